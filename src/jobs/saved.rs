@@ -20,22 +20,32 @@ pub struct Saved {
 /// Data that a file holds in full.
 #[derive(Clone, Debug)]
 pub struct CompleteData {
-    pub id: DataId,
+    /// Several for the structures of one label map.
+    pub ids: Vec<DataId>,
     /// The values per streamline that were written, to be compared with later ones.
     pub per_streamline: BTreeMap<String, Arc<[f32]>>,
 }
 
 impl From<DataId> for CompleteData {
     fn from(id: DataId) -> Self {
+        Self::from(vec![id])
+    }
+}
+
+impl From<Vec<DataId>> for CompleteData {
+    fn from(ids: Vec<DataId>) -> Self {
         let per_streamline = BTreeMap::new();
-        Self { id, per_streamline }
+        Self {
+            ids,
+            per_streamline,
+        }
     }
 }
 
 impl From<&Tractogram> for CompleteData {
     fn from(tractogram: &Tractogram) -> Self {
         Self {
-            id: tractogram.id(),
+            ids: vec![tractogram.id()],
             per_streamline: tractogram.per_streamline.clone(),
         }
     }

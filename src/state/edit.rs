@@ -58,15 +58,16 @@ pub(in crate::state) fn frame_all(state: &mut State) {
     }; 3];
 }
 
+/// Shows an image and hides all others.
+pub(in crate::state) fn reveal(document: &mut Document, id: LayerId) {
+    let images = document.layers.iter();
+    let images = images.filter(|l| l.content.volume().is_some());
+    for other in images.map(|l| l.id).collect::<Vec<_>>() {
+        document.edit_layer(other, |l| l.display.visible = l.id == id);
+    }
+}
+
 pub fn show_only(state: &mut State, id: LayerId) {
-    edit(state, "Show layer", false, |document| {
-        let images = document
-            .layers
-            .iter()
-            .filter(|l| l.content.volume().is_some());
-        for other in images.map(|l| l.id).collect::<Vec<_>>() {
-            document.edit_layer(other, |l| l.display.visible = l.id == id);
-        }
-    });
+    edit(state, "Show layer", false, |document| reveal(document, id));
     state.session.selected_layer = Some(id);
 }

@@ -91,14 +91,13 @@ fn row_sign(state: &State, layer: &Layer) -> Sign {
 
 /// Volume of a segmentation, opacity, or number of streamlines.
 fn row_fact(state: &State, layer: &Layer) -> String {
-    let surface = state.document.surfaces.get(&layer.id);
-    if let Some(measures) = surface.and_then(|surface| surface.measures) {
-        return format::with_unit(&format::fixed(measures.volume_ml, 2), "ml");
-    }
     match &layer.content {
         Content::Scan { dwi, .. } => format::with_unit(&dwi.frames.to_string(), "vol"),
         Content::Image(volume) if volume.frames > 1 && volume.kind == VolumeKind::Scalar => {
             format::with_unit(&volume.frames.to_string(), "vol")
+        }
+        Content::Mask(mask) if state.document.surfaces.contains_key(&layer.id) => {
+            format::with_unit(&format::fixed(mask.volume_ml(), 2), "ml")
         }
         Content::Image(_) | Content::Mask(_) => {
             let percent = format::fixed(f64::from(layer.display.opacity) * 100.0, 0);

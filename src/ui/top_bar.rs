@@ -128,7 +128,7 @@ fn name(
     for layer in &unsaved_layers {
         hint += &format!("\nKept as its recipe alone: {layer}");
     }
-    for row in unsaved_changes::rows(&unsaved) {
+    for row in unsaved_changes::rows(state) {
         hint += &format!("\nNot saved: {row}");
     }
     response.on_hover_text(hint);

@@ -17,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
         test("space::agreement_is_silent", agreement),
         test("space::shifts_and_mirrors_are_named", shifts),
         test("space::streamlines_outside_are_counted", streamlines),
+        test("space::small_masks_test_no_streamlines", small_masks),
         test("space::shares_inside_are_exact", shares),
         test("space::disagreements_name_their_pair", pairs),
         test("space::another_order_is_no_other_place", orders),
@@ -311,6 +312,23 @@ fn streamlines() {
             let found = all(&Tractogram::new(lps, vec![0, 400]));
             assert!(found[0].contains("LPS, not RAS"), "{found:?}");
         }
+    }
+}
+
+/// Streamlines of a brain leave the mask of a tumour: nothing is misplaced.
+fn small_masks() {
+    let mut random = Random::fresh("space small masks");
+    for _ in 0..10 {
+        let scan = grid(&mut random);
+        let (brain, tumour) = (ball(&scan, 0.8), ball(&scan, 0.25));
+        let tracks = inside(&brain, &mut random);
+        let image = ("t1", SpatialData::Image(&scan));
+        let small = ("tumour_core", SpatialData::Mask(&tumour));
+        let lines = ("fibres", SpatialData::Streamlines(&tracks));
+        assert_eq!(said(&[image, lines, small]), Vec::<String>::new());
+        // Next to a brain mask, too.
+        let whole = ("brain", SpatialData::Mask(&brain));
+        assert_eq!(said(&[image, small, lines, whole]), Vec::<String>::new());
     }
 }
 

@@ -36,6 +36,9 @@ const LATTICE: usize = 9;
 const OUTSIDE: f64 = 0.02;
 /// Fibres end in grey matter, and masks are cut tightly; a larger fraction is reported.
 const OUTSIDE_MASK: f64 = 0.12;
+/// Diameter of the smallest mask that can be of a brain, as a fraction of the image's shortest edge: brains have 0.53
+/// and more, tumours and other structures less than 0.4.
+const HEAD_SIZED: f64 = 0.45;
 /// Smallest gain by exchanging sides that is reported.
 const BETTER: f64 = 0.15;
 
@@ -275,6 +278,14 @@ pub fn shares_inside<'a>(items: &[NamedData<'a>]) -> Vec<(&'a str, &'a str, f64)
     items.iter().flat_map(sentence_for).collect()
 }
 
+/// Whether a mask is as large as a head in an image. Streamlines leave all smaller masks, which therefore test nothing.
+fn is_head_sized(mask: &Mask, image: &Grid) -> bool {
+    let volume_mm3 = mask.volume_ml() * 1e3;
+    let diameter = (6.0 * volume_mm3 / std::f64::consts::PI).cbrt();
+    let edges = image.spacing() * DVec3::from_array(image.shape.map(|n| n as f64));
+    diameter >= HEAD_SIZED * edges.min_element()
+}
+
 fn streamlines(
     name: &str,
     tractogram: &Tractogram,
@@ -287,9 +298,9 @@ fn streamlines(
     if points.is_empty() {
         return found;
     }
-    // The largest mask is taken to be that of the brain.
+    // The largest mask is taken to be that of the brain, unless all are too small.
     let masks = items.iter().filter_map(|i| match i.data {
-        SpatialData::Mask(mask) if mask.count() > 0 => Some((i.name, mask)),
+        SpatialData::Mask(mask) if is_head_sized(mask, reference) => Some((i.name, mask)),
         _ => None,
     });
     let brain = masks.max_by(|a, b| a.1.volume_ml().total_cmp(&b.1.volume_ml()));

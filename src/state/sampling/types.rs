@@ -39,6 +39,8 @@ pub struct Sample {
     below: f64,
     voxels: BTreeSet<usize>,
     values: Vec<f64>,
+    /// Target and tolerance derived from them.
+    found: Option<(f32, f32)>,
 }
 
 impl Sample {
@@ -54,7 +56,21 @@ impl Sample {
             below: f64::INFINITY,
             voxels: BTreeSet::new(),
             values: Vec::new(),
+            found: None,
         }
+    }
+
+    /// The sample with the target and the tolerance derived from it.
+    pub fn with_found(self, found: (f32, f32)) -> Self {
+        Self {
+            found: Some(found),
+            ..self
+        }
+    }
+
+    /// Target and tolerance derived from the voxels; `None` if a worker still examines them.
+    pub fn found(&self) -> Option<(f32, f32)> {
+        self.found
     }
 
     /// Its values times `scale`, with this unit.

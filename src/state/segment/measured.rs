@@ -49,7 +49,30 @@ impl State {
         targets
     }
 
-    /// Streamlines and pathways that distances leave out, each with the reason.
+    /// Names of the streamlines and pathways that distances leave out because they are hidden.
+    pub fn hidden_from_distances(&self) -> Vec<String> {
+        let document = &self.document;
+        let live = self.session.track.live.value();
+        let live = live.filter(|live| {
+            let display = document.live_display();
+            let empty = live.output.kept.is_empty() && live.output.missed.is_empty();
+            !empty && (!display.visible || display.opacity <= 0.0)
+        });
+        let layers = document.layers.iter().filter(|layer| {
+            let Content::Tractogram(lines) = &layer.content else {
+                return false;
+            };
+            let hidden = !layer.display.visible || layer.display.opacity <= 0.0;
+            hidden && !lines.is_empty()
+        });
+        let pathways = document.kept_pathways.iter().filter(|k| !k.visible);
+        let live = live.map(|_| LIVE.to_owned());
+        let layers = layers.map(|layer| layer.name.clone());
+        let pathways = pathways.map(|kept| kept.name.clone());
+        live.into_iter().chain(layers).chain(pathways).collect()
+    }
+
+    /// Shown streamlines and pathways that distances leave out, each with the reason.
     pub fn not_measured(&self) -> Vec<String> {
         let document = &self.document;
         let mut all = self.live_not_measured();
@@ -59,7 +82,6 @@ impl State {
             };
             let name = &layer.name;
             if !layer.display.visible || layer.display.opacity <= 0.0 {
-                all.push(format!("{name} (hidden)"));
                 continue;
             }
             let selection = self.selection(layer.id).filter(|s| s.every == 1);
@@ -68,8 +90,6 @@ impl State {
                 all.push(filtered(name, gone, lines.len()));
             }
         }
-        let hidden = document.kept_pathways.iter().filter(|k| !k.visible);
-        all.extend(hidden.map(|kept| format!("{} (hidden)", kept.name)));
         let live = self.session.pathways.live.value().is_some() && self.view.task != Task::Pathways;
         if live {
             all.push("Live pathway (not drawn here)".to_owned());
@@ -87,7 +107,7 @@ impl State {
             return Vec::new();
         }
         if !display.visible || display.opacity <= 0.0 {
-            return vec![format!("{LIVE} (hidden)")];
+            return Vec::new();
         }
         if self.final_live().is_none() {
             return vec![format!("{LIVE} (not final)")];

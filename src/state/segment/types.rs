@@ -372,6 +372,14 @@ impl State {
         looked_at.or(self.document.segment.sample.as_ref())
     }
 
+    /// The sample from which the present target and tolerance are; `None` once the user has set others.
+    pub fn sample_of_target(&self) -> Option<&Arc<Sample>> {
+        let params = &self.document.segment.settings.params;
+        let present = (params.target, params.tolerance);
+        self.segment_sample()
+            .filter(|sample| sample.found() == Some(present))
+    }
+
     /// Why the surface cannot run, as a clause.
     pub fn cannot_segment(&self) -> Option<&'static str> {
         let segment = &self.document.segment;

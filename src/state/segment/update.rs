@@ -8,7 +8,7 @@ use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::LayerId;
-use crate::state::edit::show_only;
+use crate::state::edit::{reveal, show_only};
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
@@ -79,7 +79,8 @@ pub fn entered(state: &mut State) {
     };
     let (id, visible) = (layer.id, layer.display.visible);
     if !visible {
-        show_only(state, id);
+        // The user has only looked at a task: that is no step to undo, and nothing to save.
+        reveal(&mut state.document, id);
         state.session.selected_layer = None;
     }
     guess(state);
@@ -206,8 +207,9 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
     let sample = state.session.segment.sample.take();
     edit(state, "Sample", false, |d| {
         // Undone together with the values derived from it.
-        if sample.is_some() {
-            d.segment.sample = sample;
+        if let Some(sample) = sample {
+            let found = (probe.target, probe.tolerance);
+            d.segment.sample = Some(Arc::new((*sample).clone().with_found(found)));
         }
         let settings = &mut d.segment.settings;
         (settings.params.target, settings.params.tolerance) = (probe.target, probe.tolerance);
@@ -322,9 +324,13 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     }
     runtime.missing = update.missing;
     runtime.speed = update.speed;
-    let known = runtime.live.as_ref().map(|live| live.run);
+    let before = runtime.live.take();
+    let known = before.as_ref().map(|live| live.run);
     runtime.live = update.surface.map(Arc::new);
     if let Some(live) = runtime.live.clone() {
+        if let Some(before) = before {
+            forget_earlier_steps(state, &before, &live);
+        }
         // A session has its own camera.
         let resumes = state.document.segment.resume.take().is_some();
         if known != Some(live.run) && !resumes {
@@ -385,6 +391,24 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     }
     if std::mem::take(&mut state.session.segment.keep_at_rest) {
         keep::keep(state);
+    }
+}
+
+/// Removes a status about a step that the surface has left since.
+fn forget_earlier_steps(state: &mut State, before: &SurfaceUpdate, live: &SurfaceUpdate) {
+    let (runtime, notices) = (&state.session.segment, &mut state.session.notices);
+    // Until a rewind is done, the surface still shows the steps that it leaves, or those before its goal.
+    let rewinds = runtime.rewind.is_some_and(|rewind| {
+        before.last_rewind < rewind.number || rewind.step != u64::MAX && live.step <= rewind.step
+    });
+    if rewinds || live.step <= before.step {
+        return;
+    }
+    let about = &mut notices.about.task;
+    if let Some((_, sentence)) = about.take_if(|(task, _)| *task == Task::Segment)
+        && sentence == notices.status
+    {
+        notices.status.clear();
     }
 }
 

@@ -72,9 +72,7 @@ impl UnsavedPart {
             Self::FitMask(None) => {
                 "The choice to find the brain mask of the fit in the scan".to_owned()
             }
-            Self::Parameters => {
-                "Parameters of the fit, tracking, pathways, Filter or Segment".to_owned()
-            }
+            Self::Parameters => "Parameters of one or more tasks".to_owned(),
             Self::Added(names) => {
                 const NAMED: usize = 3;
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -135,7 +133,7 @@ impl DataInFiles {
     }
 
     fn holds(&self, id: DataId) -> bool {
-        self.0.values().any(|known| known.id == id)
+        self.0.values().any(|known| known.ids.contains(&id))
     }
 
     /// Whether one file holds all streamlines of a layer with their present weights.
@@ -148,7 +146,7 @@ impl DataInFiles {
         };
         self.0.values().any(|known| {
             let written = known.per_streamline.get(WEIGHT);
-            known.id == tractogram.id() && written.is_some_and(|w| Arc::ptr_eq(w, weights))
+            known.ids.contains(&tractogram.id()) && written.is_some_and(|w| Arc::ptr_eq(w, weights))
         })
     }
 }
@@ -207,6 +205,14 @@ impl Document {
             || self.missing_origin(layer.id).is_some()
     }
 
+    /// Whether the recipe of a layer gives it again.
+    fn can_be_recomputed(&self, layer: LayerId) -> bool {
+        let made = self.curve_recipe(layer).is_some()
+            || self.density_map(layer).is_some()
+            || self.weight_map_recipe(layer).is_some();
+        made && !self.is_edited(layer) && self.moved(layer).is_none()
+    }
+
     /// A layer that is only in memory, as text: `Whole brain: 231 004 streamlines, 412 MB`.
     fn in_memory(&self, layer: &Layer) -> String {
         let name = &layer.name;
@@ -220,9 +226,7 @@ impl Document {
                 size(4 * volume.values.len() as u64)
             }
             Content::Mask(mask) => {
-                let voxel = mask.grid.world_from_voxel.matrix3.determinant().abs();
-                let ml = mask.count() as f64 * voxel / 1e3;
-                format!("mask of {}", with_unit(&fixed(ml, 1), "ml"))
+                format!("mask of {}", with_unit(&fixed(mask.volume_ml(), 2), "ml"))
             }
             Content::Tractogram(t) => {
                 let lines = counted(t.len(), "streamline");
@@ -330,6 +334,23 @@ impl State {
             parts.push(UnsavedPart::Other);
         }
         parts
+    }
+
+    /// Unsaved work, one line each: first what cannot be recomputed.
+    pub fn unsaved_lines(&self) -> Vec<String> {
+        let mut parts = self.unsaved();
+        parts.sort_by_key(|part| match part {
+            UnsavedPart::Layer { layer, .. } => self.document.can_be_recomputed(*layer),
+            _ => false,
+        });
+        let tasks = self.session.saving.base.changed_tasks(&self.document);
+        let line = |part: &UnsavedPart| match part {
+            UnsavedPart::Parameters if !tasks.is_empty() => {
+                format!("Parameters of {}", tasks.join(", "))
+            }
+            part => part.label(),
+        };
+        parts.iter().map(line).collect()
     }
 
     /// Layers of which a session of the state stores only the recipe.

@@ -2,7 +2,7 @@
 //! everything.
 
 use crate::state::sessions::ChangedSince;
-use crate::state::sessions::unsaved::{RecipeOnly, UnsavedPart, summed};
+use crate::state::sessions::unsaved::{RecipeOnly, summed};
 use crate::state::{Action, SessionAction, State, UnsavedAction};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::theme::{self, size};
@@ -140,7 +140,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let unsaved = state.unsaved();
     let question = match unsaved.is_empty() {
         true => not_stored_question(state, before),
-        false => unsaved_question(state, before, &unsaved),
+        false => unsaved_question(state, before),
     };
     let mut answer = None;
     let mut stays = false;
@@ -185,7 +185,7 @@ struct Question {
 }
 
 /// The question when work is in no file.
-fn unsaved_question(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
+fn unsaved_question(state: &State, before: &str) -> Question {
     let named = state.session.saving.file.is_some();
     Question {
         heading: format!("Save the session {before}?"),
@@ -193,7 +193,7 @@ fn unsaved_question(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Que
             true => format!("Changed since {} was saved:", quit::name(state)),
             false => "Not saved yet, and lost unless you save the session:".to_owned(),
         },
-        rows: rows(unsaved),
+        rows: rows(state),
         yes_label: if named { "Save" } else { "Save…" },
         no_label: "Don’t save",
     }
@@ -224,8 +224,8 @@ fn not_stored_question(state: &State, before: &str) -> Question {
 }
 
 /// Unsaved work, one line each.
-pub fn rows(unsaved: &[UnsavedPart]) -> Vec<String> {
-    shortened(unsaved.iter().map(UnsavedPart::label).collect())
+pub fn rows(state: &State) -> Vec<String> {
+    shortened(state.unsaved_lines())
 }
 
 /// The number of lines that fit in a small window.

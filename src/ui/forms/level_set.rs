@@ -190,7 +190,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     let mut sliders_from = ui.cursor().top();
     if let Some((layer, volume)) = state.document.segmented_image() {
-        let fact = match state.segment_sample() {
+        let fact = match state.sample_of_target() {
             Some(sample) => format!("{} sampled", format::count(sample.count() as u64)),
             None => String::new(),
         };

@@ -26,6 +26,8 @@ use egui::{Rect, Ui, vec2};
 use std::sync::Arc;
 
 const FIT: &str = "Tensor fit";
+/// Key of the fold among the controls; the check of the same name has a fold of its own.
+const FIT_CONTROLS: &str = "controls of the tensor fit";
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     inputs(ui, state, memory);
@@ -223,9 +225,9 @@ fn show_list(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action
 
 /// Method and volumes of the fit.
 fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let (open, clicked) = section::fold(ui, FIT, memory.is_open(FIT, false));
+    let (open, clicked) = section::fold(ui, FIT, memory.is_open(FIT_CONTROLS, false));
     if clicked {
-        memory.toggle(FIT);
+        memory.toggle(FIT_CONTROLS);
     }
     if !open {
         return;

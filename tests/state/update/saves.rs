@@ -26,6 +26,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::saves::pictures_save_no_work", pictures),
+        test("update::saves::what is lost for good comes first", order),
         test("update::saves::later_edits_are_not_in_a_file", later_edits),
         test("update::saves::kept_streamlines_are_work", kept_streamlines),
         test("update::saves::files_beside_are_named", beside),
@@ -57,6 +58,20 @@ fn pictures() {
     window.place(Role::Seed, DVec3::ZERO);
     window.act(saved());
     assert!(window.state.is_dirty());
+}
+
+/// Kept streamlines can be recomputed: regions and parameters are named before them, and only the task that changed.
+fn order() {
+    let mut window = Window::fitted();
+    window.place(Role::Seed, DVec3::ZERO);
+    window.act(Action::Track(TrackAction::Keep));
+    let mut params = window.state.document.track.streamlines.clone();
+    params.min_length_mm += 1.0;
+    let phase = Phase::Done;
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
+    let lines = window.state.unsaved_lines();
+    assert_eq!(lines[..2], ["1 region", "Parameters of tracking"]);
+    assert!(lines[2].contains("streamline"), "{lines:?}");
 }
 
 /// A layer that was edited while its file was written is in no file.

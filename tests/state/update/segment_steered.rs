@@ -6,9 +6,12 @@ use crate::support::test;
 use arcuate::data::Shape;
 use arcuate::jobs::Outcome;
 use arcuate::solvers::level_set::Ended;
+use arcuate::state::core::layer::Content;
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::jobs::RunRequest;
-use arcuate::state::segment::{RangeDoubt, SegmentAction};
-use arcuate::state::{Action, Phase, Task, ViewAction};
+use arcuate::state::segment::{RangeDoubt, SegmentAction, SegmentFile};
+use arcuate::state::sessions::unsaved::UnsavedPart;
+use arcuate::state::{Action, Display, LayerAction, Phase, Task, ViewAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -38,6 +41,16 @@ pub fn tests() -> Vec<Trial> {
         test(
             "update::segment::a_range_beyond_the_border_is_doubted",
             doubted,
+        ),
+        test("update::segment::a_status_of_a_left_step_goes", left_behind),
+        test(
+            "update::segment::a_sample_counts_until_values_are_set",
+            overridden,
+        ),
+        test("update::segment::a_visit_is_no_edit", visited),
+        test(
+            "update::segment::exported_structures_are_not_lost",
+            exported,
         ),
         test("update::segment::a_late_answer_undoes_no_undo", late),
         test("update::segment::a_cancelled_run_undoes_no_undo", cancelled),
@@ -193,6 +206,88 @@ fn undone() {
     assert!(status(&window).starts_with("Back at step 10"));
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     assert_eq!(status(&window), "");
+}
+
+/// The status does not name a step that the surface has left.
+fn left_behind() {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Step);
+    act(&mut window, SegmentAction::Step);
+    act(&mut window, SegmentAction::Rewind(10));
+    let status = |window: &Window| window.state.session.notices.status.clone();
+    let back = "Back at step 10";
+    assert!(status(&window).starts_with(back), "{}", status(&window));
+    act(&mut window, SegmentAction::Step);
+    assert!(live(&window).step > 10);
+    assert!(!status(&window).contains(back), "{}", status(&window));
+}
+
+/// The number of sampled voxels is shown as long as target and tolerance are theirs.
+fn overridden() {
+    let mut window = opened(image());
+    let shown = |window: &Window| window.state.sample_of_target().map_or(0, |s| s.count());
+    sample(&mut window);
+    let sampled = shown(&window);
+    assert!(sampled > 0);
+    set(&mut window, Phase::Done, |s| s.params.tolerance *= 0.5);
+    assert_eq!(shown(&window), 0);
+    window.act(Action::Undo);
+    assert_eq!(shown(&window), sampled);
+}
+
+/// The task shows its image, which is neither a step to undo nor a change to save.
+fn visited() {
+    let mut window = Window::new();
+    let file = super::file("/data/t1.nii.gz", Loaded::Image(image()));
+    window.act(Action::Event(file));
+    let shown = window.state.document.layers.last().expect("a layer");
+    let (layer, display) = (shown.id, shown.display.clone());
+    let display = Display {
+        visible: false,
+        ..display
+    };
+    window.act(Action::Layer(LayerAction::SetDisplay {
+        layer,
+        display,
+        phase: Phase::Done,
+    }));
+    let work = |window: &Window| {
+        let undo = window.state.history.undo_label().map(str::to_owned);
+        (window.state.session.revision, undo)
+    };
+    let before = work(&window);
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    assert_eq!(work(&window), before);
+    let shown = window.state.document.layer(layer).expect("a layer");
+    assert!(shown.display.visible);
+}
+
+/// A label map of all structures holds each of them, and the volume is that of its voxels.
+fn exported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    advance(&mut window, 100);
+    act(&mut window, SegmentAction::Keep);
+    let layer = window.state.document.layers.last().expect("kept").clone();
+    let Content::Mask(mask) = &layer.content else {
+        panic!("a mask");
+    };
+    let ml = format!("{:.2}\u{202f}ml", mask.volume_ml());
+    let status = window.state.session.notices.status.clone();
+    assert_eq!(status, format!("Kept {ml} as a mask"));
+    let lost = |window: &Window| {
+        let parts = window.state.unsaved();
+        let is = |part: &UnsavedPart| matches!(part, UnsavedPart::Layer { layer: l, .. } if *l == layer.id);
+        parts.iter().find(|part| is(part)).map(UnsavedPart::label)
+    };
+    let before = lost(&window).expect("in no file");
+    assert!(before.ends_with(&ml), "{before}");
+    let path = folder.path().join("all.nii.gz");
+    let file = SegmentFile::Structures;
+    act(&mut window, SegmentAction::Save { file, path });
+    assert_eq!(lost(&window), None);
 }
 
 /// The sample disappears and returns with target and tolerance.

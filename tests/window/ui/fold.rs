@@ -11,7 +11,7 @@ use arcuate::state::{
     Action, JobHandle, Phase, Severity, Slot, State, Task, TrackAction, ViewAction, update,
 };
 use egui::Rect;
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::time::Duration;
 
@@ -27,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fold::a list gives the views their room", lists),
         test("ui::fold::the first page shows how far it is", first_page),
         test("ui::fold::the guide waits for the cut", guide),
+        test("ui::fold::controls and checks open by themselves", apart),
         test("ui::fold::nothing moves under a pointer", pointed),
         test("ui::fold::notes make room when nobody points", left_out),
         test("ui::fold::what is asked for is in sight", asked),
@@ -41,6 +42,21 @@ fn heading(window: &Window) -> Rect {
     window
         .get_by_role_and_label(egui::Role::Heading, "Results")
         .rect()
+}
+
+/// The parameters of the fit open without the check of the same name.
+fn apart() {
+    let mut state = small_scan();
+    state.view.task = Task::View;
+    let mut window = window(state, SIZE);
+    let check = |window: &Window| {
+        let row = window.get_by_label_contains("Tensor fit, ");
+        row.accesskit_node().toggled()
+    };
+    let closed = Some(egui::accesskit::Toggled::False);
+    assert_eq!(check(&window), closed);
+    click(&mut window, "Tensor fit");
+    assert_eq!(check(&window), closed);
 }
 
 /// Results are visible with the tour's note, and without it.
@@ -214,7 +230,6 @@ fn guide() {
     window.run();
     assert_eq!(window.state().state.view.task, Task::Filter);
     let path = window.get_by_role_and_label(egui::Role::TextInput, "Path");
-    use egui_kittest::kittest::NodeT as _;
     let typed = path.accesskit_node().value().unwrap_or_default();
     assert!(typed.contains("filtered"), "{typed}");
     // The destination is visible.

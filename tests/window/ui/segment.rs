@@ -221,11 +221,11 @@ fn near() {
     let row = format!("To Beams {down:.1}\u{202F}mm");
     click(&mut window, &row);
     assert_eq!(window.state().state.view.crosshair, point);
-    // A hidden one is named.
+    // A hidden one keeps its row.
     let state = &mut window.state_mut().state;
     state.document.edit_layer(id, |l| l.display.visible = false);
     window.run();
-    window.get_by_label("Not counted: Beams (hidden)");
+    window.get_by_label("To Beams hidden, not counted");
 }
 
 /// A ball of 100 in tissue of 40 in air, run with a range that includes both.

@@ -393,8 +393,11 @@ fn listed() {
     assert!(window.query_by_label_contains("Surface, live").is_none());
     let state = &window.state().state;
     let kept = state.document.layers.last().expect("kept");
-    let surface = &state.document.surfaces[&kept.id];
-    let ml = surface.measures.expect("measured").volume_ml;
+    let arcuate::state::Content::Mask(mask) = &kept.content else {
+        panic!("a mask");
+    };
+    // Of the voxels, as in the exported file; that inside the surface differs.
+    let ml = mask.volume_ml();
     assert!(ml > 10.0, "{ml}");
     window.get_by_label(&format!("Layer Segment 1, {ml:.2}\u{202f}ml"));
 }

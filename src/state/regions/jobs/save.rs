@@ -1,9 +1,9 @@
 //! Files of all regions: one label map, or one mask each.
 
 use crate::compute::Control;
-use crate::data::{Grid, Shape};
+use crate::data::{DataId, Grid, Shape};
 use crate::io;
-use crate::jobs::{JobError, Saved, Worker};
+use crate::jobs::{CompleteData, JobError, Saved, Worker};
 use crate::solvers::{self, region};
 use crate::state::files::jobs::{WriteFile, saved};
 use std::collections::BTreeSet;
@@ -33,6 +33,15 @@ impl SaveLabels {
     /// The file of names and colours.
     pub fn table(path: &Path) -> PathBuf {
         io::label_table::table_path(path)
+    }
+
+    /// The masks, if the file holds each of them in full as long as none overlaps another.
+    fn masks_on_grid(&self) -> Option<Vec<DataId>> {
+        let id = |shape: &Shape| match shape {
+            Shape::Mask(mask) if self.grid.matches(&mask.grid) => Some(mask.id()),
+            _ => None,
+        };
+        self.regions.iter().map(|(_, _, shape)| id(shape)).collect()
     }
 
     /// Number of each region, and a note about them. Regions keep their own numbers if these are distinct, and the
@@ -75,6 +84,7 @@ impl WriteFile for SaveLabels {
             )));
         }
         let (numbers, note) = self.numbers();
+        let masks = self.masks_on_grid();
         control.begin("Combining regions", count as u64);
         for (number, (_, _, shape)) in numbers.iter().zip(&self.regions) {
             control.check().map_err(solvers::Error::from)?;
@@ -106,7 +116,8 @@ impl WriteFile for SaveLabels {
             let shared = io::text::counted(shared, "voxel");
             what += &format!("; {shared} in several regions went to the first of them");
         }
-        Ok(saved(self.path, what, None))
+        let complete = masks.filter(|_| shared == 0).map(CompleteData::from);
+        Ok(saved(self.path, what, complete))
     }
 }
 

@@ -82,9 +82,8 @@ pub(in crate::state) fn keep(state: &mut State) {
         colour: colours::CATEGORIES[used % colours::CATEGORIES.len()],
         measures: live.figures.as_ref().map(|f| f.measures),
     };
-    let ml = surface
-        .measures
-        .map(|m| with_unit(&fixed(m.volume_ml, 2), "ml"));
+    // What is kept are voxels; the volume inside the surface differs slightly.
+    let ml = with_unit(&fixed(mask.volume_ml(), 2), "ml");
     let mut id = LayerId(0);
     restart(state, "Keep as mask", |document| {
         id = LayerId(document.fresh_id());
@@ -104,10 +103,7 @@ pub(in crate::state) fn keep(state: &mut State) {
     });
     state.session.segment.live = None;
     crate::state::segment::update::unframe(state);
-    state.session.notices.status = match ml {
-        Some(ml) => format!("Kept {ml} as a mask"),
-        None => "Kept the surface as a mask".to_owned(),
-    };
+    state.session.notices.status = format!("Kept {ml} as a mask");
 }
 
 /// The surface at rest with its voxels; otherwise a notice says what is missing.

@@ -97,6 +97,23 @@ impl Parameters {
         self.fit_mask == other.fit_mask
     }
 
+    /// The tasks whose parameters differ, apart from the mask of the fit.
+    fn differing_tasks(&self, other: &Self) -> Vec<&'static str> {
+        let tracking = (&self.track, self.whole_brain, &self.rays);
+        let all = [
+            ("the fit", self.fit != other.fit),
+            (
+                "tracking",
+                tracking != (&other.track, other.whole_brain, &other.rays),
+            ),
+            ("pathways", self.pathways != other.pathways),
+            ("Filter", self.filter != other.filter),
+            ("Segment", self.segment != other.segment),
+        ];
+        let differing = all.into_iter().filter(|(_, differs)| *differs);
+        differing.map(|(name, _)| name).collect()
+    }
+
     /// Whether all but the mask of the fit are the same.
     pub(in crate::state) fn is_but_for_mask(&self, other: &Self) -> bool {
         let fit_mask = other.fit_mask;
@@ -211,6 +228,14 @@ impl Base {
             axes: in_session.axes,
             missing: in_session.missing,
         }
+    }
+
+    /// The tasks whose parameters were changed; none if the earlier parameters are unknown.
+    pub(in crate::state) fn changed_tasks(&self, document: &Document) -> Vec<&'static str> {
+        let now = Parameters::from_document(document);
+        let before = self.parameters.as_ref();
+        let before = before.filter(|_| !self.parameters_differ);
+        before.map_or(Vec::new(), |before| before.differing_tasks(&now))
     }
 
     /// Whether a region is in the file unchanged.

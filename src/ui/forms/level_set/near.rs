@@ -32,7 +32,7 @@ fn text(near: &Proximity) -> String {
     }
 }
 
-/// One row each; a click moves the crosshair to the nearest point.
+/// One row each, hidden ones last; a click moves the crosshair to the nearest point.
 pub fn show(
     ui: &mut Ui,
     state: &State,
@@ -44,6 +44,7 @@ pub fn show(
         for target in state.proximity_targets() {
             rows::reading(ui, &format!("To {}", target.name()), "…");
         }
+        hidden(ui, state);
         return;
     };
     for near in &figures.distances {
@@ -64,6 +65,14 @@ pub fn show(
         {
             actions.push(Action::View(ViewAction::MoveCrosshair(point)));
         }
+    }
+    hidden(ui, state);
+}
+
+/// Rows of hidden streamlines and pathways, so that none disappears without a reason.
+fn hidden(ui: &mut Ui, state: &State) {
+    for name in state.hidden_from_distances() {
+        rows::reading(ui, &format!("To {name}"), "hidden, not counted");
     }
 }
 

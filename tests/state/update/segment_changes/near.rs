@@ -106,10 +106,8 @@ fn left_out() {
         phase: Phase::Done,
     }));
     assert_eq!(near(&window).len(), 1, "the eye is off");
-    assert_eq!(
-        window.state.not_measured(),
-        [format!("{} (hidden)", names[1])]
-    );
+    assert_eq!(window.state.hidden_from_distances(), [names[1].clone()]);
+    assert_eq!(window.state.not_measured(), Vec::<String>::new());
     // Without the one that passes through.
     let lengths = window.state.document.layer(layer).cloned();
     let Some(Content::Tractogram(all)) = lengths.map(|l| l.content.clone()) else {
@@ -136,15 +134,14 @@ fn left_out() {
     assert!((mm - 4.0).abs() < DRAWN_MM, "{mm}");
     assert_eq!(
         window.state.not_measured(),
-        [
-            format!("1 of 3 of {} (filtered out)", names[0]),
-            format!("{} (hidden)", names[1])
-        ]
+        [format!("1 of 3 of {} (filtered out)", names[0])]
     );
+    assert_eq!(window.state.hidden_from_distances(), [names[1].clone()]);
     // An empty one is neither near nor left out.
     open(&mut window, "/data/none.tck", Tractogram::empty());
     assert_eq!(near(&window).len(), 1);
-    assert_eq!(window.state.not_measured().len(), 2);
+    assert_eq!(window.state.not_measured().len(), 1);
+    assert_eq!(window.state.hidden_from_distances().len(), 1);
 }
 
 /// The figures of every step are those of its surface.
