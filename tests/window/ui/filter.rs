@@ -47,6 +47,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::filter::weights are no colours of Pathways", behind),
         test("ui::filter::the cut is dragged, bundles have rows", results),
         test("ui::filter::each layer has a cut of its own", own_cut),
+        test("ui::filter::those cut have a bar", again::difference),
         test(
             "ui::filter::time is of all runs, as iterations are",
             again::time,

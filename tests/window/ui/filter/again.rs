@@ -31,3 +31,19 @@ pub fn time() {
         known = now;
     }
 }
+
+/// The colour bar of the streamlines below the cut tells whose weights they are.
+pub fn difference() {
+    let mut state = state_with_weights();
+    let names = |state: &State| -> Vec<String> {
+        let names = of_scene(state).into_iter().filter_map(|l| match l {
+            Legend::Bar { name, .. } => Some(name),
+            _ => None,
+        });
+        names.collect()
+    };
+    assert_eq!(names(&state), ["Weight"]);
+    let shown = ShownStreamlines::Difference;
+    update(&mut state, Action::Filter(FilterAction::Show(shown)));
+    assert_eq!(names(&state), ["Weight of those cut"]);
+}
