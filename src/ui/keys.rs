@@ -1,5 +1,5 @@
 //! Keys. Single keys act only while no control shows the focus ring: such a control has the keyboard, and Esc takes it
-//! away.
+//! away. Letters act also while that control is a button.
 
 use super::dialogs::unsaved_changes;
 use super::files::{DialogPosition, PathPurpose};
@@ -50,6 +50,7 @@ pub fn handle(
     // A menu that opened in this frame has already used its key.
     let menu_open = popup_was_open || egui::Popup::is_any_open(ui.ctx());
     let focused = memory.control_focused;
+    let on_button = focus::keyboard(ui).is_some_and(|id| focus::is_button(ui, id));
     for (key, modifiers) in presses {
         if modifiers.command {
             let had = memory.palette.is_some();
@@ -76,7 +77,7 @@ pub fn handle(
             // So does the slider last dragged.
         } else if modifiers.alt {
             standard_view(key, state, actions);
-        } else if !focused {
+        } else if !focused || on_button && is_letter(key) {
             single_key(key, state, memory, actions);
         }
     }
@@ -91,6 +92,11 @@ fn control_focused(ui: &Ui) -> bool {
             .viewport(|v| v.this_pass.used_ids.contains_key(&id))
     };
     focus::keyboard(ui).is_some_and(|id| !is_view(id) && is_drawn(id))
+}
+
+/// A button with the focus has no use for letters.
+fn is_letter(key: Key) -> bool {
+    (Key::A..=Key::Z).contains(&key)
 }
 
 /// Keys that an open menu handles: they move through its rows and choose one.
@@ -294,7 +300,7 @@ fn single_key(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
     if state.view.task == Task::Filter && key == Key::Space {
         let action = match state.is_filtering() {
             true => FilterAction::Stop,
-            false => FilterAction::Run,
+            false => forms::commit::run_action(state),
         };
         return actions.push(Action::Filter(action));
     }

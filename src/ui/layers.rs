@@ -103,7 +103,15 @@ fn row_fact(state: &State, layer: &Layer) -> String {
             let percent = format::fixed(f64::from(layer.display.opacity) * 100.0, 0);
             format::with_unit(&percent, "%")
         }
-        Content::Tractogram(t) => format::count(t.len() as u64),
+        Content::Tractogram(t) => {
+            let all = format::count(t.len() as u64);
+            match state.selection(layer.id) {
+                Some(selection) if selection.kept < t.len() => {
+                    format!("{} of {all}", format::count(selection.kept as u64))
+                }
+                _ => all,
+            }
+        }
     }
 }
 

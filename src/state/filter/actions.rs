@@ -50,9 +50,16 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
             effects.push(Effect::submit(ReadScheme { path, gradients }));
         }
-        FilterAction::Run => run(state, FitPurpose::Weights, Excluded::None, false, effects),
-        FilterAction::RunFromScratch => {
-            run(state, FitPurpose::Weights, Excluded::None, true, effects)
+        FilterAction::Run => run(state, FitPurpose::Weights, Excluded::None, true, effects),
+        FilterAction::Continue => {
+            let from_start = !state.can_continue_fit();
+            run(
+                state,
+                FitPurpose::Weights,
+                Excluded::None,
+                from_start,
+                effects,
+            );
         }
         FilterAction::Stop => effects.push(Effect::Cancel(FIT_WEIGHTS)),
         FilterAction::Show(shown) => {

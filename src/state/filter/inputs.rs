@@ -7,6 +7,7 @@ use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::samples::Samples;
+use crate::solvers::commit::solver::Ended;
 use crate::solvers::commit::{self, Params};
 use crate::state::State;
 use crate::state::core::layer::{Content, Layer, LayerId};
@@ -345,6 +346,30 @@ impl State {
         previous
             .zip(requested)
             .is_some_and(|(previous, now)| of(previous, now))
+    }
+
+    /// Whether the weights shown are those of an unfinished fit of the present streamlines, scan and model, which is in
+    /// memory.
+    pub fn can_continue_fit(&self) -> bool {
+        let Some((layer, lines)) = self.document.filtered() else {
+            return false;
+        };
+        let weights = self.document.weights_of_layer(layer).map(|(w, _)| w);
+        let unfinished = weights.filter(|w| {
+            let ended = matches!(w.figures.ended, Ended::Cancelled | Ended::Iterations);
+            ended && w.weighted == lines.id()
+        });
+        let previous = self.session.filter.previous_fit.as_ref();
+        let Some((weights, previous)) = unfinished.zip(previous).filter(|_| self.holds_fit())
+        else {
+            return false;
+        };
+        // Undo may show the weights of another run than the last.
+        let is_last = weights.figures.objective.to_bits() == previous.objective.to_bits();
+        let penalties = |p: &Params| (p.lasso, p.group);
+        let fit = self.document.origins.weight_fit(weights.fit);
+        let now = penalties(&self.document.filter_params());
+        is_last && fit.is_some_and(|fit| penalties(&fit.params) == now)
     }
 
     /// Why the last fit of the filtered streamlines gave no result.

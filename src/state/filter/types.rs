@@ -463,10 +463,10 @@ pub enum FilterAction {
         phase: Phase,
     },
     ReadScheme(PathBuf),
-    /// Starts from the last weights, if there are any.
+    /// Starts from zero weights: the same inputs give the same result.
     Run,
-    /// Starts from zero.
-    RunFromScratch,
+    /// Goes on from the weights of an unfinished fit, else as `Run`.
+    Continue,
     Stop,
     Show(ShownStreamlines),
     Cut {

@@ -230,10 +230,17 @@ impl RandomPairRank {
         format!("cheaper than {percent} of {pairs}")
     }
 
-    /// A shorter form that fits a panel's row; the number of pairs is shown on hover.
-    pub fn cheaper_in_row(share: f64) -> String {
-        let percent = with_unit(&fixed(100.0 * (1.0 - share), 0), "%");
-        format!("cheaper than {percent} of pairs")
+    /// A shorter form that fits a panel's row; the number of pairs is shown on hover, or here if no pair costs less.
+    pub fn cheaper_in_row(share: f64, pairs: usize) -> String {
+        if share <= 0.0 {
+            return format!("cheaper than all {}", counted(pairs, "pair"));
+        }
+        // Only all of them are 100 %.
+        let percent = (100.0 * (1.0 - share)).round().min(99.0);
+        format!(
+            "cheaper than {} of pairs",
+            with_unit(&fixed(percent, 0), "%")
+        )
     }
 
     /// `Weakest stretch cheaper than 87 % of 200 random pairs in this head, cost per mm cheaper than 78 %`.

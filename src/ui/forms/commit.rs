@@ -17,6 +17,11 @@ use crate::ui::{Memory, icons, panels, theme};
 use egui::{Rect, Ui, vec2};
 pub use progress::expected_end;
 
+const RUN_AGAIN: &str = "Run again";
+const CONTINUE: &str = "Continue";
+const AGAIN: &str = "Start from zero weights: the same inputs give the same result (Space). Only a virtual lesion \
+                     and the refit after an edit start from the last weights, since this finds the same minimum";
+
 fn act(actions: &mut Vec<Action>, action: FilterAction) {
     actions.push(Action::Filter(action));
 }
@@ -108,14 +113,20 @@ pub fn foot(
     let why = state.cannot_filter();
     let has_weights = has_weights(state);
     // Run and Stop keep their places: the second click of a double click on one never reaches the other.
-    let text = if has_weights { "Run again" } else { "Run" };
+    let continues = has_weights && state.can_continue_fit();
+    let (text, hint) = match (has_weights, continues) {
+        (_, true) => (
+            CONTINUE,
+            "Go on from the last weights, which are not converged (Space)",
+        ),
+        (true, false) => (RUN_AGAIN, AGAIN),
+        (false, false) => ("Run", "Space"),
+    };
     let why_not = running.then_some("It runs").or(why.as_deref());
     let run = Button::primary(text).icon(icons::PLAY).disabled(why_not);
-    let run = run.hint(match has_weights {
-        true => "Continue from the last weights (Space)",
-        false => "Space",
-    });
-    let wide = Button::primary("Run again").icon(icons::PLAY).width(ui);
+    let run = run.hint(hint);
+    let width = |text| Button::primary(text).icon(icons::PLAY).width(ui);
+    let wide = width(RUN_AGAIN).max(width(CONTINUE));
     let run_at = Rect::from_min_size(place.min, vec2(wide, place.height()));
     let place = place.with_min_x(run_at.right() + 6.0);
     let stop = Button::plain("Stop").disabled((!running).then_some("Nothing runs"));
@@ -125,8 +136,10 @@ pub fn foot(
         .icon(icons::EXPORT)
         .disabled(none)
         .hint("Ctrl+E: the weights");
-    if run.show_at(ui, run_at).clicked() {
-        act(actions, FilterAction::Run);
+    let run = run.show_at(ui, run_at);
+    // A short fit may end before the second click of a double click on Run, which then is on Continue.
+    if run.clicked() && !run.double_clicked() && !run.triple_clicked() {
+        act(actions, run_action(state));
     }
     let (responses, end) = panels::button_row(ui, place, vec![stop, export]);
     if responses[0].clicked() {
@@ -144,6 +157,14 @@ pub fn foot(
     let command = super::recipe(state);
     if panels::copy_command(ui, place, end, command.is_some()) {
         actions.extend(command.map(Action::CopyCommand));
+    }
+}
+
+/// The action of the button that runs the fit, and of its key.
+pub fn run_action(state: &State) -> FilterAction {
+    match state.can_continue_fit() {
+        true => FilterAction::Continue,
+        false => FilterAction::Run,
     }
 }
 

@@ -79,13 +79,13 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             phase,
         );
     }
+    joined(ui, state, &mut set);
     rows(
         ui,
         settings,
         (Rows::Only(METRIC), Rows::Only(&[])),
         &mut set,
     );
-    joined(ui, state, &mut set);
     if state.session.tour == Some(TourStep::Width) {
         anchor::scroll_to(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
@@ -176,7 +176,10 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
         return;
     }
     if settings.epsilon >= from {
-        let text = format!("Joins seed and target (from {} upwards)", percent(value));
+        let text = format!(
+            "Joins seed and target (from ε = {} upwards)",
+            percent(value)
+        );
         return section::label(ui, row, &text, false, p.t3);
     }
     let word = format!("Widen to {}", percent(value));

@@ -96,10 +96,11 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let number = |n: usize, text: String| (n > 0).then_some(text);
     let parts = [
-        start.map(str::to_owned),
         number(adds, counted(adds, "sphere")),
         // The short form for keep-out spheres, which leaves space for the others.
         number(cuts, format!("{} keep-out", format::count(cuts as u64))),
+        // Last, since a name may be too long for the field.
+        start.map(str::to_owned),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let shown = parts.join(", ");
@@ -463,7 +464,7 @@ fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let help = "Makes a region of the voxels inside, for streamlines, rays and pathways";
     let shown = match state.resting_surface() {
         Some(_) => "region…",
-        None => "region, once it is at rest",
+        None => "once it is at rest",
     };
     let chosen = select_row(ui, "Use as", help, shown, |ui| {
         let mut chosen = None;

@@ -192,14 +192,13 @@ fn filter(state: &State, list: &mut Entries) {
             "Space",
             act(FilterAction::Stop),
         ),
+        false if state.can_continue_fit() => {
+            list.add("Filter: continue", "Space", act(FilterAction::Continue));
+            list.add("Filter: run again", "", act(FilterAction::Run));
+        }
         false => list.add("Filter: run", "Space", act(FilterAction::Run)),
     }
     if forms::commit::has_weights(state) {
-        list.add(
-            "Filter: run from no weights",
-            "",
-            act(FilterAction::RunFromScratch),
-        );
         list.add(
             "Filter: keep the remaining streamlines as layer",
             "",

@@ -44,6 +44,10 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
     }
     let (live, standing) = (state.session.track.live.value()?, state.standing()?);
     let ms = duration_text(live.wall_ms);
+    // The time belongs to the task that tracks.
+    if state.view.task == Task::View && standing == Standing::Final {
+        return None;
+    }
     let text = match standing {
         Standing::Final => format!("Final · {ms}"),
         Standing::Updating => "Updating…".to_owned(),

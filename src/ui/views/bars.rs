@@ -64,9 +64,18 @@ impl BarPlace {
     }
 }
 
+/// The bars that were painted.
+#[derive(Default)]
+pub struct PaintedBars {
+    /// The places of the bars and of their words.
+    pub plates: Vec<Rect>,
+    /// Where the last one says that others are missing, and which.
+    pub missing: Option<(Rect, String)>,
+}
+
 /// Paints the colour bars among these legends. Where there is room for some of them alone, the last one says how many
-/// are missing. Returns the places of the bars and of their words.
-pub fn show(painter: &Painter, column: &Column, legends: &[&Legend]) -> Vec<Rect> {
+/// are missing.
+pub fn show(painter: &Painter, column: &Column, legends: &[&Legend]) -> PaintedBars {
     let is_bar = |legend: &&&Legend| matches!(legend, Legend::Bar { .. });
     let bars: Vec<&Legend> = legends.iter().filter(is_bar).copied().collect();
     let mut attempts = (1..=bars.len()).rev();
@@ -75,7 +84,15 @@ pub fn show(painter: &Painter, column: &Column, legends: &[&Legend]) -> Vec<Rect
     for one in &placed {
         column.paint(painter, one);
     }
-    placed.iter().flat_map(BarPlace::hidden).collect()
+    let missing: Vec<String> = bars[placed.len()..]
+        .iter()
+        .filter_map(|l| l.sentence())
+        .collect();
+    let last = placed.last().filter(|_| !missing.is_empty());
+    PaintedBars {
+        plates: placed.iter().flat_map(BarPlace::hidden).collect(),
+        missing: last.map(|last| (last.texts[0].0, missing.join("; "))),
+    }
 }
 
 impl Column<'_> {

@@ -5,10 +5,14 @@ use crate::data::{Tractogram, VolumeKind};
 use crate::scene::draw_list::{Colours, LineColour, VolumeStyle};
 use crate::scene::{self, pathways};
 use crate::solvers::curves::StopReason;
-use crate::state::filter::WEIGHT;
+use crate::state::filter::{ShownStreamlines, WEIGHT};
 use crate::state::pathways::ShownCost;
 use crate::state::{Content, Display, Layer, State};
 use crate::ui::format::{fixed, measure, significant, with_unit};
+
+const WEIGHT_NAME: &str = "Weight";
+/// The streamlines that a cut of weights removes.
+const DIFFERENCE_NAME: &str = "Weight of those cut";
 
 /// A legend of a view.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,6 +28,18 @@ pub enum Legend {
     },
     /// One colour per text.
     Stops(Vec<(&'static str, [u8; 3])>),
+}
+
+impl Legend {
+    /// `Whole brain · Weight 0 to 0.2`; `None` unless it is a colour bar.
+    pub fn sentence(&self) -> Option<String> {
+        match self {
+            Self::Bar {
+                name, low, high, ..
+            } => Some(format!("{name} {low} to {high}")),
+            Self::Dec | Self::Stops(_) => None,
+        }
+    }
 }
 
 /// Legend of the slices: the cost of pathways over them, else the topmost visible image.
@@ -131,18 +147,24 @@ fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
     let several = all.iter().filter(|(legend, _)| is_bar(legend)).count() > 1;
     let named = all.into_iter().map(|(mut legend, of)| {
         if let Legend::Bar { name, .. } = &mut legend
-            // Names the layer that has these colours.
-            && let Some(layer) = layer_of(state, of).filter(|_| several)
+            && let Some(layer) = layer_of(state, of)
         {
-            *name = format!("{layer} · {name}");
+            let shown = state.document.shown_by_weight(layer.id);
+            if *name == WEIGHT_NAME && shown == ShownStreamlines::Difference {
+                *name = DIFFERENCE_NAME.to_owned();
+            }
+            // Names the layer that has these colours.
+            if several {
+                *name = format!("{} · {name}", layer.name);
+            }
         }
         legend
     });
     Some(named.collect())
 }
 
-/// The name of the layer of these streamlines; `None` for live ones.
-fn layer_of<'a>(state: &'a State, of: &Tractogram) -> Option<&'a str> {
+/// The layer of these streamlines; `None` for live ones.
+fn layer_of<'a>(state: &'a State, of: &Tractogram) -> Option<&'a Layer> {
     let is = |layer: &&std::sync::Arc<Layer>| match &layer.content {
         Content::Tractogram(all) => {
             let shown = state
@@ -153,7 +175,7 @@ fn layer_of<'a>(state: &'a State, of: &Tractogram) -> Option<&'a str> {
         _ => false,
     };
     let layer = state.document.layers.iter().find(is);
-    layer.map(|layer| layer.name.as_str())
+    layer.map(AsRef::as_ref)
 }
 
 fn of_lines(tractogram: &Tractogram, display: &Display) -> Option<Legend> {
@@ -179,7 +201,7 @@ fn of_lines(tractogram: &Tractogram, display: &Display) -> Option<Legend> {
                 ),
                 "measure" => ("CM".to_owned(), [low, high].map(|v| measure(f64::from(v)))),
                 WEIGHT => (
-                    "Weight".to_owned(),
+                    WEIGHT_NAME.to_owned(),
                     [low, high].map(|v| significant(f64::from(v))),
                 ),
                 "cm" => (

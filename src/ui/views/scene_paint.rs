@@ -122,8 +122,14 @@ impl Views {
             ground,
             taken: &[&*taken, &buttons].concat(),
         };
-        let plates = bars::show(&painter, &column, &bars);
-        taken.extend(plates);
+        let painted = bars::show(&painter, &column, &bars);
+        taken.extend(painted.plates);
+        let at = pointer(ui).filter(|_| hovered);
+        if let (Some(at), Some((place, text))) = (at, painted.missing)
+            && place.contains(at)
+        {
+            annotations::label_at_pointer(&painter, at, (part, &mut taken), &text, p.t1);
+        }
         taken.push(axis_marker(&painter, scene, ground));
         // Names come last: they avoid everything else.
         self.scene_regions(ui, &painter, scene, hovered, &mut taken);

@@ -15,7 +15,7 @@ use crate::ui::format::{decimals_of, fixed, with_unit};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::paint::{Span, line};
 use egui::emath::GuiRounding as _;
-use egui::{Align2, Color32, Painter, Rangef, Rect, Shape, Ui, Vec2, vec2};
+use egui::{Align2, Color32, Painter, Pos2, Rangef, Rect, Shape, Ui, Vec2, vec2};
 
 /// Space between the pane's border and text.
 const MARGIN: f32 = 10.0;
@@ -60,7 +60,8 @@ impl Views {
         text.push(scale_bar(&painter, slice));
         text.extend(self.window_text(&painter, slice, &text));
         if legend {
-            text.extend(self.legend(&painter, slice, below_title, &text));
+            let at = pointer(ui).filter(|_| hovered);
+            text.extend(self.legend(&painter, slice, (below_title, at), &text));
         }
         if state.view.visible.crosshair {
             painter.set(under, crosshair(&painter, slice, &text));
@@ -91,7 +92,7 @@ impl Views {
         &self,
         painter: &Painter,
         slice: &Slice,
-        below_title: f32,
+        (below_title, at): (f32, Option<Pos2>),
         taken: &[Rect],
     ) -> Vec<Rect> {
         let (part, at_left) = (self.part(slice.rect), self.at_left());
@@ -140,16 +141,25 @@ impl Views {
             upper.min.y = below_title;
         }
         let lower = part.with_min_y(part.center().y + LETTER);
-        let plates = if lines.len() > 1 || slice.rect.height() < LOW {
+        let painted = if lines.len() > 1 || slice.rect.height() < LOW {
             let all: Vec<&Legend> = image.iter().chain(&lines).collect();
             bars(part.with_min_y(upper.top()), &all)
         } else {
             let image: Vec<&Legend> = image.iter().collect();
-            let mut plates = bars(upper, &image);
-            plates.extend(bars(lower, &lines.iter().collect::<Vec<_>>()));
-            plates
+            let mut painted = bars(upper, &image);
+            let below = bars(lower, &lines.iter().collect::<Vec<_>>());
+            painted.plates.extend(below.plates);
+            painted.missing = painted.missing.or(below.missing);
+            painted
         };
-        dec.into_iter().chain(plates).collect()
+        let mut plates: Vec<Rect> = dec.into_iter().chain(painted.plates).collect();
+        if let (Some(at), Some((place, text))) = (at, painted.missing)
+            && place.contains(at)
+        {
+            let free = (part, &mut plates);
+            annotations::label_at_pointer(painter, at, free, &text, IN_VIEW.t1);
+        }
+        plates
     }
 
     /// `FA 0–0.87`: the values of black and white. If the halves of a divided view differ, each shows its own. Without

@@ -118,7 +118,7 @@ fn grabbed(
 }
 
 /// Label of a keep-out sphere that can no longer be moved: no wider than a small view.
-const FIXED: &str = "Fixed · see Spheres";
+const FIXED: &str = "Fixed · see Results";
 
 /// Whether a keep-out sphere that cannot be moved is under the pointer.
 fn is_fixed(state: &State, at: Pos2, seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>) -> bool {

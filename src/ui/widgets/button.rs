@@ -2,7 +2,7 @@
 
 use super::super::icons;
 use super::super::theme::{self, Palette, radius, size, space};
-use super::paint;
+use super::{focus, paint};
 use egui::{Color32, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -125,6 +125,7 @@ impl<'a> Button<'a> {
         }
         paint::left(painter, text, self.text, theme::medium(size::LABEL), ink);
         paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
+        focus::button(&response);
         response.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, self.text));
         finish(response, self.disabled, self.hint)
     }
@@ -238,6 +239,7 @@ impl<'a> IconButton<'a> {
         let colour = colour.gamma_multiply(if self.disabled { 0.45 } else { 1.0 });
         paint::icon(painter, rect.center(), self.icon, size::ICON, colour);
         paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
+        focus::button(&response);
         let enabled = !self.disabled;
         response
             .widget_info(|| WidgetInfo::selected(Role::Button, enabled, self.active, self.name));

@@ -46,6 +46,23 @@ pub fn has_ring(response: &Response) -> bool {
     response.has_focus() && takes_all(&response.ctx, response.id)
 }
 
+fn button_id() -> Id {
+    Id::unique("button that has the focus")
+}
+
+/// Records that a widget is a button: apart from letters, it takes all keys while it has the focus.
+pub fn button(response: &Response) {
+    if response.has_focus() {
+        let data = |d: &mut egui::util::IdTypeMap| d.insert_temp(button_id(), response.id);
+        response.ctx.data_mut(data);
+    }
+}
+
+/// Whether a widget is the button that last had the focus.
+pub fn is_button(ui: &Ui, id: Id) -> bool {
+    ui.data(|d| d.get_temp(button_id())) == Some(id)
+}
+
 /// The widget to which all keys belong.
 pub fn keyboard(ui: &Ui) -> Option<Id> {
     let focused = ui.memory(|m| m.focused());

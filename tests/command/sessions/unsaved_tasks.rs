@@ -60,7 +60,7 @@ fn weights() {
     params.lasso = 0.05;
     let (params, phase) = (Some(params), Phase::Done);
     window.act(Action::Filter(FilterAction::Params { params, phase }));
-    window.act(Action::Filter(FilterAction::RunFromScratch));
+    window.act(Action::Filter(FilterAction::Run));
     // The streamlines of the file have other weights.
     assert_eq!(unsaved(&window), (true, true), "{}", window.said());
     window.state = with;

@@ -1,5 +1,6 @@
 //! Weights of streamlines: requested, cut, shown, fitted again; and the messages where that is impossible.
 
+mod again;
 mod commands;
 mod left_behind;
 
@@ -33,7 +34,8 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::a_cut_says_which_stay", cut),
         test("update::filter::regions_do_not_cut", by_weight_alone),
         test("update::filter::what_cannot_be_is_said", refused),
-        test("update::filter::again_from_the_last_weights", again),
+        test("update::filter::again_from_zero_weights", again::same),
+        test("update::filter::unfinished_is_continued", again::continued),
         test("update::filter::without_a_bundle", lesion),
         test("update::filter::without_what_passes_a_pathway", along),
         test("update::filter::edited_and_fitted_again", edited),
@@ -326,28 +328,6 @@ fn refused() {
     assert!(why.contains("different spaces"), "{why}");
 }
 
-fn again() {
-    let mut window = fitted();
-    let first = fitted_weights(&window).figures.clone();
-    act(&mut window, FilterAction::Run);
-    let second = fitted_weights(&window).figures.clone();
-    assert!(second.objective <= first.objective * (1.0 + 1e-6));
-    assert!(second.iterations <= first.iterations, "{second:?}");
-    // The curve continues from the objective at which the first fit ended.
-    let curve = fitted_weights(&window).curve.clone();
-    let whole = 1 + first.iterations + second.iterations;
-    assert_eq!(curve.len(), whole as usize);
-    assert!(curve.windows(2).all(|w| w[1] <= w[0] * 1.0001), "{curve:?}");
-    act(&mut window, FilterAction::RunFromScratch);
-    let third = fitted_weights(&window).figures.clone();
-    assert!((third.objective / first.objective - 1.0).abs() < 1e-3);
-    assert_eq!(
-        weight_maps(&window.state.document).len(),
-        3,
-        "maps keep their places"
-    );
-}
-
 fn lesion() {
     let mut window = fitted();
     let before = (values(&window), fitted_weights(&window).figures.clone());
@@ -477,7 +457,7 @@ fn edited() {
     assert_eq!(values(&window), fitted);
     assert_eq!(fitted_weights(&window).figures, warm);
     // A fit from zero reaches the same objective.
-    act(&mut window, FilterAction::RunFromScratch);
+    act(&mut window, FilterAction::Run);
     let cold = fitted_weights(&window).figures.clone();
     let ratio = warm.objective / cold.objective;
     assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
@@ -485,7 +465,7 @@ fn edited() {
     // Automatically: where only deleted streamlines ran, the signal is no longer fitted, and no other weight depends on
     // it.
     window.state.session.filter.previous_fit = None;
-    act(&mut window, FilterAction::RunFromScratch);
+    act(&mut window, FilterAction::Run);
     let alone = fitted_weights(&window).figures.clone();
     assert!(alone.voxels < cold.voxels && alone.objective < cold.objective);
     for (name, sum) in &alone.bundles {

@@ -1,5 +1,7 @@
 //! The task Filter, driven as by a user.
 
+mod again;
+
 use super::{
     Window, click, double_click, pathways, sample, small_scan, submitted, tracking, type_over,
     window,
@@ -11,6 +13,7 @@ use arcuate::jobs::{Jobs, Receive};
 use arcuate::scene::draw_list::LineColour;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
+use arcuate::solvers::commit::solver::Ended;
 use arcuate::state::core::display::{self, LineColouring};
 use arcuate::state::core::live::Detail;
 use arcuate::state::core::text::{counted, significant};
@@ -44,7 +47,11 @@ pub fn tests() -> Vec<Trial> {
         test("ui::filter::weights are no colours of Pathways", behind),
         test("ui::filter::the cut is dragged, bundles have rows", results),
         test("ui::filter::each layer has a cut of its own", own_cut),
-        test("ui::filter::time is of all runs, as iterations are", time),
+        test("ui::filter::those cut have a bar", again::difference),
+        test(
+            "ui::filter::time is of all runs, as iterations are",
+            again::time,
+        ),
         test(
             "ui::filter::a lesion is seen where it was asked for",
             lesion,
@@ -302,6 +309,27 @@ fn run() {
     assert!(!window.state().state.is_filtering());
     click(&mut window, "Run again");
     let requested = fit(&window).expect("asked for");
+    assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Zero));
+    window.state_mut().state.session.filter.running = None;
+    let weights = window
+        .state_mut()
+        .state
+        .document
+        .weights
+        .values_mut()
+        .next();
+    Arc::make_mut(weights.expect("weights")).figures.ended = Ended::Iterations;
+    window.run();
+    // Now that it can be continued, the note offers another start.
+    let continues = rect(&window, "Continue");
+    assert!(
+        [stop, rect(&window, "Run again")]
+            .iter()
+            .all(|r| !r.intersects(continues))
+    );
+    window.run_steps(30);
+    click(&mut window, "Continue");
+    let requested = fit(&window).expect("asked for");
     assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Fit(_)));
     // The run continues after the earlier iterations: the badge counts them, as the panel and the status bar do.
     let state = &window.state().state;
@@ -424,24 +452,6 @@ fn own_cut() {
         [first, other].map(|of| filter.cut_of(of)),
         [min_weight, more]
     );
-}
-
-fn time() {
-    let mut window = filtering();
-    let mut known = (0, 0.0);
-    for run in 0..3 {
-        act(&mut window, Action::Filter(FilterAction::Run));
-        carry_out::<FitWeights>(&mut window);
-        let document = &window.state().state.document;
-        let weighed = document.weights.values().next().expect("weights");
-        let figures = &weighed.figures;
-        let now = (weighed.iterations(), figures.prepare_ms + figures.fit_ms);
-        assert!(
-            now.0 >= known.0 && now.1 > known.1,
-            "{run}: {now:?} after {known:?}"
-        );
-        known = now;
-    }
 }
 
 fn results() {

@@ -20,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::keys::Esc does the first that applies", escape),
         test("ui::keys::Esc acts at once after a command", after_command),
         test("ui::keys::letters are letters in a field", typing),
+        test("ui::keys::a button with the focus leaves letters", button),
         test(
             "ui::a value typed in one frame is no key",
             typed_in_one_frame,
@@ -349,4 +350,31 @@ fn sheet() {
             }
         }
     }
+}
+
+/// Tab has reached a button: the space bar is its own, letters are not.
+fn button() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    // Something to undo.
+    press(&mut window, Key::Plus);
+    window
+        .get_by_role_and_label(egui::Role::Button, "Undo")
+        .focus();
+    window.run();
+    let focused = |window: &Window| {
+        window
+            .get_by_role_and_label(egui::Role::Button, "Undo")
+            .accesskit_node()
+            .is_focused()
+    };
+    assert!(focused(&window));
+    press(&mut window, Key::T);
+    let target = Tool::NewRegion {
+        role: Role::Target,
+        cube: false,
+    };
+    assert_eq!(window.state().state.view.tool, target);
+    assert!(focused(&window), "the button keeps the focus");
+    press(&mut window, Key::Delete);
+    assert_eq!(window.state().state.document.regions.len(), 3);
 }

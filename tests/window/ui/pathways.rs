@@ -159,9 +159,12 @@ fn not_joined() {
     assert!((settings(&window).epsilon - from / 100.0).abs() < 1e-9);
     assert!(window.query_by_label(note).is_none());
     window.get_by_label(&format!(
-        "Joins seed and target (from {} upwards)",
+        "Joins seed and target (from ε = {} upwards)",
         percent(from)
     ));
+    // It is about the width ε, so it stands between that and α.
+    let joins = window.get_by_label_contains("Joins seed and target").rect();
+    assert!(joins.bottom() <= below(&window));
     assert_eq!(below(&window), top, "nothing moves under the hand");
     assert_eq!(solves(&window), 0);
     click(&mut window, "Undo");

@@ -100,8 +100,18 @@ fn figures() {
             _ => {}
         }
     }
+    let all = RandomPairRank::cheaper_in_row(0.0, 200);
+    assert_eq!(all, "cheaper than all 200 pairs");
+    let most = RandomPairRank::cheaper_in_row(0.002, 500);
+    assert_eq!(
+        most,
+        format!(
+            "cheaper than {} of pairs",
+            arcuate::ui::format::with_unit("99", "%")
+        )
+    );
     for share in [0.0, 0.02, 0.5] {
-        let sentence = RandomPairRank::cheaper_in_row(share);
+        let sentence = RandomPairRank::cheaper_in_row(share, 200);
         let row = sentence.clone();
         let harness = Harness::builder().with_size([400.0, 60.0]);
         let harness = harness.with_context_setup(theme::install);

@@ -31,6 +31,10 @@ pub fn tests() -> Vec<Trial> {
         test("views::labels::in 3-D a name is beside its region", beside),
         test("views::labels::a handle is held where it is drawn", handle),
         test("views::labels::each colour scale has its bar", bars),
+        test(
+            "views::labels::missing bars are named at the pointer",
+            missing_bars,
+        ),
         test("views::labels::no plate of a bar covers a word", uncovered),
         test("views::labels::bars hide little of a small slice", little),
         test("views::labels::buttons cover no bar", buttons),
@@ -315,6 +319,20 @@ fn bars() {
                 let title = title.expect("a title");
                 assert!(!is_covered(&shapes, title), "{area:?}");
             }
+        }
+    }
+}
+
+/// Where bars are missing, the name of the last one tells which, at the pointer.
+fn missing_bars() {
+    let state = four_scales();
+    let is_short = |word: &(String, Rect)| word.0.ends_with(" more");
+    for area in AREAS {
+        let words = texts(&painted(&state, area, None));
+        for (_, place) in words.iter().filter(|word| is_short(word)) {
+            let words = texts(&painted(&state, area, Some(place.center())));
+            let told = words.iter().any(|(w, _)| w.contains("Kept 5 · CM"));
+            assert!(told, "{area:?}: {words:?}");
         }
     }
 }

@@ -209,6 +209,11 @@ impl RandomPairs {
         Ok(rates)
     }
 
+    /// Spacing of the voxels on which the pairs are joined, mm.
+    pub fn spacing_mm(&self) -> f64 {
+        self.prepared.metric.grid.spacing().max_element()
+    }
+
     /// Whether too few pairs are joined for a percentile.
     pub fn too_few(&self) -> bool {
         self.rates.len() < MIN_PAIRS

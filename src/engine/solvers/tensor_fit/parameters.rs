@@ -148,7 +148,7 @@ impl Parameters for Params {
             }),
             unused: |p| {
                 let iwls = matches!(p.method, Method::Iwls { .. });
-                (!iwls).then_some("only the reweighted method has them")
+                (!iwls).then_some("reweighted fits only")
             },
         },
         Param {

@@ -1,5 +1,6 @@
 //! The command that makes weights and maps.
 
+use crate::solvers::commit::solver::Ended;
 use crate::state::filter::update::fit_inputs;
 use crate::state::origin::recipes::weight_recipe;
 use crate::state::{Recipe, State};
@@ -9,7 +10,12 @@ pub fn recipe(state: &State) -> Option<Recipe> {
     let (layer, _) = state.document.filtered()?;
     let least = state.document.filter.min_weight(layer.id);
     if let Some((fitted, _)) = state.document.weights_of_layer(layer) {
-        let from = state.document.fit_inputs(fitted)?;
+        let mut from = state.document.fit_inputs(fitted)?;
+        // A command that no one stops has to end where the user stopped this one.
+        if fitted.figures.ended == Ended::Cancelled {
+            let iterations = u32::try_from(fitted.iterations()).unwrap_or(u32::MAX);
+            from.params.stop.iterations = iterations.max(1);
+        }
         return weight_recipe(&state.document, layer.id, &from, least);
     }
     let from = fit_inputs(state, &crate::state::filter::update::key(state)?)?;

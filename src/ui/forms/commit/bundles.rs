@@ -342,7 +342,7 @@ pub fn lesions(
 
 /// The streamlines that can be left out.
 fn excluded_rows(ui: &mut Ui, state: &State, weights: &FittedWeights, actions: &mut Vec<Action>) {
-    let help = "Refits the weights without some streamlines and shows how much worse the signal is explained; \
+    let help = "Refits the weights without some streamlines, from the last weights, and shows how much worse the signal is explained; \
                 no streamline is deleted";
     let what = select_row(ui, "Fit without", help, "choose…", |ui| {
         let mut chosen = None;

@@ -17,6 +17,8 @@ use egui::{Color32, Rect, Sense, Ui, vec2};
 use std::sync::Arc;
 
 const SINGLE: &str = "Individual weights";
+const ARBITRARY: &str =
+    "Which of nearly equal streamlines is kept is arbitrary: trust sums over bundles";
 const FIGURES: &str = "Fit statistics";
 
 /// The weights of the streamlines being filtered.
@@ -56,11 +58,21 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let kept = weights.count_above(least);
     let fact = format!("{} of {} kept", count(kept as u64), count(all as u64));
     section::head_with(ui, "Results", &fact);
+    if kept > 0 {
+        rows::hint(ui, ARBITRARY);
+    }
     stale(ui, state, layer, weights, actions);
     let unfinished = super::progress::unfinished(weights);
     if let Some(why) = unfinished.as_ref().filter(|_| !state.is_filtering()) {
         let p = theme::palette(ui.style());
-        Note::new(p, Severity::Warning, why).show(ui);
+        let mut note = Note::new(p, Severity::Warning, why);
+        // The button at the foot of the panel continues.
+        if state.can_continue_fit() {
+            note = note.action("Run again");
+        }
+        if note.show(ui) == Some(NoteResponse::Accepted) {
+            act(actions, FilterAction::Run);
+        }
     }
     // A stopped fit is a result; one that a run is about to replace is dimmed.
     let dim = state.is_filtering();

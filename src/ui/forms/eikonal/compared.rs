@@ -2,9 +2,10 @@
 
 use crate::solvers::pathway::NoRates;
 use crate::state::core::text::counted;
-use crate::state::pathways::jobs::COMPARE;
+use crate::state::pathways::jobs::{COMPARE, PathwayComparison};
 use crate::state::pathways::{PathwayAction, RandomPairRank, Standing};
 use crate::state::{Action, Severity, State};
+use crate::ui::format::{fixed, with_unit};
 use crate::ui::theme;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::rows;
@@ -32,6 +33,13 @@ fn help(pairs: usize, missing: Option<NoRates>) -> String {
     )
 }
 
+/// The least length between the regions that can be compared: a voxel beyond each of them.
+fn too_short(compared: Option<&PathwayComparison>) -> String {
+    let spacing = |c: &PathwayComparison| c.known_pairs.pairs.spacing_mm();
+    let mm = with_unit(&fixed(2.0 * compared.map_or(0.0, spacing), 0), "mm");
+    format!("under {mm} between the ends")
+}
+
 /// The two figures. Their rows exist as long as there is a pathway, so that nothing below them moves when the figures
 /// arrive.
 pub fn show(ui: &mut Ui, state: &State) {
@@ -41,13 +49,13 @@ pub fn show(ui: &mut Ui, state: &State) {
     let no_rates = compared.and_then(|c| c.no_rates);
     let comparing = state.session.jobs.running.iter().any(|j| j.slot == COMPARE);
     let text = |share: Option<f64>| match share {
-        Some(share) => RandomPairRank::cheaper_in_row(share),
+        Some(share) => RandomPairRank::cheaper_in_row(share, pairs),
         None if comparing => "comparing…".to_owned(),
         None if compared.is_some_and(|c| c.known_pairs.pairs.too_few()) => {
             "too few pairs are joined".to_owned()
         }
         None if no_rates == Some(NoRates::NoPath) => "no path in larger voxels".to_owned(),
-        None if no_rates == Some(NoRates::TooShort) => "the path is too short".to_owned(),
+        None if no_rates == Some(NoRates::TooShort) => too_short(compared.map(AsRef::as_ref)),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
         None if state.pathway_standing() == Some(Standing::Final) => "waits".to_owned(),
         None => "waiting for the full result".to_owned(),

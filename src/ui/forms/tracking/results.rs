@@ -7,6 +7,7 @@ use crate::solvers::curves::{Params, SeedOutcome};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::display::LineColouring;
 use crate::state::core::text::{counted, streamlines};
+use crate::state::streamlines::streamlines_of;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::track::jobs::LIVE;
@@ -157,10 +158,14 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         (false, false) => Some("there are tensors and a seed"),
     };
     if let Some(missing) = missing {
-        rows::hint(
-            ui,
-            &format!("Live {} appear here once {missing}", what.to_lowercase()),
-        );
+        let live = what.to_lowercase();
+        let mut layers = state.document.layers.iter();
+        let tracked = !seeded && layers.any(|l| streamlines_of(l).is_some());
+        let text = match tracked {
+            true => format!("The results are among the layers. Live {live} need a seed"),
+            false => format!("Live {live} appear here once {missing}"),
+        };
+        rows::hint(ui, &text);
     } else if jobs.any(|j| matches!(j.slot, LIVE | FIT | Slot::Load)) {
         rows::hint(ui, doing);
     } else {

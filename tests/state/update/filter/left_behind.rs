@@ -374,7 +374,7 @@ fn failed_apart() {
     act(&mut window, FilterAction::Keep);
     let second = window.state.session.selected_layer.expect("the kept one");
     window.holding = true;
-    act(&mut window, FilterAction::RunFromScratch);
+    act(&mut window, FilterAction::Run);
     act(&mut window, FilterAction::Tractogram(second));
     window.deliver(|events| {
         let mut fits = events.iter_mut().filter(|e| e.slot == FIT_WEIGHTS);

@@ -1,0 +1,67 @@
+//! A repeated fit starts from zero; an unfinished one can be continued.
+
+use super::*;
+use arcuate::solvers::commit::solver::Ended;
+
+/// Threads add in any order, so a repeated fit agrees up to rounding.
+pub fn same() {
+    let mut window = fitted();
+    let first = fitted_weights(&window).clone();
+    assert!(!window.state.can_continue_fit(), "it has converged");
+    for action in [FilterAction::Run, FilterAction::Continue] {
+        act(&mut window, action);
+        let again = fitted_weights(&window);
+        let own = 1 + again.figures.iterations;
+        assert_eq!(again.curve.len(), own as usize, "no earlier run counts");
+        let ratio = again.curve[0] / first.curve[0];
+        assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
+        let ratio = again.figures.objective / first.figures.objective;
+        assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
+        assert_eq!(again.sorted.len(), first.sorted.len());
+    }
+    assert_eq!(
+        weight_maps(&window.state.document).len(),
+        3,
+        "maps keep their places"
+    );
+}
+
+pub fn continued() {
+    let mut window = opened();
+    set(&mut window, |p| {
+        (p.stop.kkt, p.stop.objective, p.stop.iterations) = (1e-9, 0.0, 5);
+    });
+    act(&mut window, FilterAction::Run);
+    let first = fitted_weights(&window).clone();
+    assert_eq!(first.figures.ended, Ended::Iterations);
+    assert!(window.state.can_continue_fit());
+    // The curve continues from the objective at which the first run ended.
+    act(&mut window, FilterAction::Continue);
+    let second = fitted_weights(&window).clone();
+    assert_eq!((first.iterations(), second.iterations()), (5, 10));
+    assert!(second.figures.objective < first.figures.objective);
+    assert!(second.curve.windows(2).all(|w| w[1] <= w[0] * 1.0001));
+    // The last run in memory is not the one that is shown.
+    window.act(Action::Undo);
+    assert!(!window.state.can_continue_fit());
+    window.act(Action::Redo);
+    assert!(window.state.can_continue_fit());
+    // Other weights of the penalties are another problem.
+    set(&mut window, |p| p.lasso = 0.05);
+    assert!(!window.state.can_continue_fit());
+    window.act(Action::Undo);
+    act(&mut window, FilterAction::Run);
+    let third = fitted_weights(&window);
+    assert_eq!(third.iterations(), 5);
+    let ratio = third.figures.objective / first.figures.objective;
+    assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
+    // A command that repeats a stopped run ends where that run ended.
+    let id = layer(&window).id;
+    let weights = window.state.document.weights.get_mut(&id);
+    let weights = Arc::make_mut(weights.expect("weights"));
+    (weights.figures.ended, weights.figures.iterations) = (Ended::Cancelled, 3);
+    weights.curve = weights.curve[..4].into();
+    let recipe = arcuate::state::update::filter_recipe(&window.state);
+    let command = recipe.expect("a recipe").command();
+    assert!(command.contains("--iterations 3 "), "{command}");
+}
