@@ -120,8 +120,18 @@ pub fn check_overlap(
     runner: &Runner,
 ) -> Result<(), Failure> {
     let outside = must_overlap(tractogram, grid, path, runner)?;
+    warn_of_points_outside(outside, tractogram, (path, consequence));
+    Ok(())
+}
+
+/// Warns of the share of the points outside an image, unless it is none.
+pub fn warn_of_points_outside(
+    outside: usize,
+    tractogram: &Tractogram,
+    (path, consequence): (&Path, &str),
+) {
+    let points = tractogram.points.len();
     if outside > 0 {
-        let points = tractogram.points.len();
         warning!(
             "{} of {} of the streamlines ({} %) lie outside the image and {consequence}: {}",
             count(outside as u64),
@@ -130,7 +140,6 @@ pub fn check_overlap(
             path.display()
         );
     }
-    Ok(())
 }
 
 /// The consequence for an image that is sampled along streamlines.
