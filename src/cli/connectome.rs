@@ -1,6 +1,6 @@
 //! `arcuate connectome`: how streamlines connect the labels of a map.
 
-use super::inputs::{NO_VALUE, check_overlap, must_be_csv, scalar_image, streamlines};
+use super::inputs::{check_overlap, check_values, must_be_csv, scalar_image, streamlines};
 use super::options::ReadingOptions;
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -87,7 +87,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         (Some(name), _) => Some(Measure::Value(name.clone())),
         (None, Some(path)) => {
             let volume = scalar_image(path, &options.reading, runner)?;
-            check_overlap(&tractogram, &volume.grid, (path, NO_VALUE), runner)?;
+            check_values(&tractogram, &volume, path, runner)?;
             Some(Measure::Image(volume, 0))
         }
         (None, None) => None,

@@ -1,6 +1,6 @@
 //! `arcuate select`: selects some of a file's streamlines.
 
-use super::inputs::{NO_VALUE, check_overlap, must_overlap, scalar_image, streamlines};
+use super::inputs::{check_values, must_overlap, scalar_image, streamlines};
 use super::options::{
     ChanceOptions, PassingOptions, ReadingOptions, RegionOptions, not_reversed, whole_from,
 };
@@ -206,8 +206,7 @@ impl Options {
         runner: &Runner,
     ) -> Result<(), Failure> {
         for (image, limit) in rules.images.iter().zip(&self.image) {
-            let place = (limit.file.as_path(), NO_VALUE);
-            check_overlap(tractogram, &image.volume.grid, place, runner)?;
+            check_values(tractogram, &image.volume, &limit.file, runner)?;
         }
         let specs = self.regions().specs();
         for (region, spec) in rules.regions.iter().zip(&specs) {

@@ -83,6 +83,8 @@ pub struct StreamlineRange {
 pub enum RejectReason {
     Group,
     Value,
+    /// An image has no value along it.
+    NoValue,
     Stop,
     TouchedExclude,
     MissedInclude,
@@ -95,9 +97,10 @@ pub enum RejectReason {
 }
 
 impl RejectReason {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Group,
         Self::Value,
+        Self::NoValue,
         Self::Stop,
         Self::TouchedExclude,
         Self::MissedInclude,
@@ -112,6 +115,7 @@ impl RejectReason {
         match self {
             Self::Group => "are not in the group",
             Self::Value => "have values beyond the limits",
+            Self::NoValue => "have no value in an image",
             Self::Stop => "stopped for other reasons",
             Self::TouchedExclude => "touch an exclude region",
             Self::MissedInclude => "miss an include region",
@@ -178,7 +182,7 @@ pub fn select(
     if !rules.regions.is_empty() {
         backend.install(|| compute_bounding_chunks(tractogram));
     }
-    let images: Vec<_> = rules.images.iter().map(OnImage::passes).collect();
+    let images: Vec<_> = rules.images.iter().map(OnImage::reject_reason).collect();
     control.begin("Selecting streamlines", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
     let verdicts: Result<Vec<Vec<Option<RejectReason>>>, Cancelled> = backend.install(|| {
@@ -256,7 +260,7 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
 fn reject_reason(
     tractogram: &Tractogram,
     rules: &SelectionRules,
-    images: &[impl Fn(&[[f32; 3]]) -> bool],
+    images: &[impl Fn(&[[f32; 3]]) -> Option<RejectReason>],
     line: usize,
 ) -> Option<RejectReason> {
     // NaN is within no limits.
@@ -276,8 +280,7 @@ fn reject_reason(
     }
     // Tested last, because every point is examined.
     let points = tractogram.streamline(line);
-    let passes = images.iter().all(|passes| passes(points));
-    (!passes).then_some(RejectReason::Value)
+    images.iter().find_map(|reason| reason(points))
 }
 
 /// Keeps `most` of the remaining ones: each draws a random number, and the lowest are kept.
