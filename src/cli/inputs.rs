@@ -142,6 +142,24 @@ pub fn warn_of_points_outside(
     }
 }
 
+/// Warns if most points lie outside the grid that their own file names.
+pub fn warn_of_own_grid(tractogram: &Tractogram, path: &Path, runner: &Runner) {
+    let Some(grid) = &tractogram.grid else {
+        return;
+    };
+    let outside = runner.backend.install(|| points_outside(grid, tractogram));
+    let points = tractogram.points.len();
+    if 2 * outside > points {
+        warning!(
+            "{} of {} lie outside the grid that the file names; check that its header belongs to these \
+             streamlines: {}",
+            count(outside as u64),
+            counted(points, "point"),
+            path.display()
+        );
+    }
+}
+
 /// The consequence for an image that is sampled along streamlines.
 const NO_VALUE: &str = "have no value there";
 
