@@ -74,6 +74,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "The matrix has no value to average: add --value or --image",
         ));
     }
+    if options.matrix != Matrix::Value && options.pairs.is_none() && valued {
+        let found = match options.image {
+            Some(_) => "--image",
+            None => "--value",
+        };
+        return Err(Failure::usage(format!(
+            "Found {found}, which has no effect on this matrix: add --matrix value or --pairs, or leave it out"
+        )));
+    }
     let outputs = std::iter::once(&options.output).chain(&options.pairs);
     for output in outputs.clone() {
         must_be_csv(output)?;
