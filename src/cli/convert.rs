@@ -40,6 +40,7 @@ fn help() -> String {
         };
         let _ = writeln!(text, "  {:<50} {ways}", format.described());
     }
+    text += "An image in two files (.hdr with .img, .nhdr) is read, but not written.\n";
     text
 }
 

@@ -275,7 +275,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let of_all = counted(all, "streamline");
     let mut text = format!("{} of {of_all} kept\n", grouped(count as u64));
     for (reason, n) in dropped() {
-        let _ = writeln!(text, "  {} {}", grouped(*n), reason.clause());
+        let _ = writeln!(text, "  {} {}", grouped(*n), reason.clause(*n));
     }
     for loss in &saved.unsupported_contents {
         let _ = writeln!(text, "  left out: {loss}");

@@ -111,19 +111,23 @@ impl RejectReason {
     ];
 
     /// Follows a number: `561 miss an include region`.
-    pub fn clause(self) -> &'static str {
-        match self {
-            Self::Group => "are not in the group",
-            Self::Value => "have values beyond the limits",
-            Self::NoValue => "have no value in an image",
-            Self::Stop => "stopped for other reasons",
-            Self::TouchedExclude => "touch an exclude region",
-            Self::MissedInclude => "miss an include region",
-            Self::MissedTargets => "miss the targets",
-            Self::LeftMask => "leave the mask regions",
-            Self::Inverted => "pass every rule",
-            Self::Chance => "are left out by chance",
-        }
+    pub fn clause(self, count: u64) -> &'static str {
+        let [one, many] = match self {
+            Self::Group => ["is not in the group", "are not in the group"],
+            Self::Value => [
+                "has values beyond the limits",
+                "have values beyond the limits",
+            ],
+            Self::NoValue => ["has no value in an image", "have no value in an image"],
+            Self::Stop => ["stopped for other reasons"; 2],
+            Self::TouchedExclude => ["touches an exclude region", "touch an exclude region"],
+            Self::MissedInclude => ["misses an include region", "miss an include region"],
+            Self::MissedTargets => ["misses the targets", "miss the targets"],
+            Self::LeftMask => ["leaves the mask regions", "leave the mask regions"],
+            Self::Inverted => ["passes every rule", "pass every rule"],
+            Self::Chance => ["is left out by chance", "are left out by chance"],
+        };
+        if count == 1 { one } else { many }
     }
 }
 
