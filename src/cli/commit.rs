@@ -1,6 +1,6 @@
 //! `arcuate commit`: which streamlines explain the diffusion signal, and by how much.
 
-use super::inputs::streamlines;
+use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
     GivenParameters, ReadingOptions, ScanOptions, about_mask, make_folder, not_negative, noted,
     noted_volume, positive,
@@ -20,13 +20,14 @@ use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::commit::{self, Params};
 use crate::solvers::tensor_fit;
+use crate::solvers::tractogram::points_outside;
 use crate::state::core::text::count;
 use crate::state::files::jobs::{SaveVolume, SaveWithValues};
 use crate::state::filter::WEIGHT;
 use crate::state::filter::jobs::{CommitFit, Excluded, FitWeights, StartFrom};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -233,6 +234,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let tractogram = streamlines(&options.tracks, &options.reading, runner)?;
     let start = options.start(&tractogram, runner)?;
     let opened = options.open(runner)?;
+    warn_of_outside(&tractogram, options, &opened, runner);
     let timing = options.timing(opened.gradients.as_deref())?;
     let samples = opened.gradients.as_ref().and_then(|gradients| {
         Samples::new(
@@ -293,6 +295,21 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (value, text) = summary(&tractogram, &params, least, &made, &files);
     runner.report(&value, &text);
     Ok(())
+}
+
+/// Warns of the share of the streamlines outside the scan. The fit itself refuses streamlines that lie wholly outside.
+fn warn_of_outside(
+    tractogram: &Tractogram,
+    options: &Options,
+    opened: &OpenedInputs,
+    runner: &Runner,
+) {
+    let grid = &opened.scan.grid;
+    let outside = runner.backend.install(|| points_outside(grid, tractogram));
+    if outside < tractogram.points.len() {
+        let place = (Path::new(&options.scan.scan), "have no signal to explain");
+        warn_of_points_outside(outside, tractogram, place);
+    }
 }
 
 /// Whether most of the streamlines inside the voxels have no weight.

@@ -8,8 +8,10 @@ pub fn avoid() {
     use std::os::unix::process::CommandExt as _;
     const SELECTION: [&str; 2] = ["NODEVICE_SELECT", "MESA_VK_DEVICE_SELECT"];
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    // The library rejects relative paths in the same way.
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").unwrap_or_default();
     // A user who selects a device this way keeps the choice.
-    if set("XDG_RUNTIME_DIR") || SELECTION.into_iter().any(set) {
+    if std::path::Path::new(&runtime).is_absolute() || SELECTION.into_iter().any(set) {
         return;
     }
     let Ok(program) = std::env::current_exe() else {

@@ -1,6 +1,6 @@
 //! `arcuate connectome`: how streamlines connect the labels of a map.
 
-use super::inputs::{NO_VALUE, check_overlap, must_be_csv, scalar_image, streamlines};
+use super::inputs::{check_overlap, check_values, must_be_csv, scalar_image, streamlines};
 use super::options::ReadingOptions;
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -74,6 +74,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "The matrix has no value to average: add --value or --image",
         ));
     }
+    if options.matrix != Matrix::Value && options.pairs.is_none() && valued {
+        let found = match options.image {
+            Some(_) => "--image",
+            None => "--value",
+        };
+        return Err(Failure::usage(format!(
+            "Found {found}, which has no effect on this matrix: add --matrix value or --pairs, or leave it out"
+        )));
+    }
     let outputs = std::iter::once(&options.output).chain(&options.pairs);
     for output in outputs.clone() {
         must_be_csv(output)?;
@@ -87,7 +96,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         (Some(name), _) => Some(Measure::Value(name.clone())),
         (None, Some(path)) => {
             let volume = scalar_image(path, &options.reading, runner)?;
-            check_overlap(&tractogram, &volume.grid, (path, NO_VALUE), runner)?;
+            check_values(&tractogram, &volume, path, runner)?;
             Some(Measure::Image(volume, 0))
         }
         (None, None) => None,

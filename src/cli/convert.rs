@@ -40,6 +40,7 @@ fn help() -> String {
         };
         let _ = writeln!(text, "  {:<50} {ways}", format.described());
     }
+    text += "An image in two files (.hdr with .img, .nhdr) is read, but not written.\n";
     text
 }
 
@@ -62,6 +63,15 @@ pub struct Options {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     io::convert::check_output(&options.output).map_err(|e| Failure::usage(e.to_string()))?;
+    let is_image = |format: io::Format| format.content() == io::Content::Image;
+    if options.reading.vtk_space.is_some()
+        && io::Format::named(&options.input).is_some_and(is_image)
+    {
+        return Err(Failure::usage(format!(
+            "Found --vtk-space, which has no effect on an image: leave it out: {}",
+            options.input.display()
+        )));
+    }
     runner.may_write(&options.output)?;
     io::convert::check_place(&options.output).map_err(|e| Failure::new(e.to_string()))?;
     let request = PlanToConvert {

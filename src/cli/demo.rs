@@ -58,12 +58,23 @@ pub fn has_display() -> bool {
     !cfg!(target_os = "linux") || named("DISPLAY") || named("WAYLAND_DISPLAY")
 }
 
+/// The default folder; if it exists and is to be kept, the first free one with a number.
+fn free_folder(replaces: bool) -> PathBuf {
+    let numbered = (2..).map(|n| PathBuf::from(format!("{FOLDER}-{n}")));
+    let mut names = std::iter::once(PathBuf::from(FOLDER)).chain(numbered);
+    let free = names.find(|folder| replaces || !folder.exists());
+    free.unwrap_or_else(|| PathBuf::from(FOLDER))
+}
+
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     const SEED: u64 = 1;
     if options.out.is_none() && !has_display() && !runner.json {
         note!("No display, so the demo writes files instead of opening the window");
     }
-    let folder = options.out.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
+    let folder = match &options.out {
+        Some(folder) => folder.clone(),
+        None => free_folder(runner.force()),
+    };
     let at = |name: &str| folder.join(name);
     let pictures = VIEWS.map(|(name, _)| name);
     for name in [TRACKS, REPORT, SUMMARY].iter().chain(&pictures) {

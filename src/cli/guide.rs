@@ -47,6 +47,7 @@ fn list() -> Result<Report, Failure> {
 }
 
 fn page(name: &str) -> Result<Report, Failure> {
+    let name = name.to_lowercase();
     let name = name.trim_end_matches(".md");
     let Some(page) = Page::named(name) else {
         let names: Vec<&str> = PAGES.iter().map(|p| p.name).collect();

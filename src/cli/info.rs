@@ -1,5 +1,6 @@
 //! `arcuate info`: describes the content of files.
 
+use super::inputs::warn_of_own_grid;
 use super::options::{ReadingOptions, ScanOptions, TensorOptions};
 use super::output::{error, one_line, remark};
 use super::runner::{Failure, Runner};
@@ -157,7 +158,10 @@ fn describe(
             );
             (value, text)
         }
-        Loaded::Tractogram(tractogram) => streamlines(&path, tractogram),
+        Loaded::Tractogram(tractogram) => {
+            warn_of_own_grid(tractogram, &path, runner);
+            streamlines(&path, tractogram)
+        }
     };
     Ok((value, text, Some(loaded)))
 }
@@ -379,9 +383,12 @@ fn image(
 }
 
 fn streamlines(path: &Path, tractogram: &Tractogram) -> (Value, String) {
-    let mut lengths: Vec<f32> = (0..tractogram.len())
-        .map(|i| tractogram.length_mm(i))
-        .collect();
+    let finite = |p: &&[f32; 3]| p.iter().all(|c| c.is_finite());
+    let points = tractogram.points.len();
+    let not_finite = points - tractogram.points.iter().filter(finite).count();
+    // A streamline through a point that is not finite has no length.
+    let lengths = (0..tractogram.len()).map(|i| tractogram.length_mm(i));
+    let mut lengths: Vec<f32> = lengths.filter(|length| length.is_finite()).collect();
     lengths.sort_by(f32::total_cmp);
     let median = lengths.get(lengths.len() / 2).copied().unwrap_or(0.0);
     let range = (
@@ -412,14 +419,14 @@ fn streamlines(path: &Path, tractogram: &Tractogram) -> (Value, String) {
     let grid = tractogram.grid.as_ref();
     let value = json!({
         "path": path, "kind": "tractogram", "streamlines": tractogram.len(),
-        "points": tractogram.points.len(), "median_length_mm": median, "length_mm": [range.0, range.1],
+        "points": points, "not_finite": not_finite, "median_length_mm": median, "length_mm": [range.0, range.1],
         "bounds_mm": bounds, "per_point": of_points, "per_streamline": of_lines, "groups": groups,
         "per_group": of_groups,
         "grid": grid.map(|g| json!({
             "shape": g.shape, "spacing_mm": g.spacing().to_array(), "orientation": g.orientation(),
         })),
     });
-    let length = match tractogram.is_empty() {
+    let length = match lengths.is_empty() {
         true => "none".to_owned(),
         false => {
             let [low, high, middle] = [range.0, range.1, median].map(|v| tenths(f64::from(v)));
@@ -431,6 +438,14 @@ fn streamlines(path: &Path, tractogram: &Tractogram) -> (Value, String) {
         count(tractogram.len() as u64),
         counted(tractogram.points.len(), "point"),
     );
+    if not_finite > 0 {
+        let _ = writeln!(
+            text,
+            "  not finite  {} of {}; their streamlines have no length",
+            count(not_finite as u64),
+            counted(points, "point")
+        );
+    }
     if let Some([low, high]) = bounds {
         let [x, y, z] = [0, 1, 2].map(|a| format!("{} to {}", tenths(low[a]), tenths(high[a])));
         let _ = writeln!(

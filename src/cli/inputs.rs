@@ -6,7 +6,7 @@ use super::runner::{Failure, Runner};
 use crate::data::text::{count, counted, file_stem};
 use crate::data::{Grid, Tractogram, Volume, VolumeKind};
 use crate::io::Format;
-use crate::solvers::tractogram::points_outside;
+use crate::solvers::tractogram::{points_outside, points_without_value};
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use std::path::{Path, PathBuf};
 
@@ -120,8 +120,18 @@ pub fn check_overlap(
     runner: &Runner,
 ) -> Result<(), Failure> {
     let outside = must_overlap(tractogram, grid, path, runner)?;
+    warn_of_points_outside(outside, tractogram, (path, consequence));
+    Ok(())
+}
+
+/// Warns of the share of the points outside an image, unless it is none.
+pub fn warn_of_points_outside(
+    outside: usize,
+    tractogram: &Tractogram,
+    (path, consequence): (&Path, &str),
+) {
+    let points = tractogram.points.len();
     if outside > 0 {
-        let points = tractogram.points.len();
         warning!(
             "{} of {} of the streamlines ({} %) lie outside the image and {consequence}: {}",
             count(outside as u64),
@@ -130,11 +140,54 @@ pub fn check_overlap(
             path.display()
         );
     }
-    Ok(())
+}
+
+/// Warns if most points lie outside the grid that their own file names.
+pub fn warn_of_own_grid(tractogram: &Tractogram, path: &Path, runner: &Runner) {
+    let Some(grid) = &tractogram.grid else {
+        return;
+    };
+    let outside = runner.backend.install(|| points_outside(grid, tractogram));
+    let points = tractogram.points.len();
+    if 2 * outside > points {
+        warning!(
+            "{} of {} lie outside the grid that the file names; check that its header belongs to these \
+             streamlines: {}",
+            count(outside as u64),
+            counted(points, "point"),
+            path.display()
+        );
+    }
 }
 
 /// The consequence for an image that is sampled along streamlines.
-pub const NO_VALUE: &str = "have no value there";
+const NO_VALUE: &str = "have no value there";
+
+/// Does the same as [`check_overlap`] for an image that is sampled along streamlines, and warns of points where it
+/// holds no number.
+pub fn check_values(
+    tractogram: &Tractogram,
+    volume: &Volume,
+    path: &Path,
+    runner: &Runner,
+) -> Result<(), Failure> {
+    check_overlap(tractogram, &volume.grid, (path, NO_VALUE), runner)?;
+    let lacks = || points_without_value(volume, tractogram);
+    let (missing, points) = (runner.backend.install(lacks), tractogram.points.len());
+    if missing > 0 {
+        let share = match missing < points {
+            true => format!(" ({} %)", percent(missing, points)),
+            false => String::new(),
+        };
+        warning!(
+            "{} of {} of the streamlines{share} lie where the image is not a number and {NO_VALUE}: {}",
+            count(missing as u64),
+            counted(points, "point"),
+            path.display()
+        );
+    }
+    Ok(())
+}
 
 /// A share that is neither none nor all, in percent.
 fn percent(some: usize, all: usize) -> String {

@@ -176,9 +176,9 @@ fn object(failed: bool) -> Option<Value> {
         Some(other) => return Some(other),
         None if failed => {
             let arguments = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-            let name =
-                named_command(arguments).map(|name| ("command".to_owned(), Value::from(name)));
-            name.into_iter().collect()
+            // Null for a word that names no command.
+            let name = named_command(arguments);
+            std::iter::once(("command".to_owned(), Value::from(name))).collect()
         }
         None => return None,
     };

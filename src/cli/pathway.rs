@@ -335,7 +335,7 @@ fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
         },
     );
     let text = format!(
-        "Least cost {:.3}; the path is {length_mm:.1} mm long, {rate:.3} per mm\n{stretch}\n\
+        "Least cost {:.3}\nThe path costs {cost:.3} and is {length_mm:.1} mm long: {rate:.3} per mm\n{stretch}\n\
          Pathway at ε = {}: {}, {:.2} ml; joined from ε = {:.4}\n",
         pathway.min_cost,
         number(epsilon),

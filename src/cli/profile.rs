@@ -1,6 +1,6 @@
 //! `arcuate profile`: values along a bundle.
 
-use super::inputs::{NO_VALUE, check_overlap, images, must_be_csv, streamlines};
+use super::inputs::{check_values, images, must_be_csv, streamlines};
 use super::options::{PassingOptions, ReadingOptions, RegionOptions, whole_from};
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -80,7 +80,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let tractogram = streamlines(&options.input, &options.reading, runner)?;
     let images = images(&options.image, &options.reading, runner)?;
     for ((_, volume), path) in images.iter().zip(&options.image) {
-        check_overlap(&tractogram, &volume.grid, (path, NO_VALUE), runner)?;
+        check_values(&tractogram, volume, path, runner)?;
     }
     let mut names = options.value.clone();
     names.extend(images.iter().map(|(name, _)| name.clone()));

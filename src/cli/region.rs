@@ -112,6 +112,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "The region has no source of voxels: add --threshold, --label, --fill or --union",
         ));
     }
+    let only_of_fill = ["tolerance", "at-most"];
+    let unused = only_of_fill
+        .into_iter()
+        .find(|name| options.filling.has(name));
+    if let Some(name) = unused.filter(|_| options.fill.is_none()) {
+        return Err(Failure::usage(format!(
+            "Found --{name}, which has no effect without --fill: add --fill, or leave it out"
+        )));
+    }
     runner.may_make(&options.out)?;
     if options.as_labels {
         runner.may_make(&SaveLabels::table(&options.out))?;

@@ -210,6 +210,13 @@ impl Options {
                 self.out.display()
             )));
         }
+        let session = self.inputs.iter().find(|i| is_session(Path::new(i)));
+        if let Some(session) = session.filter(|_| self.inputs.len() > 1) {
+            return Err(Failure::usage(format!(
+                "Found a session among other files, expected a session alone or files without one; leave one \
+                 out: {session}"
+            )));
+        }
         let scene = self.view == ViewName::Scene;
         if let (false, Some(option)) = (
             scene,

@@ -73,6 +73,16 @@ pub struct StartOptions {
     pub fill: Option<DVec3>,
 }
 
+impl StartOptions {
+    /// Whether any option puts voxels inside the surface.
+    fn has_voxels(&self) -> bool {
+        !self.add.is_empty()
+            || self.mask.is_some()
+            || self.threshold.is_some()
+            || self.fill.is_some()
+    }
+}
+
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
@@ -160,9 +170,13 @@ impl Options {
             if let (Some(target), Some(tolerance)) = (self.target, self.tolerance) {
                 return Ok((target, tolerance));
             }
-            return Err(Failure::usage(
-                "The segmentation has no target: add --probe, or --target and --tolerance",
-            ));
+            return Err(Failure::usage(match (self.target, self.tolerance) {
+                (Some(_), _) => "The segmentation has no tolerance: add --tolerance, or --probe",
+                (None, Some(_)) => "The segmentation has no target: add --target, or --probe",
+                (None, None) => {
+                    "The segmentation has no target: add --probe, or --target and --tolerance"
+                }
+            }));
         }
         let mut voxels: Vec<usize> = Vec::new();
         for &(centre, radius_mm) in &self.probe {
@@ -481,6 +495,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         (None, Some(image)) => image.clone(),
         (None, None) => return Err(Failure::usage("There is no image: name one")),
     };
+    if again.is_none() && !options.start.has_voxels() {
+        return Err(Failure::usage(
+            "The segmentation has no start: add --add, --mask, --threshold or --fill",
+        ));
+    }
     let image = scalar(&path, frame, runner)?;
     let mut written = match &again {
         Some(written) => written.clone(),

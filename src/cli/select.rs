@@ -1,6 +1,6 @@
 //! `arcuate select`: selects some of a file's streamlines.
 
-use super::inputs::{NO_VALUE, check_overlap, must_overlap, scalar_image, streamlines};
+use super::inputs::{check_values, must_overlap, scalar_image, streamlines};
 use super::options::{
     ChanceOptions, PassingOptions, ReadingOptions, RegionOptions, not_reversed, whole_from,
 };
@@ -206,8 +206,7 @@ impl Options {
         runner: &Runner,
     ) -> Result<(), Failure> {
         for (image, limit) in rules.images.iter().zip(&self.image) {
-            let place = (limit.file.as_path(), NO_VALUE);
-            check_overlap(tractogram, &image.volume.grid, place, runner)?;
+            check_values(tractogram, &image.volume, &limit.file, runner)?;
         }
         let specs = self.regions().specs();
         for (region, spec) in rules.regions.iter().zip(&specs) {
@@ -276,7 +275,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let of_all = counted(all, "streamline");
     let mut text = format!("{} of {of_all} kept\n", grouped(count as u64));
     for (reason, n) in dropped() {
-        let _ = writeln!(text, "  {} {}", grouped(*n), reason.clause());
+        let _ = writeln!(text, "  {} {}", grouped(*n), reason.clause(*n));
     }
     for loss in &saved.unsupported_contents {
         let _ = writeln!(text, "  left out: {loss}");

@@ -1,6 +1,6 @@
 //! `arcuate table`: writes one row per streamline.
 
-use super::inputs::{NO_VALUE, check_overlap, images, must_be_csv, streamlines};
+use super::inputs::{check_values, images, must_be_csv, streamlines};
 use super::options::ReadingOptions;
 use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
@@ -49,7 +49,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let tractogram = streamlines(&options.input, &options.reading, runner)?;
     let images = images(&options.image, &options.reading, runner)?;
     for ((_, volume), path) in images.iter().zip(&options.image) {
-        check_overlap(&tractogram, &volume.grid, (path, NO_VALUE), runner)?;
+        check_values(&tractogram, volume, path, runner)?;
     }
     let own = tractogram.value_names().into_iter().map(str::to_owned);
     let mut requested: Vec<(String, Measure)> = own

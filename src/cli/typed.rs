@@ -82,7 +82,7 @@ pub fn unknown_command(arguments: impl Iterator<Item = String>) -> Option<String
 pub fn no_command(word: &str, similar: &[String]) -> String {
     let similar = match similar {
         [] => String::new(),
-        names => format!("; similar commands: {}", names.join(", ")),
+        names => format!(" (similar commands: {})", names.join(", ")),
     };
     format!("There is no file and no command of this name{similar}: {word}")
 }

@@ -48,11 +48,25 @@ fn small(path: &Path) -> Result<Vec<u8>, Error> {
     super::disk::read(path).map_err(|e| Error::reading(path, &e))
 }
 
-/// Returns the affine if it is finite and invertible.
-fn checked(path: &Path, affine: DAffine3) -> Result<DAffine3, Error> {
+/// Whether an affine is finite and keeps all three dimensions.
+pub(super) fn is_invertible(affine: DAffine3) -> bool {
     let m = affine.matrix3;
     let size = m.x_axis.length() * m.y_axis.length() * m.z_axis.length();
-    if affine.is_finite() && m.determinant().abs() > 1e-9 * size {
+    affine.is_finite() && m.determinant().abs() > 1e-9 * size
+}
+
+/// A warning about an affine that exchanges left and right hands.
+pub(super) fn mirror_warning(affine: DAffine3) -> Option<String> {
+    let mirrors = affine.matrix3.determinant() < 0.0;
+    mirrors.then(|| {
+        "The affine mirrors the data (its determinant is negative), which no alignment of one head does; check it"
+            .to_owned()
+    })
+}
+
+/// Returns the affine if it is finite and invertible.
+fn checked(path: &Path, affine: DAffine3) -> Result<DAffine3, Error> {
+    if is_invertible(affine) {
         return Ok(affine);
     }
     Err(Error::malformed(

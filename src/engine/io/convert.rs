@@ -121,6 +121,15 @@ pub fn plan(
         }
         Opened::Tractogram(tractogram, _) => {
             notes.extend(streamlines::not_finite(tractogram).map(Remark::from));
+            if format == Format::Tck
+                && let Some(line) = tck::first_not_finite(tractogram)
+            {
+                return Err(Error::unsupported(
+                    input,
+                    format!("a coordinate in streamline {} that is not finite", line + 1),
+                    "end the output in .trx, as TCK requires finite coordinates, or repair the input",
+                ));
+            }
             if let Some(reference) = reference {
                 let grid = image::read_grid(reference, control)?;
                 if let Some(own) = tractogram.grid.as_ref().filter(|own| !own.matches(&grid)) {

@@ -325,17 +325,27 @@ fn moved(
     };
     let by = in_world(by, own.as_deref(), control)?;
     Ok(match opened {
-        Opened::Volume(volume, info) => {
+        Opened::Volume(volume, mut info) => {
             let grid = moved_grid(path, &volume.grid, by)?;
+            info.warnings.extend(affine::mirror_warning(by));
             Opened::Volume(volume.on_grid(grid.into()), info)
         }
-        Opened::Tractogram(tractogram, info) => Opened::Tractogram(tractogram.moved(by), info),
+        Opened::Tractogram(tractogram, mut info) => {
+            if !affine::is_invertible(by) {
+                return Err(leaves_no_volume(path));
+            }
+            info.warnings.extend(affine::mirror_warning(by));
+            Opened::Tractogram(tractogram.moved(by), info)
+        }
     })
 }
 
+fn leaves_no_volume(path: &Path) -> Error {
+    Error::unsupported(path, "an affine that leaves no volume", "name another")
+}
+
 fn moved_grid(path: &Path, grid: &Grid, by: DAffine3) -> Result<Grid, Error> {
-    grid.moved(by)
-        .ok_or_else(|| Error::unsupported(path, "an affine that leaves no volume", "name another"))
+    grid.moved(by).ok_or_else(|| leaves_no_volume(path))
 }
 
 /// The world transform that an affine describes for data on this grid.

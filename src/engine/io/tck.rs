@@ -361,6 +361,12 @@ pub fn save(
     prepare(path, tractogram, command, control)?.rename_into_place()
 }
 
+/// The first streamline with a coordinate that is not finite, which TCK cannot hold.
+pub(super) fn first_not_finite(tractogram: &Tractogram) -> Option<usize> {
+    let mut streamlines = tractogram.streamlines();
+    streamlines.position(|s| s.iter().flatten().any(|c| !c.is_finite()))
+}
+
 /// Does everything except renaming it.
 pub(super) fn prepare(
     path: &Path,
@@ -375,10 +381,7 @@ pub(super) fn prepare(
             "end it in .tck",
         ));
     }
-    if let Some(i) = tractogram
-        .streamlines()
-        .position(|s| s.iter().flatten().any(|c| !c.is_finite()))
-    {
+    if let Some(i) = first_not_finite(tractogram) {
         return Err(Error::malformed(
             path,
             format!("a coordinate in streamline {} that is not finite", i + 1),

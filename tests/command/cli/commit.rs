@@ -55,6 +55,11 @@ pub fn weighs() {
         (Some(n as u64), Some(1))
     );
     assert!(reported["outside"].as_u64() >= Some(1));
+    let warned = reported["warnings"].to_string();
+    assert!(
+        warned.contains("lie outside the image and have no signal to explain"),
+        "{warned}"
+    );
     let text = std::fs::read_to_string(here.join("a/weights.txt")).unwrap();
     let lines = text.lines().filter(|l| !l.starts_with('#'));
     let weights: Vec<f32> = lines.map(|l| l.parse().unwrap()).collect();

@@ -1,5 +1,7 @@
 //! Data that do not overlap, outputs of one name, words that name no command, and records that repeat a result.
 
+mod inputs;
+
 use super::{arcuate, json, refuses, small_head};
 use crate::support::test;
 use arcuate::compute::Control;
@@ -12,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test("cli::points outside an image have no value", outside),
         test("cli::data that do not overlap are refused", apart),
         test(
@@ -26,7 +28,8 @@ pub fn tests() -> Vec<Trial> {
         test("cli::a session of an older format is named", older),
         #[cfg(unix)]
         test("cli::an interrupted phantom leaves no files", interrupted),
-    ]
+    ];
+    own.into_iter().chain(inputs::tests()).collect()
 }
 
 /// A line along x from 2 to 12 mm, and one from 22 to 32 mm.

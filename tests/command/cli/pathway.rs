@@ -82,6 +82,18 @@ pub fn costs() {
     });
     let sum: f64 = parts.sum();
     assert!((sum / value["path"]["cost"].as_f64().unwrap() - 1.0).abs() < 1e-9);
+    // The printed figures of the path agree with each other.
+    let part = |name: &str| value["path"][name].as_f64().unwrap();
+    let (cost, length_mm, rate) = (part("cost"), part("length_mm"), part("cost_per_mm"));
+    assert!((rate * length_mm / cost - 1.0).abs() < 1e-9);
+    let printed = arcuate(
+        &[&line.concat()[..], &["--force", "--null", "0"]].concat(),
+        here,
+    );
+    let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+    let figures =
+        format!("The path costs {cost:.3} and is {length_mm:.1} mm long: {rate:.3} per mm");
+    assert!(printed.contains(&figures), "{printed}");
     // From one region to the other.
     let ends = [path.streamline(0)[0], *path.streamline(0).last().unwrap()];
     for (end, (centre, radius)) in ends.into_iter().zip([

@@ -382,7 +382,7 @@ fn overwriting() {
         (&["phantom", "--scan-only", "--out", "b"], "b/truth.json"),
         (&["phantom", "--scan-only", "--out", "c"], "c/dwi.bvec"),
         (&["demo", "--out", "d"], "d/tracks.tck"),
-        (&["demo"], "arcuate-demo/3d.png"),
+        (&["demo", "--out", "arcuate-demo"], "arcuate-demo/3d.png"),
     ];
     for (line, file) in cases {
         let file = here.join(file);

@@ -5,8 +5,8 @@ use super::super::gradients::{self, Rows, TableFiles};
 use super::super::stored::{Pixel, Stored};
 use super::super::text::counted;
 use super::super::{
-    Error, Reading, Remark, atomic, colours, detect, disk, image, in_world, label_table, misnamed,
-    moved_grid, nifti, nrrd, with_extension,
+    Error, Reading, Remark, affine, atomic, colours, detect, disk, image, in_world, label_table,
+    misnamed, moved_grid, nifti, nrrd, with_extension,
 };
 use crate::compute::Control;
 use crate::data::labels::Labels;
@@ -43,9 +43,11 @@ pub fn plan(
     let labels = labels.filter(|l| !l.table.is_empty());
     let (mut gradients, mut losses) = table(input, &stored);
     let own = stored.grid.clone();
+    let mut mirrored = None;
     let moved = match &reported.affine {
         Some(by) => {
             let by = in_world(by, Some(&own), control)?;
+            mirrored = affine::mirror_warning(by);
             Some(Arc::new(moved_grid(input, &own, by)?))
         }
         None => None,
@@ -80,6 +82,7 @@ pub fn plan(
         }
     }
     let mut notes = info.remarks();
+    notes.extend(mirrored.map(Remark::from));
     let files = gradients::find_companion(input).filter(|_| gradients.is_some());
     let before = files.as_ref().and_then(gradients::previous_files_note);
     notes.extend(before.map(Remark::from));

@@ -184,7 +184,7 @@ fn prepare(
         _ => {
             return Err(Error::unsupported(
                 path,
-                "a name that is not an image's",
+                "a name without the ending of an image",
                 "end it in .nii.gz or .nii",
             ));
         }

@@ -523,7 +523,10 @@ impl Parameters for Params {
         }
         if self.deflection.is_some() && self.integrator != Integrator::Euler {
             return Err(ParamError::Combination {
-                found: format!("deflection with the integrator {:?}", self.integrator),
+                found: format!(
+                    "deflection with the integrator {}",
+                    format!("{:?}", self.integrator).to_uppercase()
+                ),
                 expected: "Euler, since its steps are straight".to_owned(),
                 action: "choose Euler".to_owned(),
             });

@@ -101,6 +101,26 @@ impl Domain<'_> {
         }
     }
 
+    /// The error for a region that mask and exclude regions leave no voxel of; `None` if there are none of these.
+    fn blocked(&self, region: &Region) -> Option<Error> {
+        let (walls, grid) = (self.walls(), &self.fa.grid);
+        let confined = (0..grid.voxel_count()).into_par_iter().any(|v| {
+            let at = centre(grid, v);
+            region.shape.contains(at) && walls.confining.iter().any(|shape| shape.contains(at))
+        });
+        let names = |role| region_names(self.regions, role);
+        let place = match (names(Role::Mask), names(Role::Exclude)) {
+            (Some(masks), _) if !confined => format!("outside {masks}"),
+            (_, Some(excluded)) => format!("within {excluded}, which excludes it"),
+            (Some(masks), None) => format!("outside {masks}"),
+            (None, None) => return None,
+        };
+        Some(Error::Input(format!(
+            "Region '{}' lies {place}, expected at least one voxel that paths may use; move one of them",
+            region.name
+        )))
+    }
+
     /// The error for a region without a voxel of the domain: that its FA is too low, otherwise `error`.
     fn low_fa_error(&self, region: &Region, error: Error) -> Error {
         let highest = self.highest(|at| region.shape.contains(at));
@@ -116,8 +136,20 @@ impl Domain<'_> {
                  or lower Domain FA (--min-fa)",
                 region.name, self.min_fa
             )),
-            _ => error,
+            None => self.blocked(region).unwrap_or(error),
+            Some(_) => error,
         }
+    }
+}
+
+/// The names of all regions of a role: `region 'A'` or `regions 'A', 'B'`; `None` without one.
+pub fn region_names(regions: &[Region], role: Role) -> Option<String> {
+    let these = regions.iter().filter(|r| r.role == role);
+    let names: Vec<String> = these.map(|r| format!("'{}'", r.name)).collect();
+    match names.as_slice() {
+        [] => None,
+        [one] => Some(format!("region {one}")),
+        many => Some(format!("regions {}", many.join(", "))),
     }
 }
 

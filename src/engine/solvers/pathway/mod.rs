@@ -15,7 +15,7 @@ mod random_pairs;
 mod trace;
 
 pub use cuda::excess as excess_on_card;
-pub use domain::Domain;
+pub use domain::{Domain, region_names};
 pub use parameters::{DEFAULT_EPSILON, Params, Width};
 pub use random_pairs::{Ends, MAX_PAIRS, MIN_PAIRS, NoRates, RandomPairs, Rates, STRETCH_MM};
 pub use trace::{Path, trace};

@@ -5,4 +5,4 @@ pub mod profile;
 mod sample;
 pub mod selection;
 
-pub use sample::{points_outside, sample, sample_frame};
+pub use sample::{points_outside, points_without_value, sample, sample_frame};

@@ -37,6 +37,16 @@ pub fn points_outside(grid: &Grid, tractogram: &Tractogram) -> usize {
     points.filter(outside).count()
 }
 
+/// The number of finite points in a volume's voxels at which its first frame has no number.
+pub fn points_without_value(volume: &Volume, tractogram: &Tractogram) -> usize {
+    let inside = sample_inside(volume, 0);
+    let lacks = |point: &&[f32; 3]| {
+        point.iter().all(|c| c.is_finite()) && inside(point).is_some_and(f32::is_nan)
+    };
+    let points = tractogram.points.par_iter().with_min_len(4096);
+    points.filter(lacks).count()
+}
+
 /// Trilinear values of one frame at points in the world; NaN for a point in no voxel, or not finite.
 pub fn sample_frame(volume: &Volume, frame: usize) -> impl Fn(&[f32; 3]) -> f32 + Sync + Send + '_ {
     let inside = sample_inside(volume, frame);

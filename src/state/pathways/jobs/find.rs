@@ -5,7 +5,7 @@ use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField,
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
 use crate::solvers::metric::{Metric, halved};
-use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card};
+use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card, region_names};
 use crate::solvers::{Error, tractogram};
 use crate::state::core::notices::Severity;
 use crate::state::job_end::{ended, remove_job};
@@ -133,6 +133,28 @@ fn end_outside_domain(
         ))
     })
     .next()
+}
+
+/// Why no path joins two regions between others that confine or exclude paths; `None` if one does, and without such
+/// regions.
+fn not_joined([a, b]: [&CostField; 2], regions: &[Region]) -> Option<Error> {
+    let reaches = |place: &u32| a.values[*place as usize].is_finite();
+    if b.source.zero.iter().any(reaches) {
+        return None;
+    }
+    let names = |role| region_names(regions, role);
+    let (masks, excluded) = (names(Role::Mask), names(Role::Exclude));
+    let inside = masks.as_ref().map(|names| format!(" inside {names}"));
+    let outside = excluded.as_ref().map(|names| format!(" outside {names}"));
+    let place: Vec<String> = inside.into_iter().chain(outside).collect();
+    (!place.is_empty()).then(|| {
+        Error::Input(format!(
+            "No path: region '{}' is not connected to '{}'{}; move, change or remove a region",
+            b.source.name,
+            a.source.name,
+            place.join(" and")
+        ))
+    })
 }
 
 impl Job for FindPathway {
@@ -291,7 +313,8 @@ impl FindPathway {
         });
         control.check()?;
         let sides = [a.image(), b.image()];
-        let pathway = Pathway::new(a, b)?;
+        let apart = not_joined([&a, &b], &regions);
+        let pathway = Pathway::new(a, b).map_err(|error| apart.unwrap_or(error))?;
         control.check()?;
         let nowhere = || Error::Input("No path leads through the voxel of least cost".to_owned());
         let path = pathway.minimal_path().ok_or_else(nowhere)?;

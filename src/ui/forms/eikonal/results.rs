@@ -126,8 +126,8 @@ fn columns(inner: Rect) -> [Rect; 3] {
     })
 }
 
-/// The figures of a pathway, one line each: cost, length, cost per mm, volume, mean FA along it.
-fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 5] {
+/// The figures of a pathway, one line each: least cost, cost of the path, length, cost per mm, volume, mean FA.
+fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 6] {
     let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
     // A pathway in pieces has no component that joins the ends.
     let volume = match epsilon < found.pathway.joining_epsilon {
@@ -137,6 +137,7 @@ fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 5
     let unit = format::with_unit;
     [
         ("Cost E*", format::significant(found.pathway.min_cost)),
+        ("Cost of the path", format::significant(cost)),
         ("Length", unit(&format::fixed(length_mm, 1), "mm")),
         (
             "Cost per mm",

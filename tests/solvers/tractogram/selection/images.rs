@@ -57,9 +57,12 @@ pub fn images() {
         };
         let found = run(&lines, &one);
         assert_eq!(found.marks, expected, "{counting:?}");
+        let without = all_values.iter().filter(|v| v.iter().all(|v| v.is_nan()));
+        let without = without.count();
         assert_eq!(
-            found.dropped[RejectReason::Value as usize] as usize,
-            lines.len() - some
+            [RejectReason::Value, RejectReason::NoValue]
+                .map(|r| found.dropped[r as usize] as usize),
+            [lines.len() - some - without, without]
         );
         rules.images.push(image);
         together = Some(match together {

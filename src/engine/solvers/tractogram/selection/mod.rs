@@ -83,6 +83,8 @@ pub struct StreamlineRange {
 pub enum RejectReason {
     Group,
     Value,
+    /// An image has no value along it.
+    NoValue,
     Stop,
     TouchedExclude,
     MissedInclude,
@@ -95,9 +97,10 @@ pub enum RejectReason {
 }
 
 impl RejectReason {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Group,
         Self::Value,
+        Self::NoValue,
         Self::Stop,
         Self::TouchedExclude,
         Self::MissedInclude,
@@ -108,18 +111,23 @@ impl RejectReason {
     ];
 
     /// Follows a number: `561 miss an include region`.
-    pub fn clause(self) -> &'static str {
-        match self {
-            Self::Group => "are not in the group",
-            Self::Value => "have values beyond the limits",
-            Self::Stop => "stopped for other reasons",
-            Self::TouchedExclude => "touch an exclude region",
-            Self::MissedInclude => "miss an include region",
-            Self::MissedTargets => "miss the targets",
-            Self::LeftMask => "leave the mask regions",
-            Self::Inverted => "pass every rule",
-            Self::Chance => "are left out by chance",
-        }
+    pub fn clause(self, count: u64) -> &'static str {
+        let [one, many] = match self {
+            Self::Group => ["is not in the group", "are not in the group"],
+            Self::Value => [
+                "has values beyond the limits",
+                "have values beyond the limits",
+            ],
+            Self::NoValue => ["has no value in an image", "have no value in an image"],
+            Self::Stop => ["stopped for other reasons"; 2],
+            Self::TouchedExclude => ["touches an exclude region", "touch an exclude region"],
+            Self::MissedInclude => ["misses an include region", "miss an include region"],
+            Self::MissedTargets => ["misses the targets", "miss the targets"],
+            Self::LeftMask => ["leaves the mask regions", "leave the mask regions"],
+            Self::Inverted => ["passes every rule", "pass every rule"],
+            Self::Chance => ["is left out by chance", "are left out by chance"],
+        };
+        if count == 1 { one } else { many }
     }
 }
 
@@ -178,7 +186,7 @@ pub fn select(
     if !rules.regions.is_empty() {
         backend.install(|| compute_bounding_chunks(tractogram));
     }
-    let images: Vec<_> = rules.images.iter().map(OnImage::passes).collect();
+    let images: Vec<_> = rules.images.iter().map(OnImage::reject_reason).collect();
     control.begin("Selecting streamlines", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
     let verdicts: Result<Vec<Vec<Option<RejectReason>>>, Cancelled> = backend.install(|| {
@@ -256,7 +264,7 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
 fn reject_reason(
     tractogram: &Tractogram,
     rules: &SelectionRules,
-    images: &[impl Fn(&[[f32; 3]]) -> bool],
+    images: &[impl Fn(&[[f32; 3]]) -> Option<RejectReason>],
     line: usize,
 ) -> Option<RejectReason> {
     // NaN is within no limits.
@@ -276,8 +284,7 @@ fn reject_reason(
     }
     // Tested last, because every point is examined.
     let points = tractogram.streamline(line);
-    let passes = images.iter().all(|passes| passes(points));
-    (!passes).then_some(RejectReason::Value)
+    images.iter().find_map(|reason| reason(points))
 }
 
 /// Keeps `most` of the remaining ones: each draws a random number, and the lowest are kept.

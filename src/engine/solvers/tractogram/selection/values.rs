@@ -1,5 +1,6 @@
 //! Values of streamlines: lengths, values in the file, means along them.
 
+use super::RejectReason;
 use crate::compute::{Backend, Control};
 use crate::data::tractogram::LENGTH;
 use crate::data::{Tractogram, Volume};
@@ -114,15 +115,34 @@ impl PointStatistic {
 }
 
 impl OnImage {
-    /// Whether points pass; an empty slice never does, and NaN and points outside the image lie within no limits.
-    pub(super) fn passes(&self) -> impl Fn(&[[f32; 3]]) -> bool + Sync + '_ {
+    /// Why points do not pass; an empty slice never does, and NaN and points outside the image lie within no limits.
+    pub(super) fn reject_reason(&self) -> impl Fn(&[[f32; 3]]) -> Option<RejectReason> + Sync + '_ {
         let at = sample_inside(&self.volume, self.frame);
         let within = |v: f32| self.low <= v && v <= self.high;
-        move |points| match self.counting {
-            PointStatistic::Mean => within(mean_of(points, &at)),
-            PointStatistic::Any => points.iter().any(|p| at(p).is_some_and(within)),
-            PointStatistic::All => {
-                !points.is_empty() && points.iter().all(|p| at(p).is_some_and(within))
+        let has_value = |v: f32| !v.is_nan();
+        move |points| {
+            let any = |holds: &dyn Fn(f32) -> bool| points.iter().any(|p| at(p).is_some_and(holds));
+            let (passes, valued) = match self.counting {
+                PointStatistic::Mean => {
+                    let mean = mean_of(points, &at);
+                    (within(mean), has_value(mean))
+                }
+                PointStatistic::Any => match any(&within) {
+                    true => (true, true),
+                    false => (false, any(&has_value)),
+                },
+                PointStatistic::All => {
+                    let all = points.iter().all(|p| at(p).is_some_and(within));
+                    match all && !points.is_empty() {
+                        true => (true, true),
+                        false => (false, any(&has_value)),
+                    }
+                }
+            };
+            match (passes, valued) {
+                (true, _) => None,
+                (false, true) => Some(RejectReason::Value),
+                (false, false) => Some(RejectReason::NoValue),
             }
         }
     }
