@@ -301,7 +301,7 @@ impl FindPathway {
             return Err("A cost field is missing".to_owned().into());
         };
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
-        let metric_is_new = known.is_none();
+        let metric_was_computed = known.is_none();
         let known = self.kept.is_none().then(|| PreparedCosts {
             field: field.id(),
             params: self.params,
@@ -313,8 +313,8 @@ impl FindPathway {
         });
         control.check()?;
         let sides = [a.image(), b.image()];
-        let apart = not_joined([&a, &b], &regions);
-        let pathway = Pathway::new(a, b).map_err(|error| apart.unwrap_or(error))?;
+        let separated_by = not_joined([&a, &b], &regions);
+        let pathway = Pathway::new(a, b).map_err(|error| separated_by.unwrap_or(error))?;
         control.check()?;
         let nowhere = || Error::Input("No path leads through the voxel of least cost".to_owned());
         let path = pathway.minimal_path().ok_or_else(nowhere)?;
@@ -323,7 +323,6 @@ impl FindPathway {
         control.check()?;
         let mean_fa = mean_of_finite(&along);
         let shares = shares_above_minimum(&pathway);
-        control.check()?;
         let joining = pathway.joining_epsilon(PathwayResult::MOST_EXCESS);
         let excess = pathway.excess(PathwayResult::MOST_EXCESS);
         control.check()?;
@@ -347,7 +346,7 @@ impl FindPathway {
             coarse: self.coarse,
             kept: self.kept,
             prepared: known.map(Arc::new),
-            metric_was_computed: metric_is_new,
+            metric_was_computed,
             prepare_ms,
             solve_ms,
             pathway,
