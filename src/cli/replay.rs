@@ -104,7 +104,7 @@ impl Replayed {
         }
     }
 
-    fn of_rays(self, rays: bool) -> Self {
+    fn worded_for_rays(self, rays: bool) -> Self {
         match rays {
             true => Self {
                 noun: "rays",
@@ -145,7 +145,7 @@ impl Replayed {
 /// Recomputed results, or sentences, each with the session's name for the result.
 type Outcomes = Vec<(String, Result<Replayed, String>)>;
 
-fn of_rays(curves: &CurveParams) -> bool {
+fn are_rays(curves: &CurveParams) -> bool {
     matches!(curves, CurveParams::Rays(..))
 }
 
@@ -192,7 +192,7 @@ fn kept(
             .map_or_else(|| recipes::recipe(document, &made), |l| document.recipe(l))
             .command();
         let replayed = Replayed::new(name, &of(id), read, &again);
-        let replayed = replayed.of_rays(of_rays(&made.curves));
+        let replayed = replayed.worded_for_rays(are_rays(&made.curves));
         Ok(replayed.with_curves(&tractogram, command))
     };
     let all = all.into_iter();
@@ -507,9 +507,10 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     }
     if let Some(live) = window.state.final_live() {
         let again = RecomputedResult::Curves(&live.output.kept);
-        let rays = of_rays(&live.key.curves);
+        let rays = are_rays(&live.key.curves);
         let recipe = window.state.document.live_recipe(live);
-        let replayed = Replayed::new(live_name(rays), saved::LIVE, read, &again).of_rays(rays);
+        let replayed =
+            Replayed::new(live_name(rays), saved::LIVE, read, &again).worded_for_rays(rays);
         let replayed = replayed.with_curves(&live.output.kept, recipe.command());
         add(saved::LIVE, replayed);
     }

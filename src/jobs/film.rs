@@ -206,12 +206,12 @@ struct ErrorOutput(Arc<Mutex<Vec<u8>>>);
 
 impl ErrorOutput {
     fn listen(&self, mut pipe: impl Read + Send + 'static) -> Result<JoinHandle<()>, String> {
-        let heard = self.clone();
+        let collected = self.clone();
         let started = thread::start("ffmpeg", move || {
             let mut buffer = [0; REMEMBERED];
             // A pipe that cannot be read gives no more output.
             while let Ok(n @ 1..) = pipe.read(&mut buffer) {
-                let mut text = heard.lock();
+                let mut text = collected.lock();
                 text.extend_from_slice(&buffer[..n]);
                 let old = text.len().saturating_sub(REMEMBERED);
                 text.drain(..old);
@@ -292,11 +292,11 @@ impl Running {
             .spawn()
             .map_err(failed)?;
         let (progress, error_output) = (ErrorOutput::default(), ErrorOutput::default());
-        let heard = match (child.stdout.take(), child.stderr.take()) {
+        let listening = match (child.stdout.take(), child.stderr.take()) {
             (Some(out), Some(err)) => progress.listen(out).and_then(|_| error_output.listen(err)),
             _ => Err("the output of ffmpeg cannot be read".to_owned()),
         };
-        let listener = heard.map_err(|why| {
+        let listener = listening.map_err(|why| {
             // If its output is not read, it blocks.
             let _ = child.kill();
             let _ = child.wait();

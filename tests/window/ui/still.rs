@@ -85,8 +85,9 @@ fn pathway() {
             );
             let before = *before.get_or_insert(now);
             assert_eq!(now, before, "{what} {guide:?} {size:?}");
-            // Its neighbours are on the same line.
-            assert!(now[1].top() - now[0].bottom() < 16.0, "{now:?}");
+            // The width that joins the regions has its row below ε; nothing else lies between these controls.
+            assert!(now[1].top() - now[0].bottom() < 44.0, "{now:?}");
+            assert!(now[2].top() - now[1].bottom() < 16.0, "{now:?}");
         }
     }
 }
@@ -446,6 +447,8 @@ fn maps() {
     for size in SIZES {
         let tops = [weighing(Task::View), state_with_weights()].map(|mut state| {
             state.view.task = Task::View;
+            let notices = std::mem::take(&mut state.session.notices.messages);
+            println!("{size:?}: {notices:#?}");
             let window = window(state, size);
             let heading = window.get_by_role_and_label(egui::Role::Heading, "Controls");
             let document = &window.state().state.document;
