@@ -337,7 +337,7 @@ fn refused(here: &Path) {
     ]);
     refuses(
         &apart,
-        &["No path: region 'to' is not connected to 'from' inside the mask"],
+        &["No path: region 'to' is not connected to 'from' inside region 'within'"],
         here,
     );
     for (more, words) in [

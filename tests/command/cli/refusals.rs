@@ -194,7 +194,7 @@ fn usage() {
                 "--out",
                 "o",
             ],
-            "Found --iterations, which has no effect: only the reweighted method has them",
+            "Found --iterations, which has no effect: only for reweighted fits",
         ),
     ] {
         let output = arcuate(line, folder.path());

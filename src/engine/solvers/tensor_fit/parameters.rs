@@ -148,7 +148,7 @@ impl Parameters for Params {
             }),
             unused: |p| {
                 let iwls = matches!(p.method, Method::Iwls { .. });
-                (!iwls).then_some("reweighted fits only")
+                (!iwls).then_some("only for reweighted fits")
             },
         },
         Param {
