@@ -143,6 +143,7 @@ fn case(name: &str) {
             "A mask lies beside",
             "These files were complete before",
             "lie outside the image",
+            "Most streamlines have no weight",
         ];
         let is_note = |l: &&str| notes.iter().any(|text| l.contains(text));
         let rest = std::mem::take(&mut before) + rest;

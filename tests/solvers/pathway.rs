@@ -477,5 +477,6 @@ fn walls() {
     assert!(out(&away).starts_with("Region 'Seed' lies outside the mask"));
     // Behind a wall, the FA plays no part.
     let walled = [ends[0].clone(), two[1].clone()];
-    assert!(out(&walled).starts_with("Region 'Seed' lies outside the mask"));
+    let named = format!("Region 'Seed' lies outside region '{}'", two[1].name);
+    assert!(out(&walled).starts_with(&named), "{}", out(&walled));
 }
