@@ -14,7 +14,9 @@ use arcuate::state::pathways::RandomPairRank;
 use arcuate::state::runtime::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::LIVE;
-use arcuate::state::{Action, FilesAction, JobHandle, Method, Severity, State, Task, update};
+use arcuate::state::{
+    Action, FilesAction, JobHandle, Method, Severity, State, Task, ViewAction, update,
+};
 use arcuate::ui::theme;
 use arcuate::ui::widgets::rows;
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Rect, Shape};
@@ -444,8 +446,8 @@ fn last_step() {
 fn maps() {
     for size in SIZES {
         let tops = [weighing(Task::View), state_with_weights()].map(|mut state| {
-            state.view.task = Task::View;
-            // A selected layer of streamlines has a section of its own above the inputs.
+            // Filter takes its settings along; a selected layer of streamlines has a section above the inputs.
+            update(&mut state, Action::View(ViewAction::SelectTask(Task::View)));
             state.session.selected_layer = None;
             let window = window(state, size);
             let heading = window.get_by_role_and_label(egui::Role::Heading, "Controls");
