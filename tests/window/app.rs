@@ -269,7 +269,7 @@ fn first_size() {
     let requested = window_size::requested(ViewportBuilder::default());
     for monitor in [vec2(1280.0, 800.0), vec2(2560.0, 1440.0)] {
         for zoom in [0.8, 1.0, 1.25, 1.5, 2.0_f32] {
-            // The same as in eframe.
+            // eframe clamps the size in this way.
             let wanted: Vec2 = requested.inner_size.expect("a size");
             let reduced = requested
                 .clone()

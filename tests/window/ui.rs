@@ -9,6 +9,7 @@ mod keys;
 mod lists;
 mod looks;
 mod menus;
+mod messages;
 mod palette;
 mod parameters;
 mod paths;
@@ -25,7 +26,6 @@ mod sliders;
 mod still;
 mod surface;
 mod table;
-mod told;
 mod trial;
 mod volume;
 mod words;
@@ -191,7 +191,7 @@ pub fn tests() -> Vec<Trial> {
         still::tests(),
         surface::tests(),
         table::tests(),
-        told::tests(),
+        messages::tests(),
         trial::tests(),
         volume::tests(),
         words::tests(),

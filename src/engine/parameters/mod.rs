@@ -43,7 +43,7 @@ pub trait Parameters: Clone + PartialEq + Send + Sync + 'static {
 pub struct Param<P: 'static> {
     /// The option without its dashes; the JSON member with `_` for `-`. It never changes.
     pub key: &'static str,
-    /// The placeholder for the value in help texts: `FA`, `MM`, `N`.
+    /// The name that help texts give to the value: `FA`, `MM`, `N`.
     pub value_name: &'static str,
     /// The name in the window and in sentences.
     pub label: &'static str,

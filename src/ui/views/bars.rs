@@ -14,7 +14,7 @@ const ALONE: f32 = 31.0;
 const SHARED: f32 = 8.0;
 const WIDTH: f32 = 8.0;
 const TALLEST: f32 = 140.0;
-/// The same of each of several bars.
+/// Largest height of each bar where a view has several.
 const TALLEST_OF_SEVERAL: f32 = 100.0;
 const SHORTEST: f32 = 40.0;
 /// Distance from the view's edge to the bar's middle.

@@ -115,7 +115,7 @@ pub fn file() {
     holds("session_members.txt", &anonymous(&text, folder.path()));
 }
 
-/// Replaces each number by a placeholder, including numbers with spaces between thousands.
+/// Replaces each number by `#`, including numbers with spaces between thousands.
 fn without_figures(line: &str) -> String {
     let mut text = String::new();
     let mut letters = line.chars().peekable();

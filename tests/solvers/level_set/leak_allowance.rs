@@ -42,7 +42,7 @@ fn spheres() {
         assert_eq!(detector.leak(), None);
         detector
     };
-    // What the surface touched before is no more allowed afterwards: inside the surface, as a new seed, after a cut.
+    // A sphere inside the surface, a new seed and a cut do not allow a contact that the surface already had.
     for (inside, added) in [(1250, true), (3000, true), (1200, false)] {
         let mut detector = before();
         detector.record_sphere(inside, added, [touches(20), touches(20)]);

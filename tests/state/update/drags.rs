@@ -519,7 +519,7 @@ fn few() {
     }
     assert_eq!(window.coarse_requests()[count..], [false]);
     assert!(window.state.final_live().is_some());
-    // Of many there are a few in the drag, and all at its end.
+    // Many seeds: a drag tracks some of them, its end all.
     window.state.document.track.streamlines.seeding = Seeding::Random { count: 2_000 };
     window.act(Action::Settle);
     let count = window.coarse_requests().len();

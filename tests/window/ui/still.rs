@@ -73,7 +73,7 @@ fn pathway() {
             window.state_mut().state = state.clone();
             let session = &mut window.state_mut().state.session;
             session.tour = guide;
-            session.notify(Severity::Warning, "Something to be told");
+            session.notify(Severity::Warning, "Something to report");
             window.run();
             let names = ["Pathway width ε", "Sharpening α", "Domain FA ≥"];
             let now = names.map(|name| control_rect(&window, name));
@@ -292,7 +292,7 @@ fn under() {
                 still(&mut window, &format!("state {i}, {guide:?}"));
             }
             let session = &mut window.state_mut().state.session;
-            session.notify(Severity::Warning, "Something to be told");
+            session.notify(Severity::Warning, "Something to report");
             still(&mut window, &format!("state {i}, a warning"));
             let session = &mut window.state_mut().state.session;
             session.notify(Severity::Error, "Something that went wrong");

@@ -396,7 +396,7 @@ fn listed() {
     let arcuate::state::Content::Mask(mask) = &kept.content else {
         panic!("a mask");
     };
-    // Of the voxels, as in the exported file; that inside the surface differs.
+    // The volume of the voxels, as in the exported file; the volume inside the surface differs.
     let ml = mask.volume_ml();
     assert!(ml > 10.0, "{ml}");
     window.get_by_label(&format!("Layer Segment 1, {ml:.2}\u{202f}ml"));

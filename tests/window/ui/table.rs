@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a click takes the row's streamline", clicks),
         test("ui::a range of rows ends where the hand is", ranges),
-        test("ui::what a filter that failed leaves is told", refused),
+        test("ui::a failed filter has a message", refused),
         test(
             "ui::rows of the table are those that stopped for a reason",
             stopped,

@@ -31,10 +31,10 @@ pub fn tests() -> Vec<Trial> {
             principal,
         ),
         test("ui::words::medians and bins of lengths", lengths),
-        test("ui::words::an empty result is told as it is", none_kept),
+        test("ui::words::an empty result has its reason", none_kept),
         test("ui::words::why seeds do not start", no_start),
         test("ui::words::a found mask in words", found_mask),
-        test("ui::words::every fate and stop is told", told),
+        test("ui::words::every outcome and stop has a sentence", reported),
         test("ui::words::odd regions are named", remarks),
         test("ui::words::why no ray is kept", no_rays),
         test("ui::words::what was undone stays to be read", undone),
@@ -143,7 +143,7 @@ fn no_rays() {
     output.stops = [0; StopReason::COUNT];
     output.stops[StopReason::LeftMask as usize] = 90;
     output.stops[StopReason::ReachedTarget as usize] = 10;
-    for (fates, targets, told) in [
+    for (fates, targets, reported) in [
         (
             [0, 100, 0, 0, 0, 0],
             &["Target"][..],
@@ -169,7 +169,7 @@ fn no_rays() {
         output.seed_outcomes = fates;
         assert_eq!(
             empty::none_passed(&output, targets, "the automatic mask"),
-            told
+            reported
         );
     }
 }
@@ -248,7 +248,7 @@ fn lengths() {
 }
 
 fn none_kept() {
-    let told = |missed: u64, short: u64, no_start: u64| {
+    let reported = |missed: u64, short: u64, no_start: u64| {
         let mut output = sample::output(0);
         output.seed_outcomes = [0; 6];
         output.seed_outcomes[SeedOutcome::MissedTargets as usize] = missed;
@@ -262,21 +262,21 @@ fn none_kept() {
         empty::none_kept(&output, &curves::Params::defaults(), "the automatic mask")
             .map(|(text, _)| text)
     };
-    let told = |missed, short, no_start| told(missed, short, no_start).unwrap_or_default();
-    assert_eq!(told(9, 0, 0), "No streamline reaches a target");
-    assert_eq!(told(9, 3, 8), "9 of 12 streamlines reach no target");
+    let reported = |missed, short, no_start| reported(missed, short, no_start).unwrap_or_default();
+    assert_eq!(reported(9, 0, 0), "No streamline reaches a target");
+    assert_eq!(reported(9, 3, 8), "9 of 12 streamlines reach no target");
     assert_eq!(
-        told(0, 3, 1),
+        reported(0, 3, 1),
         "Every streamline is shorter than 30\u{202F}mm"
     );
     assert_eq!(
-        told(0, 0, 5),
+        reported(0, 0, 5),
         "No streamline starts: FA is below 0.15 there"
     );
     // Some did: the panel counts them above.
     let most = "5 of 7 seeds do not start: FA is below 0.15 there";
-    assert_eq!(told(2, 0, 5), most);
-    assert_eq!(told(0, 0, 0), "");
+    assert_eq!(reported(2, 0, 5), most);
+    assert_eq!(reported(0, 0, 0), "");
 }
 
 fn remarks() {
@@ -339,7 +339,7 @@ fn remarks() {
     );
 }
 
-fn told() {
+fn reported() {
     let mut output = sample::output(3);
     output.seed_outcomes = [3, 10, 20, 30, 40, 50];
     assert_eq!(tracks::started_count(&output), 103);
@@ -414,7 +414,7 @@ fn no_start() {
     };
     let no_metric = Starts { valid: 9, ..none };
     let mask = "the automatic mask";
-    for (starts, told, remedy) in [
+    for (starts, reported, remedy) in [
         (
             outside_mask,
             "the seeds lie outside the automatic mask",
@@ -447,13 +447,13 @@ fn no_start() {
         output.starts = Some(starts);
         let (text, way_out) =
             tracks::nothing_kept(&output, &curves::Params::defaults(), mask).unwrap();
-        assert_eq!(text, format!("No streamline starts: {told}"));
+        assert_eq!(text, format!("No streamline starts: {reported}"));
         if starts != no_metric {
-            assert_eq!(way_out, remedy, "{told}");
+            assert_eq!(way_out, remedy, "{reported}");
         }
         let rays = empty::none_passed(&output, &[], mask);
         assert!(
-            rays.starts_with(&format!("No ray starts: {told}")),
+            rays.starts_with(&format!("No ray starts: {reported}")),
             "{rays}"
         );
     }

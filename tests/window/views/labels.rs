@@ -331,8 +331,8 @@ fn missing_bars() {
         let words = texts(&painted(&state, area, None));
         for (_, place) in words.iter().filter(|word| is_short(word)) {
             let words = texts(&painted(&state, area, Some(place.center())));
-            let told = words.iter().any(|(w, _)| w.contains("Kept 5 · CM"));
-            assert!(told, "{area:?}: {words:?}");
+            let is_named = words.iter().any(|(w, _)| w.contains("Kept 5 · CM"));
+            assert!(is_named, "{area:?}: {words:?}");
         }
     }
 }

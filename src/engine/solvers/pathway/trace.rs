@@ -42,7 +42,7 @@ impl Path {
         }
     }
 
-    /// The same path with points in each voxel that it crosses: the part near its source is one straight segment.
+    /// This path with a point in each voxel that it crosses. Near its source, the path itself is one straight segment.
     pub fn subdivided(&self, metric: &Metric) -> Self {
         let mut points: Vec<DVec3> = self.points.first().copied().into_iter().collect();
         for pair in self.points.windows(2) {

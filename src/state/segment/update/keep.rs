@@ -82,7 +82,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         colour: colours::CATEGORIES[used % colours::CATEGORIES.len()],
         measures: live.figures.as_ref().map(|f| f.measures),
     };
-    // What is kept are voxels; the volume inside the surface differs slightly.
+    // The kept mask consists of voxels; the volume inside the surface differs slightly.
     let ml = with_unit(&fixed(mask.volume_ml(), 2), "ml");
     let mut id = LayerId(0);
     restart(state, "Keep as mask", |document| {

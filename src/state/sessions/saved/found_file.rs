@@ -72,7 +72,7 @@ impl MovedFile<'_> {
         }
     }
 
-    /// The same origin with the file at its new place; the same number if it does not refer to the file.
+    /// The origin with the file at its new place; an origin that does not refer to the file keeps its number.
     fn origin(&mut self, id: OriginId) -> OriginId {
         if let Some(known) = self.new_origins.get(&id) {
             return *known;

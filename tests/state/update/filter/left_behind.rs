@@ -230,7 +230,7 @@ fn two_layers() {
         show_task(&mut window, Task::View);
         assert!(!window.state.document.bundle.has_rules());
         show_task(&mut window, Task::Filter);
-        // What is shown of the other layer is not changed by a look at this one.
+        // Viewing this layer does not change the display of the other one.
         let document = &window.state.document;
         assert_eq!(
             document.shown_by_weight(first),

@@ -18,9 +18,9 @@ pub fn tests() -> Vec<Trial> {
         test("ui::messages are notes until dismissed", messages),
         test("ui::many messages are folded", many_messages),
         test("ui::a bad path is kept, with the reason", bad_path),
-        test("ui::a value out of range is told of", out_of_range),
+        test("ui::a value out of range has a message", out_of_range),
         test("ui::a mask layer becomes a region", mask_as_region),
-        test("ui::a target outside the mask is told of", out_of_reach),
+        test("ui::a target outside the mask has a message", out_of_reach),
         test(
             "ui::a fit tells its mask and what it leaves out",
             fit_inputs,
