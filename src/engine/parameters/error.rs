@@ -23,13 +23,6 @@ pub enum ParamError {
         /// Why it has no effect.
         reason: &'static str,
     },
-    /// An unknown parameter name.
-    Unknown {
-        /// The name.
-        found: String,
-        /// All known names.
-        known: String,
-    },
     /// Values that are incompatible.
     Combination {
         /// The value that was found, without a verb.
@@ -80,10 +73,6 @@ impl std::fmt::Display for ParamError {
                     "Found --{key}, which has no effect: {reason}; leave it out"
                 )
             }
-            Self::Unknown { found, known } => write!(
-                f,
-                "Found a parameter named \"{found}\", expected one of {known}; correct the name"
-            ),
             Self::Combination {
                 found,
                 expected,

@@ -1,23 +1,20 @@
 //! Tables of parameters: one row for each value that a user may set.
 //!
 //! A solver declares its parameters once, as a table next to its `Params`. The command-line option, its help and its
-//! check, the row of the form, the command text and the JSON are all derived from that row, so that none of them can
-//! differ from another. The module is separate because it is independent of solvers and interfaces; it depends on
-//! nothing but `serde_json`.
+//! check, the row of the form and the command text are all derived from that row, so that none of them can differ from
+//! another. The module is separate because it is independent of solvers and interfaces.
 //!
-//! Three units are involved. A value is *stored* in the solver's unit, *written* in the unit of options and JSON, and
-//! *shown* in that of the window ([`Unit`]): an angle is stored in radians, written and shown in degrees.
+//! Three units are involved. A value is *stored* in the solver's unit, *written* in the unit of options, and *shown*
+//! in that of the window ([`Unit`]): an angle is stored in radians, written and shown in degrees.
 //!
 //! A choice may make another value unused ([`Param::unused`]). Such a value stays stored, so that it returns with the
 //! choice; its row in the form states why it has no effect, and its option is refused.
 
 mod error;
-mod json;
 mod unit;
 mod value;
 
 pub use error::ParamError;
-pub use json::{from_json, json};
 pub use unit::{Unit, number_text, shortest_f64};
 pub use value::Value;
 
@@ -39,9 +36,9 @@ pub trait Parameters: Clone + PartialEq + Send + Sync + 'static {
     }
 }
 
-/// One parameter, with everything that its option, its form row, its command text and its JSON member need.
+/// One parameter, with everything that its option, its form row and its command text need.
 pub struct Param<P: 'static> {
-    /// The option without its dashes; the JSON member with `_` for `-`. It never changes.
+    /// The option without its dashes. It never changes.
     pub key: &'static str,
     /// The name that help texts give to the value: `FA`, `MM`, `N`.
     pub value_name: &'static str,
@@ -245,7 +242,7 @@ impl Limits {
 
 /// One of the named values of a [`Kind::OneOf`].
 pub struct Choice<P> {
-    /// The key in options and JSON; it never changes.
+    /// The key in options; it never changes.
     pub key: &'static str,
     /// The label in the window.
     pub label: &'static str,
@@ -349,11 +346,6 @@ pub fn arguments_of<P: Parameters>(params: &P, keys: &[&str]) -> String {
 }
 
 impl<P: Parameters> Param<P> {
-    /// The key as a JSON member.
-    pub fn member(&self) -> String {
-        self.key.replace('-', "_")
-    }
-
     fn argument(&self, params: &P, defaults: &P) -> String {
         let key = self.key;
         let value = self.value(params);
@@ -418,7 +410,7 @@ impl<P: Parameters> Param<P> {
         }
     }
 
-    /// A value in the form of options and JSON.
+    /// A value in the form of options.
     pub fn text(&self, value: &Value) -> String {
         match (&self.kind, value) {
             (Kind::Number(number), Value::Number(v)) => number_text(number.unit.written(*v)),

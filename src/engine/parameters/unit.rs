@@ -1,4 +1,4 @@
-//! Units: how a stored number is written in options and JSON, and shown in the window.
+//! Units: how a stored number is written in options, and shown in the window.
 
 /// The unit of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ impl Unit {
         }
     }
 
-    /// A stored number in the unit of options and JSON.
+    /// A stored number in the unit of options.
     pub fn written(self, stored: f64) -> f64 {
         match self {
             Self::Degrees => self.displayed(stored),
@@ -65,7 +65,7 @@ impl Unit {
         }
     }
 
-    /// The stored number for one in options or JSON.
+    /// The stored number for one in options.
     pub fn read(self, written: f64) -> f64 {
         match self {
             Self::Degrees => self.stored(written),
