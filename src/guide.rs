@@ -2,6 +2,8 @@
 //!
 //! The window shows the pages in Help, `arcuate guide` prints them, and both search with [`search`].
 
+pub mod synonyms;
+
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// A page of the guide, in Markdown.

@@ -1,37 +1,10 @@
 //! The words of the command line as they were typed: which command they name, and the command to repeat.
 
 use super::Arguments;
+use crate::guide::synonyms;
 use crate::io::quoted;
 use clap::CommandFactory as _;
 use std::path::Path;
-
-/// Words that people try, and the command that does it.
-const SYNONYMS: [(&str, &str); 24] = [
-    ("cluster", "select"),
-    ("coregister", "align"),
-    ("cost", "pathway"),
-    ("costs", "pathway"),
-    ("dti", "fit"),
-    ("filter", "commit"),
-    ("labels", "connectome"),
-    ("levelset", "segment"),
-    ("mask", "region"),
-    ("matrix", "connectome"),
-    ("open", "info"),
-    ("path", "pathway"),
-    ("picture", "render"),
-    ("rays", "geodesic"),
-    ("register", "align"),
-    ("screenshot", "render"),
-    ("sift", "commit"),
-    ("stats", "table"),
-    ("tdi", "density"),
-    ("tensors", "fit"),
-    ("tractogram", "track"),
-    ("tractography", "track"),
-    ("view", "render"),
-    ("weights", "commit"),
-];
 
 /// Commands that a word may mean: spelt nearly like it, or known under it elsewhere.
 pub fn similar_commands(word: &str) -> Vec<String> {
@@ -42,11 +15,10 @@ pub fn similar_commands(word: &str) -> Vec<String> {
         .filter(|name| strsim::levenshtein(name, word) <= 2)
         .collect();
     let lower = word.to_lowercase();
-    let meant = SYNONYMS.iter().find(|(other, _)| *other == lower);
-    if let Some((_, command)) = meant
+    if let Some(command) = synonyms::command_of(&lower)
         && !similar.iter().any(|name| name == command)
     {
-        similar.insert(0, (*command).to_owned());
+        similar.insert(0, command.to_owned());
     }
     similar
 }

@@ -4,7 +4,6 @@ mod entries;
 mod layers;
 mod pathways;
 mod regions;
-mod synonyms;
 
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size};

@@ -1,8 +1,7 @@
 //! Everything there is to do besides the layers, regions and pathways themselves, in the order of its likely use.
 
-use super::synonyms::known_as;
 use super::{Entry, Run, layers, pathways, regions};
-use crate::guide::PAGES;
+use crate::guide::{PAGES, synonyms};
 use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
@@ -23,7 +22,7 @@ impl Entries {
     fn add(&mut self, name: &str, key: &'static str, run: Run) {
         self.0.push(Entry {
             name: name.to_owned(),
-            synonyms: known_as(name),
+            synonyms: synonyms::of_entry(name),
             key,
             run,
         });

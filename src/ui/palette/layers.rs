@@ -1,7 +1,7 @@
 //! Commands for each layer.
 
-use super::synonyms::known_as;
 use super::{Entry, Run};
+use crate::guide::synonyms;
 use crate::scene::volume_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::density::DensityOptions;
@@ -26,7 +26,7 @@ pub(super) fn density(layer: Option<LayerId>) -> Action {
 
 fn entry(name: String, action: Action) -> Entry {
     Entry {
-        synonyms: known_as(&name),
+        synonyms: synonyms::of_entry(&name),
         name,
         key: "",
         run: Run::Act(action),

@@ -3,8 +3,8 @@
 use super::{arcuate, json, shell_words};
 use crate::support::test;
 use arcuate::cli::Arguments;
-use arcuate::guide::{PAGES, Page, search};
-use clap::Parser as _;
+use arcuate::guide::{PAGES, Page, search, synonyms};
+use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
 use std::path::Path;
 
@@ -20,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::guide::every command has its place", complete),
         test("cli::guide::sections and search", sections),
         test("cli::guide::pages, search and refusals", command),
+        test("cli::guide::names in other programs", names_elsewhere),
     ]
 }
 
@@ -133,4 +134,45 @@ fn command() {
         assert_eq!(output.status.code(), Some(code), "{error}");
         assert!(error.contains(words), "{error}");
     }
+}
+
+/// One table serves the palette and the suggestions of commands.
+fn names_elsewhere() {
+    let commands = Arguments::command();
+    for (word, command) in [
+        ("cluster", "select"),
+        ("coregister", "align"),
+        ("cost", "pathway"),
+        ("dti", "fit"),
+        ("filter", "commit"),
+        ("labels", "connectome"),
+        ("levelset", "segment"),
+        ("mask", "region"),
+        ("open", "info"),
+        ("picture", "render"),
+        ("rays", "geodesic"),
+        ("sift", "commit"),
+        ("snake", "segment"),
+        ("stats", "table"),
+        ("tdi", "density"),
+        ("tractogram", "track"),
+        ("tractography", "track"),
+        ("view", "render"),
+    ] {
+        assert_eq!(synonyms::command_of(word), Some(command), "{word}");
+        assert!(commands.find_subcommand(command).is_some(), "{command}");
+    }
+    for word in ["", "roi sphere", "atlas", "Sift"] {
+        assert_eq!(synonyms::command_of(word), None, "{word}");
+    }
+    for (entry, synonym) in [
+        ("Filter: run", "sift"),
+        ("Map the density of the live result", "tdi"),
+        ("Place: exclude", "not"),
+        ("Place: seed", "sphere"),
+    ] {
+        let known = synonyms::of_entry(entry);
+        assert!(known.split(", ").any(|s| s == synonym), "{entry}: {known}");
+    }
+    assert_eq!(synonyms::of_entry("Quit"), "");
 }
