@@ -68,7 +68,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let response = row(ui, state, layer, memory, actions);
         places.push((layer.id, response.rect));
     }
-    sort_by_drag(ui, state, &places, actions);
+    move_dragged_layer(ui, &places, actions);
     let mut missing = state.document.missing_layers();
     if missing.next().is_some() || state.document.missing_parts().next().is_some() {
         ui.add_space(8.0);
@@ -331,40 +331,22 @@ pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: DialogPo
     memory.files.type_path(purpose, place, &text);
 }
 
-/// Dragging a row moves its layer; a line shows the new place.
-fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions: &mut Vec<Action>) {
-    let dragged = ui.ctx().dragged_id().or(ui.ctx().drag_stopped_id());
-    let row_id = |ui: &Ui, layer: LayerId| ui.make_persistent_id(("row", format!("{layer:?}")));
-    let Some(moving) = places
-        .iter()
-        .map(|(id, _)| *id)
-        .find(|&id| Some(row_id(ui, id)) == dragged)
-    else {
+/// Dragging a row moves its layer.
+fn move_dragged_layer(ui: &Ui, places: &[(LayerId, Rect)], actions: &mut Vec<Action>) {
+    let Some((_, first)) = places.first() else {
         return;
     };
-    let (Some(pointer), Some((_, first))) = (ui.ctx().pointer_latest_pos(), places.first()) else {
+    let ids = places.iter().map(|(layer, _)| *layer);
+    let Some(drag) = rows::dragged_row(ui, ids, *first).filter(|drag| drag.is_released) else {
         return;
     };
-    let row = ((pointer.y - first.top()) / first.height()).round();
-    let gap = row.clamp(0.0, places.len() as f32) as usize;
-    let p = theme::palette(ui.style());
-    let y = first.top() + gap as f32 * first.height();
-    ui.painter()
-        .hline(first.x_range(), y, Stroke::new(2.0, p.accent));
-    if ui.ctx().drag_stopped_id().is_none() {
-        return;
-    }
-    // The list runs from the top, the document from the bottom; removing the layer first shifts the layers above it.
-    let layers = &state.document.layers;
-    let Some(from) = layers.iter().position(|l| l.id == moving) else {
+    // The list runs from the top, the document from the bottom.
+    let last = places.len() - 1;
+    let Some(to) = drag.index().map(|index| last - index) else {
         return;
     };
-    let above = layers.len() - gap;
-    let index = if above > from { above - 1 } else { above };
-    if index != from {
-        actions.push(Action::Layer(LayerAction::Move {
-            layer: moving,
-            index,
-        }));
-    }
+    actions.push(Action::Layer(LayerAction::Move {
+        layer: places[drag.from].0,
+        index: to,
+    }));
 }

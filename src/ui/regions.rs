@@ -92,45 +92,31 @@ fn list(
     }
     // Others may lie between the matches.
     if regions.len() == state.document.regions.len() {
-        sort_by_drag(ui, state, all, actions);
+        move_dragged_region(ui, state, all, actions);
     }
 }
 
-/// Dragging a row moves its region; a line shows where to.
-fn sort_by_drag(ui: &mut Ui, state: &State, all: Rect, actions: &mut Vec<Action>) {
+/// Dragging a row moves its region, and scrolls the list near its ends.
+fn move_dragged_region(ui: &mut Ui, state: &State, all: Rect, actions: &mut Vec<Action>) {
     /// Distance from the end of the visible list within which it scrolls, points.
     const EDGE: f32 = 24.0;
-    let ctx = ui.ctx().clone();
-    let Some(dragged) = ctx.dragged_id().or(ctx.drag_stopped_id()) else {
-        return;
-    };
     let regions = &state.document.regions;
-    let from = regions
-        .iter()
-        .position(|r| rows::row_id(ui, r.id) == dragged);
-    let (Some(from), Some(pointer)) = (from, ctx.pointer_latest_pos()) else {
+    let first = Rect::from_min_size(all.min, vec2(all.width(), space::ROW));
+    let Some(drag) = rows::dragged_row(ui, regions.iter().map(|r| r.id), first) else {
         return;
     };
-    let row = ((pointer.y - all.top()) / space::ROW).round();
-    let gap = row.clamp(0.0, regions.len() as f32) as usize;
-    let p = theme::palette(ui.style());
-    let y = all.top() + gap as f32 * space::ROW;
-    ui.painter()
-        .hline(all.x_range(), y, egui::Stroke::new(2.0, p.accent));
-    if ctx.drag_stopped_id().is_some() {
-        let index = if gap > from { gap - 1 } else { gap };
-        if index != from {
-            let region = regions[from].id;
-            actions.push(Action::Region(RegionAction::Move { region, index }));
-        }
+    if drag.is_released {
+        let region = regions[drag.from].id;
+        let moved = drag.index();
+        actions.extend(moved.map(|index| Action::Region(RegionAction::Move { region, index })));
         return;
     }
     let seen = ui.clip_rect();
-    let beyond =
-        (seen.top() + EDGE - pointer.y).max(0.0) - (pointer.y - seen.bottom() + EDGE).max(0.0);
+    let y = drag.pointer.y;
+    let beyond = (seen.top() + EDGE - y).max(0.0) - (y - seen.bottom() + EDGE).max(0.0);
     if beyond != 0.0 {
         ui.scroll_with_delta(vec2(0.0, beyond.clamp(-EDGE, EDGE) * 0.5));
-        ctx.request_repaint();
+        ui.ctx().request_repaint();
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::theme::{self, radius, size, space};
 use super::paint;
 use crate::state::core::display::STALE_OPACITY;
-use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 /// A row that can be selected and dragged; the caller paints into it.
 pub fn list_row(
@@ -20,6 +20,52 @@ pub fn list_row(
 /// Names the row of something in a list.
 pub fn row_id(ui: &Ui, salt: impl std::fmt::Debug) -> egui::Id {
     ui.make_persistent_id(("row", format!("{salt:?}")))
+}
+
+/// A row that is being dragged to another index in its list.
+#[derive(Clone, Copy)]
+pub struct DraggedRow {
+    /// Its index, counted from the top.
+    pub from: usize,
+    /// The number of rows above the line that shows where it goes.
+    above: usize,
+    pub pointer: Pos2,
+    pub is_released: bool,
+}
+
+impl DraggedRow {
+    /// The index that the row gets; `None` if it is its own.
+    pub fn index(&self) -> Option<usize> {
+        let index = match self.above > self.from {
+            true => self.above - 1,
+            false => self.above,
+        };
+        (index != self.from).then_some(index)
+    }
+}
+
+/// The dragged one of the rows with these salts, from the top, all as high as the first; a line shows where it goes.
+pub fn dragged_row(
+    ui: &Ui,
+    mut salts: impl ExactSizeIterator<Item = impl std::fmt::Debug>,
+    first: Rect,
+) -> Option<DraggedRow> {
+    let stopped = ui.ctx().drag_stopped_id();
+    let dragged = ui.ctx().dragged_id().or(stopped)?;
+    let count = salts.len();
+    let from = salts.position(|salt| row_id(ui, salt) == dragged)?;
+    let pointer = ui.ctx().pointer_latest_pos()?;
+    let row = ((pointer.y - first.top()) / first.height()).round();
+    let above = row.clamp(0.0, count as f32) as usize;
+    let y = first.top() + above as f32 * first.height();
+    let stroke = Stroke::new(2.0, theme::palette(ui.style()).accent);
+    ui.painter().hline(first.x_range(), y, stroke);
+    Some(DraggedRow {
+        from,
+        above,
+        pointer,
+        is_released: stopped.is_some(),
+    })
 }
 
 /// Like [`list_row`] with a given rectangle.
