@@ -14,6 +14,7 @@ use crate::io::{self, Reading};
 use crate::state::alignment::space::{NamedData, SpatialData, disagreements, shares_inside};
 use crate::state::core::text::count;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile, table};
+use crate::state::files::types::PhantomName;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -125,7 +126,7 @@ fn describe(
     reported: &Reading,
     runner: &mut Runner,
 ) -> Result<(Value, String, Option<Loaded>), Failure> {
-    if file.starts_with("phantom:") {
+    if PhantomName::read(file).is_some() {
         let options = ScanOptions::from_name(file);
         let scan = options.open(runner)?;
         let (value, text) = image(file, &scan.dwi, None, scan.gradients.as_deref());

@@ -17,6 +17,7 @@ use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, AffineReading, Reading, Remark, Space};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
+use crate::state::files::types::PhantomName;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
 use crate::state::tensors::mask_text;
@@ -319,16 +320,15 @@ impl ScanOptions {
 
     /// The seed of `phantom:SEED`.
     pub fn phantom_seed(&self) -> Result<Option<u64>, Failure> {
-        let Some(seed) = self.scan.strip_prefix("phantom:") else {
-            return Ok(None);
-        };
-        let seed = seed.parse().map_err(|_| {
-            Failure::usage(format!(
+        match PhantomName::read(&self.scan) {
+            None => Ok(None),
+            // The scan is the head's only one.
+            Some(Ok(name)) if !name.is_scan => Ok(Some(name.seed)),
+            Some(_) => Err(Failure::usage(format!(
                 "\"{}\" is not a built-in head: expected phantom:SEED, as in phantom:1",
                 self.scan
-            ))
-        })?;
-        Ok(Some(seed))
+            ))),
+        }
     }
 
     fn source(&self) -> ScanSource {

@@ -12,6 +12,7 @@ use crate::solvers::level_set::{
 };
 use crate::solvers::region;
 use crate::state::files::jobs::SaveMask;
+use crate::state::files::types::PhantomName;
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::segment::jobs::{SaveSurface, Segment, SegmentOutput, SpeedSources};
 use crate::state::segment::recipe::{ScriptInputs, SegmentScript};
@@ -400,23 +401,19 @@ fn painted(specs: &[ShapeSpec], image: &Volume, meets: bool) -> Result<Option<Ma
     Ok(all)
 }
 
-/// `phantom:SEED` is the built-in head's T1, `phantom:SEED:dwi` its scan.
+/// An image of the built-in head, if it is named.
 fn built_in(path: &Path, runner: &mut Runner) -> Result<Option<Volume>, Failure> {
-    let Some(name) = path.to_str().and_then(|p| p.strip_prefix("phantom:")) else {
+    let Some(name) = path.to_str().and_then(PhantomName::read) else {
         return Ok(None);
     };
-    let (seed, scan) = match name.strip_suffix(":dwi") {
-        Some(seed) => (seed, true),
-        None => (name, false),
-    };
-    let seed = seed.parse().map_err(|_| {
+    let PhantomName { seed, is_scan } = name.map_err(|_| {
         Failure::usage(format!(
             "Found {}, expected phantom:1 or phantom:1:dwi",
             path.display()
         ))
     })?;
     let (head, _) = runner.run(MakeHead { seed })?;
-    Ok(Some(if scan { head.dwi } else { head.t1 }))
+    Ok(Some(if is_scan { head.dwi } else { head.t1 }))
 }
 
 fn scalar(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failure> {

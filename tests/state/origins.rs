@@ -9,6 +9,7 @@ use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::alignment::AlignedBy;
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
+use arcuate::state::files::types::PhantomName;
 use arcuate::state::origin::{Computed, Describe, Origin, Origins, PhantomPart, TensorFit};
 use arcuate::state::tensors::recipe::FitMask;
 use arcuate::state::track::recipe::CurveRecipe;
@@ -29,6 +30,7 @@ pub fn tests() -> Vec<Trial> {
         test("origins::many keep their numbers", many),
         test("origins::what was done to a layer is found", done_to_it),
         test("origins::a scan is named as commands take it", sources),
+        test("origins::the built-in head has one notation", phantoms),
         test("origins::inputs are named by number", inputs),
         test("origins::a mask whose layer is gone is still named", masks),
         test("origins::undo restores where a layer was", undone),
@@ -239,4 +241,22 @@ fn undone() {
     assert_eq!((origin(&state), grid(&state)), (first, there));
     let layer = state.document.layer(roi).expect("the mask");
     assert!(layer.unmoved.is_none());
+}
+
+fn phantoms() {
+    for (name, seed, is_scan) in [
+        ("phantom:1", 1, false),
+        ("phantom:1:dwi", 1, true),
+        ("phantom:18446744073709551615", u64::MAX, false),
+    ] {
+        let expected = PhantomName { seed, is_scan };
+        assert_eq!(PhantomName::read(name), Some(Ok(expected)), "{name}");
+        assert_eq!(expected.to_string(), name);
+    }
+    for wrong in ["phantom:", "phantom:one", "phantom:-1", "phantom:1:t1"] {
+        assert!(matches!(PhantomName::read(wrong), Some(Err(_))), "{wrong}");
+    }
+    for file in ["dwi.nii.gz", "phantom", "phantom.nii", ""] {
+        assert_eq!(PhantomName::read(file), None, "{file}");
+    }
 }

@@ -7,6 +7,8 @@ use crate::state::core::live::{Live, LiveKey, Order, Pace};
 use crate::state::{Effect, Reading};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::num::ParseIntError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -61,6 +63,36 @@ impl Paths {
 }
 
 impl LiveKey for PathCheck {}
+
+/// The name of the built-in head on the command line: `phantom:1`, or `phantom:1:dwi` for its scan where its T1 would
+/// be meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PhantomName {
+    pub seed: u64,
+    pub is_scan: bool,
+}
+
+impl PhantomName {
+    const PREFIX: &str = "phantom:";
+    const SCAN: &str = ":dwi";
+
+    /// Reads a name; `None` for the name of a file, an error if the seed is not a number.
+    pub fn read(name: &str) -> Option<Result<Self, ParseIntError>> {
+        let name = name.strip_prefix(Self::PREFIX)?;
+        let (seed, is_scan) = match name.strip_suffix(Self::SCAN) {
+            Some(seed) => (seed, true),
+            None => (name, false),
+        };
+        Some(seed.parse().map(|seed| Self { seed, is_scan }))
+    }
+}
+
+impl fmt::Display for PhantomName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = if self.is_scan { Self::SCAN } else { "" };
+        write!(f, "{}{}{part}", Self::PREFIX, self.seed)
+    }
+}
 
 /// An image of the built-in head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,6 +7,7 @@ use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
 use crate::state::core::layer::{Content, Input, Layer, LayerId, OriginId};
 use crate::state::density::recipe::DensityMap;
+use crate::state::files::types::PhantomName;
 use crate::state::filter::recipe::CommitRecipe;
 use crate::state::filter::{FitInputs, WeightFit, WeightMapRecipe};
 use crate::state::origin::{Describe, FitMapOrigin, FoundMask, Origin, PhantomPart, TensorFit};
@@ -426,11 +427,11 @@ impl Files<'_> {
         let origin = self.document.origin_of(input);
         let found = match origins.get(origin) {
             Origin::Phantom { seed, part } => {
-                let part = match part {
-                    PhantomPart::Dwi => ":dwi",
-                    PhantomPart::T1 | PhantomPart::BrainMask => "",
+                let name = PhantomName {
+                    seed: *seed,
+                    is_scan: *part == PhantomPart::Dwi,
                 };
-                Some(PathBuf::from(format!("phantom:{seed}{part}")))
+                Some(PathBuf::from(name.to_string()))
             }
             _ => origins.path_in_place(origin).map(Path::to_owned),
         };

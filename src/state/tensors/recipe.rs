@@ -5,6 +5,7 @@ use crate::data::axis_change::AxisChange;
 use crate::parameters::{arguments, arguments_of};
 use crate::solvers::tensor_fit;
 use crate::state::core::text::quoted_path;
+use crate::state::files::types::PhantomName;
 use crate::state::{Reading, Recipe};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -76,7 +77,11 @@ impl ScanSource {
 
     pub(in crate::state) fn arguments(&self) -> String {
         match self {
-            Self::Phantom { seed } => format!("phantom:{seed}"),
+            Self::Phantom { seed } => PhantomName {
+                seed: *seed,
+                is_scan: false,
+            }
+            .to_string(),
             Self::Tensors { file, layout } => format!("{}{layout}", quoted_path(file)),
             Self::Turned { base, turn } => format!("{} --turn={turn}", base.arguments()),
             Self::File { dwi, gradients } => match gradients.as_slice() {
