@@ -287,11 +287,11 @@ pub fn everything(folder: &Path) -> Window {
     window.act(Action::Track(TrackAction::Keep));
     let tracks = layer(&window, "Tracks");
     let requested = crate::density_map(density::DensityValue::Count);
-    let map = Action::MapDensity {
+    let map = density::DensityAction::Map {
         layer: Some(tracks),
-        density: requested,
+        options: requested,
     };
-    window.act(map);
+    window.act(Action::Density(map));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     window.act(Action::Filter(FilterAction::Run));
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));

@@ -3,8 +3,7 @@
 use super::SessionAction;
 use crate::data::Role;
 use crate::jobs::{self, AnyJob, Job, JobHandle, JobState, Receive, Slot};
-use crate::state::core::layer::LayerId;
-use crate::state::density::DensityOptions;
+use crate::state::density::DensityAction;
 use crate::state::filter::FilterAction;
 use crate::state::pathways::PathwayAction;
 use crate::state::pictures::Picture;
@@ -38,11 +37,7 @@ pub enum Action {
     Session(SessionAction),
     /// Actions on the streamlines of a layer, and on rulers.
     Bundle(BundleAction),
-    /// Maps the density of a layer's streamlines, or of the live ones, which are kept as a layer, too.
-    MapDensity {
-        layer: Option<LayerId>,
-        density: DensityOptions,
-    },
+    Density(DensityAction),
     Pathway(PathwayAction),
     Segment(SegmentAction),
     Filter(FilterAction),
@@ -169,6 +164,7 @@ from_feature!(
     View(ViewAction),
     Session(SessionAction),
     Bundle(BundleAction),
+    Density(DensityAction),
     Pathway(PathwayAction),
     Segment(SegmentAction),
     Filter(FilterAction),

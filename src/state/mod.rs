@@ -45,6 +45,7 @@ pub use crate::jobs::{
 pub use crate::state::alignment::AlignmentAction;
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::layer::LayerAction;
+pub use crate::state::density::DensityAction;
 pub use crate::state::device::types::DeviceAction;
 pub use crate::state::files::types::FilesAction;
 pub use crate::state::history::History;

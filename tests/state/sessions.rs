@@ -4,7 +4,7 @@ use crate::support::session_window::{Window, document_text};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::jobs::{Delivery, Outcome};
-use arcuate::state::density::DensityValue;
+use arcuate::state::density::{DensityAction, DensityValue};
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::sessions::ResultStorage;
 use arcuate::state::sessions::jobs::OpenSession;
@@ -70,11 +70,11 @@ fn keep_streamlines(window: &mut Window) -> LayerId {
 }
 
 fn map(window: &mut Window, layer: LayerId) -> LayerId {
-    let (layer, density) = (
+    let (layer, options) = (
         Some(layer),
         crate::support::density_map(DensityValue::Count),
     );
-    window.act(Action::MapDensity { layer, density });
+    window.act(Action::Density(DensityAction::Map { layer, options }));
     window.state.session.selected_layer.expect("a map")
 }
 

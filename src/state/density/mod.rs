@@ -1,5 +1,6 @@
 //! Density maps of streamlines.
 
+pub(in crate::state) mod actions;
 pub mod jobs;
 pub(in crate::state) mod methods;
 pub mod recipe;

@@ -1,7 +1,8 @@
-//! Parameters of a density map, as in the form.
+//! Parameters of a density map, as in the form, and the action that maps.
 
 use crate::parameters::Parameters as _;
 use crate::solvers::density::{Measure, Params, Voxels};
+use crate::state::core::layer::LayerId;
 
 /// The value of a map: the measure, and whether it is divided by the number of streamlines sent.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -61,6 +62,16 @@ impl DensityOptions {
             DensityValue::Length => Measure::Length,
         };
     }
+}
+
+/// Density maps.
+#[derive(Clone, Debug)]
+pub enum DensityAction {
+    /// Maps the density of a layer's streamlines, or of the live ones, which are kept as a layer, too.
+    Map {
+        layer: Option<LayerId>,
+        options: DensityOptions,
+    },
 }
 
 /// The name of a map, the unit of its values, and the factor from stored to displayed values.

@@ -106,9 +106,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Set(settings) => settings::set(state, settings, effects),
         Action::Session(action) => sessions::actions::act(state, action, effects),
         Action::Bundle(action) => streamlines::actions::act(state, action, effects),
-        Action::MapDensity { layer, density } => {
-            density::update::map(state, layer, density, effects);
-        }
+        Action::Density(action) => density::actions::act(state, action, effects),
         Action::Sample(action) => sampling::actions::act(state, action, effects),
         Action::Pathway(action) => pathways::actions::act(state, action, effects),
         Action::Segment(action) => segment::actions::act(state, action, effects),

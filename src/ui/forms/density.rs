@@ -3,7 +3,7 @@
 use super::display::segment_row_but;
 use super::parameters::{self, Rows, Shown};
 use crate::state::density::jobs::DENSITY;
-use crate::state::density::{DensityOptions, DensityValue};
+use crate::state::density::{DensityAction, DensityOptions, DensityValue};
 use crate::state::update::sent;
 use crate::state::{Action, LayerId, State};
 use crate::ui::theme::space;
@@ -64,7 +64,7 @@ pub fn show(
     parameters::rows(ui, &params, &defaults.params, rest, &mut |changed, _| {
         density.params = changed;
     });
-    let density = density.clone();
+    let options = density.clone();
     let running = state.session.jobs.running.iter().any(|j| j.slot == DENSITY);
     let why = why.or(running.then_some("A map is being computed"));
     let button = Button::plain("Map density")
@@ -79,7 +79,7 @@ pub fn show(
         vec2(button.width(ui), space::BUTTON),
     );
     if button.show_at(ui, place).clicked() {
-        actions.push(Action::MapDensity { layer, density });
+        actions.push(Action::Density(DensityAction::Map { layer, options }));
     }
 }
 

@@ -6,7 +6,8 @@ use crate::scene::volume_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::density::DensityOptions;
 use crate::state::{
-    Action, Content, Display, Document, Layer, LayerAction, LayerId, Phase, Recipe, State,
+    Action, Content, DensityAction, Display, Document, Layer, LayerAction, LayerId, Phase, Recipe,
+    State,
 };
 
 pub(super) fn entries(state: &State) -> Vec<Entry> {
@@ -17,11 +18,8 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
 
 /// Maps the density of a layer, or with `None` of the live result, with the panel's initial settings.
 pub(super) fn density(layer: Option<LayerId>) -> Action {
-    let requested = DensityOptions::default();
-    Action::MapDensity {
-        layer,
-        density: requested,
-    }
+    let options = DensityOptions::default();
+    Action::Density(DensityAction::Map { layer, options })
 }
 
 fn entry(name: String, action: Action) -> Entry {

@@ -7,7 +7,7 @@ use crate::support::session_window::{Window, document_text};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::curves::{Deflection, Integrator, Seeding};
-use arcuate::state::density::DensityValue;
+use arcuate::state::density::{DensityAction, DensityValue};
 use arcuate::state::methods::methods;
 use arcuate::state::{
     Action, Content, LayerAction, LayerId, Phase, SessionAction, SnapshotAction, TrackAction,
@@ -45,9 +45,9 @@ fn map(
     value: DensityValue,
     voxel_mm: Option<f64>,
 ) -> LayerId {
-    let mut density = crate::support::density_map(value);
-    density.voxels.edge_mm = voxel_mm;
-    window.act(Action::MapDensity { layer, density });
+    let mut options = crate::support::density_map(value);
+    options.voxels.edge_mm = voxel_mm;
+    window.act(Action::Density(DensityAction::Map { layer, options }));
     let id = window.state.session.selected_layer.expect("a layer");
     assert!(
         window.state.document.density_map(id).is_some(),

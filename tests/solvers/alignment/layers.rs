@@ -9,7 +9,7 @@ use arcuate::io::affine::save_flirt;
 use arcuate::io::{nifti, trx};
 use arcuate::state::alignment::Nudge;
 use arcuate::state::alignment::jobs::MOVE_STREAMLINES;
-use arcuate::state::density::DensityValue;
+use arcuate::state::density::{DensityAction, DensityValue};
 use arcuate::state::streamlines::{BundleAction, ManualSelection, SameArc, streamlines_of};
 use arcuate::state::{
     Action, AlignmentAction, Content, Effect, FilesAction, LayerId, Phase, RegionAction, State,
@@ -205,9 +205,9 @@ fn maps() {
     let id = window.state.document.layer_named("lines").unwrap().id;
     let [by, other] = [(); 2].map(|()| random_move(&mut random, 5.0, 20.0));
     shift(&mut window, id, by, Phase::Done);
-    let density = crate::support::density_map(DensityValue::Length);
+    let options = crate::support::density_map(DensityValue::Length);
     let layer = Some(id);
-    window.act(Action::MapDensity { layer, density });
+    window.act(Action::Density(DensityAction::Map { layer, options }));
     let map = window.state.session.selected_layer.unwrap();
     shift(&mut window, id, other, Phase::Done);
     let path = folder.path().join("maps.arcuate");
