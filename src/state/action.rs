@@ -1,7 +1,6 @@
 //! All changes of the state that a user or a finished job can request.
 
 use super::SessionAction;
-use crate::data::Role;
 use crate::jobs::{self, AnyJob, Job, JobHandle, JobState, Receive, Slot};
 use crate::state::density::DensityAction;
 use crate::state::filter::FilterAction;
@@ -124,14 +123,6 @@ pub type Event = jobs::Event<super::State>;
 
 impl JobState for super::State {
     type Effect = Effect;
-}
-
-/// A change of several regions at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RegionsChange {
-    Show(bool),
-    Role(Role),
-    Delete,
 }
 
 macro_rules! from_feature {

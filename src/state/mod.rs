@@ -50,9 +50,8 @@ pub use crate::state::device::types::DeviceAction;
 pub use crate::state::files::types::FilesAction;
 pub use crate::state::history::History;
 pub use crate::state::pictures::PictureAction;
-pub use crate::state::regions::brush::Drawing;
 pub use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
-pub use crate::state::regions::types::RegionAction;
+pub use crate::state::regions::types::{Drawing, RegionAction, RegionsChange};
 pub use crate::state::sessions::{SessionAction, UnsavedAction};
 pub use crate::state::snapshots::SnapshotAction;
 pub use crate::state::streamlines::BundleAction;
@@ -60,12 +59,13 @@ pub use crate::state::tensors::types::TensorAction;
 pub use crate::state::track::types::TrackAction;
 pub use crate::state::track::types::WholeBrain;
 pub use crate::state::view::ViewAction;
-pub use action::{Action, Effect, Event, RegionsChange};
+pub use action::{Action, Effect, Event};
 pub use core::display::Display;
 pub use core::layer::{Content, Layer, LayerId};
 pub use core::notices::{Message, Severity};
 pub use core::pane::Pane;
 pub use core::phase::Phase;
+pub use core::task::Task;
 pub use device::types::OpenBackend;
 pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
@@ -81,7 +81,7 @@ pub use settings::{Gesture, Mouse, Preferences};
 pub use tensors::recipe::ScanSource;
 pub use track::types::{CurveResult, Standing};
 pub use update::update;
-pub use view::{Convention, Layout, Slab, Task, Tool, View};
+pub use view::{Convention, Layout, Slab, Tool, View};
 
 /// Everything the window shows.
 #[derive(Clone, Debug)]

@@ -265,6 +265,24 @@ pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> St
     text + " --out view.png"
 }
 
+impl From<ScanSource> for Recipe {
+    /// The recipe of the scan's own layer.
+    fn from(source: ScanSource) -> Self {
+        match source {
+            ScanSource::Phantom { seed } => Self::Phantom { seed },
+            ScanSource::File { dwi, gradients } if gradients.is_empty() => Self::File(dwi),
+            ScanSource::Tensors { file, layout } => Self::FileAs {
+                file,
+                reading: Reading {
+                    tensors: Some(layout),
+                    ..Reading::default()
+                },
+            },
+            source => Self::Scan(source),
+        }
+    }
+}
+
 /// The command that recomputes all results of a session.
 pub fn replay(session: &Path) -> String {
     format!("arcuate replay {}", quoted_path(session))

@@ -2,47 +2,15 @@
 
 use crate::data::Role;
 use crate::solvers::curves::StopReason;
+use crate::state::core::camera::Camera;
 use crate::state::core::glyph_look::GlyphLook;
 use crate::state::core::pane::Pane;
+use crate::state::core::phase::Phase;
+use crate::state::core::task::Task;
+use crate::state::regions::types::Drawing;
 use crate::state::streamlines::{BottomPanel, TableView};
-use crate::state::{Camera, Drawing, Phase};
 use glam::{DVec2, DVec3};
 use serde::{Deserialize, Serialize};
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Task {
-    View,
-    Track,
-    Pathways,
-    Segment,
-    Filter,
-}
-
-impl Task {
-    pub const ALL: [Self; 5] = [
-        Self::View,
-        Self::Track,
-        Self::Pathways,
-        Self::Segment,
-        Self::Filter,
-    ];
-
-    /// Whether the task shows the live streamlines or rays: pathways, and streamlines being filtered, are shown without
-    /// them.
-    pub fn shows_live(self) -> bool {
-        !matches!(self, Self::Pathways | Self::Filter)
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::View => "View",
-            Self::Track => "Track",
-            Self::Pathways => "Pathways",
-            Self::Segment => "Segment",
-            Self::Filter => "Filter",
-        }
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Layout {
@@ -133,6 +101,16 @@ pub enum Tool {
     /// Measure a distance, or the angle at the second of three points.
     Ruler,
     Angle,
+}
+
+impl Tool {
+    /// Whether the tool draws on a region.
+    pub fn draws(self) -> bool {
+        matches!(
+            self,
+            Self::Brush | Self::Rectangle | Self::Polygon | Self::Fill
+        )
+    }
 }
 
 /// Zoom and pan of one slice view.

@@ -2,11 +2,11 @@
 //! [`FEATURES`].
 
 use crate::rules::{File, module_of, names, report, tree};
-use crate::source::{paths, tokens};
+use crate::source::{definitions, paths, reexports, tokens};
 use crate::support::test;
 use crate::tables::FEATURES;
 use libtest_mimic::Trial;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -19,13 +19,15 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// 1: `core`, which depends on no feature; 2: a feature's types and recipes; 3: the document and its neighbours; 4:
-/// updates and jobs of a feature; 5: the code that runs all features.
+/// 1: `core`, which depends on no feature; 2: a feature's types and recipes, and the view, which is types as well; 3: the
+/// document and its neighbours, and a feature's runtime state that contains documents or jobs; 4: updates and jobs of a
+/// feature; 5: the code that runs all features.
 fn rank(module: &[&str]) -> u8 {
     match module {
         ["core", ..] => 1,
         [feature] if FEATURES.contains(feature) => 2,
-        [_, "types" | "recipe" | "mod", ..] => 2,
+        ["view"] | [_, "types" | "recipe" | "mod", ..] => 2,
+        [_, "runtime"] => 3,
         ["update" | "methods" | "report" | "changes", ..] => 5,
         [feature, ..] if FEATURES.contains(feature) => 4,
         _ => 3,
@@ -34,15 +36,10 @@ fn rank(module: &[&str]) -> u8 {
 
 /// Uses of a higher rank in files of `state`.
 fn found(files: &[File]) -> Vec<String> {
-    let inside = |file: &File| {
-        let module = module_of(&file.path)?;
-        let module: Vec<String> = module.iter().map(|&m| m.to_owned()).collect();
-        (module[0] == "state").then_some(module)
-    };
-    let modules: BTreeSet<Vec<String>> = files.iter().filter_map(inside).collect();
+    let names = Names(files.iter().filter_map(module_names).collect());
     let mut wrong = Vec::new();
     for file in files {
-        let Some(module) = inside(file) else {
+        let Some(module) = module_of_state(file) else {
             continue;
         };
         let own: Vec<&str> = module.iter().map(String::as_str).collect();
@@ -51,29 +48,108 @@ fn found(files: &[File]) -> Vec<String> {
             continue;
         }
         for path in paths(&tokens(&file.text), &own) {
-            let Some(used) = target(&path.segments, &modules) else {
+            let Some(used) = names.module_of(&path.segments) else {
                 continue;
             };
-            if !may_use(&own[1..], &used[1..]) {
-                let (place, used) = (&file.path, used.join("::"));
-                wrong.push(format!("{place}:{}: {used} has a higher rank", path.line));
+            let inner: Vec<&str> = used[1..].iter().map(String::as_str).collect();
+            if !may_use(&own[1..], &inner) {
+                let (place, path_used) = (&file.path, path.segments.join("::"));
+                let (line, used) = (path.line, used.join("::"));
+                wrong.push(format!(
+                    "{place}:{line}: {path_used}, of {used}, has a higher rank"
+                ));
             }
         }
     }
     wrong
 }
 
-/// The module of `state` that a path leads into; `None` if it leads elsewhere, or to the state itself.
-fn target<'a>(segments: &'a [String], modules: &BTreeSet<Vec<String>>) -> Option<Vec<&'a str>> {
-    let rest = match segments {
-        [krate, rest @ ..] if krate == "crate" => rest,
-        _ => return None,
+/// `["state", "track", "update"]` for src/state/track/update.rs; `None` outside of `state`.
+fn module_of_state(file: &File) -> Option<Vec<String>> {
+    let module = module_of(&file.path)?;
+    let module: Vec<String> = module.iter().map(|&m| m.to_owned()).collect();
+    (module[0] == "state").then_some(module)
+}
+
+fn module_names(file: &File) -> Option<(Vec<String>, ModuleNames)> {
+    let module = module_of_state(file)?;
+    let own: Vec<&str> = module.iter().map(String::as_str).collect();
+    let tokens = tokens(&file.text);
+    let names = ModuleNames {
+        defined: definitions(&tokens),
+        reexported: reexports(&tokens, &own),
     };
-    let lengths = (2..=rest.len()).rev();
-    let length = lengths
-        .into_iter()
-        .find(|&n| modules.contains(&rest[..n]))?;
-    Some(rest[..length].iter().map(String::as_str).collect())
+    Some((module, names))
+}
+
+/// The names that other modules may use from one.
+struct ModuleNames {
+    defined: BTreeSet<String>,
+    /// With the full path of each; `*` for all names of a module.
+    reexported: Vec<(String, Vec<String>)>,
+}
+
+/// The modules of `state`.
+struct Names(BTreeMap<Vec<String>, ModuleNames>);
+
+impl Names {
+    /// The module of `state` that defines what a path names, also if the path leads through re-exports; `None` if it
+    /// leads elsewhere, or names the module `state` itself.
+    fn module_of(&self, segments: &[String]) -> Option<Vec<String>> {
+        let mut path = inner(segments)?.to_vec();
+        // A bound keeps the test from hanging on re-exports in a circle, which do not compile.
+        for _ in 0..8 {
+            match self.reexported(&path) {
+                Some(defined) => path = inner(&defined)?.to_vec(),
+                None => break,
+            }
+        }
+        let length = (1..=path.len())
+            .rev()
+            .find(|&n| self.0.contains_key(&path[..n]))?;
+        (path.len() > 1).then(|| path[..length].to_vec())
+    }
+
+    /// The path that a re-export stands for.
+    fn reexported(&self, path: &[String]) -> Option<Vec<String>> {
+        (1..path.len()).rev().find_map(|n| {
+            let (module, rest) = path.split_at(n);
+            let names = self.0.get(module)?;
+            if self.0.contains_key(&path[..=n]) || names.defined.contains(&rest[0]) {
+                return None;
+            }
+            let mut full = self.export(&names.reexported, &rest[0])?;
+            full.extend_from_slice(&rest[1..]);
+            Some(full)
+        })
+    }
+
+    /// The path of a name among re-exports, also if one of them is of all names of a module.
+    fn export(&self, all: &[(String, Vec<String>)], name: &str) -> Option<Vec<String>> {
+        if let Some((_, full)) = all.iter().find(|(exported, _)| exported == name) {
+            return Some(full.clone());
+        }
+        let globs = all.iter().filter(|(exported, _)| exported == "*");
+        globs.into_iter().find_map(|(_, full)| {
+            let (_, from) = full.split_last()?;
+            let names = self.0.get(inner(from)?)?;
+            if names.defined.contains(name) {
+                return Some([from, &[name.to_owned()]].concat());
+            }
+            let mut named = names.reexported.iter();
+            named
+                .find(|(exported, _)| exported == name)
+                .map(|(_, full)| full.clone())
+        })
+    }
+}
+
+/// A path in the crate without `crate`.
+fn inner(segments: &[String]) -> Option<&[String]> {
+    match segments {
+        [krate, rest @ ..] if krate == "crate" => Some(rest),
+        _ => None,
+    }
 }
 
 fn may_use(own: &[&str], used: &[&str]) -> bool {
@@ -118,12 +194,27 @@ fn planted_ranks() {
     };
     let files = |text: &str, at: &str| {
         let mut files = vec![
-            file("src/state/mod.rs", ""),
+            file(
+                "src/state/mod.rs",
+                "pub mod document; pub mod filter; pub mod update; pub use crate::jobs::Slot;
+                 pub use document::{Document, Document as Everything}; pub use update::update;
+                 pub struct State;",
+            ),
             file("src/state/document.rs", ""),
+            file("src/state/view.rs", ""),
             file("src/state/core/live.rs", ""),
             file("src/state/update/mod.rs", ""),
             file("src/state/track/update.rs", ""),
-            file("src/state/filter/types.rs", ""),
+            file(
+                "src/state/filter/mod.rs",
+                "mod runtime; mod types; mod update; pub use runtime::*; pub use types::*;
+                 pub(in crate::state) use update::follow;",
+            ),
+            file(
+                "src/state/filter/types.rs",
+                "pub use super::update::Work; pub enum Settings {}",
+            ),
+            file("src/state/filter/runtime.rs", "pub struct Fitting;"),
             file("src/state/filter/update.rs", ""),
         ];
         files.retain(|f| f.path != at);
@@ -185,6 +276,92 @@ fn planted_ranks() {
             "src/state/update/mod.rs",
             "use crate::state::filter::update::follow;",
             0,
+        ),
+        (
+            "src/state/filter/types.rs",
+            "use crate::state::view::View;",
+            0,
+        ),
+        (
+            "src/state/view.rs",
+            "use crate::state::document::Document;",
+            1,
+        ),
+        (
+            "src/state/filter/runtime.rs",
+            "use crate::state::document::Document;",
+            0,
+        ),
+        (
+            "src/state/document.rs",
+            "use crate::state::filter::runtime::Runtime;",
+            0,
+        ),
+        (
+            "src/state/track/types.rs",
+            "use crate::state::filter::runtime::Runtime;",
+            1,
+        ),
+        // Through re-exports.
+        (
+            "src/state/filter/types.rs",
+            "use crate::state::Document;",
+            1,
+        ),
+        (
+            "src/state/filter/types.rs",
+            "use crate::state::Everything;",
+            1,
+        ),
+        (
+            "src/state/filter/types.rs",
+            "use crate::state::{Slot, update};",
+            1,
+        ),
+        (
+            "src/state/filter/types.rs",
+            "impl crate::state::State {}",
+            1,
+        ),
+        (
+            "src/state/filter/types.rs",
+            "fn f(slot: crate::state::Slot) {}",
+            0,
+        ),
+        (
+            "src/state/track/update.rs",
+            "use crate::state::{Document, State};",
+            0,
+        ),
+        (
+            "src/state/core/live.rs",
+            "use crate::state::filter::Settings;",
+            1,
+        ),
+        (
+            "src/state/document.rs",
+            "use crate::state::filter::Settings;",
+            0,
+        ),
+        (
+            "src/state/document.rs",
+            "use crate::state::filter::follow;",
+            1,
+        ),
+        (
+            "src/state/document.rs",
+            "use crate::state::filter::Fitting;",
+            0,
+        ),
+        (
+            "src/state/track/types.rs",
+            "use crate::state::filter::{Fitting, Settings};",
+            1,
+        ),
+        (
+            "src/state/document.rs",
+            "use crate::state::filter::Work;",
+            1,
         ),
     ];
     for (at, text, expected) in cases {

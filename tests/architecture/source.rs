@@ -1,6 +1,6 @@
 //! A parser for as much of Rust's grammar as is needed to list the paths that a file refers to.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Token {
@@ -117,34 +117,44 @@ pub struct Path {
 /// Every path of two or more segments, and every import, in the source of `module` (`["ui",
 /// "theme"]` for src/ui/theme.rs). Names are resolved per file, not per block.
 pub fn paths(tokens: &[Token], module: &[&str]) -> Vec<Path> {
-    let mut reader = Reader {
-        tokens,
-        module: module.iter().map(|&s| s.to_owned()).collect(),
-        found: Vec::new(),
-        names: HashMap::new(),
-    };
-    reader.read();
-    let Reader { found, names, .. } = reader;
-    let resolve = |mut path: Found| {
-        if let Some(full) = names.get(&path.segments[0]) {
-            path.segments.splice(0..1, full.iter().cloned());
-        }
-        Path {
+    let found = Reader::found(tokens, module).into_iter();
+    found
+        .filter(|path| path.import.is_some() || path.segments.len() > 1)
+        .map(|path| Path {
             segments: path.segments,
             line: path.line,
-        }
-    };
-    found
-        .into_iter()
-        .filter(|path| path.import || path.segments.len() > 1)
-        .map(resolve)
+        })
         .collect()
+}
+
+/// The names that `module` re-exports, each with its full path; `*` for all names of a module.
+pub fn reexports(tokens: &[Token], module: &[&str]) -> Vec<(String, Vec<String>)> {
+    let found = Reader::found(tokens, module).into_iter();
+    found
+        .filter_map(|path| match path.import {
+            Some(Import { name, public: true }) => Some((name, path.segments)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The names of items that a source defines.
+pub fn definitions(tokens: &[Token]) -> BTreeSet<String> {
+    const ITEMS: [&str; 7] = ["const", "enum", "fn", "static", "struct", "trait", "type"];
+    let defines = |pair: &&[Token]| ITEMS.contains(&pair[0].text.as_str()) && pair[1].is_name();
+    let pairs = tokens.windows(2).filter(defines);
+    pairs.map(|pair| pair[1].text.clone()).collect()
 }
 
 struct Found {
     segments: Vec<String>,
     line: usize,
-    import: bool,
+    import: Option<Import>,
+}
+
+struct Import {
+    name: String,
+    public: bool,
 }
 
 struct Reader<'a> {
@@ -157,6 +167,25 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    fn found(tokens: &[Token], module: &[&str]) -> Vec<Found> {
+        let mut reader = Reader {
+            tokens,
+            module: module.iter().map(|&s| s.to_owned()).collect(),
+            found: Vec::new(),
+            names: HashMap::new(),
+        };
+        reader.read();
+        let Reader {
+            mut found, names, ..
+        } = reader;
+        for path in &mut found {
+            if let Some(full) = names.get(&path.segments[0]) {
+                path.segments.splice(0..1, full.iter().cloned());
+            }
+        }
+        found
+    }
+
     fn text(&self, i: usize) -> &str {
         self.tokens.get(i).map_or("", |token| &token.text)
     }
@@ -168,7 +197,8 @@ impl Reader<'_> {
     fn read(&mut self) {
         let mut i = 0;
         let mut depth = 0;
-        let mut import = false;
+        // Whether a `use` is being read, and whether it is public.
+        let mut import = None;
         // Brace depths at which inline modules end.
         let mut ends = Vec::new();
         while i < self.tokens.len() {
@@ -181,8 +211,9 @@ impl Reader<'_> {
                         self.module.pop();
                     }
                 }
-                ";" => import = false,
-                "use" => import = true,
+                ";" => import = None,
+                // `pub use`, or `pub(in crate::state) use`.
+                "use" => import = Some(i > 0 && matches!(self.text(i - 1), "pub" | ")")),
                 "mod" if self.is_name(i + 1) => {
                     let name = self.text(i + 1).to_owned();
                     self.names.insert(name.clone(), self.inside(&[&name]));
@@ -215,7 +246,7 @@ impl Reader<'_> {
     }
 
     /// Reads the path or import tree at `i`; returns the index after it.
-    fn tree(&mut self, mut i: usize, prefix: &[String], import: bool) -> usize {
+    fn tree(&mut self, mut i: usize, prefix: &[String], import: Option<bool>) -> usize {
         let line = self.tokens[i].line;
         let mut segments = prefix.to_vec();
         loop {
@@ -243,14 +274,17 @@ impl Reader<'_> {
             i += 1;
         }
         let segments = self.absolute(segments);
-        if import {
+        let import = import.map(|public| {
             let mut name = segments.last().cloned().unwrap_or_default();
             if self.text(i) == "as" {
                 name = self.text(i + 1).to_owned();
                 i += 2;
             }
-            self.names.insert(name, segments.clone());
-        }
+            // A module and a function in it may have one name; paths begin with the module.
+            let known = self.names.entry(name.clone());
+            known.or_insert_with(|| segments.clone());
+            Import { name, public }
+        });
         self.found.push(Found {
             segments,
             line,

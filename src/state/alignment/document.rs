@@ -1,9 +1,9 @@
-//! Questions to the document about transforms of layers.
+//! Questions about transforms of layers.
 
-use crate::state::Document;
-use crate::state::alignment::{AlignedBy, Nudge};
+use crate::state::alignment::{AlignedBy, Nudge, PendingTransform};
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::origin::Origin;
+use crate::state::{Document, State};
 use glam::DAffine3;
 
 impl Document {
@@ -95,5 +95,21 @@ impl Document {
         let nudge = Nudge::from_transform(moved.transform, (low + high) * 0.5);
         let so_far = nudge.map_or("scaled or sheared".to_owned(), |nudge| nudge.text());
         Some(format!("moved {how}: {so_far}"))
+    }
+}
+
+impl State {
+    /// The pending transform of a layer's streamlines.
+    pub fn pending_transform(&self, id: LayerId) -> Option<&PendingTransform> {
+        self.session
+            .pending_transforms
+            .iter()
+            .find(|s| s.layer == id)
+    }
+
+    /// Transform of a layer, or the one being applied, relative to its file.
+    pub fn requested_transform(&self, id: LayerId) -> DAffine3 {
+        let pending_transform = self.pending_transform(id);
+        pending_transform.map_or_else(|| self.document.moved_by(id), |s| s.transform)
     }
 }

@@ -3,8 +3,8 @@
 use crate::data::Mask;
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Unit};
 use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::phase::Phase;
 use crate::state::core::text::{fixed, with_unit};
-use crate::state::{Phase, State};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -52,22 +52,6 @@ pub struct PendingTransform {
     /// A job is running, for this transform or an earlier one. It is never cancelled for the next, which would show
     /// nothing during a drag.
     pub running: bool,
-}
-
-impl State {
-    /// The pending transform of a layer's streamlines.
-    pub fn pending_transform(&self, id: LayerId) -> Option<&PendingTransform> {
-        self.session
-            .pending_transforms
-            .iter()
-            .find(|s| s.layer == id)
-    }
-
-    /// Transform of a layer, or the one being applied, relative to its file.
-    pub fn requested_transform(&self, id: LayerId) -> DAffine3 {
-        let pending_transform = self.pending_transform(id);
-        pending_transform.map_or_else(|| self.document.moved_by(id), |s| s.transform)
-    }
 }
 
 /// A rigid transform about a point, in the units of its controls.

@@ -11,5 +11,6 @@ pub mod live;
 pub mod notices;
 pub mod pane;
 pub mod phase;
+pub mod task;
 pub mod text;
 pub mod volume_look;

@@ -2,7 +2,7 @@
 
 use crate::io::Remark;
 use crate::jobs::Slot;
-use crate::state::Task;
+use crate::state::core::task::Task;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {

@@ -2,5 +2,6 @@
 
 pub(in crate::state) mod actions;
 pub mod jobs;
+pub mod runtime;
 pub mod types;
 pub(in crate::state) mod update;

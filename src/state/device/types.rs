@@ -1,8 +1,6 @@
-//! Actions on graphics cards.
+//! The open backend, and actions on graphics cards.
 
-use crate::jobs::AnyJob;
-use crate::state::{BackendKind, State};
-use std::sync::Arc;
+use crate::jobs::BackendKind;
 
 /// Where solvers run.
 #[derive(Clone, Debug)]
@@ -14,32 +12,6 @@ pub enum DeviceAction {
     Choose(BackendKind),
     /// Runs on the CPU the jobs that failed on a graphics card.
     RunOnCpu,
-}
-
-/// Where solvers run, and what graphics cards failed to do.
-#[derive(Clone, Debug, Default)]
-pub struct DeviceRuntime {
-    pub backend: OpenBackend,
-    /// The requested kind: by the command line, by the setting, by the user.
-    pub kind: BackendKind,
-    /// The backend to open at the next start.
-    pub setting: BackendKind,
-    /// Becomes the setting once it is open.
-    pub requested_setting: Option<BackendKind>,
-    /// Names of the graphics cards, or why there are none; `None` before the first search.
-    pub cards: Option<Result<Arc<[String]>, String>>,
-    pub fallback: DeviceFallback,
-}
-
-/// Jobs that failed on graphics cards, to be repeated on the CPU.
-#[derive(Clone, Debug, Default)]
-pub struct DeviceFallback {
-    /// The last job of each slot.
-    pub requests: Vec<Box<dyn AnyJob<State>>>,
-    /// The live curves.
-    pub live: bool,
-    /// The CPU was requested: the failed jobs are repeated once it is open.
-    pub cpu_requested: bool,
 }
 
 /// The backend that is open.

@@ -1,10 +1,10 @@
 //! Answers about the typed path, stored with their question: an answer holds for exactly this path.
 
 use crate::data::{DataId, keyed};
+use crate::io::Reading;
 use crate::jobs::{Folder, PathAnswer, PathCheck};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey, Order, Pace};
-use crate::state::{Effect, Reading};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,12 +22,13 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Asks a question, replacing the one before.
-    pub(in crate::state) fn request(&mut self, check: PathCheck, effects: &mut Vec<Effect>) {
+    /// Asks a question, replacing the one before; returns the one to submit.
+    pub(in crate::state) fn request(&mut self, check: &PathCheck) -> Option<PathCheck> {
         self.failed = None;
         // Questions are numbered: each is a different key.
-        if let Order::Start(check, _) = self.check.follow(Some(&check), false, Pace::Newest) {
-            effects.push(Effect::submit(check));
+        match self.check.follow(Some(check), false, Pace::Newest) {
+            Order::Start(check, _) => Some(check),
+            Order::Nothing | Order::Cancel => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Inputs of a COMMIT fit in a document.
 
 use super::{
-    ByWeight, FittedWeights, PreviousFit, ShownStreamlines, WEIGHT, WeightMap, WeightsKey,
+    ByWeight, FittedWeights, PreviousFit, ShownStreamlines, WEIGHT, WeightMap, WeightsKey, weight,
 };
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
@@ -13,7 +13,7 @@ use crate::state::State;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::origin::recipes::is_own_mask;
-use crate::state::streamlines::{Column, RegionRule, StreamlineRules, ValueLimits, streamlines_of};
+use crate::state::streamlines::{RegionRule, StreamlineRules, ValueLimits, streamlines_of};
 use std::sync::Arc;
 
 /// A scan, its image, and its gradients.
@@ -287,11 +287,6 @@ impl Document {
             self.show_by_weight(layer, shown);
         }
     }
-}
-
-/// Weights as a column of the table.
-pub fn weight() -> Column {
-    Column::Value(WEIGHT.to_owned())
 }
 
 impl State {

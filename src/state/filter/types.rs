@@ -1,6 +1,6 @@
 //! Filtering: which streamlines explain the scan's signal. Inputs, results and actions of a COMMIT fit.
 
-pub use crate::state::filter::inputs::{ScanInput, weight};
+pub use crate::state::filter::inputs::ScanInput;
 pub use crate::state::filter::runtime::{
     ExtraBundle, FilterRuntime, FitPurpose, PreviousFit, Running, SumKey, WeightsKey,
 };
@@ -15,6 +15,7 @@ use crate::state::Phase;
 use crate::state::core::layer::{Input, LayerId, OriginId};
 use crate::state::filter::jobs::LesionEvidence;
 pub use crate::state::filter::jobs::{BundleSums, FitEstimate, SummedBundle};
+use crate::state::streamlines::Column;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,6 +23,11 @@ use std::sync::Arc;
 
 /// Name of the streamline value that holds the weights, also in files.
 pub const WEIGHT: &str = "commit";
+
+/// Weights as a column of the table.
+pub fn weight() -> Column {
+    Column::Value(WEIGHT.to_owned())
+}
 
 /// Timing of the gradient pulses.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]

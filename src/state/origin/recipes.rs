@@ -56,7 +56,7 @@ impl Document {
                 base: Box::new(self.recipe_from(*input)),
                 transform: *transform,
             },
-            Origin::Reoriented { .. } => self.origins.source(origin).recipe(),
+            Origin::Reoriented { .. } => self.origins.source(origin).into(),
         }
     }
 }

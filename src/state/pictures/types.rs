@@ -1,6 +1,7 @@
 //! Pictures to take: a single one, or the frames of a turntable.
 
-use crate::state::{Camera, Pane, State};
+use crate::state::core::camera::Camera;
+use crate::state::core::pane::Pane;
 use std::path::{Path, PathBuf};
 
 /// A picture to take.
@@ -110,25 +111,6 @@ impl TurntableProgress {
     pub fn is_at(&self, path: &Path) -> bool {
         let newest = self.done.checked_sub(1);
         newest.is_some_and(|index| self.turntable.path(&self.picture.path, index) == path)
-    }
-
-    /// The next frame: the picture, and the state seen from its camera.
-    pub fn next(&self, state: &State) -> (Picture, State) {
-        let mut seen = state.clone();
-        seen.view.camera = self.turntable.camera(&self.camera, self.done);
-        let look = Look {
-            turntable: None,
-            ..self.picture.look
-        };
-        let path = self.turntable.path(&self.picture.path, self.done);
-        (
-            Picture {
-                path,
-                look,
-                ..self.picture.clone()
-            },
-            seen,
-        )
     }
 }
 

@@ -66,7 +66,7 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
         turntable, done, ..
     } = turning;
     if done < turntable.frames {
-        let (picture, seen) = turning.next(state);
+        let (picture, seen) = next(&turning, state);
         effects.push(Effect::TakePicture(picture, Some(Box::new(seen))));
         let done = done + 1;
         state.session.turning = Some(TurntableProgress { done, ..turning });
@@ -92,6 +92,25 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
             per_s: Turntable::FRAMES_PER_S,
         }));
     }
+}
+
+/// The next frame: the picture, and the state seen from its camera.
+fn next(turning: &TurntableProgress, state: &State) -> (Picture, State) {
+    let mut seen = state.clone();
+    seen.view.camera = turning.turntable.camera(&turning.camera, turning.done);
+    let look = Look {
+        turntable: None,
+        ..turning.picture.look
+    };
+    let path = turning.turntable.path(&turning.picture.path, turning.done);
+    (
+        Picture {
+            path,
+            look,
+            ..turning.picture.clone()
+        },
+        seen,
+    )
 }
 
 /// Ends a turntable; returns whether there was one.

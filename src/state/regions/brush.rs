@@ -1,75 +1,10 @@
-//! Settings for drawing regions: brush and outlines, and the voxels drawn on.
+//! The voxels that strokes and outlines draw on.
 
 use crate::data::region::RegionId;
-use crate::data::{Grid, Region, Role, Shape};
-use crate::solvers::region::{DEFAULT_MOST_ML, DEFAULT_TOLERANCE};
+use crate::data::{Grid, Region, Shape};
 use crate::state::core::layer::{Content, Layer, grid_of};
-use crate::state::{Document, State, Tool};
-use serde::{Deserialize, Serialize};
+use crate::state::{Document, State};
 use std::sync::Arc;
-
-pub const LEAST_RADIUS_MM: f64 = 0.25;
-pub const MOST_RADIUS_MM: f64 = 100.0;
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Drawing {
-    pub radius_mm: f64,
-    /// The brush is a disc in the slice, one voxel thick; otherwise a ball.
-    pub flat: bool,
-    /// The left button erases; the right one always does.
-    pub erase: bool,
-    /// For rectangles and polygons; `None`: one voxel.
-    pub thickness_mm: Option<f64>,
-    /// For a flood fill: largest difference from the clicked value, as a fraction of the image's window.
-    pub tolerance: f32,
-    /// Largest volume of a flood fill, ml.
-    pub most_ml: f64,
-    /// Role of a region that the next stroke creates.
-    pub role: Role,
-}
-
-impl Default for Drawing {
-    fn default() -> Self {
-        Self {
-            // About the width of a gyrus.
-            radius_mm: 4.0,
-            flat: false,
-            erase: false,
-            thickness_mm: None,
-            tolerance: DEFAULT_TOLERANCE,
-            most_ml: DEFAULT_MOST_ML,
-            role: Role::Seed,
-        }
-    }
-}
-
-impl Drawing {
-    /// Changes the brush size by this many steps: smaller ones for a small brush.
-    pub fn resized(&self, steps: i32) -> Self {
-        let mm = self.radius_mm;
-        let step = match mm {
-            mm if mm < 2.0 => 0.25,
-            mm if mm < 10.0 => 0.5,
-            _ => 1.0,
-        };
-        let radius = ((mm / step).round() + f64::from(steps)) * step;
-        Self {
-            radius_mm: radius.clamp(LEAST_RADIUS_MM, MOST_RADIUS_MM),
-            ..self.clone()
-        }
-    }
-}
-
-impl Tool {
-    /// Whether the tool draws on a region.
-    pub fn draws(self) -> bool {
-        matches!(
-            self,
-            Self::Brush | Self::Rectangle | Self::Polygon | Self::Fill
-        )
-    }
-}
 
 /// The region that the next stroke changes; `None`: it creates a new one.
 pub fn drawn(state: &State) -> Option<&Arc<Region>> {

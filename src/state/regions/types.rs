@@ -1,12 +1,16 @@
-//! A region being computed: its settings, and the results so far. It follows its controls; the active tool determines
-//! the kind.
+//! Regions being computed or drawn: their settings, the results so far, and the actions on regions. A computed region
+//! follows its controls; the active tool determines the kind.
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Outline, Role, Shape, Stroke};
-use crate::solvers::region::{Change, Combine, LabelCount, Numbers};
+use crate::solvers::region::{
+    Change, Combine, DEFAULT_MOST_ML, DEFAULT_TOLERANCE, LabelCount, Numbers,
+};
+use crate::state::core::layer::{Layer, LayerId};
 use crate::state::core::live::{Live, LiveKey};
-use crate::state::{Drawing, Layer, LayerId, Phase, RegionsChange};
+use crate::state::core::phase::Phase;
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -90,12 +94,74 @@ pub struct Labels {
     pub numbers: Option<Result<Arc<Numbers>, String>>,
 }
 
+pub const LEAST_RADIUS_MM: f64 = 0.25;
+pub const MOST_RADIUS_MM: f64 = 100.0;
+
+/// Settings for drawing regions: brush, outlines and flood fill.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Drawing {
+    pub radius_mm: f64,
+    /// The brush is a disc in the slice, one voxel thick; otherwise a ball.
+    pub flat: bool,
+    /// The left button erases; the right one always does.
+    pub erase: bool,
+    /// For rectangles and polygons; `None`: one voxel.
+    pub thickness_mm: Option<f64>,
+    /// For a flood fill: largest difference from the clicked value, as a fraction of the image's window.
+    pub tolerance: f32,
+    /// Largest volume of a flood fill, ml.
+    pub most_ml: f64,
+    /// Role of a region that the next stroke creates.
+    pub role: Role,
+}
+
+impl Default for Drawing {
+    fn default() -> Self {
+        Self {
+            // About the width of a gyrus.
+            radius_mm: 4.0,
+            flat: false,
+            erase: false,
+            thickness_mm: None,
+            tolerance: DEFAULT_TOLERANCE,
+            most_ml: DEFAULT_MOST_ML,
+            role: Role::Seed,
+        }
+    }
+}
+
+impl Drawing {
+    /// Changes the brush size by this many steps: smaller ones for a small brush.
+    pub fn resized(&self, steps: i32) -> Self {
+        let mm = self.radius_mm;
+        let step = match mm {
+            mm if mm < 2.0 => 0.25,
+            mm if mm < 10.0 => 0.5,
+            _ => 1.0,
+        };
+        let radius = ((mm / step).round() + f64::from(steps)) * step;
+        Self {
+            radius_mm: radius.clamp(LEAST_RADIUS_MM, MOST_RADIUS_MM),
+            ..self.clone()
+        }
+    }
+}
+
 /// The name for the region of a label: from the label map's table, else its layer's name and the number.
 pub fn region_name(layer: &Layer, number: i64) -> String {
     let table = layer.content.volume().and_then(|v| v.labels.as_ref());
     let known = u32::try_from(number).ok().zip(table);
     let name = known.and_then(|(number, table)| table.name(number));
     name.map_or_else(|| format!("{} {number}", layer.name), str::to_owned)
+}
+
+/// A change of several regions at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RegionsChange {
+    Show(bool),
+    Role(Role),
+    Delete,
 }
 
 /// Changes of one region, or of their list.

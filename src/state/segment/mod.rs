@@ -7,7 +7,9 @@ pub mod jobs;
 pub(in crate::state) mod measured;
 pub(in crate::state) mod methods;
 pub mod recipe;
+mod standing;
 mod types;
 pub(in crate::state) mod update;
 
+pub use standing::CANNOT_SEGMENT;
 pub use types::*;

@@ -2,9 +2,11 @@
 
 pub(in crate::state) mod actions;
 pub mod jobs;
+mod runtime;
 pub mod saved;
 pub(in crate::state) mod types;
 pub mod unsaved;
 pub(in crate::state) mod update;
 
+pub use runtime::*;
 pub use types::*;

@@ -1,4 +1,4 @@
-//! The session file: its path, whether it is complete, and sessions being opened or recovered.
+//! Actions on sessions, and what a session file holds.
 
 pub(in crate::state) mod content;
 pub(in crate::state) mod draft;
@@ -6,13 +6,9 @@ pub(in crate::state) mod file;
 pub(in crate::state) mod missing;
 pub(in crate::state) mod origins;
 
-use crate::state::sessions::types::content::Content;
+use crate::state::core::layer::LayerId;
 use crate::state::sessions::types::missing::MissingGroup;
-use crate::state::sessions::unsaved::{Base, DataInFiles, RecipeOnly};
-use crate::state::{LayerId, View};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 pub use crate::state::sessions::types::draft::{
     ContentText, ListedFile, ResultToSum, SessionDraft, StoredMask, StoredNumbers,
@@ -101,50 +97,6 @@ pub enum FileDecision {
     LeaveOut,
 }
 
-/// A session being opened.
-#[derive(Clone, Debug)]
-pub struct Opening {
-    pub session: Arc<ReadSession>,
-    pub content: Arc<Content>,
-    /// Whether it is unsaved work of an earlier window.
-    pub recovered: bool,
-    /// Files are missing or changed: the user must decide.
-    pub asking: bool,
-    /// Whether the user has chosen files.
-    pub moved: bool,
-    /// Decisions about changed files, by their numbers.
-    pub decisions: BTreeMap<usize, FileDecision>,
-    /// Whether this version does not know part of it.
-    pub unknown: bool,
-    /// Layers that cannot be read.
-    pub unreadable: Vec<(u64, String)>,
-}
-
-impl Opening {
-    /// Changed files, with their numbers.
-    pub fn changed_files(&self) -> impl Iterator<Item = (usize, &FileStatus)> {
-        let files = self.session.files.iter().enumerate();
-        files.filter(|(_, f)| f.standing != FileComparison::Same)
-    }
-
-    /// The number of files without a decision of the user.
-    pub fn open_questions(&self) -> usize {
-        let open = |(index, found): &(usize, &FileStatus)| {
-            matches!(found.standing, FileComparison::Missing(_))
-                || !self.decisions.contains_key(index)
-        };
-        self.changed_files().filter(open).count()
-    }
-
-    /// Missing files that were found elsewhere.
-    pub fn found_elsewhere(&self) -> Vec<(usize, PathBuf)> {
-        let found = self.changed_files();
-        found
-            .filter_map(|(index, f)| Some((index, f.suggestion.clone()?)))
-            .collect()
-    }
-}
-
 /// A session that another program has changed since it was read or written here: nothing was saved yet.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChangedSince {
@@ -171,75 +123,5 @@ impl FileVerification {
             Self::Unchanged(n) => format!("{} verified (SHA-256)", files(*n)),
             Self::Changed(names) => format!("Changed: {}", names.join(", ")),
         }
-    }
-}
-
-/// Saving for recovery.
-#[derive(Clone, Debug, Default)]
-pub struct Autosave {
-    /// Revision and view last saved for recovery.
-    pub last: Option<(u64, View)>,
-    pub is_running: bool,
-    /// A job has ended since.
-    pub is_due: bool,
-}
-
-/// Work of earlier windows that can be recovered.
-#[derive(Clone, Debug, Default)]
-pub struct Recovery {
-    pub sessions: Vec<RecoverableSession>,
-    /// Another process held a lock at the last search, and may be ending.
-    pub search_again: bool,
-    /// The recovery file of the document: kept until it is saved here.
-    pub source: Option<PathBuf>,
-    /// The session being read, if it is recovered.
-    pub reading: Option<PathBuf>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct Saving {
-    /// The session file of the document.
-    pub file: Option<PathBuf>,
-    /// Its checksum when it was last read or written here.
-    pub seen: Option<String>,
-    /// An open question: that file has changed.
-    pub changed_since: Option<ChangedSince>,
-    pub verified: Option<FileVerification>,
-    /// The status line just after the session was opened.
-    pub opened_status: String,
-    /// The content of that file, or the state when the first file was opened.
-    pub base: Arc<Base>,
-    /// The content of a file being written.
-    pub base_being_saved: Option<Arc<Base>>,
-    /// Layers whose files were exported.
-    pub in_files: DataInFiles,
-    /// Layers of which the last saved session stores only the recipe, until the user has seen it.
-    pub recipe_only: Vec<RecipeOnly>,
-    /// The view in that file, and the one in a file being written.
-    pub view: Option<View>,
-    pub view_being_saved: Option<View>,
-    /// The session from which the document was opened.
-    pub opened: Option<Arc<ReadSession>>,
-    pub opening: Option<Opening>,
-    /// An open question: work would be lost.
-    pub pending_action: Option<UnsavedAction>,
-    /// Follows once the session is saved.
-    pub next: Option<UnsavedAction>,
-    pub autosave: Autosave,
-    pub recovery: Recovery,
-    /// Whether files are read even if their size and age are unchanged.
-    pub strict: bool,
-}
-
-impl Saving {
-    /// Recoverable sessions, except the one being recovered.
-    pub fn offered(&self) -> impl Iterator<Item = &RecoverableSession> {
-        let opening = self.opening.as_ref().filter(|o| o.recovered);
-        let taken = [
-            self.recovery.reading.as_deref(),
-            opening.map(|o| o.session.path.as_path()),
-        ];
-        let left = self.recovery.sessions.iter();
-        left.filter(move |l| !taken.contains(&Some(l.session.as_path())))
     }
 }

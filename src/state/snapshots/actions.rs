@@ -1,25 +1,26 @@
 //! Snapshots of the document, and comparison with one.
 
 use crate::state::edit::changed;
-use crate::state::{Effect, SnapshotAction, State, snapshots, tensors};
+use crate::state::snapshots::update;
+use crate::state::{Effect, SnapshotAction, State, tensors};
 
 /// Applies one action.
 pub fn act(state: &mut State, action: SnapshotAction, effects: &mut Vec<Effect>) {
     match action {
         SnapshotAction::Take => {
-            snapshots::add(state);
+            update::add(state);
             changed(state);
         }
         SnapshotAction::Rename { number, name } => {
-            snapshots::rename(state, number, &name);
+            update::rename(state, number, &name);
             changed(state);
         }
         SnapshotAction::Compare(with) => {
-            snapshots::compare(state, with);
+            update::compare(state, with);
             tensors::update::fit_snapshot(state, effects);
         }
         SnapshotAction::ToggleComparing => {
-            snapshots::toggle(state);
+            update::toggle(state);
             tensors::update::fit_snapshot(state, effects);
         }
         SnapshotAction::MoveDivider(share) => {

@@ -6,7 +6,6 @@ use crate::parameters::{arguments, arguments_of};
 use crate::solvers::tensor_fit;
 use crate::state::core::text::quoted_path;
 use crate::state::files::types::PhantomName;
-use crate::state::{Reading, Recipe};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -56,22 +55,6 @@ impl ScanSource {
                 turn,
             },
             None => self,
-        }
-    }
-
-    /// The recipe of the scan's own layer.
-    pub fn recipe(self) -> Recipe {
-        match self {
-            Self::Phantom { seed } => Recipe::Phantom { seed },
-            Self::File { dwi, gradients } if gradients.is_empty() => Recipe::File(dwi),
-            Self::Tensors { file, layout } => Recipe::FileAs {
-                file,
-                reading: Reading {
-                    tensors: Some(layout),
-                    ..Reading::default()
-                },
-            },
-            source => Recipe::Scan(source),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::state::origin::{FitMapOrigin, FoundMask, Origin, TensorFit};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::{FitKey, ResidualCache};
-use crate::state::{Camera, Document, Effect, State, snapshots};
+use crate::state::{Camera, Document, Effect, State};
 use std::sync::Arc;
 
 /// The label of the layer that marks voxels whose tensor was repaired.
@@ -97,7 +97,7 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
         if !wants(&state.session.snapshots.all[number].document) {
             continue;
         }
-        snapshots::change(&mut state.session, number, |snapshot| {
+        state.session.snapshots.change(number, |snapshot| {
             let document = &mut snapshot.document;
             let awaited = document.awaited.take();
             let ids = document.next_id();

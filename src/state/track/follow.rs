@@ -11,8 +11,7 @@ use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::track::key::{coarse_params, regions};
 use crate::state::track::types::{CurveKey, CurveResult, CurvesAtCrosshair, StopFilterKey};
 use crate::state::track::{rays, update};
-use crate::state::view::Task;
-use crate::state::{Effect, State};
+use crate::state::{Effect, State, Task};
 use glam::Vec3;
 use std::time::Duration;
 

@@ -29,7 +29,10 @@ pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
             exported(state, RecentExports::TRACKS, &path, effects);
             export::save(state, layer, path, effects);
         }
-        FilesAction::CheckPath(check) => state.session.files.paths.request(check, effects),
+        FilesAction::CheckPath(check) => {
+            let check = state.session.files.paths.request(&check);
+            effects.extend(check.map(Effect::submit));
+        }
     }
 }
 

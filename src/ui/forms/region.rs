@@ -4,9 +4,8 @@ mod making;
 
 use super::display::{segment_row, select_row};
 use crate::data::Role;
-use crate::state::regions::brush::{
-    LEAST_RADIUS_MM, MOST_RADIUS_MM, canvas, drawn, grid, layer_on, measured,
-};
+use crate::state::regions::brush::{canvas, drawn, grid, layer_on, measured};
+use crate::state::regions::types::{LEAST_RADIUS_MM, MOST_RADIUS_MM};
 use crate::state::{Action, Drawing, RegionAction, State, Tool, ViewAction};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::segmented;

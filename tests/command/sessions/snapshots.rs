@@ -105,7 +105,7 @@ fn come_back() {
         assert_eq!(points(&is.document, "Live"), &*live.points);
         // It is visible where live results are visible.
         let mut state = again.state.clone();
-        snapshots::compare(&mut state, Some(number));
+        snapshots::update::compare(&mut state, Some(number));
         let with = state
             .session
             .snapshots

@@ -1,0 +1,166 @@
+//! Questions to the state about the live surface: whether it can run, whether it is current, where it goes.
+
+use crate::data::Mask;
+use crate::solvers::level_set::Ended;
+use crate::state::sampling::Sample;
+use crate::state::segment::jobs::{RunControl, SurfaceUpdate};
+use crate::state::segment::{RangeDoubt, SegmentFile, Start, SurfaceStanding};
+use crate::state::{Layout, State, Task};
+use std::sync::Arc;
+
+const NO_IMAGE: &str = "There is no image of numbers: open one";
+const NO_TARGET: &str = "Hold P and drag over the structure, or set T";
+const NO_SPHERE: &str = "Press A, then click inside the structure";
+/// All reasons why a surface cannot run yet.
+pub const CANNOT_SEGMENT: [&str; 3] = [NO_IMAGE, NO_TARGET, NO_SPHERE];
+
+impl State {
+    /// All samples of the target structure.
+    pub fn segment_sample(&self) -> Option<&Arc<Sample>> {
+        let looked_at = self.session.segment.sample.as_ref();
+        looked_at.or(self.document.segment.sample.as_ref())
+    }
+
+    /// The sample from which the present target and tolerance are; `None` once the user has set others.
+    pub fn sample_of_target(&self) -> Option<&Arc<Sample>> {
+        let params = &self.document.segment.settings.params;
+        let present = (params.target, params.tolerance);
+        self.segment_sample()
+            .filter(|sample| sample.found() == Some(present))
+    }
+
+    /// Why the surface cannot run, as a clause.
+    pub fn cannot_segment(&self) -> Option<&'static str> {
+        let segment = &self.document.segment;
+        if self.document.segmented_image().is_none() {
+            return Some(NO_IMAGE);
+        }
+        if !segment.settings.target_chosen {
+            return Some(NO_TARGET);
+        }
+        let begins = !matches!(segment.start, Start::Spheres);
+        if !begins && !segment.spheres.iter().any(|(_, s)| s.add) {
+            return Some(NO_SPHERE);
+        }
+        None
+    }
+
+    /// Why the surface will not stop at the boundary of the sampled structure; if the target was changed, only whether
+    /// the range reaches the background.
+    pub fn range_doubt(&self) -> Option<RangeDoubt> {
+        let params = &self.document.segment.settings.params;
+        let (target, tolerance) = (params.target, params.tolerance);
+        let probe = self.session.segment.probe?;
+        let range = [target - tolerance, target + tolerance].map(f64::from);
+        if probe.background_within(range) {
+            return Some(RangeDoubt::Background);
+        }
+        if probe.target != target {
+            return None;
+        }
+        let doubt = probe.range_doubt(range)?;
+        // A user who sets another range has chosen among the tissues.
+        let chosen = doubt == RangeDoubt::Mixed && probe.tolerance != tolerance;
+        (!chosen).then_some(doubt)
+    }
+
+    pub fn segment_standing(&self) -> Option<SurfaceStanding> {
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref()?;
+        let requested = runtime.running && runtime.play != RunControl::Rest;
+        // It may still be measured, or only its display may change.
+        let rests = live.ended == Ended::Converged && self.is_moved_as_requested(live);
+        Some(match live.ended {
+            _ if requested && !rests => SurfaceStanding::Running,
+            Ended::Leaked(_) => SurfaceStanding::Leaked,
+            Ended::Vanished | Ended::Filled => SurfaceStanding::Ended,
+            Ended::Converged => SurfaceStanding::Converged,
+            Ended::Steps => SurfaceStanding::Paused,
+        })
+    }
+
+    /// The earlier step to which the surface is still rewinding.
+    pub fn rewinding_to(&self) -> Option<u64> {
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref().filter(|_| runtime.running)?;
+        let back = runtime
+            .rewind
+            .filter(|back| back.number > live.last_rewind)?;
+        (back.step < live.step).then_some(back.step)
+    }
+
+    /// The step to which the surface goes back because a sphere that it holds was undone, moved or taken back, or
+    /// because the start of another one was undone.
+    fn undoing_to(&self) -> Option<u64> {
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref().filter(|_| runtime.running)?;
+        let segment = &self.document.segment;
+        let resume = segment.resume.as_ref().map(|resume| &resume.script);
+        if let Some(script) = resume.filter(|script| **script != live.script) {
+            return Some(script.steps);
+        }
+        let now = segment
+            .spheres
+            .iter()
+            .map(Some)
+            .chain(std::iter::repeat(None));
+        let mut differs = live.spheres.iter().zip(now);
+        let ((number, _), _) = differs.find(|(own, now)| Some(*own) != *now)?;
+        let placed = live.placed.iter().find(|(n, _)| n == number);
+        let step = placed.map_or(0, |(_, step)| *step);
+        // A sphere that was placed at this very step follows the pointer.
+        let is_dragged = self.history.is_open() && step == live.step;
+        (live.step > 0 && !is_dragged).then_some(step)
+    }
+
+    /// The earlier step to which the surface is still going back, whatever sends it there.
+    pub fn rewind_target(&self) -> Option<u64> {
+        self.rewinding_to().or_else(|| self.undoing_to())
+    }
+
+    /// Whether the surface results from the present parameters and spheres.
+    fn is_moved_as_requested(&self, live: &SurfaceUpdate) -> bool {
+        let segment = &self.document.segment;
+        live.script.params_at(u64::MAX).0 == &self.document.surface_params()
+            && live.spheres == segment.spheres
+    }
+
+    /// Whether the surface belongs to other parameters than the document's, and is not being updated.
+    pub fn surface_is_stale(&self) -> bool {
+        let Some(live) = self.session.segment.live.as_ref() else {
+            return false;
+        };
+        if live.step == 0 || self.segment_standing() == Some(SurfaceStanding::Running) {
+            return false;
+        }
+        live.script.params_at(u64::MAX).0 != &self.document.surface_params()
+    }
+
+    /// Whether speeds are shown.
+    pub fn shows_speed(&self) -> bool {
+        self.view.task == Task::Segment
+            && (self.document.segment.settings.speed_opacity > 0.0
+                || self.view.layout == Layout::SpeedComparison)
+    }
+
+    /// Files that can be written now.
+    pub fn segment_files(&self) -> Vec<SegmentFile> {
+        let rests = self.resting_surface().is_some();
+        let own = [
+            SegmentFile::Labels,
+            SegmentFile::Surface,
+            SegmentFile::Script,
+        ]
+        .into_iter()
+        .filter(|_| rests);
+        let kept = !self.document.surfaces.is_empty();
+        own.chain(kept.then_some(SegmentFile::Structures)).collect()
+    }
+
+    /// The surface at rest, with its voxels.
+    pub fn resting_surface(&self) -> Option<(&Arc<SurfaceUpdate>, &Mask)> {
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref().filter(|_| !runtime.running)?;
+        Some((live, live.mask.as_ref()?))
+    }
+}
