@@ -2,6 +2,7 @@
 
 use crate::jobs::{Delivery, JobHandle, Outcome, Receive, Slot};
 use crate::state::{Effect, State};
+use std::time::Duration;
 
 /// An end without an output, for features whose waiting state depends on a slot and not on one type of job.
 #[derive(Clone, PartialEq, Debug)]
@@ -84,4 +85,17 @@ pub struct JobList {
     pub running: Vec<JobHandle>,
     /// Jobs that ended without an output since the features last followed.
     pub failed: Vec<FailedJob>,
+}
+
+impl JobList {
+    /// Whether a job of one of these slots is running.
+    pub fn is_running(&self, slots: &[Slot]) -> bool {
+        self.running.iter().any(|j| slots.contains(&j.slot))
+    }
+
+    /// Whether a job of this slot has been running for longer than `age`.
+    pub fn is_older(&self, slot: Slot, age: Duration) -> bool {
+        let mut jobs = self.running.iter();
+        jobs.any(|j| j.slot == slot && j.started.elapsed() > age)
+    }
 }

@@ -6,7 +6,7 @@ use Pace::{InTurn, Newest};
 use Row::{Always, Measured};
 use Step::{Age, Done, Fail, Follow, Halt, Rest};
 use arcuate::state::core::live::{
-    CoarseFirst, Detail, LAG, Live, LiveKey, Order, Pace, QUICK_MS, SLOW_MS, Standing,
+    CoarseFirst, Detail, LAG, Live, LiveKey, Order, Pace, QUICK_MS, Relation, SLOW_MS, Standing,
 };
 use libtest_mimic::Trial;
 use std::time::Duration;
@@ -18,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
         test("live::results that come late", late),
         test("live::failures", failures),
         test("live::standing", standing),
+        test("live::standing from all that decides it", relations),
         test("live::results that are kept elsewhere", shown_elsewhere),
     ]
 }
@@ -523,4 +524,72 @@ fn standing() {
     assert!(live.value().is_some());
     live.follow(None, false, pace);
     assert_eq!(live.standing(Some(&B)), None);
+}
+
+/// The standing of curves and pathways follows from their tensors and jobs, too.
+fn relations() {
+    use Standing::{Final, OutOfDate, Updating};
+    let known = Relation {
+        detail: Full,
+        is_current: true,
+        lacks_step: false,
+        is_updating: false,
+        may_lag: false,
+        is_late: false,
+    };
+    let old = Relation {
+        is_current: false,
+        ..known
+    };
+    let uncut = Relation {
+        lacks_step: true,
+        ..known
+    };
+    let coarse = |relation| Relation {
+        detail: Coarse,
+        ..relation
+    };
+    let updating = |relation| Relation {
+        is_updating: true,
+        ..relation
+    };
+    let lagging = |relation| Relation {
+        may_lag: true,
+        ..coarse(updating(relation))
+    };
+    let late = |relation| Relation {
+        is_late: true,
+        ..relation
+    };
+    let cases = [
+        ("full", known, Final, false),
+        ("full, another running", updating(known), Final, false),
+        ("coarse", coarse(known), Standing::Coarse, false),
+        (
+            "coarse of the drag's end",
+            lagging(known),
+            Standing::Coarse,
+            false,
+        ),
+        ("earlier", old, OutOfDate, true),
+        ("earlier and coarse", coarse(old), OutOfDate, true),
+        ("replaced", updating(old), Updating, true),
+        ("coarse and replaced", coarse(updating(old)), Updating, true),
+        ("behind in a drag", lagging(old), Standing::Coarse, false),
+        (
+            "far behind in a drag",
+            late(lagging(old)),
+            Standing::Coarse,
+            true,
+        ),
+        ("full and far behind", late(updating(old)), Updating, true),
+        // The rays are those of the controls; only their cut is not.
+        ("uncut", uncut, OutOfDate, false),
+        ("being cut", updating(uncut), Updating, false),
+        ("coarse and being cut", lagging(uncut), Updating, false),
+    ];
+    for (of, relation, standing, is_stale) in cases {
+        assert_eq!(relation.standing(), standing, "{of}");
+        assert_eq!(relation.is_stale(), is_stale, "{of}");
+    }
 }

@@ -73,6 +73,39 @@ pub enum Standing {
     OutOfDate,
 }
 
+/// How a shown result relates to what is requested, from which its standing follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Relation {
+    pub detail: Detail,
+    /// It is the result of the requested key, and its inputs are not being recomputed.
+    pub is_current: bool,
+    /// A quick last step of it, such as the cut of rays, was done with other settings.
+    pub lacks_step: bool,
+    /// Work is running whose result replaces it, or completes it.
+    pub is_updating: bool,
+    /// A coarse result of an earlier key is not out of date yet: newer ones follow during the drag.
+    pub may_lag: bool,
+    /// Work that replaces a lagging result has been running for longer than [`LAG`].
+    pub is_late: bool,
+}
+
+impl Relation {
+    pub fn standing(self) -> Standing {
+        match (self.is_current && !self.lacks_step, self.detail) {
+            (true, Detail::Full) => Standing::Final,
+            (true, Detail::Coarse) => Standing::Coarse,
+            (false, Detail::Coarse) if self.may_lag && !self.is_current => Standing::Coarse,
+            (false, _) if self.is_updating => Standing::Updating,
+            (false, _) => Standing::OutOfDate,
+        }
+    }
+
+    /// Whether the result is dimmed: it is that of an earlier key, and stays so for longer than a coarse one takes.
+    pub fn is_stale(self) -> bool {
+        !self.is_current && (self.standing() != Standing::Coarse || self.is_late)
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Shown<K, V> {
     key: K,
@@ -347,12 +380,20 @@ impl<K: LiveKey, V> Live<K, V> {
 
     /// How the shown result relates to the requested key; `None` if nothing is shown or requested.
     pub fn standing(&self, requested: Option<&K>) -> Option<Standing> {
-        let (shown, requested) = (self.shown.as_ref()?, requested?);
-        Some(match shown.detail {
-            Detail::Coarse if shown.key == *requested => Standing::Coarse,
-            Detail::Full if shown.key == *requested => Standing::Final,
-            _ if self.running.is_some() => Standing::Updating,
-            _ => Standing::OutOfDate,
+        let relation = self.relation(requested)?;
+        requested.is_some().then(|| relation.standing())
+    }
+
+    /// How the shown result relates to the requested key by what is known here; `None` if nothing is shown.
+    pub fn relation(&self, requested: Option<&K>) -> Option<Relation> {
+        let shown = self.shown.as_ref()?;
+        Some(Relation {
+            detail: shown.detail,
+            is_current: requested == Some(&shown.key),
+            lacks_step: false,
+            is_updating: self.running.is_some(),
+            may_lag: false,
+            is_late: false,
         })
     }
 }

@@ -413,7 +413,7 @@ fn refit(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
 
 /// Whether tensors are being fitted that the next fit may need.
 fn fitting(state: &State) -> bool {
-    state.session.tensors.fitting.is_some()
+    state.session.tensors.is_fitting()
 }
 
 pub fn estimated(state: &mut State, estimate: FitEstimate) {

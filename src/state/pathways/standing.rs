@@ -1,9 +1,8 @@
 //! Questions to the state about the live pathway: whether it is current, and the path that is reported.
 
-use crate::jobs::JobHandle;
 use crate::solvers::pathway::Path;
 use crate::state::State;
-use crate::state::core::live::{LAG, Standing};
+use crate::state::core::live::{LAG, Relation, Standing};
 use crate::state::pathways::PathwayKey;
 use crate::state::pathways::jobs::{PATHWAY, PathwayComparison};
 use crate::state::pathways::result::{CostliestStretch, PathAtVoxel, PathwayResult};
@@ -11,32 +10,27 @@ use std::sync::Arc;
 
 impl State {
     pub fn pathway_standing(&self) -> Option<Standing> {
-        let pathway = &self.session.pathways.live;
-        let (key, live) = pathway.shown()?;
-        let requested_key = self.document.pathway_key();
-        let current = self.session.tensors.fitting.is_none() && requested_key.as_ref() == Some(key);
-        Some(match (current, live.coarse, pathway.running().is_some()) {
-            (true, false, _) => Standing::Final,
-            (true, true, _) => Standing::Coarse,
-            (false, _, true) if live.coarse => Standing::Coarse,
-            (false, _, true) => Standing::Updating,
-            (false, ..) if self.session.tensors.fitting.is_some() => Standing::Updating,
-            (false, ..) => Standing::OutOfDate,
-        })
+        self.pathway_relation().map(Relation::standing)
     }
 
     /// Whether the live pathway is stale, and will be for longer than a coarse solve takes.
     pub fn pathway_is_stale(&self) -> bool {
-        match self.pathway_standing() {
-            None | Some(Standing::Final) => false,
-            Some(Standing::Updating | Standing::OutOfDate) => true,
-            Some(Standing::Coarse) => {
-                let shown = self.session.pathways.live.shown().map(|(key, _)| key);
-                let mut jobs = self.session.jobs.running.iter();
-                let late = |j: &JobHandle| j.slot == PATHWAY && j.started.elapsed() > LAG;
-                shown != self.document.pathway_key().as_ref() && jobs.any(late)
-            }
-        }
+        self.pathway_relation().is_some_and(Relation::is_stale)
+    }
+
+    /// How the live pathway relates to the document, its tensors and the running jobs; `None` if there is none.
+    fn pathway_relation(&self) -> Option<Relation> {
+        let requested = self.document.pathway_key();
+        let known = self.session.pathways.live.relation(requested.as_ref())?;
+        let is_fitting = self.session.tensors.is_fitting();
+        Some(Relation {
+            is_current: known.is_current && !is_fitting,
+            is_updating: known.is_updating || is_fitting,
+            // During a drag a coarse result may lag a little.
+            may_lag: known.is_updating,
+            is_late: !known.is_current && self.session.jobs.is_older(PATHWAY, LAG),
+            ..known
+        })
     }
 
     /// The comparison of the live pathway with random pairs; `None` until it is up to date.

@@ -6,6 +6,7 @@ pub(in crate::state) mod later;
 
 use crate::io::Remark;
 use crate::jobs::{Receive, Slot};
+use crate::state::core::live::Live;
 use crate::state::core::notices::{Message, Severity, Topic};
 use crate::state::core::text::{counted, shortened_list};
 use crate::state::edit::edit;
@@ -132,7 +133,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     // Jobs for the CPU to repeat are of this document, too.
     session.device.fallback.requests.clear();
     session.device.fallback.live = false;
-    session.tensors.fitting = None;
+    session.tensors.live = Live::default();
     session.bundle = StreamlineRuntime::default();
     session.filter = Default::default();
     session.segment = crate::state::segment::SegmentRuntime {

@@ -5,6 +5,7 @@ use crate::data::{DataId, Gradients, Mask, TensorLayout, Volume};
 use crate::solvers::tensor_fit::{self, Residuals};
 use crate::solvers::{gradient_check, tensor_check};
 use crate::state::core::layer::LayerId;
+use crate::state::core::live::{Live, LiveKey};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -17,6 +18,8 @@ pub struct FitKey {
     pub mask: Option<DataId>,
     pub params: tensor_fit::Params,
 }
+
+impl LiveKey for FitKey {}
 
 /// Residuals of one fit; the first job that needs them computes them, and they stay with the tensors.
 #[derive(Clone, Debug, Default)]
@@ -63,10 +66,17 @@ pub struct TensorRuntime {
     pub axes: Option<(DataId, Arc<gradient_check::Output>)>,
     /// Possible readings of six volumes as tensors, with their layer.
     pub orders: Option<(LayerId, Arc<tensor_check::Output>)>,
-    /// The fit that was requested and has not ended.
-    pub fitting: Option<FitKey>,
+    /// Schedules the fit; the document holds its result.
+    pub live: Live<FitKey, ()>,
     /// A file next to a scan that appears to be its brain mask.
     pub offered_mask: Option<OfferedMask>,
+}
+
+impl TensorRuntime {
+    /// Whether a fit of the document was requested that has not ended.
+    pub fn is_fitting(&self) -> bool {
+        self.live.running().is_some()
+    }
 }
 
 /// A file next to a scan that appears to be its brain mask.

@@ -7,6 +7,7 @@ use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::live::{Detail, Order, Pace};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
 use crate::state::document::Tensors;
@@ -37,22 +38,17 @@ pub struct FinishedFit<'a> {
 /// Requests the fit of the present document unless it exists or is running; cancels one that is no longer needed.
 pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
-    let requested = document.requested_fit();
-    let current = document.tensors.as_ref().map(|t| &t.key);
-    if requested.is_none() || requested.as_ref() == current {
-        if state.session.tensors.fitting.take().is_some() {
-            effects.push(Effect::Cancel(FIT));
-        }
-        return;
+    let fitted = document.tensors.as_ref();
+    let live = &mut state.session.tensors.live;
+    // Undo and sessions bring back earlier tensors.
+    live.set_shown(fitted.map(|tensors| (tensors.key.clone(), Detail::Full, ())));
+    // Only called when an input may have changed: a fit that failed or was stopped is requested again.
+    live.retry();
+    match live.follow(document.requested_fit().as_ref(), false, Pace::Newest) {
+        Order::Nothing => {}
+        Order::Cancel => effects.push(Effect::Cancel(FIT)),
+        Order::Start(..) => effects.extend(request(document).map(Effect::submit)),
     }
-    if state.session.tensors.fitting == requested {
-        return;
-    }
-    let Some(request) = request(document) else {
-        return;
-    };
-    effects.push(Effect::submit(request));
-    state.session.tensors.fitting = requested;
 }
 
 /// Requests the tensors of the snapshot being compared, which a session does not store, if they differ from those of
@@ -60,7 +56,7 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
 pub fn fit_snapshot(state: &mut State, effects: &mut Vec<Effect>) {
     let comparing = state.session.snapshots.comparing.as_ref();
     let awaiting = comparing.filter(|c| c.snapshot.document.lacks_requested_fit());
-    let idle = state.session.tensors.fitting.is_none();
+    let idle = !state.session.tensors.is_fitting();
     let Some(comparing) = awaiting.filter(|_| idle) else {
         return;
     };

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Whether the task shows pathways, and their tensors are not about to change.
 pub(in crate::state) fn is_looked_at(state: &State) -> bool {
-    state.view.task == Task::Pathways && state.session.tensors.fitting.is_none()
+    state.view.task == Task::Pathways && !state.session.tensors.is_fitting()
 }
 
 /// Requests what is missing: after every change of the state.

@@ -24,7 +24,7 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, Stri
 
 /// Recomputes, one at a time, the kept pathways that a session restored.
 pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.session.tensors.fitting.is_some() || state.document.kept_pathways.is_empty() {
+    if state.session.tensors.is_fitting() || state.document.kept_pathways.is_empty() {
         return;
     }
     let with = available_inputs(&state.document);

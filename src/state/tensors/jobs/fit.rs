@@ -87,7 +87,7 @@ impl Receive<State> for FitTensors {
         // Not if a newer fit has replaced it.
         let is_newer = |j: &JobHandle| j.slot == FIT && j.ticket != delivery.ticket;
         if !state.session.jobs.running.iter().any(is_newer) {
-            state.session.tensors.fitting = None;
+            state.session.tensors.live.stop();
         }
         ended(
             state,
