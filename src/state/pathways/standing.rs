@@ -9,6 +9,7 @@ use crate::state::pathways::result::{CostliestStretch, PathAtVoxel, PathwayResul
 use std::sync::Arc;
 
 impl State {
+    /// Standing of the live pathway; `None` if there is none.
     pub fn pathway_standing(&self) -> Option<Standing> {
         self.pathway_relation().map(Relation::standing)
     }

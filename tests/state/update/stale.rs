@@ -10,7 +10,7 @@ use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::alignment::jobs::{ALIGN, AffineRead, ReadAffine};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::methods::methods;
-use arcuate::state::tensors::jobs::fit::FIT;
+use arcuate::state::tensors::jobs::fit::{FIT, FitTensors};
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
     Action, AlignmentAction, Content, Event, LayerAction, LayerId, Phase, Recipe, RegionAction,
@@ -25,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::stale::an_undone_fit_is_not_taken", undone_fit),
         test("update::stale::undo_keeps_the_first_fit", first_fit_stays),
         test("update::stale::a_fit_whose_scan_is_gone", scan_gone),
+        test("update::stale::a_stopped_fit", stopped_fit),
         test("update::stale::undo_of_reopening", reopening),
         test(
             "update::stale::whole_brain_keeps_its_parameters",
@@ -198,6 +199,37 @@ fn scan_gone() {
         let names: Vec<&str> = document.layers.iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, ["t1"]);
     }
+}
+
+/// A fit that was stopped is requested again as soon as an input may have changed, here by another file.
+fn stopped_fit() {
+    let (dwi, _) = scan();
+    let image = Volume::scalar(dwi.grid.clone(), dwi.frame(0).to_vec());
+    let mut window = Window::new();
+    window.holding = true;
+    window.act(Action::Event(opened()));
+    assert!(window.state.session.tensors.is_fitting());
+    window.held.clear();
+    let mut jobs = window.state.session.jobs.running.iter();
+    let running = jobs.find(|j| j.slot == FIT).expect("a fit");
+    let delivery = Delivery {
+        slot: FIT,
+        ticket: running.ticket,
+        wall_ms: 1.0,
+        outcome: Outcome::Cancelled,
+    };
+    let fit = window.jobs_of::<FitTensors>().next().expect("a fit");
+    let stopped = Event::new(fit.clone(), delivery);
+    window.act(Action::Event(stopped));
+    assert!(!window.state.session.tensors.is_fitting());
+    assert_eq!(window.fits(), 1, "not by itself");
+    let t1 = Loaded::Image(image);
+    window.act(Action::Event(file("/data/t1.nii", t1)));
+    assert!(window.state.session.tensors.is_fitting());
+    window.deliver(in_order);
+    assert!(!window.state.session.tensors.is_fitting());
+    assert!(window.state.document.tensors.is_some());
+    assert_eq!(window.fits(), 2);
 }
 
 fn reopening() {
