@@ -22,6 +22,7 @@ use std::path::PathBuf;
 
 /// A value for each streamline.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Column {
     /// A value of the tractogram itself; `length` is measured.
     Value(String),
@@ -37,6 +38,7 @@ impl Column {
 
 /// The rule of a region for streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RegionRule {
     Nothing,
     /// Pass all of these.
@@ -175,6 +177,7 @@ pub struct ProfileSettings {
 
 /// The values of a matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MatrixValue {
     Count,
     Length,
@@ -223,13 +226,12 @@ impl Measurement {
 #[serde(default)]
 pub struct Bundle {
     /// The rules of the first layer that has some: sessions of earlier versions hold these only.
-    #[serde(rename = "sieve")]
     pub(super) first_rules: Option<StreamlineRules>,
     /// The rules of further layers, ordered by layer.
-    #[serde(rename = "other_sieves", skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) other_rules: Vec<StreamlineRules>,
     /// The rules of layers whose filter is switched off, for the next time that it is switched on.
-    #[serde(rename = "sieves_off", skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) rules_off: Vec<StreamlineRules>,
     /// Images whose means are columns of the table.
     pub images: Vec<LayerId>,
@@ -266,6 +268,7 @@ impl Default for Bundle {
 
 /// The panel below the views.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BottomPanel {
     Table,
     Profile,

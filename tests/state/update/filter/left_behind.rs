@@ -442,8 +442,8 @@ fn layer_window(window: &Window) -> (f32, f32) {
 /// Sessions of versions that had one filter for all layers keep the choices for the others.
 fn displaced() {
     let text = r#"{
-        "by_weight": {"On": {"layer": 3, "group": false}},
-        "displaced": {"2": {"shown": "Difference", "group": "left"}, "3": {"shown": "After", "group": null}}
+        "by_weight": {"on": {"layer": 3, "group": false}},
+        "displaced": {"2": {"shown": "difference", "group": "left"}, "3": {"shown": "after", "group": null}}
     }"#;
     let read: Filtering = serde_json::from_str(text).expect("settings");
     let read = read.sanitized();
