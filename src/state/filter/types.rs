@@ -25,6 +25,7 @@ pub const WEIGHT: &str = "commit";
 
 /// Timing of the gradient pulses.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ScanTimings {
     #[default]
     Unknown,
@@ -46,6 +47,7 @@ impl ScanTimings {
 
 /// The choice of the visible streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ShownStreamlines {
     /// All of them.
     #[default]
@@ -70,6 +72,7 @@ impl ShownStreamlines {
 
 /// The task Filter's settings in the rules of one layer's streamlines: a limit of weights, one group.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ByWeight {
     /// Nothing: the rules were set by the user.
     #[default]
@@ -204,6 +207,7 @@ impl Filtering {
 
 /// A value of a fit for each voxel, as a layer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WeightMap {
     Intra,
     Extra,
