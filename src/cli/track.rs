@@ -214,15 +214,6 @@ fn within_sentence(text: &str) -> String {
 pub fn summary(tracked: &TrackingResult, curves: &str) -> (Value, String) {
     let output = &tracked.output;
     let seeds: u64 = output.seed_outcomes.iter().sum();
-    let outcomes = [
-        ("kept", SeedOutcome::Kept),
-        ("missed the targets", SeedOutcome::MissedTargets),
-        ("missed an include region", SeedOutcome::MissedInclude),
-        ("touched an exclude region", SeedOutcome::TouchedExclude),
-        ("too short", SeedOutcome::TooShort),
-        ("no start", SeedOutcome::NoStart),
-    ];
-    let stops = StopReason::ALL.map(|s| (within_sentence(s.label()), s));
     let targets: Vec<_> = tracked
         .regions
         .iter()
@@ -233,13 +224,15 @@ pub fn summary(tracked: &TrackingResult, curves: &str) -> (Value, String) {
         .zip(&output.per_target)
         .map(|(region, n)| json!({"name": region.name, "streamlines": n}))
         .collect();
-    let outcome_counts: serde_json::Map<String, Value> = outcomes
+    let with_outcome = |outcome: SeedOutcome| output.seed_outcomes[outcome as usize];
+    let stopped_by = |reason: StopReason| output.stops[reason as usize];
+    let outcome_counts: serde_json::Map<String, Value> = SeedOutcome::ALL
         .iter()
-        .map(|(name, f)| ((*name).to_owned(), json!(output.seed_outcomes[*f as usize])))
+        .map(|outcome| (outcome.key().to_owned(), json!(with_outcome(*outcome))))
         .collect();
-    let stop_counts: serde_json::Map<String, Value> = stops
+    let stop_counts: serde_json::Map<String, Value> = StopReason::ALL
         .iter()
-        .map(|(name, s)| (name.clone(), json!(output.stops[*s as usize])))
+        .map(|reason| (reason.key().to_owned(), json!(stopped_by(*reason))))
         .collect();
     let codes = output.kept.codes.iter();
     let codes: BTreeMap<&String, &[String]> = codes.map(|(name, codes)| (name, &**codes)).collect();
@@ -248,7 +241,7 @@ pub fn summary(tracked: &TrackingResult, curves: &str) -> (Value, String) {
         "seeds": seeds,
         "kept": output.kept.len(),
         "points": output.kept.points.len(),
-        "fates": outcome_counts,
+        "outcomes": outcome_counts,
         "stops": stop_counts,
         "targets": per_target,
         "codes": codes,
@@ -261,19 +254,21 @@ pub fn summary(tracked: &TrackingResult, curves: &str) -> (Value, String) {
         counted(seeds as usize, curves.trim_end_matches('s')),
         text::duration_text(tracked.wall_ms)
     );
-    let dropped: Vec<String> = outcomes[1..]
-        .iter()
-        .filter(|(_, f)| output.seed_outcomes[*f as usize] > 0)
-        .map(|(name, f)| format!("{name} {}", count(output.seed_outcomes[*f as usize])))
+    let numbered =
+        |label: &str, number: u64| format!("{} {}", within_sentence(label), count(number));
+    let dropped: Vec<String> = SeedOutcome::ALL
+        .into_iter()
+        .filter(|outcome| *outcome != SeedOutcome::Kept && with_outcome(*outcome) > 0)
+        .map(|outcome| numbered(outcome.label(), with_outcome(outcome)))
         .collect();
     if !dropped.is_empty() {
         text += &format!("Discarded: {}\n", dropped.join(", "));
     }
     // If only one half was requested, the other end is the seed: nothing stopped there.
-    let ends: Vec<String> = stops
-        .iter()
-        .filter(|(_, s)| *s != StopReason::Seed && output.stops[*s as usize] > 0)
-        .map(|(name, s)| format!("{name} {}", count(output.stops[*s as usize])))
+    let ends: Vec<String> = StopReason::ALL
+        .into_iter()
+        .filter(|reason| *reason != StopReason::Seed && stopped_by(*reason) > 0)
+        .map(|reason| numbered(reason.label(), stopped_by(reason)))
         .collect();
     if !ends.is_empty() {
         text += &format!("Ends: {}\n", ends.join(", "));

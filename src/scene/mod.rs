@@ -14,12 +14,13 @@ use crate::data::appearance::ColourMap;
 use crate::data::{Mask, Role, Shape, Tractogram, Volume};
 use crate::state::core::colours::role_rgb;
 use crate::state::core::display::{Display, LineColouring, STALE_OPACITY};
-use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::filter::{WEIGHT, WeightMap};
 use crate::state::{Camera, Pane, State};
 use glam::{DVec2, DVec3};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 mod flats;
 mod glyphs;
@@ -221,7 +222,7 @@ fn unfitted(document: &Document, map: LayerId) -> Option<(ById<Volume>, f32)> {
 }
 
 /// The mask that outlines the head and cuts out the slices of the 3-D view: the fitted one, else one that was found
-/// automatically, else the only one there is.
+/// automatically, else the largest one, preferably not segmented here.
 pub fn head_mask(document: &Document) -> Option<Mask> {
     if let Some(tensors) = &document.tensors {
         return Some(tensors.mask.clone());
@@ -233,17 +234,22 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
         })
     };
     let found = masks().find(|(l, _)| document.origin(l).is_found_mask());
-    let named = || masks().find(|(l, _)| l.name.to_lowercase().contains("brain"));
     // A ventricle or a tumour does not outline the head.
     let large = |mask: &Mask| 50 * mask.count() >= mask.grid.voxel_count();
-    let only = || {
-        let only = masks().next().filter(|_| masks().count() == 1);
-        only.filter(|(_, mask)| large(mask))
+    let largest = || {
+        let rank = |(l, mask): &(&Arc<Layer>, &Mask)| {
+            let everywhere = mask.count() == mask.grid.voxel_count();
+            let segmented = document.origin(l).is_segmented();
+            (!everywhere, !segmented, mask.volume_ml())
+        };
+        let ranked = masks()
+            .filter(|(_, mask)| large(mask))
+            .map(|m| (rank(&m), m));
+        ranked
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+            .map(|(_, m)| m)
     };
-    found
-        .or_else(named)
-        .or_else(only)
-        .map(|(_, mask)| mask.clone())
+    found.or_else(largest).map(|(_, mask)| mask.clone())
 }
 
 /// The planes of the three slice views through the crosshair, as they cross the head.

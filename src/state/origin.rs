@@ -175,6 +175,11 @@ impl Origin {
         matches!(self, Self::Computed(Computed::BrainMask(_)))
     }
 
+    /// Whether it is a mask by a level set.
+    pub fn is_segmented(&self) -> bool {
+        matches!(self, Self::Computed(Computed::Segment(_)))
+    }
+
     pub fn is_phantom(&self) -> bool {
         matches!(self, Self::Phantom { .. })
     }

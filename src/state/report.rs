@@ -98,7 +98,7 @@ fn filter(state: &State) -> Value {
             "objective": figures.objective,
             "rmse": figures.rmse,
             "iterations": figures.iterations,
-            "ended": format!("{:?}", figures.ended),
+            "ended": figures.ended,
             "lesions": fitted.lesions.len(),
             "current": fitted.weighted == lines.id(),
         }))
@@ -136,7 +136,7 @@ fn pathways(state: &State) -> Value {
             "params": found.params,
             "least": found.pathway.min_cost,
             "coarse": found.coarse,
-            "standing": state.pathway_standing().map(|s| format!("{s:?}")),
+            "standing": state.pathway_standing().map(|s| s.key()),
             "stale": state.pathway_is_stale(),
             "wall_ms": runtime.wall_ms,
         })

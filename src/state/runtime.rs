@@ -21,9 +21,6 @@ use crate::state::tensors::types::TensorRuntime;
 use crate::state::track::types::TrackRuntime;
 use crate::state::{Document, filter, pathways, segment};
 
-/// Separates an action from its consequence in the status.
-const FOLLOWS: &str = ". Result: ";
-
 /// The tour's last note.
 const TOUR_ENDS: &str =
     "Guide finished. Everything you made stays and can be undone. Press ? for tools and keys";
@@ -129,27 +126,23 @@ impl Session {
     /// Appends the consequence of an action to the status. An undone step stays readable: the results recomputed after
     /// it follow at once.
     pub fn append_status(&mut self, sentence: String) {
-        self.notices.status = match self.shown_step() {
-            Some((step, _)) => format!("{step}{FOLLOWS}{sentence}"),
+        let Notices { status, about, .. } = &mut self.notices;
+        *status = match about.step.as_mut().filter(|step| step.status() == *status) {
+            Some(step) => {
+                step.result = Some(sentence);
+                step.status()
+            }
             None => sentence,
         };
     }
 
     /// Removes an undone or redone step of another task from the status.
     pub fn forget_step(&mut self) {
-        if let Some((_, rest)) = self.shown_step() {
-            self.notices.status = rest.to_owned();
-        }
-        self.notices.about.step = None;
-    }
-
-    /// The step at the beginning of the status, and the text after it.
-    fn shown_step(&self) -> Option<(&str, &str)> {
-        let step = self.notices.about.step.as_deref()?;
-        let rest = self.notices.status.strip_prefix(step)?;
-        match rest.is_empty() {
-            true => Some((step, rest)),
-            false => Some((step, rest.strip_prefix(FOLLOWS)?)),
+        // Another message may have replaced it.
+        if let Some(step) = self.notices.about.step.take()
+            && step.status() == self.notices.status
+        {
+            self.notices.status = step.result.unwrap_or_default();
         }
     }
 

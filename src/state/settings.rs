@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Mouse buttons on slices, as in the program that a user is accustomed to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mouse {
     /// Left: crosshair; right: window and level; as in mrview.
     #[default]

@@ -13,6 +13,7 @@ use glam::{DVec2, DVec3};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Layout {
     /// Axial and sagittal above, coronal and 3-D below.
     Grid,
@@ -23,7 +24,6 @@ pub enum Layout {
     /// Slices of one orientation in rows.
     Mosaic,
     /// A slice of the image next to the same slice of the speeds, 3-D below.
-    #[serde(rename = "Beside")]
     SpeedComparison,
 }
 
@@ -46,6 +46,7 @@ impl Slab {
 
 /// The side of the screen that shows the patient's right. A view switch, never a data flip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Convention {
     /// Patient right on screen left.
     Radiological,
@@ -70,10 +71,10 @@ impl Convention {
 
 /// The effect of the next click in a view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Tool {
     Crosshair,
     /// Place a sphere (or, with `cube`, a box) of this role.
-    #[serde(rename = "Place")]
     NewRegion {
         role: Role,
         cube: bool,

@@ -6,6 +6,7 @@
 use arcuate_tests as support;
 
 mod caps;
+mod keys;
 mod planted;
 mod ranks;
 mod rules;
@@ -18,6 +19,7 @@ fn main() {
     support::run([
         rules::tests(),
         caps::tests(),
+        keys::tests(),
         ranks::tests(),
         #[cfg(unix)]
         setup::tests(),

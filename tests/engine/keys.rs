@@ -4,7 +4,7 @@ use crate::support::test;
 use arcuate::data::{Role, TensorFrame, TensorOrder};
 use arcuate::io::Space;
 use arcuate::io::session::{Change, Difference, Match};
-use arcuate::solvers::curves::StopReason;
+use arcuate::solvers::curves::{SeedOutcome, StopReason};
 use arcuate::solvers::tensor_fit::FitMap;
 use libtest_mimic::Trial;
 
@@ -33,6 +33,15 @@ fn fixed() {
         "leapt",
     ];
     assert_eq!(StopReason::KEYS, stops);
+    let outcomes = [
+        "kept",
+        "missed-targets",
+        "missed-include",
+        "touched-exclude",
+        "too-short",
+        "no-start",
+    ];
+    assert_eq!(SeedOutcome::KEYS, outcomes);
     let roles = [
         "seed",
         "target",
@@ -53,6 +62,10 @@ fn fixed() {
 fn both_ways() {
     for reason in StopReason::ALL {
         assert_eq!(StopReason::from_key(reason.key()), Some(reason));
+    }
+    for outcome in SeedOutcome::ALL {
+        assert_eq!(SeedOutcome::from_key(outcome.key()), Some(outcome));
+        assert_eq!(SeedOutcome::ALL[outcome as usize], outcome);
     }
     for role in Role::ALL {
         assert_eq!(Role::from_key(role.key()), Some(role));

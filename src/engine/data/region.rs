@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The effect of a region on streamlines.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Role {
     /// Streamlines start here.
     Seed,
@@ -49,7 +49,7 @@ impl Role {
     }
 }
 
-keyed!(Role {
+keyed!(Role, serde {
     Seed = "seed",
     Target = "target",
     Include = "include",

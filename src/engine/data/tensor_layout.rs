@@ -8,7 +8,7 @@ use std::fmt;
 
 /// The component stored in each of the six volumes. NIfTI defines one order, and most programs use another, which no
 /// header states.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TensorOrder {
     /// Upper triangle by rows: xx xy xz yy yz zz.
     Fsl,
@@ -49,14 +49,14 @@ impl TensorOrder {
     }
 }
 
-keyed!(TensorOrder {
+keyed!(TensorOrder, serde {
     Fsl = "fsl",
     Lower = "lower",
     Mrtrix = "mrtrix",
 });
 
 /// The axes to which x, y and z refer.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TensorFrame {
     /// FSL's axes of gradient directions: the image's, with x negated if the affine has a positive determinant.
     Voxel,
@@ -86,7 +86,7 @@ impl TensorFrame {
     }
 }
 
-keyed!(TensorFrame {
+keyed!(TensorFrame, serde {
     Voxel = "voxel",
     World = "world",
 });

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// The directions of the first two axes of coordinates.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Space {
     /// To the patient's right and front: used by this program.
     Ras,
@@ -32,7 +32,7 @@ impl Space {
     }
 }
 
-keyed!(Space {
+keyed!(Space, serde {
     Ras = "ras",
     Lps = "lps",
 });
@@ -54,6 +54,7 @@ pub struct Reading {
 
 /// The transform of an image or of streamlines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AffineReading {
     /// From a file; `fixed` is the image to which FLIRT aligned it.
     File {

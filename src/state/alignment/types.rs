@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 /// Source of the transform.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AlignedBy {
     #[default]
-    #[serde(rename = "Hand")]
     Manually,
     File,
     Alignment,

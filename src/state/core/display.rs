@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The colouring of streamlines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LineColouring {
     Direction,
     /// Sampled at each point.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The tensors that are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GlyphPlace {
     /// Tensors on the slices of the 3-D view, only there.
     Scene,

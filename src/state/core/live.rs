@@ -5,6 +5,7 @@
 //! control rests, also in the middle of a drag, a full result replaces the coarse one. What failed is not tried
 //! again until what is requested changes.
 
+use crate::data::keyed;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,6 +73,13 @@ pub enum Standing {
     /// The result of an earlier key, and nothing is being computed.
     OutOfDate,
 }
+
+keyed!(Standing {
+    Final = "final",
+    Coarse = "coarse",
+    Updating = "updating",
+    OutOfDate = "out-of-date",
+});
 
 /// How a shown result relates to what is requested, from which its standing follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

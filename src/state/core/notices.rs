@@ -54,9 +54,32 @@ pub struct StatusAbout {
     /// About a result that only this task shows.
     pub task: Option<(Task, String)>,
     /// The step that was undone or redone last.
-    pub step: Option<String>,
+    pub step: Option<ShownStep>,
     /// About a turntable that was stopped.
     pub turntable: Option<String>,
+}
+
+/// An undone or redone step in the status line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ShownStep {
+    pub step: String,
+    /// The result that was recomputed after it.
+    pub result: Option<String>,
+}
+
+impl ShownStep {
+    pub fn new(step: String) -> Self {
+        Self { step, result: None }
+    }
+
+    /// The status line that shows it.
+    pub fn status(&self) -> String {
+        let Self { step, result } = self;
+        match result {
+            None => step.clone(),
+            Some(result) => format!("{step}. Result: {result}"),
+        }
+    }
 }
 
 /// Messages and the status line.

@@ -6,6 +6,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum VolumeStyle {
     Hidden,
     /// With the density of the transfer function.
@@ -16,6 +17,7 @@ pub enum VolumeStyle {
 
 /// The part of a volume that is cut away at the crosshair.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum VolumeCut {
     #[default]
     Nothing,

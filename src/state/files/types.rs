@@ -180,6 +180,7 @@ pub struct JustOpened {
 
 /// The kind of a file opened before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RecentKind {
     #[default]
     Image,

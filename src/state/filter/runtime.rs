@@ -31,14 +31,20 @@ pub struct WeightsKey {
 impl WeightsKey {
     /// Equality except for the streamlines.
     pub fn same_model(&self, other: &Self) -> bool {
-        let built = |p: &Params| {
-            let how = (p.way, p.precision, p.force_model);
-            (p.model.clone(), p.switches, p.blur_mm, how)
-        };
-        (self.scan, self.mask, self.peaks) == (other.scan, other.mask, other.peaks)
-            && self.timing == other.timing
-            && built(&self.params) == built(&other.params)
-            && self.tensors == other.tensors
+        // Without `..`, so that a new field must be considered here.
+        let Self {
+            tractogram: _,
+            scan,
+            mask,
+            peaks,
+            timing,
+            params,
+            tensors,
+        } = self;
+        (*scan, *mask, *peaks) == (other.scan, other.mask, other.peaks)
+            && *timing == other.timing
+            && params.same_preparation(&other.params)
+            && *tensors == other.tensors
     }
 }
 

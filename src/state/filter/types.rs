@@ -31,6 +31,7 @@ pub fn weight() -> Column {
 
 /// Timing of the gradient pulses.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ScanTimings {
     #[default]
     Unknown,
@@ -52,6 +53,7 @@ impl ScanTimings {
 
 /// The choice of the visible streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ShownStreamlines {
     /// All of them.
     #[default]
@@ -76,6 +78,7 @@ impl ShownStreamlines {
 
 /// The task Filter's settings in the rules of one layer's streamlines: a limit of weights, one group.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ByWeight {
     /// Nothing: the rules were set by the user.
     #[default]
@@ -210,6 +213,7 @@ impl Filtering {
 
 /// A value of a fit for each voxel, as a layer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WeightMap {
     Intra,
     Extra,

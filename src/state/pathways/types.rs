@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 /// The cost that is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ShownCost {
     Total,
     First,

@@ -12,6 +12,7 @@ const MOST_MM: f64 = 1e4;
 
 /// A region as text: `sphere:x,y,z,radius`, `box:x,y,z,hx,hy,hz` (world mm) or `mask:path`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ShapeSpec {
     Sphere { centre: DVec3, radius_mm: f64 },
     Box { centre: DVec3, half_mm: DVec3 },

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 
 /// A value for each streamline.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Column {
     /// A value of the tractogram itself; `length` is measured.
     Value(String),
@@ -37,6 +38,7 @@ impl Column {
 
 /// The rule of a region for streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RegionRule {
     Nothing,
     /// Pass all of these.
@@ -175,6 +177,7 @@ pub struct ProfileSettings {
 
 /// The values of a matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MatrixValue {
     Count,
     Length,
@@ -261,6 +264,7 @@ impl Default for Bundle {
 
 /// The panel below the views.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BottomPanel {
     Table,
     Profile,

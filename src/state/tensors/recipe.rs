@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 /// Source of a diffusion scan.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ScanSource {
     /// A file; `gradients` if they are not next to it: one `.b`, or bval and bvec.
     File {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 /// The method of the task Track.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Method {
     Streamlines,
     Rays,
@@ -216,6 +217,7 @@ pub struct CurveKey {
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CurveParams {
     Streamlines(curves::Params),
     Rays(RayMetricParams, geodesic::Params),

@@ -1,6 +1,7 @@
 //! Undoing, redoing and abandoning steps.
 
 use crate::state::action::BeforeDrag;
+use crate::state::core::notices::ShownStep;
 use crate::state::edit::changed;
 use crate::state::{Document, Effect, State, alignment, changes, regions, tensors};
 
@@ -65,7 +66,8 @@ fn apply_history_step(
         values => format!(" ({})", changes::listed(values)),
     };
     let status = format!("{}: {}{values}", way.verb(), label.to_lowercase());
-    state.session.notices.about.step = (way != HistoryDirection::Cancelled).then(|| status.clone());
+    let shown = || ShownStep::new(status.clone());
+    state.session.notices.about.step = (way != HistoryDirection::Cancelled).then(shown);
     state.session.notices.status = status;
     changed(state);
     let gone = |id| state.document.region(id).is_none();

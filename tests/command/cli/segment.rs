@@ -154,7 +154,7 @@ pub fn segments() {
     run["run"] = serde_json::to_value(&done).unwrap();
     let out = at + DVec3::X * 12.0;
     let stored = format!(
-        "{{\"Sphere\": {{\"centre\": [{}, {}, {}], \"radius_mm\": 6.0}}}}",
+        "{{\"sphere\": {{\"centre\": [{}, {}, {}], \"radius_mm\": 6.0}}}}",
         out.x, out.y, out.z
     );
     let stored: serde_json::Value = serde_json::from_str(&stored).unwrap();

@@ -404,7 +404,7 @@ fn by_hand() {
     // A region without a size is left out, and reported.
     let window = edited(&path, |v| {
         let shape = &mut v["content"]["document"]["regions"][0]["shape"];
-        shape["Sphere"]["radius_mm"] = json!(-1.0);
+        shape["sphere"]["radius_mm"] = json!(-1.0);
     });
     assert!(window.state.document.regions.is_empty() && window.state.document.tensors.is_some());
     assert!(

@@ -9,6 +9,7 @@ use arcuate::io;
 use arcuate::solvers::commit;
 use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::{Intra, Model};
+use arcuate::solvers::commit::operator::{OperatorKind, Precision};
 use arcuate::solvers::commit::{Inputs, Params, Prepared};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -25,7 +26,37 @@ pub fn tests() -> Vec<Trial> {
             "commit::gradient strengths agree with the b-values",
             strengths,
         ),
+        test(
+            "commit::penalties and the end of iterations change no preparation",
+            preparation,
+        ),
     ]
+}
+
+/// Each of the other parameters needs a new preparation.
+fn preparation() {
+    let params = Params::defaults_for(2);
+    let same = |change: fn(&mut Params)| {
+        let mut other = params.clone();
+        change(&mut other);
+        assert_ne!(params, other);
+        params.same_preparation(&other)
+    };
+    let kept: [fn(&mut Params); 3] = [
+        |p| p.lasso = 0.1,
+        |p| p.group = 0.1,
+        |p| p.stop.iterations += 1,
+    ];
+    assert!(kept.into_iter().all(same));
+    let changed: [fn(&mut Params); 6] = [
+        |p| p.model.free.clear(),
+        |p| p.switches.merge_b0 = !p.switches.merge_b0,
+        |p| p.blur_mm = Some(1.0),
+        |p| p.way = Some(OperatorKind::Factorised),
+        |p| p.precision = Precision::Fast,
+        |p| p.force_model = !p.force_model,
+    ];
+    assert!(!changed.into_iter().any(same));
 }
 
 struct Setup {

@@ -7,6 +7,7 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{Mask, Region, Role, Shape, Tensor};
 use arcuate::solvers::curves::{self, SeedOutcome, Starts, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
+use arcuate::state::core::notices::ShownStep;
 use arcuate::state::runtime::TourStep;
 use arcuate::state::track::empty;
 use arcuate::ui::tracks::{self, Suggestion};
@@ -59,7 +60,7 @@ fn undone() {
     let mut state = arcuate::state::State::new(sample::BACKEND.to_owned());
     let mut session = state.session.clone();
     session.notices.status = "Undid: move region".to_owned();
-    session.notices.about.step = Some(session.notices.status.clone());
+    session.notices.about.step = Some(ShownStep::new(session.notices.status.clone()));
     for what in ["Fitted 9 voxels", "Tracked 9 streamlines"] {
         session.append_status(what.to_owned());
         assert_eq!(
@@ -71,7 +72,7 @@ fn undone() {
     session.forget_step();
     assert_eq!(session.notices.status, "Tracked 9 streamlines");
     session.notices.status = "Undid: add keep-out sphere".to_owned();
-    session.notices.about.step = Some(session.notices.status.clone());
+    session.notices.about.step = Some(ShownStep::new(session.notices.status.clone()));
     session.forget_step();
     assert_eq!(session.notices.status, "");
     // The tour returns to the missing step.

@@ -1,10 +1,12 @@
 //! The cut face of a volume in 3-D: it is sampled, and spheres and regions are placed on it.
 
 use super::hands::somewhere;
-use super::sample::{ViewWindow, state};
+use super::sample::{ViewWindow, add_layer, grid, state};
 use crate::support::{Random, test};
-use arcuate::data::Role;
+use arcuate::data::{AffineSource, Mask, Role};
 use arcuate::scene::head_mask;
+use arcuate::state::core::display;
+use arcuate::state::core::layer::Content;
 use arcuate::state::core::volume_look::{VolumeCut, VolumeLook, VolumeStyle};
 use arcuate::state::{Action, Pane, State, Task, Tool, ViewAction};
 use egui::{Key, Modifiers, PointerButton, Pos2, vec2};
@@ -18,7 +20,43 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("views::a cut face is sampled", sampled),
         test("views::spheres and regions are placed on cut faces", placed),
+        test(
+            "views::the head is the largest mask, whatever its name",
+            head,
+        ),
     ]
+}
+
+/// Without a fit, the order and the names of the layers do not matter.
+fn head() {
+    let grid = grid(AffineSource::Sform);
+    let slab = |slices: usize| {
+        let inside = |i: usize| u8::from(grid.voxel(i)[2] < slices);
+        let inside: Vec<u8> = (0..grid.voxel_count()).map(inside).collect();
+        Mask::new(grid.clone(), inside)
+    };
+    let [everywhere, lesion, small, brain] = [grid.shape[2], 2, 0, 20].map(slab);
+    let of = |masks: &[(&str, &Mask)]| {
+        let mut state = state();
+        state.document.tensors = None;
+        for (name, mask) in masks {
+            let display = display::image_display((0.0, 1.0));
+            add_layer(&mut state, name, Content::Mask((*mask).clone()), display);
+        }
+        head_mask(&state.document).map(|mask| mask.id())
+    };
+    let named = [
+        ("everywhere", &everywhere),
+        ("brain lesion", &lesion),
+        ("m", &brain),
+    ];
+    let [all, one, two] = named;
+    for masks in [[all, one, two], [two, one, all], [one, two, all]] {
+        assert_eq!(of(&masks), Some(brain.id()));
+    }
+    assert_eq!(of(&[all, one]), Some(lesion.id()));
+    assert_eq!(of(&[all]), Some(everywhere.id()));
+    assert_eq!(of(&[("brain", &small)]), None);
 }
 
 fn unit(random: &mut Random) -> DVec3 {

@@ -537,7 +537,7 @@ fn parameters() {
     assert_eq!(report["regions"][0]["role"], "Target");
     assert_eq!(report["regions"][0]["shape"]["radius_mm"], 4.0);
     assert_eq!(report["layers"][0]["name"], "image");
-    assert_eq!(report["view"]["convention"], "Radiological");
+    assert_eq!(report["view"]["convention"], "radiological");
     assert_eq!(
         report["pathways"]["settings"]["epsilon"],
         state.document.pathways.epsilon

@@ -9,6 +9,7 @@ pub use transfer::{Colours, TABLE, Transfer};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Interpolation {
     Nearest,
     Linear,
@@ -16,12 +17,14 @@ pub enum Interpolation {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GlyphShape {
     Ellipsoid,
     Superquadric,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LineStyle {
     /// Width in logical pixels.
     Lines { width_px: f32 },

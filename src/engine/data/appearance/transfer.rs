@@ -31,6 +31,7 @@ impl From<StoredTransfer> for Transfer {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Colours {
     /// A colour map over the window.
     Map(ColourMap),

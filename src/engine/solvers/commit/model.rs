@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The intra-axonal compartment. Diffusivities in mm²/s.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Intra {
     /// Diffusion only along the fibre.
     Stick { along: f64 },

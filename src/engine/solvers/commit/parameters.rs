@@ -40,6 +40,17 @@ impl Params {
         parameters::check(self)
     }
 
+    /// Whether both prepare the same fit: only its penalties and the end of its iterations may differ.
+    pub fn same_preparation(&self, other: &Self) -> bool {
+        *self
+            == Self {
+                lasso: self.lasso,
+                group: self.group,
+                stop: self.stop,
+                ..other.clone()
+            }
+    }
+
     /// COMMIT's diffusivities for the living brain (Daducci et al. 2015): 1.7 × 10⁻³ mm²/s along fibres, 0.51 × 10⁻³
     /// mm²/s across them outside, which follows from a volume fraction of 0.7 (Szafer et al. 1995), and free water in
     /// tissue and in cerebrospinal fluid.

@@ -1,10 +1,9 @@
 //! Outcomes of seeds, and the curves that start at them.
 
 use crate::data::{Tractogram, keyed};
-use serde::{Deserialize, Serialize};
 
 /// Why one end of a streamline stopped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum StopReason {
     /// Entered a target region and was cut there.
@@ -67,7 +66,7 @@ impl StopReason {
     }
 }
 
-keyed!(StopReason {
+keyed!(StopReason, serde {
     ReachedTarget = "reached-target",
     Terminated = "terminate-region",
     LeftVolume = "left-volume",
@@ -83,7 +82,7 @@ keyed!(StopReason {
 });
 
 /// The outcome of a seed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum SeedOutcome {
     Kept = 0,
@@ -96,6 +95,41 @@ pub enum SeedOutcome {
     NoStart = 5,
 }
 
+impl SeedOutcome {
+    pub const COUNT: usize = 6;
+
+    /// In the order of their numbers.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Kept,
+        Self::MissedTargets,
+        Self::MissedInclude,
+        Self::TouchedExclude,
+        Self::TooShort,
+        Self::NoStart,
+    ];
+
+    /// A label for a list of numbers.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Kept => "Kept",
+            Self::MissedTargets => "Missed the targets",
+            Self::MissedInclude => "Missed an include region",
+            Self::TouchedExclude => "Touched an exclude region",
+            Self::TooShort => "Too short",
+            Self::NoStart => "No start",
+        }
+    }
+}
+
+keyed!(SeedOutcome {
+    Kept = "kept",
+    MissedTargets = "missed-targets",
+    MissedInclude = "missed-include",
+    TouchedExclude = "touched-exclude",
+    TooShort = "too-short",
+    NoStart = "no-start",
+});
+
 /// Streamlines with, per streamline, `stop_start` and `stop_end` (a [`StopReason`] as a number), `seed` (index of the
 /// seed point), with targets `target` (index among the target regions in their order), and for a bootstrap
 /// `repetition` (from 0). There are no values per point.
@@ -106,7 +140,7 @@ pub struct Output {
     pub missed: Tractogram,
     pub missed_every: usize,
     /// Number of seeds for each [`SeedOutcome`], by its number.
-    pub seed_outcomes: [u64; 6],
+    pub seed_outcomes: [u64; SeedOutcome::COUNT],
     /// Number of ends of started streamlines for each [`StopReason`], by its number, whatever their outcome.
     pub stops: [u64; StopReason::COUNT],
     /// Streamlines kept per target region; one with both ends in targets counts for both.

@@ -10,6 +10,7 @@ use crate::parameters::{
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Integrator {
     Euler,
     /// Midpoint rule.
@@ -19,6 +20,7 @@ pub enum Integrator {
 
 /// How tensors (never eigenvectors) are interpolated between voxel centres.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Interpolation {
     Trilinear,
     /// Interpolating cubic B-spline (prefiltered).
@@ -28,6 +30,7 @@ pub enum Interpolation {
 /// Distribution of seed points over the seed area: the union of the seed regions, or, without any, all voxels of the
 /// field's mask.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Seeding {
     /// This many points in all, uniform in the seed area.
     Random { count: usize },
@@ -164,6 +167,7 @@ impl Params {
 
 /// How many of several regions with one role must be met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Match {
     Any,
     All,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The quantity that is summed in each voxel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Number of streamlines that cross the voxel.
     Visits,

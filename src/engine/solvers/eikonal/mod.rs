@@ -59,6 +59,7 @@ pub const MAX_OFFSET: i32 = 12;
 pub const FARTHEST_OFFSET: i32 = 127;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LocalSolver {
     Godunov6,
     HopfLax26,

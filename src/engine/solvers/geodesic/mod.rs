@@ -72,6 +72,7 @@ pub const MAX_REGIONS: usize = 32;
 
 /// The equations that are integrated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Form {
     Hamiltonian,
     /// The papers' form: midpoint rule with the symbols kept constant during the step, whatever the integrator.
@@ -80,6 +81,7 @@ pub enum Form {
 
 /// Directions in which rays leave a seed point.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Directions {
     /// Along the principal eigenvector.
     Principal,

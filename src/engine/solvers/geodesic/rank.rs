@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A rule that keeps some of the curves that pass the regions, by their connectivity measure.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cut {
     All,
     /// All with at least this measure.

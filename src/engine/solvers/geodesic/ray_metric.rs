@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How the tensors' anisotropy is changed before rays are shot.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Sharpening {
     /// |D|^⅓ (D / |D|^⅓)^α: preserves the determinant (Jeong et al. 2007, with the signs of algorithms that agree
     /// with it); α = 1 changes nothing.
@@ -34,6 +35,7 @@ impl Sharpening {
 
 /// How records are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Precision {
     /// Rounded to 11 significant bits; the papers' speed is compared with this.
     Half,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The discretisation and its units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Speeds with the same meaning on every scan; each term discretised by its type.
     Scaled,

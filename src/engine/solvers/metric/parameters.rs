@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// How the cost is derived from the tensor: [`super`] has the equations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cost {
     /// G = D⁻¹.
     Inverse,

@@ -41,6 +41,7 @@ use std::sync::Arc;
 pub const WIDTH_OF_SIGMA: f64 = 2.354_820_045_030_949;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Combine {
     /// In either region.
     Union,

@@ -9,6 +9,7 @@ use crate::parameters::{
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Method {
     /// Ordinary least squares on log signal.
     Ols,

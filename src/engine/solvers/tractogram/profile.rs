@@ -70,6 +70,7 @@ pub struct Profile {
 
 /// The end of the bundle at which it starts, as stored in sessions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Sense {
     AsIs,
     Turned,

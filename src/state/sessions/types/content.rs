@@ -179,6 +179,7 @@ pub struct SavedPathway {
 
 /// Initial surface before any spheres are added.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SavedStart {
     #[default]
     Spheres,
@@ -249,6 +250,7 @@ pub struct SavedRegion {
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SavedShape {
     Sphere {
         centre: DVec3,

@@ -17,6 +17,7 @@ pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
 
 /// The streamlines that are stored next to the session; the others are recomputed from their recipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ResultStorage {
     Nothing,
     /// Up to 64 MB each.

@@ -449,8 +449,8 @@ fn layer_window(window: &Window) -> (f32, f32) {
 /// A session holds the settings of each layer; invalid cuts become none.
 fn settings_read() {
     let text = r#"{"layers": [
-        [2, {"cut": 0.5, "by_weight": {"Off": {"shown": "Difference", "group": "left"}}}],
-        [3, {"cut": -1.0, "by_weight": {"On": {"group": false}}}],
+        [2, {"cut": 0.5, "by_weight": {"off": {"shown": "difference", "group": "left"}}}],
+        [3, {"cut": -1.0, "by_weight": {"on": {"group": false}}}],
         [4, {"cut": -1.0}]
     ]}"#;
     let read: Filtering = serde_json::from_str(text).expect("settings");

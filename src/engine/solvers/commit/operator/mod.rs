@@ -67,6 +67,7 @@ impl Shape {
 
 /// The implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OperatorKind {
     Factorised,
     /// Directions at the centres of this many cells along a side; at the maximum, [`super::directions::SIDE`], it is
@@ -78,6 +79,7 @@ pub enum OperatorKind {
 
 /// Precision on graphics cards; it matters with three or more columns per streamline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Precision {
     /// Single precision.
     Exact,

@@ -78,6 +78,7 @@ impl Stop {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ended {
     Objective,
     Kkt,

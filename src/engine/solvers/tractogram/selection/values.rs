@@ -93,6 +93,7 @@ impl PartialEq for OnImage {
 
 /// The statistic over the points of a streamline that must lie within the limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PointStatistic {
     #[default]
     Mean,
