@@ -5,7 +5,7 @@ use super::options::make_folder;
 use super::output::{report_message, shown};
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
-use crate::data::text::plural;
+use crate::data::text::{count, counted, plural};
 use crate::data::{Role, Shape};
 use crate::io;
 use crate::phantom::{Head, suggestions};
@@ -170,8 +170,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         io::atomic::write_text(&at(name), content).map_err(|e| Failure::new(e.to_string()))?;
     }
     let mut message = format!(
-        "{kept} of {seeds} {} join the seed and the target. Files:\n",
-        plural(seeds, "streamline")
+        "{} of {} join the seed and the target. Files:\n",
+        count(kept as u64),
+        counted(seeds, "streamline")
     );
     for file in &files {
         let _ = writeln!(message, "  {}", shown(file));
