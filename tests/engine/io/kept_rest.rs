@@ -381,7 +381,7 @@ fn saved_as_opened() {
 fn rounded() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    for (x, losses) in [(0.1, 0), (123_456.703, 1)] {
+    for (x, losses) in [(0.1, 0), (123_456.7, 1)] {
         let image = Nifti {
             second: true,
             affine: DAffine3::from_translation(DVec3::new(x, 0.0, 0.0)),
