@@ -104,7 +104,8 @@ pub struct ReadingOptions {
     #[arg(long, value_name = "FILE")]
     pub colours: Option<PathBuf>,
     /// Affine that moves the input (where a command reads streamlines and images, only the streamlines): FLIRT's .mat
-    /// (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, row by row, in world mm; nothing is resampled
+    /// (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, row by row, in world mm; nothing is
+    /// resampled
     #[arg(long, value_name = "FILE|matrix:…", allow_hyphen_values = true, value_parser = affine)]
     pub affine: Option<AffineReading>,
     /// Image to which FLIRT aligned (its -ref)

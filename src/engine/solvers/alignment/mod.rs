@@ -12,9 +12,9 @@
 //! as they are, and with their centres of mass together, each also rotated about every axis. Each search uses
 //! Powell's method of line searches (1964) over three translations and three rotations.
 //!
-//! Any two images have a best position. It is doubtful if the measure there hardly exceeds its mean over positions
-//! that are turned and shifted at random, which correspond to nothing: unrelated noise, white or smooth, exceeded that
-//! mean by factors of 0.9 to 1.8, images of one head by factors from 2.3 on.
+//! Any two images have a best position. It is doubtful if the measure rises there hardly further above 1 than at
+//! positions that are turned and shifted at random, which correspond to nothing. Unrelated noise, white or smooth, rose
+//! to 0.9 to 1.8 times the mean rise at such positions, images of one head to 2.3 times and more.
 //!
 //! Cost: a few hundred evaluations of at most 60,000 samples at the finest level.
 
