@@ -19,7 +19,8 @@ Examples:
 
 The alignment is rigid, by normalised mutual information at three resolutions. No image is resampled: the affine says
 where the moving image belongs, and convert --affine writes it into a header. A name that ends in .mat gives a matrix
-of FSL's FLIRT between the two images; any other name gives an ITK text file, which ANTs and Slicer read.";
+of FSL's FLIRT between the two images; any other name gives an ITK text file, which ANTs and Slicer read. A warning
+says if the images predict each other hardly better than at random positions, as images of different things do.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -76,6 +77,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if flirt {
         apply += &format!(" --fixed {fixed}");
     }
+    if output.is_doubtful() {
+        warning!(
+            "The alignment is doubtful: the images predict each other hardly better than at random positions (mutual \
+             information {:.4}, elsewhere {:.4}); look at both in the window, and check that they show one head",
+            output.after,
+            output.elsewhere.unwrap_or_default()
+        );
+    }
     let text = format!(
         "Moved by {:.2} mm, turned by {:.2}°\nMutual information {:.4}, was {:.4}\n{} evaluations in \
          {}\n{}\nTo move the image: {apply}\n",
@@ -90,7 +99,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let value = json!({
         "command": "align", "shifted_mm": output.shifted_mm,
         "turned_deg": output.turned_rad.to_degrees(), "information": output.after,
-        "information_before": output.before, "evaluations": output.evaluations,
+        "information_before": output.before, "information_elsewhere": output.elsewhere,
+        "doubtful": output.is_doubtful(), "evaluations": output.evaluations,
         "matrix": rows(output.moved), "wall_ms": wall_ms, "file": options.out, "apply": apply,
     });
     runner.report(&value, &text);

@@ -278,6 +278,18 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(found) = &made.mask_found {
         about_mask(found, opened.companion_mask.as_deref());
     }
+    let counts = &made.prepared.dictionary.counts;
+    if counts.outside > 0 {
+        warning!(
+            "{} of {} {} wholly outside the voxels of the fit and {} no weight; fit within another mask, or leave \
+             them out: {}",
+            count(counts.outside),
+            counted(tractogram.len(), "streamline"),
+            singular_or_plural(counts.outside as usize, "lies", "lie"),
+            singular_or_plural(counts.outside as usize, "has", "have"),
+            options.tracks.display()
+        );
+    }
     if made.fit.ended == Ended::Iterations {
         warning!(
             "The weights have not settled after {}; raise --iterations",
@@ -297,7 +309,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Warns of the share of the streamlines outside the scan. The fit itself refuses streamlines that lie wholly outside.
+/// Warns of the share of the streamlines outside the scan. The fit itself refuses a file without a point inside.
 fn warn_of_outside(
     tractogram: &Tractogram,
     options: &Options,

@@ -1,8 +1,9 @@
-//! Keeps drawing commands from printing errors about a desktop that they do not need.
+//! Keeps the window and drawing commands from printing errors about a desktop that they do not need.
 
 /// Mesa selects a graphics device by asking a Wayland server, and if `XDG_RUNTIME_DIR` is not set, as over ssh or in a
 /// container, its library prints an error for each attempt. Restarts the program without that selection; a command
-/// selects its adapter itself. To be called before a command begins.
+/// selects its adapter itself, and without that variable the window cannot ask a Wayland server either. To be called
+/// before a command or the window begins.
 #[cfg(target_os = "linux")]
 pub fn avoid() {
     use std::os::unix::process::CommandExt as _;

@@ -5,7 +5,7 @@ use super::options::make_folder;
 use super::output::{report_message, shown};
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
-use crate::data::text::plural;
+use crate::data::text::{count, counted};
 use crate::data::{Role, Shape};
 use crate::io;
 use crate::phantom::{Head, suggestions};
@@ -157,12 +157,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut text = String::from("# Arcuate on its built-in head\n\n");
     let _ = writeln!(
         text,
-        "Tensors were fitted in {fitted} {}, {repaired} of them repaired. From {seeds} {} in \
-         \"{}\", {kept} of the streamlines reach \"{}\".\n\nThe same without a window:\n\n```sh\n{command}\n```\n\n\
-         {DISCLAIMER}.",
-        plural(fitted, "voxel"),
-        plural(seeds, "seed"),
+        "Tensors were fitted in {}, {} of them repaired. From {} in \"{}\", {} of the streamlines reach \"{}\".\n\n\
+         The same without a window:\n\n```sh\n{command}\n```\n\n{DISCLAIMER}.",
+        counted(fitted, "voxel"),
+        count(repaired as u64),
+        counted(seeds, "seed"),
         placements.first().map_or("", |p| p.name),
+        count(kept as u64),
         placements.last().map_or("", |p| p.name),
     );
     let pretty = serde_json::to_string_pretty(&report).unwrap_or_default();
@@ -170,8 +171,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         io::atomic::write_text(&at(name), content).map_err(|e| Failure::new(e.to_string()))?;
     }
     let mut message = format!(
-        "{kept} of {seeds} {} join the seed and the target. Files:\n",
-        plural(seeds, "streamline")
+        "{} of {} join the seed and the target. Files:\n",
+        count(kept as u64),
+        counted(seeds, "streamline")
     );
     for file in &files {
         let _ = writeln!(message, "  {}", shown(file));

@@ -43,13 +43,13 @@ pub fn streamlines(
     }
 }
 
-/// An image of one or several volumes.
+/// An image of one or several volumes, read beside streamlines.
 pub fn image(
     path: &Path,
     reported: &ReadingOptions,
     runner: &mut Runner,
 ) -> Result<Volume, Failure> {
-    match open(path, reported, runner)? {
+    match open(path, &reported.without_affine(), runner)? {
         Loaded::Scan { dwi, .. } => Ok(dwi),
         Loaded::Image(volume) => Ok(volume),
         Loaded::Mask(mask) => Ok(mask.image().clone()),

@@ -35,7 +35,7 @@ mod bench_select;
 mod bench_tracking;
 mod bench_volumes;
 mod commit;
-mod complaints;
+pub mod complaints;
 mod connectome;
 mod convert;
 mod demo;

@@ -104,8 +104,9 @@ pub struct ReadingOptions {
     /// map)
     #[arg(long, value_name = "FILE")]
     pub colours: Option<PathBuf>,
-    /// Affine that moves the input: FLIRT's .mat (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, row
-    /// by row, in world mm; nothing is resampled
+    /// Affine that moves the input (where a command reads streamlines and images, only the streamlines): FLIRT's .mat
+    /// (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, row by row, in world mm; nothing is
+    /// resampled
     #[arg(long, value_name = "FILE|matrix:…", allow_hyphen_values = true, value_parser = affine)]
     pub affine: Option<AffineReading>,
     /// Image to which FLIRT aligned (its -ref)
@@ -114,6 +115,16 @@ pub struct ReadingOptions {
 }
 
 impl ReadingOptions {
+    /// The options for an image that is read beside streamlines: an affine moves the streamlines alone, otherwise both
+    /// would keep their relative position.
+    pub fn without_affine(&self) -> Self {
+        Self {
+            affine: None,
+            fixed: None,
+            ..self.clone()
+        }
+    }
+
     pub fn reading(&self) -> Reading {
         Reading {
             vtk_space: self.vtk_space,

@@ -57,8 +57,9 @@ pub struct Options {
     pub metric: GivenParameters<metric::Params>,
     #[command(flatten)]
     pub width: GivenParameters<Width>,
-    /// Compare with the paths between this many random pairs of regions in the same head, at least 20 (0: none); takes
-    /// about as long as the pathway itself
+    /// Number of random pairs of regions in the same head, at least 20, whose paths are compared with this one (0: no
+    /// comparison). Printed is the percentage of pairs whose path costs more: on its costliest stretch, and per mm of
+    /// its whole length. Takes about as long as the pathway itself
     #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = pairs)]
     pub null: usize,
     /// Folder for the results
@@ -245,7 +246,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Parses a number of random pairs: zero, or enough for a percentile.
+/// Parses a number of random pairs: zero, or enough for a percentage.
 fn pairs(text: &str) -> Result<usize, String> {
     let number = text.parse().ok();
     let number = number.filter(|n| *n == 0 || (MIN_PAIRS..=MAX_PAIRS).contains(n));

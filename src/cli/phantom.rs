@@ -114,8 +114,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_write(&at(name))?;
     }
     let _made = super::options::make_folder(&options.out)?;
-    // A scan without its gradients would be taken for another kind of image.
-    let complete = io::ending::at_end(remove_written_files);
+    // A scan without its gradients would be taken for another kind of image, and part of one head beside part of
+    // another for one head: whatever interrupts the command leaves the old files or all of the new ones.
+    let set = io::atomic::PendingSet::begin();
 
     let head = Head::new(options.seed);
     let images = options.images(&head, &grids, runner)?;
@@ -150,7 +151,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let truth = options.truth(&images, fibres);
     let text = serde_json::to_string_pretty(&truth).unwrap_or_default();
     io::atomic::write_text(&at("truth.json"), &text).map_err(failed)?;
-    drop(complete);
+    set.rename().map_err(failed)?;
     let message = format!(
         "Head {} in {}: scan ({}){}, {} true fibres",
         options.seed,
@@ -165,14 +166,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     );
     runner.report(&truth, &message);
     Ok(())
-}
-
-/// Removes the part of a head that a signal interrupts.
-fn remove_written_files() {
-    for path in io::atomic::written_files() {
-        // Nothing is left to do about a file that cannot be removed.
-        let _ = io::disk::remove_file(&path);
-    }
 }
 
 struct Grids {

@@ -144,6 +144,8 @@ fn case(name: &str) {
             "These files were complete before",
             "lie outside the image",
             "Most streamlines have no weight",
+            "The alignment is doubtful",
+            "wholly outside the voxels",
         ];
         let is_note = |l: &&str| notes.iter().any(|text| l.contains(text));
         let rest = std::mem::take(&mut before) + rest;

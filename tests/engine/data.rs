@@ -2,6 +2,7 @@
 
 use crate::support::{Random, test};
 use arcuate::compute::memory;
+use arcuate::data::text::scientific;
 use arcuate::data::{AffineSource, Grid, Mask, Shape, Tractogram, Volume};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -314,5 +315,12 @@ fn sizes() {
     ];
     for (bytes, expected) in text {
         assert_eq!(memory::size(bytes), expected);
+    }
+    for (value, expected) in [
+        (99_900_000_000.0, "9.99 × 10¹⁰"),
+        (-2.5e-7, "-2.50 × 10⁻⁷"),
+        (f64::INFINITY, "inf"),
+    ] {
+        assert_eq!(scientific(value), expected);
     }
 }

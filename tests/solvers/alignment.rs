@@ -28,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
         test("alignment::what lies right stays", stays),
         test("alignment::threads give the same answer", threads),
         test("alignment::what cannot be aligned is refused", refused),
+        test("alignment::unrelated images are doubtful", doubtful),
     ];
     own.into_iter()
         .chain(files::tests())
@@ -156,4 +157,39 @@ fn refused() {
     control.cancel();
     let cancelled = align(&head.t1, &head.b0, &params, &backend(1), &control);
     assert_eq!(cancelled.err(), Some(Error::Cancelled));
+}
+
+/// A best position exists for any two images: noise is doubtful, white or smooth, and a head in two contrasts is not.
+fn doubtful() {
+    let mut random = Random::fresh("alignment doubt");
+    let mut noise = |rounds: usize| {
+        let grid = Grid::axis_aligned([48; 3], DVec3::splat(2.0), DVec3::ZERO).unwrap();
+        let mut values: Vec<f32> = (0..48usize.pow(3))
+            .map(|_| random.normal() as f32)
+            .collect();
+        for axis in (0..3).cycle().take(3 * rounds) {
+            let stride = 48usize.pow(axis);
+            let before = values.clone();
+            for (i, value) in values.iter_mut().enumerate() {
+                let at = i / stride % 48;
+                let below = before[if at > 0 { i - stride } else { i }];
+                let above = before[if at < 47 { i + stride } else { i }];
+                *value = 0.5 * before[i] + 0.25 * (below + above);
+            }
+        }
+        Volume::scalar(Arc::new(grid), values)
+    };
+    for rounds in [0, 12] {
+        let (moving, fixed) = (noise(rounds), noise(rounds));
+        let output = run(&moving, &fixed, 2);
+        assert!(output.is_doubtful(), "{rounds}: {output:?}");
+    }
+    let head = head();
+    let put = random_move(&mut Random::fresh("alignment no doubt"), 8.0, 8.0);
+    for fixed in [&head.b0, &head.t1] {
+        let output = run(&moved(&head.t1, put), fixed, 2);
+        assert!(!output.is_doubtful(), "{output:?}");
+    }
+    let noisy = run(&head.t1, &noise(0), 2);
+    assert!(noisy.is_doubtful(), "{noisy:?}");
 }

@@ -5,6 +5,7 @@ use super::super::runner::Failure;
 use crate::data::text::counted;
 use crate::solvers::level_set::Ended;
 use crate::state::LeakNotice;
+use crate::state::core::text::fixed;
 use crate::state::segment::jobs::SegmentOutput;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -29,12 +30,13 @@ fn sentence(leaked: &LeakNotice) -> String {
     // Both volumes count whole voxels: the run stores no other volume of the earlier step.
     let now_ml = leaked.before_ml * (1.0 + leaked.grown);
     format!(
-        "The surface leaks from step {} on{near} ({}; {:.3} ml became {now_ml:.3} ml), expected it to stay in \
+        "The surface leaks from step {} on{near} ({}; {} ml became {} ml), expected it to stay in \
          the structure; the files hold it as it was when it was stopped: narrow --tolerance, raise --smoothness, \
          cut it off with --remove or --not-here, or add --ignore-leaks",
         leaked.leak.rewind_step,
         leaked.leak.cause.clause(),
-        leaked.before_ml
+        fixed(leaked.before_ml, 3),
+        fixed(now_ml, 3)
     )
 }
 
@@ -90,16 +92,17 @@ pub fn summary(made: &SegmentOutput, files: &[PathBuf; 3]) -> (Value, String) {
         "tolerance": made.script.params.tolerance, "files": files,
     });
     let mut text = format!(
-        "{} ({}), {rate:.0} per second; target {}, tolerance {}\n\
-         {:.3} ml, {}, surface {:.0} mm², longest diameter {:.1} mm\n\
+        "{} ({}), {} per second; target {}, tolerance {}\n\
+         {} ml, {}, surface {} mm², longest diameter {:.1} mm\n\
          {} in {}\n",
         counted(steps as usize, "step"),
         end_label(made.ended),
+        fixed(rate, 0),
         made.script.params.target,
         made.script.params.tolerance,
-        m.volume_ml,
+        fixed(m.volume_ml, 3),
         counted(m.voxels as usize, "voxel"),
-        m.area_mm2,
+        fixed(m.area_mm2, 0),
         m.diameter_mm,
         counted(m.active as usize, "active voxel"),
         counted(made.size.bricks, "brick")

@@ -296,10 +296,18 @@ impl Grid {
 
     /// Nearest anatomical letters of the three voxel axes, as in `LAS` (the direction in which each points).
     pub fn orientation(&self) -> String {
+        let letter = |(world, same): (usize, bool)| {
+            [['L', 'R'], ['P', 'A'], ['I', 'S']][world][usize::from(same)]
+        };
+        self.world_axes().into_iter().map(letter).collect()
+    }
+
+    /// The world axis nearest to each voxel axis, and whether both point the same way. Each world axis occurs once.
+    pub fn world_axes(&self) -> [(usize, bool); 3] {
         let m = self.world_from_voxel.matrix3;
         let mut free = [true; 3];
-        let mut letters = [' '; 3];
-        // The most certain axis is assigned first so that no letter pair is used twice.
+        let mut axes = [(0, true); 3];
+        // The most certain axis is assigned first so that no world axis is used twice.
         let mut order: Vec<usize> = (0..3).collect();
         let certainty = |a: usize| m.col(a).normalize_or_zero().abs().max_element();
         order.sort_by(|&a, &b| certainty(b).total_cmp(&certainty(a)));
@@ -310,9 +318,23 @@ impl Grid {
                 .max_by(|&i, &j| d[i].abs().total_cmp(&d[j].abs()));
             let Some(world) = world else { continue };
             free[world] = false;
-            letters[a] = [['L', 'R'], ['P', 'A'], ['I', 'S']][world][usize::from(d[world] >= 0.0)];
+            axes[a] = (world, d[world] >= 0.0);
         }
-        letters.iter().collect()
+        axes
+    }
+
+    /// The coordinates of a voxel if the axes were stored in the order RAS: they do not depend on how the image is
+    /// stored.
+    pub fn voxel_in_ras_order(&self, index: usize) -> [usize; 3] {
+        let voxel = self.voxel(index);
+        let mut in_order = [0; 3];
+        for (a, (world, same)) in self.world_axes().into_iter().enumerate() {
+            in_order[world] = match same {
+                true => voxel[a],
+                false => self.shape[a] - 1 - voxel[a],
+            };
+        }
+        in_order
     }
 
     /// The largest deviation of two voxel axes from a right angle, degrees.

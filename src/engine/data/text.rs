@@ -47,6 +47,20 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// Three significant digits and a power of ten: `9.99 × 10¹⁰`.
+pub fn scientific(value: f64) -> String {
+    const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let text = format!("{value:.2e}");
+    let Some((digits, exponent)) = text.split_once('e') else {
+        return text;
+    };
+    let raised = exponent.chars().map(|c| match c.to_digit(10) {
+        Some(digit) => RAISED[digit as usize],
+        None => '⁻',
+    });
+    format!("{digits} × 10{}", raised.collect::<String>())
+}
+
 /// Digits in groups of three.
 pub fn grouped(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3 * THIN.len_utf8());

@@ -9,7 +9,9 @@ mod together;
 
 pub use folder::{check_new_folder, write_folder_verified};
 pub use temporary::{Scratch, keep_private};
-pub use together::{previous_file, previous_files_note, previous_name, rename_together};
+pub use together::{
+    PendingSet, previous_file, previous_files_note, previous_name, rename_together,
+};
 
 use super::checksum::{self, ChecksumWriter};
 use super::{Error, disk, ending};
@@ -87,6 +89,13 @@ impl PreparedFile {
 
     /// Renames it to its final name.
     pub fn rename_into_place(self) -> Result<(), Error> {
+        let Err(files) = together::add_to_pending(vec![self]) else {
+            return Ok(());
+        };
+        files.into_iter().try_for_each(Self::rename_now)
+    }
+
+    fn rename_now(self) -> Result<(), Error> {
         let _whole = ending::hold_off_end();
         let path = self.path.clone();
         self.put_undivided().map(|()| record_file(path))

@@ -119,7 +119,7 @@ pub fn plan(
                 ),
             ));
         }
-        Opened::Tractogram(tractogram, _) => {
+        Opened::Tractogram(tractogram, info) => {
             notes.extend(streamlines::not_finite(tractogram).map(Remark::from));
             if format == Format::Tck
                 && let Some(line) = tck::first_not_finite(tractogram)
@@ -143,6 +143,7 @@ pub fn plan(
                 *tractogram = tractogram.clone().with_grid(grid);
             }
             (companions, losses) = parts(tractogram, format, output);
+            losses.extend(info.losses());
         }
         Opened::Volume(..) => {}
     }

@@ -56,6 +56,8 @@ pub(super) struct Polydata {
     pub of_points: Vec<Array>,
     /// Values of all cells.
     pub of_cells: Vec<Array>,
+    /// Whether any of its numbers are in float64.
+    pub has_doubles: bool,
     /// RAS or LPS, if the file states it.
     pub space: Option<String>,
 }
@@ -168,6 +170,7 @@ impl Polydata {
                 tractogram = tractogram.with_per_streamline(&name, values);
             }
         }
+        info.is_rounded = self.has_doubles;
         info.check(&tractogram, None);
         Ok(tractogram)
     }

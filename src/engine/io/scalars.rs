@@ -4,6 +4,7 @@
 //! so that values of earlier streamlines are not mistaken for those of the present ones.
 
 use super::file_bytes::FileBytes;
+use super::format::Format;
 use super::source::read_text;
 use super::streamlines::{FibreInfo, free_name, property};
 use super::surface::one_line;
@@ -198,6 +199,15 @@ pub fn files<'a>(
     all
 }
 
+/// The name of a TCK up to the dot before its extension.
+fn stem_with_dot(name: &str) -> String {
+    let extension = super::extension(Path::new(name));
+    format!(
+        "{}.",
+        name[..name.len() - extension.len()].trim_end_matches('.')
+    )
+}
+
 /// Adds the values in companion files of a TCK. Those of other streamlines are reported and left out.
 pub(super) fn with_companion_values(
     tck: &Path,
@@ -206,10 +216,7 @@ pub(super) fn with_companion_values(
     control: &Control,
 ) -> Result<Tractogram, Error> {
     let name = tck.file_name().unwrap_or_default().to_string_lossy();
-    let stem = format!(
-        "{}.",
-        &name[..name.len() - super::extension(tck).len()].trim_end_matches('.')
-    );
+    let stem = stem_with_dot(&name);
     let folder = tck.parent().filter(|f| !f.as_os_str().is_empty());
     // A folder that cannot be listed adds nothing.
     let entries = disk::list(folder.unwrap_or(Path::new(".")))
@@ -219,6 +226,18 @@ pub(super) fn with_companion_values(
         .flatten()
         .map(|e| e.file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> = names.filter(|n| n.starts_with(&stem)).collect();
+    // `whole.sorted.fa.tsf` belongs to `whole.sorted.tck`, not to `whole.tck`.
+    let is_tck = |n: &&String| Format::named(Path::new(n)) == Some(Format::Tck);
+    let others: Vec<String> = names
+        .iter()
+        .filter(is_tck)
+        .map(|n| stem_with_dot(n))
+        .collect();
+    let is_of_other = |n: &str| {
+        let mut longer = others.iter().filter(|other| other.len() > stem.len());
+        longer.any(|other| n.starts_with(other.as_str()))
+    };
+    names.retain(|n| !is_of_other(n));
     names.sort();
     let mut replaced = Vec::new();
     for name in names {
@@ -229,7 +248,9 @@ pub(super) fn with_companion_values(
             "" => default.to_owned(),
             name => name.to_owned(),
         };
-        if let Some(rest) = rest.strip_suffix("tsf") {
+        // A name of values has no dot.
+        let is_name = |rest: &&str| !rest.trim_end_matches('.').contains('.');
+        if let Some(rest) = rest.strip_suffix("tsf").filter(is_name) {
             let read = |path: &Path| points(path, &tractogram, info, control);
             match now_or_before(&path, read, &mut replaced) {
                 Ok((own, values)) => {
@@ -244,6 +265,7 @@ pub(super) fn with_companion_values(
         } else if let Some(rest) = ["weights.txt", "weights.csv"]
             .iter()
             .find_map(|e| rest.strip_suffix(e))
+            .filter(is_name)
         {
             let read = |path: &Path| {
                 weights(path, tractogram.len()).and_then(|(values, stamp)| match stamp {

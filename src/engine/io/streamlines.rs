@@ -3,7 +3,7 @@
 
 use super::format::{Content, Format};
 use super::text::in_line;
-use super::{Error, Reading, Space, tck, tinytrack, trk, trx, vtk, vtp};
+use super::{DISCLAIMER, Error, Reading, Space, tck, tinytrack, trk, trx, vtk, vtp};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::text::{plural, singular_or_plural};
@@ -25,7 +25,28 @@ pub struct FibreInfo {
     pub notes: Vec<String>,
     /// Warnings about parts that were not read.
     pub unread: Vec<String>,
+    /// Whether points or values are stored in float64, of which float32 is kept.
+    pub is_rounded: bool,
 }
+
+/// Keys of a header that a written file states anew, or that say how a file was made. VTK's title is a remark as well.
+const RESTATED: [&str; 15] = [
+    "count",
+    "datatype",
+    "file",
+    "timestamp",
+    "mrtrix_version",
+    "command_history",
+    "version",
+    "voxel_order",
+    "space",
+    "title",
+    "DIMENSIONS",
+    "VOXEL_TO_RASMM",
+    "NB_STREAMLINES",
+    "NB_VERTICES",
+    "CODES",
+];
 
 /// Largest number of value arrays in a file: each takes up to 200 bytes besides its values, however few these are.
 pub(super) const MAX_LISTS: usize = 1 << 16;
@@ -40,6 +61,34 @@ impl FibreInfo {
     /// The last value of a header line.
     pub fn property(&self, key: &str) -> Option<&str> {
         property(&self.properties, key)
+    }
+
+    /// The parts of the file that no written file has, one sentence each.
+    pub(super) fn losses(&self) -> Vec<String> {
+        let mut losses = Vec::new();
+        let is_ours = |key: &str, value: &str| {
+            RESTATED.contains(&key)
+                || (["comments", "COMMENT"].contains(&key) && value == DISCLAIMER)
+        };
+        let mut keys: Vec<&str> = Vec::new();
+        for (key, value) in &self.properties {
+            if !is_ours(key, value) && !keys.contains(&key.as_str()) {
+                keys.push(key);
+            }
+        }
+        if !keys.is_empty() {
+            losses.push(in_line(
+                &format!(
+                    "These lines of the header are left out: {}",
+                    keys.join(", ")
+                ),
+                '·',
+            ));
+        }
+        if self.is_rounded {
+            losses.push("Numbers in float64 are rounded to float32".to_owned());
+        }
+        losses
     }
 
     pub(super) fn add(&mut self, key: &str, value: impl ToString) {

@@ -71,6 +71,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         ..FibreInfo::default()
     };
     let numbers = numbers(path, &info)?;
+    info.is_rounded = numbers.double;
     let offset = offset(path, &info, header_bytes as u64)?;
     let start = usize::try_from(offset).unwrap_or(usize::MAX);
     let start = start.min(whole.bytes().len());

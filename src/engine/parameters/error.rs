@@ -45,7 +45,7 @@ impl ParamError {
                 example,
                 ..
             } => Self::Combination {
-                found: format!("{found} for {label} in --{option}"),
+                found: format!("{found} in --{option} ({label})"),
                 expected,
                 action: format!("choose for example {example}"),
             },

@@ -229,6 +229,10 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
         output.after,
         output.before
     );
+    if output.is_doubtful() {
+        state.session.notices.status +=
+            ". Doubtful: hardly better than at random positions; check that both show one head";
+    }
 }
 
 pub fn apply(state: &mut State, layer: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {

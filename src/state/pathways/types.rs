@@ -226,8 +226,7 @@ impl RandomPairRank {
     /// `cheaper than 87 % of 200 random pairs`: the fraction of pairs that cost less is the percentile.
     pub fn cheaper_than(share: f64, pairs: usize) -> String {
         let pairs = counted(pairs, "random pair");
-        let percent = with_unit(&fixed(100.0 * (1.0 - share), 0), "%");
-        format!("cheaper than {percent} of {pairs}")
+        format!("cheaper than {} of {pairs}", Self::percent_above(share))
     }
 
     /// A shorter form that fits a panel's row; the number of pairs is shown on hover, or here if no pair costs less.
@@ -235,12 +234,18 @@ impl RandomPairRank {
         if share <= 0.0 {
             return format!("cheaper than all {}", counted(pairs, "pair"));
         }
-        // Only all of them are 100 %.
-        let percent = (100.0 * (1.0 - share)).round().min(99.0);
-        format!(
-            "cheaper than {} of pairs",
-            with_unit(&fixed(percent, 0), "%")
-        )
+        format!("cheaper than {} of pairs", Self::percent_above(share))
+    }
+
+    /// The percentage of pairs that cost more, given the fraction that costs less: only all of them are 100 %, and
+    /// only none of them are 0 %.
+    fn percent_above(share: f64) -> String {
+        let percent = match share {
+            ..=0.0 => 100.0,
+            1.0.. => 0.0,
+            _ => (100.0 * (1.0 - share)).round().clamp(1.0, 99.0),
+        };
+        with_unit(&fixed(percent, 0), "%")
     }
 
     /// `Weakest stretch cheaper than 87 % of 200 random pairs in this head, cost per mm cheaper than 78 %`.
@@ -248,7 +253,7 @@ impl RandomPairRank {
         format!(
             "Weakest stretch {} in this head, cost per mm cheaper than {}",
             Self::cheaper_than(self.weakest, self.pairs),
-            with_unit(&fixed(100.0 * (1.0 - self.mean), 0), "%")
+            Self::percent_above(self.mean)
         )
     }
 }

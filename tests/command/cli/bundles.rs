@@ -171,4 +171,24 @@ pub(super) fn tables() {
         &["whole numbers"],
         here,
     );
+    // An affine moves the streamlines, not the images with them: 5 mm along x, where FA rises by 0.01 per mm.
+    let by = ["--affine", "matrix:1,0,0,5,0,1,0,0,0,0,1,0", "--force"];
+    let fa_of_last = |line: &[&str]| -> f32 {
+        json(line, here);
+        let rows = cells(&here.join(line[2]));
+        rows[rows.len() - 1][5 - usize::from(line[0] == "table")]
+            .parse()
+            .expect("a number")
+    };
+    for line in [&table[..], &profile[..]] {
+        let still = fa_of_last(&[line, &["--force"]].concat());
+        let moved = fa_of_last(&[line, &by].concat());
+        assert!(
+            (moved - still - 0.05).abs() < 1e-5,
+            "{line:?}: {still} {moved}"
+        );
+    }
+    // Their near ends, at x = 2, then lie at x = 7, which has no label.
+    let done = json(&[&connect[..], &by].concat(), here);
+    assert_eq!(done["connecting"], 0, "{done}");
 }

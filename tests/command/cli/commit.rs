@@ -60,6 +60,10 @@ pub fn weighs() {
         warned.contains("lie outside the image and have no signal to explain"),
         "{warned}"
     );
+    assert!(
+        warned.contains("wholly outside the voxels of the fit"),
+        "{warned}"
+    );
     let text = std::fs::read_to_string(here.join("a/weights.txt")).unwrap();
     let lines = text.lines().filter(|l| !l.starts_with('#'));
     let weights: Vec<f32> = lines.map(|l| l.parse().unwrap()).collect();

@@ -28,6 +28,11 @@ pub fn tests() -> Vec<Trial> {
         test("cli::a session of an older format is named", older),
         #[cfg(unix)]
         test("cli::an interrupted phantom leaves no files", interrupted),
+        #[cfg(unix)]
+        test(
+            "cli::an interrupted phantom leaves the old files",
+            interrupted_replacement,
+        ),
     ];
     own.into_iter().chain(inputs::tests()).collect()
 }
@@ -275,22 +280,21 @@ fn older() {
     );
 }
 
-/// The signal arrives when the scan exists and its gradients do not: whatever exists then goes.
+/// Starts a command that writes a head of 3 mm, sends it a signal as soon as `begun` says so of the head's folder, and
+/// returns whether it was complete before the signal.
 #[cfg(unix)]
-fn interrupted() {
+fn interrupt(arguments: &[&str], here: &Path, begun: impl Fn(&Path) -> bool) -> bool {
     use std::time::{Duration, Instant};
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let here = folder.path();
     let mut child = crate::program()
         .args(["phantom", "--spacing", "3", "--out", "head"])
+        .args(arguments)
         .current_dir(here)
         .stderr(std::process::Stdio::null())
         .stdout(std::process::Stdio::null())
         .spawn()
         .expect("the binary starts");
-    let scan = here.join("head/dwi.nii.gz");
     let until = Instant::now() + Duration::from_secs(120);
-    while !scan.exists() && Instant::now() < until {
+    while !begun(&here.join("head")) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
     }
     let id = child.id().to_string();
@@ -299,12 +303,53 @@ fn interrupted() {
         .args(["-TERM", &id])
         .status();
     assert!(sent.expect("kill").success());
-    let ended = child.wait().expect("it ends");
-    if ended.success() {
-        // It was complete before the signal.
+    child.wait().expect("it ends").success()
+}
+
+/// The files of a folder with their contents.
+#[cfg(unix)]
+fn contents(folder: &Path) -> std::collections::BTreeMap<std::ffi::OsString, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|e| (e.file_name(), std::fs::read(e.path()).unwrap_or_default()))
+        .collect()
+}
+
+/// The signal arrives when some files are written, under whatever names: none of them stays.
+#[cfg(unix)]
+fn interrupted() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    if interrupt(&[], here, |head| contents(head).len() > 1) {
         assert!(here.join("head/dwi.bvec").exists() && here.join("head/truth.json").exists());
         return;
     }
-    let left = std::fs::read_dir(here.join("head")).map_or(0, Iterator::count);
+    let left = contents(&here.join("head")).len();
     assert_eq!(left, 0, "files of an interrupted phantom");
+}
+
+/// With `--force` as well, an interrupted command leaves the old files: all of them or none are replaced.
+#[cfg(unix)]
+fn interrupted_replacement() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let old = ["phantom", "--spacing", "9", "--scan-only", "--out", "head"];
+    json(&old, here);
+    let before = contents(&here.join("head"));
+    // Several new files exist under other names, or the old scan has been replaced.
+    let begun = |head: &Path| {
+        let now = contents(head);
+        let scan = std::ffi::OsStr::new("dwi.nii.gz");
+        now.len() > before.len() + 2 || now.get(scan) != before.get(scan)
+    };
+    let complete = interrupt(&["--seed", "2", "--force"], here, begun);
+    let after = contents(&here.join("head"));
+    if complete {
+        // The command ended before the signal.
+        for name in ["dwi.nii.gz", "truth.json"].map(std::ffi::OsStr::new) {
+            assert!(after.get(name) != before.get(name), "{name:?}");
+        }
+        return;
+    }
+    assert!(after == before, "{:?}", after.keys());
 }

@@ -61,6 +61,19 @@ fn silent() {
     assert!(output.status.success());
     assert!(here.join("a.png").exists());
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    // A window that cannot open says so in one sentence of its own.
+    let output = program()
+        .arg("a.nii")
+        .current_dir(here)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("XDG_RUNTIME_DIR")
+        .output()
+        .expect("the binary starts");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(error.contains("No window can be opened here"), "{error}");
 }
 
 /// Peak memory of a process, kB; 0 once it has ended.

@@ -314,12 +314,18 @@ fn out_of_range() {
         "region --image head/brain_mask.nii.gz --threshold 0.5..2 --out r.nii.gz --grow 1e308";
     let commit = "commit f.trx head/dwi.nii.gz --out w --model cylinder --between 43 --pulse 1e308";
     let noise = "phantom --scan-only --spacing 10 --out p --snr 1e-308";
+    let voxels = "density f.trx --out d.nii.gz --voxel 0.001";
     let cases = [
         (track, 2, "1e308"),
         (rays, 2, "e200"),
         (region, 2, "1e308"),
         (commit, 1, "1e308"),
         (noise, 2, "at least 0.001 or off"),
+        (
+            voxels,
+            1,
+            "would number more than a billion billion, expected at most 2.1 billion",
+        ),
         ("info one.nii", 1, "Found 1 byte,"),
     ];
     for (line, code, words) in cases {

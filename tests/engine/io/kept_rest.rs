@@ -21,6 +21,12 @@ pub fn tests() -> Vec<Trial> {
         test("io::kept::extensions_that_are_left_out", left_out),
         test("io::kept::scaling_of_colours", scaled_colours),
         test("io::kept::an_affine_that_NIfTI_cannot_hold", too_far),
+        test("io::kept::an_affine_that_NIfTI_rounds", rounded),
+        test("io::kept::a_qform_that_is_left_out", other_form),
+        test(
+            "io::kept::header_lines_and_float64_of_streamlines",
+            of_streamlines,
+        ),
     ]
 }
 
@@ -233,7 +239,12 @@ fn rest() {
         let again = Found::read(&here.join("c.nii.gz"));
         assert!(String::from_utf8_lossy(&again.0).contains("sixteen letters."));
         let lost = go_told(here, "a.nii", "a.nrrd", &Reading::default(), true).expect("converted");
-        for word in ["AFNI, code 44", "cal_max 200", "slices were taken"] {
+        for word in [
+            "AFNI, code 44",
+            "cal_max 200",
+            "slices were taken",
+            "dim_info 57",
+        ] {
             let message = lost.unsupported_contents.iter().any(|l| l.contains(word));
             assert!(message, "{word}: {:?}", lost.unsupported_contents);
         }
@@ -364,4 +375,79 @@ fn saved_as_opened() {
         window.act(save);
         assert_eq!(Found::read(&out).i16(70), 16, "{name}");
     }
+}
+
+/// NIfTI-1 rounds an affine to float32: a loss only where voxels move noticeably.
+fn rounded() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for (x, losses) in [(0.1, 0), (123_456.7, 1)] {
+        let image = Nifti {
+            second: true,
+            affine: DAffine3::from_translation(DVec3::new(x, 0.0, 0.0)),
+            ..Nifti::new(2, 1, vec![0, 1, 0, 1, 0, 1, 0, 1])
+        };
+        std::fs::write(here.join("a.nii"), image.file()).expect("written");
+        let done = go_told(here, "a.nii", "b.nii", &Reading::default(), true).expect("converted");
+        let lost = &done.unsupported_contents;
+        assert_eq!(lost.len(), losses, "{x}: {lost:?}");
+        assert!(lost.iter().all(|l| l.contains("rounds the affine")));
+    }
+}
+
+/// A qform that places the voxels elsewhere is lost, in whichever format.
+fn other_form() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let mut file = Nifti::new(2, 1, vec![0, 1, 0, 1, 0, 1, 0, 1]).file();
+    // The code, then the offset along x of an unrotated qform.
+    file[252..254].copy_from_slice(&1i16.to_le_bytes());
+    file[268..272].copy_from_slice(&40f32.to_le_bytes());
+    std::fs::write(here.join("a.nii"), file).expect("written");
+    for to in ["b.nii", "b.nrrd"] {
+        let done = go_told(here, "a.nii", to, &Reading::default(), true).expect("converted");
+        let lost = done.unsupported_contents.join("; ");
+        assert!(lost.contains("The qform of the header"), "{to}: {lost}");
+    }
+}
+
+/// Lines of a TCK's header from other programs, and digits beyond float32, are not written.
+fn of_streamlines() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let tck = |name: &str, lines: &str, double: bool| {
+        let kind = if double { "Float64LE" } else { "Float32LE" };
+        let mut bytes = format!("mrtrix tracks\n{lines}datatype: {kind}\nfile: . 300\nEND\n");
+        bytes += &" ".repeat(300 - bytes.len());
+        let mut bytes = bytes.into_bytes();
+        let nan = [f64::NAN; 3];
+        for v in [[0.1, 0.2, 0.3], [1.0, 2.0, 3.0], nan, [f64::INFINITY; 3]].as_flattened() {
+            match double {
+                true => bytes.extend(v.to_le_bytes()),
+                false => bytes.extend((*v as f32).to_le_bytes()),
+            }
+        }
+        std::fs::write(here.join(name), bytes).expect("written");
+    };
+    let restated = "timestamp: 1\ncommand_history: tckgen\nmrtrix_version: 3.0.3\n";
+    tck("plain.tck", restated, false);
+    tck(
+        "full.tck",
+        "method: iFOD2\nroi: seed a.mif\nroi: mask b.mif\ncomments: mine\n",
+        true,
+    );
+    let losses = |from: &str, to: &str| {
+        let done = go_told(here, from, to, &Reading::default(), true).expect("converted");
+        done.unsupported_contents
+    };
+    assert_eq!(losses("plain.tck", "a.tck"), [""; 0]);
+    assert_eq!(losses("a.tck", "a.trx"), [""; 0]);
+    assert_eq!(losses("a.trx", "b.tck"), [""; 0]);
+    assert_eq!(
+        losses("full.tck", "c.tck"),
+        [
+            "These lines of the header are left out: method, roi, comments",
+            "Numbers in float64 are rounded to float32"
+        ]
+    );
 }

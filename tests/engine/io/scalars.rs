@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::scalars::files_say_what_they_are_for", said_in_files),
         test("io::scalars::weights_alone_name_their_streamlines", alone),
         test("io::scalars::no_two_in_one_file", alike),
+        test("io::scalars::of_a_longer_name_belong_to_it", longer_names),
         test("io::scalars::of_what_was_replaced_are_refused", replaced),
         test("io::scalars::the guide lists the codes", codes_in_guide),
     ]
@@ -193,4 +194,37 @@ fn another_file() {
     assert!(!path("a.tsf").exists());
     scalars::save_points(&path("a.tsf"), &path("five.tck"), &five, "cm").expect("saved");
     assert!(path("a.tsf").exists());
+}
+
+/// Files next to `whole.sorted.tck` are not those of `whole.tck`, whether that TCK is still there or not.
+fn longer_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    for name in ["whole.tck", "whole.sorted.tck"] {
+        tck::save(&at(name), &lines(3), "", &Control::new()).expect("saved");
+    }
+    for name in [
+        "whole.own.weights.txt",
+        "whole.sorted.weights.txt",
+        "whole.sorted.sift.weights.txt",
+        "whole.sorted.tsf",
+    ] {
+        std::fs::write(at(name), "1 2 3\n").expect("written");
+    }
+    let names = |name: &str| match io::open(&at(name), &Control::new()) {
+        Ok(io::Opened::Tractogram(tractogram, info)) => {
+            let names = tractogram.per_streamline.into_keys().collect::<Vec<_>>();
+            (names, info.warnings.len())
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(names("whole.tck"), (vec!["own".to_owned()], 0));
+    let sorted = ["sift", "weights"].map(str::to_owned).to_vec();
+    // Its TSF is no such file.
+    assert_eq!(names("whole.sorted.tck"), (sorted, 1));
+    std::fs::remove_file(at("whole.sorted.tck")).expect("removed");
+    std::fs::remove_file(at("whole.sorted.tsf")).expect("removed");
+    // One dot fewer is the name of a value.
+    let own = ["own", "sorted"].map(str::to_owned).to_vec();
+    assert_eq!(names("whole.tck"), (own, 0));
 }

@@ -66,19 +66,27 @@ pub fn composites() {
         (
             "directions",
             "cone:20,200",
-            "Found 200 for Opening angle in --directions, expected a number above 0 and at most 180; choose for \
+            "Found 200 in --directions (Opening angle), expected a number above 0 and at most 180; choose for \
              example 45",
         ),
-        ("directions", "sphere:0", "Found 0 for Rays per seed point"),
+        (
+            "directions",
+            "sphere:0",
+            "Found 0 in --directions (Rays per seed point)",
+        ),
         ("directions", "towards:0,0,0", "not all 0"),
         (
             "sharpen",
             "power:17",
-            "Found 17 for Sharpening α in --sharpen",
+            "Found 17 in --sharpen (Sharpening α)",
         ),
-        ("sharpen", "paper:2,1.5", "Found 1.5 for Sharpen below FA"),
-        ("seeds", "random:0", "Found 0 for Streamlines in --seeds"),
-        ("seeds", "grid:-1", "Found -1 for Seed spacing in --seeds"),
+        (
+            "sharpen",
+            "paper:2,1.5",
+            "Found 1.5 in --sharpen (Sharpen below FA)",
+        ),
+        ("seeds", "random:0", "Found 0 in --seeds (Streamlines)"),
+        ("seeds", "grid:-1", "Found -1 in --seeds (Seed spacing)"),
     ] {
         let error = checked(key, text);
         assert!(error.contains(expected), "{error}");

@@ -3,9 +3,9 @@
 use super::grid;
 use crate::support::fields::backend;
 use crate::support::{Random, test};
-use arcuate::data::Volume;
+use arcuate::data::{AffineSource, Grid, Volume};
 use arcuate::solvers::level_set::{Background, Probe};
-use glam::{DMat3, DVec3};
+use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -14,6 +14,10 @@ pub fn tests() -> Vec<Trial> {
         test(
             "level_set::the tolerance stops short of the background",
             background,
+        ),
+        test(
+            "level_set::the probe does not depend on how the image is stored",
+            storage_order,
         ),
     ]
 }
@@ -148,4 +152,61 @@ fn background() {
             .install(|| Background::from_image(&crop.0, 0))
             .is_none()
     );
+}
+
+/// A head in air, of whole numbers as a scanner stores them, with axes stored in the given order and direction.
+fn stored_head(values: &[f32], axes: [(usize, bool); 3]) -> (Volume, Vec<usize>) {
+    // No edge is a whole number of background blocks.
+    const RAS_SHAPE: [usize; 3] = [61, 58, 63];
+    let shape = axes.map(|(world, _)| RAS_SHAPE[world]);
+    let mut matrix = DMat3::ZERO;
+    let mut origin = DVec3::splat(-30.0);
+    for (a, (world, same)) in axes.into_iter().enumerate() {
+        let sign = if same { 1.0 } else { -1.0 };
+        *matrix.col_mut(a) = sign * DVec3::AXES[world];
+        if !same {
+            origin[world] += (shape[a] - 1) as f64;
+        }
+    }
+    let affine = DAffine3::from_mat3_translation(matrix, origin);
+    let grid = Grid::new(shape, affine, AffineSource::Sform).expect("a grid");
+    let in_ras = |i: usize| {
+        let [x, y, z] = grid.voxel_in_ras_order(i);
+        x + RAS_SHAPE[0] * (y + RAS_SHAPE[1] * z)
+    };
+    let all = 0..grid.voxel_count();
+    let stored: Vec<f32> = all.clone().map(|i| values[in_ras(i)]).collect();
+    let at = |i: usize| grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+    let sample = all.filter(|i| at(*i).distance(DVec3::new(1.0, 2.0, 3.0)) < 3.5);
+    let sample = sample.collect();
+    (Volume::scalar(grid.into(), stored), sample)
+}
+
+fn storage_order() {
+    let mut random = Random::fresh("level set probe order");
+    let all = 0..61 * 58 * 63usize;
+    let values: Vec<f32> = all
+        .map(|i| {
+            let voxel = [i % 61, i / 61 % 58, i / (61 * 58)].map(|v| v as f64);
+            let r = (DVec3::from_array(voxel) - 29.5).length();
+            let tissue = match r {
+                _ if r < 9.0 => 300.0,
+                _ if r < 22.0 => 700.0 + 4.0 * voxel[0],
+                _ => 20.0,
+            };
+            (tissue + 12.0 * random.normal()).round() as f32
+        })
+        .collect();
+    let ras = stored_head(&values, [(0, true), (1, true), (2, true)]);
+    let expected = probe(&ras);
+    assert!(expected.background.is_some() && expected.contrast.is_some());
+    for axes in [
+        [(0, false), (1, true), (2, true)],
+        [(0, false), (1, false), (2, false)],
+        [(1, false), (2, true), (0, true)],
+        [(2, false), (0, false), (1, true)],
+    ] {
+        let other = stored_head(&values, axes);
+        assert_eq!(probe(&other), expected, "{}", other.0.grid.orientation());
+    }
 }

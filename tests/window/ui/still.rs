@@ -101,6 +101,8 @@ fn figures() {
             _ => {}
         }
     }
+    let nearly_all = RandomPairRank::cheaper_than(0.005, 200);
+    assert_eq!(nearly_all, "cheaper than 99\u{202F}% of 200 random pairs");
     let all = RandomPairRank::cheaper_in_row(0.0, 200);
     assert_eq!(all, "cheaper than all 200 pairs");
     let most = RandomPairRank::cheaper_in_row(0.002, 500);

@@ -5,6 +5,7 @@ use super::super::{Error, disk, ending};
 use super::{PreparedFile, folder_of, record_file};
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Largest number of bytes of a name that go into its second name; names may have 255.
@@ -246,10 +247,57 @@ fn remove(file: &Path) -> std::io::Result<()> {
     }
 }
 
+/// Files that are written but not yet renamed; `None` unless a [`PendingSet`] exists.
+static PENDING: Mutex<Option<Vec<PreparedFile>>> = Mutex::new(None);
+
+fn pending_list() -> MutexGuard<'static, Option<Vec<PreparedFile>>> {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// While this value exists, every file that the process writes keeps its temporary name: [`PendingSet::rename`] renames
+/// them together, and dropping the value removes them. For a command that writes one set with several jobs.
+#[must_use]
+pub struct PendingSet(());
+
+impl PendingSet {
+    pub fn begin() -> Self {
+        *pending_list() = Some(Vec::new());
+        Self(())
+    }
+
+    /// Renames all files written since [`PendingSet::begin`], the first one last.
+    pub fn rename(self) -> Result<(), Error> {
+        let files = pending_list().take().unwrap_or_default();
+        rename_together(files)
+    }
+}
+
+impl Drop for PendingSet {
+    fn drop(&mut self) {
+        // The lock is released before the files are removed.
+        let files = pending_list().take();
+        drop(files);
+    }
+}
+
+/// Adds files to the pending set; returns them if there is none.
+pub(super) fn add_to_pending(files: Vec<PreparedFile>) -> Result<(), Vec<PreparedFile>> {
+    match &mut *pending_list() {
+        Some(pending) => {
+            pending.extend(files);
+            Ok(())
+        }
+        None => Err(files),
+    }
+}
+
 /// Renames files that belong together: all of them or none, whatever fails. The first is the file to which the others
 /// belong, and is renamed last: a process killed in between leaves the old set, whose replaced files [`previous_file`]
 /// finds.
 pub fn rename_together(files: Vec<PreparedFile>) -> Result<(), Error> {
+    let Err(files) = add_to_pending(files) else {
+        return Ok(());
+    };
     let _alone = lock_folder(&files);
     let _whole = ending::hold_off_end();
     let old = OldNames::keep_old_files(&files)?;

@@ -43,6 +43,12 @@ pub fn plan(
     let labels = labels.filter(|l| !l.table.is_empty());
     let (mut gradients, mut losses) = table(input, &stored);
     let own = stored.grid.clone();
+    losses.extend(own.by_qform().map(|other| {
+        format!(
+            "The qform of the header, which places voxels up to {:.3} mm elsewhere, is left out",
+            own.separation_mm(&other)
+        )
+    }));
     let mut mirrored = None;
     let moved = match &reported.affine {
         Some(by) => {

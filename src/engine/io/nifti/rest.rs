@@ -209,6 +209,18 @@ impl Rest {
                 "{format} holds no slope {slope} and intercept {intercept} of a NIfTI's header"
             ));
         }
+        let aux_file = text(&self.aux_file);
+        if !aux_file.is_empty() {
+            losses.push(format!(
+                "{format} does not name an auxiliary file (“{aux_file}”)"
+            ));
+        }
+        if self.dim_info != 0 {
+            losses.push(format!(
+                "{format} does not say which axes are those of frequency, phase and slices (dim_info {})",
+                self.dim_info
+            ));
+        }
         if self.shown != [0.0; 2] {
             let [low, high] = self.shown;
             losses.push(format!(

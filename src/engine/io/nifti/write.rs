@@ -126,11 +126,24 @@ pub(in crate::io) fn holds_scaling(stored: &Stored) -> bool {
     stored.scaling.is_none_or(fits)
 }
 
+/// Rounding that moves voxels by less is not reported.
+const NEGLIGIBLE_MM: f64 = 1e-3;
+
 /// Losses of an image in a NIfTI, one sentence each.
 pub(in crate::io) fn unsupported_contents(stored: &Stored) -> Vec<String> {
     let keys = &stored.meaning.keys;
     let mut losses = stored.meaning.rest.unsupported_contents();
     losses.extend(stored.meaning.acquisition.unsupported_contents("NIfTI"));
+    let rounds = |v: f64| v.is_finite() && f64::from(v as f32) != v;
+    if stored.meaning.intent_numbers.into_iter().any(rounds) {
+        losses.push("NIfTI-1 rounds the numbers of the intent to float32".to_owned());
+    }
+    let moved_mm = single(&stored.grid).map_or(0.0, |g| g.separation_mm(&stored.grid));
+    if moved_mm > NEGLIGIBLE_MM {
+        losses.push(format!(
+            "NIfTI-1 rounds the affine to float32, which moves voxels by up to {moved_mm:.3} mm"
+        ));
+    }
     let unknown = (!keys.is_empty()).then(|| {
         format!(
             "NIfTI holds no keys of an NRRD's header: {}",

@@ -45,8 +45,14 @@ pub fn unsupported_contents(stored: &Stored) -> Vec<String> {
         ));
     }
     if meaning.intent != 0 {
+        let numbers = meaning.intent_numbers.iter().filter(|n| **n != 0.0);
+        let numbers: String = numbers.map(|n| format!(", {n}")).collect();
+        let name = match meaning.intent_name.is_empty() {
+            true => String::new(),
+            false => format!(", “{}”", meaning.intent_name),
+        };
         losses.push(format!(
-            "NRRD does not say what the values are (NIfTI's intent {})",
+            "NRRD does not say what the values are (NIfTI's intent {}{numbers}{name})",
             meaning.intent
         ));
     }

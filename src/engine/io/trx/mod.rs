@@ -220,6 +220,16 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
             tractogram = tractogram.with_codes(name, text.collect::<Vec<_>>());
         }
     }
+    for (key, value) in header.as_object().into_iter().flatten() {
+        info.add(
+            key,
+            value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned),
+        );
+    }
+    let mut all = first.iter().chain(&rest);
+    info.is_rounded = all.any(|(_, name)| name.number_type == Type::F64);
     info.check(&tractogram, None);
     Ok((tractogram, info))
 }

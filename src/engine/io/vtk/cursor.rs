@@ -55,6 +55,8 @@ pub(super) struct Cursor<'a> {
     /// The error that stopped the reading: the file seems to end there.
     failed: Option<Error>,
     pub binary: bool,
+    /// Whether values in float64 were read.
+    pub has_doubles: bool,
 }
 
 impl<'a> Cursor<'a> {
@@ -73,6 +75,7 @@ impl<'a> Cursor<'a> {
             behind,
             failed: None,
             binary: false,
+            has_doubles: false,
         })
     }
 
@@ -314,6 +317,7 @@ impl<'a> Cursor<'a> {
 
     pub fn fill(&mut self, kind: Kind, out: &mut [f32]) -> Result<(), Error> {
         let count = out.len();
+        self.has_doubles |= kind == Kind::Number(Type::F64);
         match (kind, self.binary) {
             (Kind::Number(_) | Kind::Bit, false) => {
                 let mut rest = out.iter_mut();

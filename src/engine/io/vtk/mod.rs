@@ -71,7 +71,10 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
     loop {
         let keyword = cursor.keyword();
         match keyword.as_str() {
-            "" => return cursor.failure().map_or(Ok(data), Err),
+            "" => {
+                data.has_doubles = cursor.has_doubles;
+                return cursor.failure().map_or(Ok(data), Err);
+            }
             "POINTS" => {
                 let count = cursor.count()?;
                 let kind = cursor.kind()?;

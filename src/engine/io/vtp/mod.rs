@@ -360,6 +360,7 @@ fn assemble(
                 data.points = vec![[0.0; 3]; points];
                 let out = data.points.as_flattened_mut();
                 array.bytes.fill(path, form, out, control)?;
+                data.has_doubles |= array.number_type == Type::F64;
             }
             ("Lines", "connectivity") => {
                 whole()?;
@@ -377,6 +378,7 @@ fn assemble(
                 expect(if of_points { points } else { cells }, array.columns)?;
                 let mut values = vec![0.0; count];
                 array.bytes.fill(path, form, &mut values, control)?;
+                data.has_doubles |= array.number_type == Type::F64;
                 let list = match of_points {
                     true => &mut data.of_points,
                     false => &mut data.of_cells,

@@ -1,6 +1,7 @@
 //! The grids of density maps.
 
 use super::{Error, Voxels};
+use crate::data::text::large_count;
 use crate::data::{AffineSource, Grid};
 use glam::{DAffine3, DMat3, DVec3};
 use std::sync::Arc;
@@ -62,9 +63,9 @@ fn cubes(corner: DVec3, directions: DMat3, extent: DVec3, edge_mm: f64) -> Resul
     let counts = (extent / edge_mm - 1e-6).ceil().max(DVec3::ONE);
     if !(counts.element_product() <= MAX_VOXELS) {
         return Err(Error::Input(format!(
-            "Voxels of {edge_mm} mm would number {:.1e}, expected at most {MAX_VOXELS:.1e}; choose \
-             larger ones",
-            counts.element_product()
+            "Voxels of {edge_mm} mm would number {}, expected at most {}; choose larger ones",
+            large_count(counts.element_product()),
+            large_count(MAX_VOXELS)
         )));
     }
     let axes = directions * edge_mm;

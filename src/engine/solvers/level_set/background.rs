@@ -32,6 +32,8 @@ pub struct Background {
     limit: f32,
     /// Voxels per block along each axis.
     side: [usize; 3],
+    /// Voxels by which the first block along each axis is shorter.
+    shortened_by: [usize; 3],
     counts: [usize; 3],
     blocks: Vec<bool>,
 }
@@ -69,6 +71,12 @@ impl Background {
         let (shape, spacing) = (grid.shape, grid.spacing().to_array());
         let side = [0, 1, 2].map(|a| ((BLOCK_MM / spacing[a]).round() as usize).max(1));
         let counts = [0, 1, 2].map(|a| shape[a].div_ceil(side[a]));
+        // Blocks begin at the left, the back and the bottom, so that they do not depend on how the image is stored.
+        let axes = grid.world_axes();
+        let shortened_by = [0, 1, 2].map(|a| match axes[a] {
+            (_, true) => 0,
+            (_, false) => counts[a] * side[a] - shape[a],
+        });
         let total: usize = counts.iter().product();
         let at = |block: usize| {
             [
@@ -79,8 +87,8 @@ impl Background {
         };
         let voxels = |block: usize| {
             let at = at(block);
-            let from = [0, 1, 2].map(|a| at[a] * side[a]);
-            let to = [0, 1, 2].map(|a| (from[a] + side[a]).min(shape[a]));
+            let from = [0, 1, 2].map(|a| (at[a] * side[a]).saturating_sub(shortened_by[a]));
+            let to = [0, 1, 2].map(|a| ((at[a] + 1) * side[a] - shortened_by[a]).min(shape[a]));
             let rows = (from[2]..to[2]).flat_map(move |z| (from[1]..to[1]).map(move |y| (y, z)));
             rows.flat_map(move |(y, z)| {
                 let row = shape[0] * (y + shape[1] * z);
@@ -164,6 +172,7 @@ impl Background {
             spread: spread as f32,
             limit: (mode + VOXEL_SPREADS * spread).max(most) as f32,
             side,
+            shortened_by,
             counts,
             blocks,
         })
@@ -171,7 +180,7 @@ impl Background {
 
     /// Whether a voxel belongs to the background.
     pub fn contains(&self, voxel: [usize; 3], value: f32) -> bool {
-        let at = [0, 1, 2].map(|a| voxel[a] / self.side[a]);
+        let at = [0, 1, 2].map(|a| (voxel[a] + self.shortened_by[a]) / self.side[a]);
         let block = at[0] + self.counts[0] * (at[1] + self.counts[1] * at[2]);
         value <= self.limit && self.blocks[block]
     }

@@ -66,6 +66,9 @@ const OFF: f64 = 0.1;
 /// Rays are followed this far, mm, from at most this many sampled voxels.
 const REACH_MM: f64 = 25.0;
 const MAX_RAY_ORIGINS: usize = 24;
+/// Points of a ray lie this share of a step short of half steps: half way between two voxels, the one closer to the
+/// origin counts, however the axes are stored.
+const SHORT_OF_HALF: f64 = 1e-3;
 /// Another tissue begins where this share of the typical contrast is reached, and the border is blurred over this
 /// many voxels: the largest difference within them is the contrast.
 const BEGINS: f64 = 0.35;
@@ -88,7 +91,11 @@ impl Probe {
             .copied()
             .filter(|v| values[*v].is_finite())
             .collect();
-        known.sort_unstable();
+        // The order in which voxels are stored must not choose the origins of rays.
+        known.sort_by_cached_key(|v| {
+            let [x, y, z] = image.grid.voxel_in_ras_order(*v);
+            [z, y, x]
+        });
         known.dedup();
         let count = known.len();
         if count == 0 {
@@ -226,7 +233,7 @@ impl Around<'_> {
     /// Signed differences from the sample along a ray, up to the image's border.
     fn differences_along_ray(&self, from: DVec3, direction: DVec3, step: f64) -> Vec<f64> {
         let steps = (REACH_MM / step) as usize;
-        let at = |i: usize| from + direction * (step * i as f64);
+        let at = |i: usize| from + direction * (step * (i as f64 - SHORT_OF_HALF));
         let deviation = |mean: f64| mean - self.mean;
         (1..=steps)
             .map_while(|i| self.mean_at(at(i)).map(deviation))

@@ -8,7 +8,7 @@
 use super::{Error, Output, Params, check_mask, check_params, cpu::repair};
 use crate::compute::{Backend, Control};
 use crate::data::statistics::upper_median;
-use crate::data::text::counted;
+use crate::data::text::{counted, scientific};
 use crate::data::{Mask, Tensor, TensorField, TensorLayout, Volume};
 use glam::DMat3;
 use rayon::prelude::*;
@@ -83,8 +83,9 @@ fn unit_factor(
     match other.next() {
         Some(&(factor, name)) => Ok((factor, Some(name))),
         None => Err(Error::Input(format!(
-            "The tensors have a median mean diffusivity of {median:.2e}, expected about 1e-3 mm²/s: \
-             choose another order of the components, or open tensors in mm²/s"
+            "The tensors have a median mean diffusivity of {}, expected about 10⁻³ mm²/s: choose another order of the \
+             components, or open tensors in mm²/s",
+            scientific(median)
         ))),
     }
 }
