@@ -229,7 +229,7 @@ fn row(
                 row_sign(state, layer),
                 &layer.name,
                 &row_fact(state, layer),
-                layer.display.visible,
+                state.shows(layer),
             );
         }
         Renamed::Editing => {}
@@ -239,15 +239,10 @@ fn row(
         })),
     }
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
-    if eye(ui, place, &layer.name, layer.display.visible) {
-        let display = Display {
-            visible: !layer.display.visible,
-            ..layer.display.clone()
-        };
-        actions.push(Action::Layer(LayerAction::SetDisplay {
+    if eye(ui, place, &layer.name, state.shows(layer)) {
+        actions.push(Action::Layer(LayerAction::Show {
             layer: layer.id,
-            display,
-            phase: Phase::Done,
+            visible: !state.shows(layer),
         }));
     }
     if response.double_clicked() {

@@ -196,7 +196,7 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
         Shape::Mask(mask) => Some(mask.frame()),
         _ => None,
     });
-    let image = canvas(&state.document).and_then(|l| grid_of(l));
+    let image = canvas(state).and_then(|l| grid_of(l));
     let Some(grid) = masks.or(tensors).or(image).cloned() else {
         let text = "Regions are saved on the grid of an image: open one first";
         return state.session.notify(Severity::Error, text);

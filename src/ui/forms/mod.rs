@@ -38,7 +38,7 @@ pub fn shown_layer(state: &State) -> Option<&Arc<Layer>> {
         .and_then(|id| state.document.layer(id));
     let images = || layers.iter().rev().filter(|l| l.content.volume().is_some());
     selected
-        .or_else(|| images().find(|l| l.display.visible))
+        .or_else(|| images().find(|l| state.shows(l)))
         .or_else(|| images().next())
         .or(layers.last())
 }

@@ -113,6 +113,7 @@ impl ReferencedItems<'_> {
         SavedSegmentation {
             settings: segment.settings.clone(),
             image: segment.image.map(|id| id.0),
+            image_alone: segment.image_alone,
             start: self.start(&segment.start),
             spheres: segment.spheres.iter().map(|(_, sphere)| *sphere).collect(),
             reference: segment.reference.map(|id| id.0),
@@ -379,6 +380,7 @@ fn segmentation(
     Ok(Segmentation {
         settings: saved.settings.clone().sanitized(),
         image: existing(saved.image),
+        image_alone: saved.image_alone,
         start,
         reference: existing(saved.reference),
         layer: existing(saved.layer),
