@@ -36,7 +36,7 @@ impl CommitRecipe {
     pub fn no_command(&self) -> Option<String> {
         if let Some(what) = &self.unfiled {
             return Some(format!(
-                "There is no command for these weights, since \"{what}\" is not in a file: export it first, or \
+                "There is no command for these weights, since “{what}” is not in a file: export it first, or \
                  save the session, whose command recomputes all of it"
             ));
         }

@@ -66,7 +66,7 @@ impl SegmentRecipe {
         }
         if let Some(what) = &self.unfiled {
             return Some(format!(
-                "There is no command for this segmentation, since \"{what}\" is not in a file: export it first, \
+                "There is no command for this segmentation, since “{what}” is not in a file: export it first, \
                  or save the session, whose command recomputes all of it"
             ));
         }

@@ -11,7 +11,7 @@ pub(in crate::state) fn edits(document: &Document, layer: &Layer, left: usize) -
         return None;
     };
     let one = |step: &Option<SelectionOptions>| match step {
-        Some(selected) => format!("selected by the rules \"{}\"", selected.options.trim()),
+        Some(selected) => format!("selected by the rules “{}”", selected.options.trim()),
         None => "chosen by hand".to_owned(),
     };
     let steps: Vec<String> = steps.iter().map(one).collect();

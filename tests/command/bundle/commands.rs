@@ -123,5 +123,5 @@ pub fn commands() {
     }));
     let recipe = panel_recipe(&desk.window.state, BottomPanel::Table).expect("a recipe");
     let why = recipe.no_command().expect("no command");
-    assert!(why.contains("\"y\" is not in a file"), "{why}");
+    assert!(why.contains("“y” is not in a file"), "{why}");
 }

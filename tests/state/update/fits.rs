@@ -314,7 +314,7 @@ fn no_file() {
         .expect("live");
     let recipe = window.state.document.live_recipe(&live);
     let sentence = recipe.no_command().expect("no command");
-    assert!(sentence.contains("\"Brain mask\""), "{sentence}");
+    assert!(sentence.contains("“Brain mask”"), "{sentence}");
     assert!(recipe.command().starts_with("# "));
     window.act(Action::CopyCommand(recipe));
     assert!(window.copied.is_empty(), "{:?}", window.copied);

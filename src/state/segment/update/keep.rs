@@ -168,7 +168,7 @@ fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<
     let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));
     if let Some(name) = unfiled {
         let sentence = format!(
-            "A run script names its image, and \"{name}\" is not in a file: export it first, then open that"
+            "A run script names its image, and “{name}” is not in a file: export it first, then open that"
         );
         state.session.notify(Severity::Information, sentence);
         return None;

@@ -38,7 +38,7 @@ pub fn panel_recipe(state: &State, table: BottomPanel) -> Option<Recipe> {
                 let name = match column {
                     Column::Value(name) => {
                         if !parts.has(name) {
-                            parts.record_missing(&format!("\"{name}\""));
+                            parts.record_missing(&format!("“{name}”"));
                         }
                         Some(name.clone())
                     }
@@ -77,7 +77,7 @@ pub fn panel_recipe(state: &State, table: BottomPanel) -> Option<Recipe> {
                         let _ = write!(parts.options, " --start {}", shape.unwrap_or_default());
                     }
                     Err(MaskWithoutFile(region)) => {
-                        parts.record_missing(&format!("the region \"{region}\""))
+                        parts.record_missing(&format!("the region “{region}”"))
                     }
                 }
             }
@@ -94,7 +94,7 @@ pub fn panel_recipe(state: &State, table: BottomPanel) -> Option<Recipe> {
                     Some(quoted(&file.to_string_lossy()))
                 }
                 _ => {
-                    parts.record_missing(&format!("\"{}\"", labels.name));
+                    parts.record_missing(&format!("“{}”", labels.name));
                     None
                 }
             };
@@ -152,7 +152,7 @@ impl<'a> CommandParts<'a> {
             Column::Value(name) if self.has(name) => {
                 let _ = write!(self.options, " --value {}", quoted(name));
             }
-            Column::Value(name) => self.record_missing(&format!("\"{name}\"")),
+            Column::Value(name) => self.record_missing(&format!("“{name}”")),
             Column::Image(id) => {
                 self.image(*id);
             }
@@ -163,7 +163,7 @@ impl<'a> CommandParts<'a> {
     fn image(&mut self, id: LayerId) -> Option<String> {
         let layer = self.state.document.layer(id)?;
         let Some((file, need)) = file_and_command(&self.state.document, layer) else {
-            self.record_missing(&format!("\"{}\"", layer.name));
+            self.record_missing(&format!("“{}”", layer.name));
             return None;
         };
         self.needs.extend(need);

@@ -44,7 +44,7 @@ pub fn told() {
     let methods = arcuate::state::methods::methods(&window.state);
     assert!(methods.contains("Daducci"), "{methods}");
     assert!(
-        methods.contains("\"lines\"") && methods.contains("sticks"),
+        methods.contains("“lines”") && methods.contains("sticks"),
         "{methods}"
     );
 }
