@@ -5,8 +5,8 @@ use crate::state::alignment::methods::moves;
 use crate::state::core::citations::Citations;
 use crate::state::core::layer::Content;
 use crate::state::core::text::{count, file_name};
-use crate::state::origin::TensorFit;
-use crate::state::origin::recipes::live_curve_recipe;
+use crate::state::origin::FitRecipe;
+use crate::state::origin::commands::live_curve_recipe;
 use crate::state::streamlines::methods::edits;
 use crate::state::tensors::methods::{fit, scans};
 use crate::state::tensors::recipe::FitMask;
@@ -72,7 +72,7 @@ pub fn methods(state: &State) -> String {
         let _ = write!(text, " “{}”: ", layer.name);
         let basis = document.origins.fit(made.fit);
         let basis = basis.filter(|_| !document.origins.is_imported(made.fit));
-        let other = |fit: &TensorFit| fit.params != document.fit || document.tensors.is_none();
+        let other = |fit: &FitRecipe| fit.params != document.fit || document.tensors.is_none();
         if let Some(basis) = basis.filter(|fit| other(fit)) {
             let mask = match &basis.mask {
                 FitMask::Found => None,

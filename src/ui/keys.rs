@@ -208,7 +208,7 @@ fn command(
         }
         Key::B => actions.push(Action::Snapshot(SnapshotAction::Take)),
         Key::C if modifiers.shift => {
-            let copy = forms::recipe(state).map(Action::CopyCommand);
+            let copy = forms::command_line(state).map(Action::CopyCommand);
             actions.push(copy.unwrap_or(Action::NothingToCopy));
         }
         _ => {}

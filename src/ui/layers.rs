@@ -9,7 +9,7 @@ use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
 use crate::state::segment::{LIVE_RGB, SegmentAction, SegmentSettings};
 use crate::state::streamlines::BottomPanel;
-use crate::state::update::selection_recipe;
+use crate::state::update::selection_command;
 use crate::state::{
     Action, BundleAction, Content, Display, Layer, LayerAction, LayerId, Method, Phase, State,
     SurfaceUpdate, Task, TrackAction, ViewAction,
@@ -302,7 +302,7 @@ fn context_menu(
         .icon(icons::TERMINAL)
         .show(ui)
     {
-        actions.extend(selection_recipe(state, layer).map(Action::CopyCommand));
+        actions.extend(selection_command(state, layer).map(Action::CopyCommand));
         ui.close();
     }
     rename::rename_item(ui, RenameTarget::Layer(layer.id), &layer.name, memory);

@@ -4,7 +4,7 @@ use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
 use crate::state::core::citations::Citations;
 use crate::state::regions::methods::position_text;
-use crate::state::segment::{SegmentOrigin, Start};
+use crate::state::segment::{SegmentRecipe, Start};
 use crate::state::{State, Task};
 use std::fmt::Write as _;
 
@@ -47,7 +47,7 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
 fn segmentation_text(
     state: &State,
     name: &str,
-    made: &SegmentOrigin,
+    made: &SegmentRecipe,
     measures: Option<Measures>,
     citations: &mut Citations,
 ) -> String {

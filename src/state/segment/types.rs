@@ -174,7 +174,7 @@ pub struct SpeedInputs {
 
 /// The recipe of a segmented mask.
 #[derive(Clone, PartialEq, Debug)]
-pub struct SegmentOrigin {
+pub struct SegmentRecipe {
     pub image: Input,
     pub frame: usize,
     pub start: Start,

@@ -14,7 +14,7 @@ use crate::state::segment::jobs::{
     RunUpdate, SEGMENT, SpeedSources,
 };
 use crate::state::segment::shown::show_image;
-pub use crate::state::segment::update::keep::{current_origin, recipe};
+pub use crate::state::segment::update::keep::{command_line, current_origin};
 use crate::state::segment::{SegmentRuntime, SegmentSettings, Start, frame_of, scalar};
 use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task};
 use std::sync::Arc;

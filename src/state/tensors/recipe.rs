@@ -5,13 +5,12 @@ use crate::data::axis_change::AxisChange;
 use crate::parameters::{arguments, arguments_of};
 use crate::solvers::tensor_fit;
 use crate::state::core::text::quoted_path;
-use crate::state::{Reading, Recipe};
-use serde::{Deserialize, Serialize};
+use crate::state::{CommandLine, Reading};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Source of a diffusion scan.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum ScanSource {
     /// A file; `gradients` if they are not next to it: one `.b`, or bval and bvec.
     File {
@@ -24,14 +23,14 @@ pub enum ScanSource {
     Tensors { file: PathBuf, layout: TensorLayout },
     /// A source whose gradient axes were permuted or flipped.
     Turned {
-        #[serde(rename = "of")]
         base: Box<ScanSource>,
         turn: AxisChange,
     },
 }
 
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct FitRecipe {
+/// A scan, its mask and the parameters of its fit, as arguments of a command.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FitArguments {
     pub source: ScanSource,
     /// `None`: the mask is found from the scan itself.
     pub mask: Option<PathBuf>,
@@ -58,19 +57,19 @@ impl ScanSource {
         }
     }
 
-    /// The recipe of the scan's own layer.
-    pub fn recipe(self) -> Recipe {
+    /// The command line of the scan's own layer.
+    pub fn command_line(self) -> CommandLine {
         match self {
-            Self::Phantom { seed } => Recipe::Phantom { seed },
-            Self::File { dwi, gradients } if gradients.is_empty() => Recipe::File(dwi),
-            Self::Tensors { file, layout } => Recipe::FileAs {
+            Self::Phantom { seed } => CommandLine::Phantom { seed },
+            Self::File { dwi, gradients } if gradients.is_empty() => CommandLine::File(dwi),
+            Self::Tensors { file, layout } => CommandLine::FileAs {
                 file,
                 reading: Reading {
                     tensors: Some(layout),
                     ..Reading::default()
                 },
             },
-            source => Recipe::Scan(source),
+            source => CommandLine::Scan(source),
         }
     }
 
@@ -95,8 +94,8 @@ impl ScanSource {
     }
 }
 
-impl FitRecipe {
-    pub(in crate::state) fn arguments(&self) -> String {
+impl FitArguments {
+    pub(in crate::state) fn text(&self) -> String {
         let mut text = self.source.arguments();
         if let Some(mask) = &self.mask {
             let _ = write!(text, " --mask {}", quoted_path(mask));

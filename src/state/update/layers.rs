@@ -157,7 +157,7 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
     let Some(layer) = state.document.layer(id) else {
         return;
     };
-    let command = state.document.recipe(layer).command();
+    let command = state.document.command_line(layer).text();
     effects.push(match layer.content.clone() {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => Effect::submit(SaveVolume {
             source: image_file(&state.document.origins, layer.origin).map(Path::to_owned),

@@ -5,7 +5,9 @@ use super::{Entry, Run};
 use crate::scene::volume_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::density::DensityOptions;
-use crate::state::{Action, Content, Display, Layer, LayerAction, LayerId, Phase, Recipe, State};
+use crate::state::{
+    Action, CommandLine, Content, Display, Layer, LayerAction, LayerId, Phase, State,
+};
 
 pub(super) fn entries(state: &State) -> Vec<Entry> {
     let document = &state.document;
@@ -58,11 +60,11 @@ fn of_layer(state: &State, layer: &Layer) -> Vec<Entry> {
         let map = density(Some(id));
         all.push(entry(format!("Map the density of {name}"), map));
     }
-    let recipe = document.recipe(layer);
-    if !matches!(recipe, Recipe::NoCommand { .. }) {
+    let line = document.command_line(layer);
+    if !matches!(line, CommandLine::NoCommand { .. }) {
         all.push(entry(
             format!("Copy as command: layer {name}"),
-            Action::CopyCommand(recipe),
+            Action::CopyCommand(line),
         ));
     }
     all.push(entry(
