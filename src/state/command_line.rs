@@ -26,25 +26,14 @@ use std::path::{Path, PathBuf};
 /// the result; a command line also exists for what is in no table: live results, tables, a layer under a filter.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CommandLine {
-    /// Opened from a file.
-    File(PathBuf),
-    /// A file with the user's reading where the file leaves something open.
-    FileAs {
-        file: PathBuf,
-        reading: Reading,
-    },
-    /// A scan whose gradients are not next to it.
+    /// Opened from a file, with the user's reading where the file leaves something open.
+    File { file: PathBuf, reading: Reading },
+    /// A scan whose gradients are not next to it, or of the built-in head.
     Scan(ScanSource),
-    Phantom {
-        seed: u64,
-    },
     /// Brain mask found from a scan.
     BrainMask(ScanSource),
     /// A map of a tensor fit.
-    Fit {
-        fit: FitArguments,
-        map: FitMap,
-    },
+    Fit { fit: FitArguments, map: FitMap },
     Track {
         fit: FitArguments,
         regions: Vec<RegionSpec>,
@@ -105,17 +94,6 @@ impl CommandLine {
         }
     }
 
-    /// The command line of a file, with the user's reading.
-    pub fn opened(file: PathBuf, reported: Reading) -> Self {
-        match reported.is_empty() {
-            true => Self::File(file),
-            false => Self::FileAs {
-                file,
-                reading: reported,
-            },
-        }
-    }
-
     /// The command line of an opened scan, with the gradients that are not next to it.
     pub fn with_gradients(self, dwi: &Path, gradients: Vec<PathBuf>) -> Self {
         if gradients.is_empty() {
@@ -168,7 +146,7 @@ pub fn density_arguments(
 /// `moved_t1.nii.gz`.
 fn moved_name(base: &CommandLine) -> String {
     let file = match base {
-        CommandLine::File(file) | CommandLine::FileAs { file, .. } => file.file_name(),
+        CommandLine::File { file, .. } => file.file_name(),
         _ => None,
     };
     format!("moved_{}", file.unwrap_or_default().to_string_lossy())
@@ -177,8 +155,7 @@ fn moved_name(base: &CommandLine) -> String {
 fn moved_command(base: &CommandLine, transform: DAffine3, out: &Path) -> String {
     let affine = AffineReading::matrix(transform);
     let (file, reading) = match base {
-        CommandLine::File(file) => (file, String::new()),
-        CommandLine::FileAs { file, reading } => (file, reading.to_string()),
+        CommandLine::File { file, reading } => (file, reading),
         // The file on disk is not moved.
         base => return base.text(),
     };
@@ -209,8 +186,7 @@ fn selection_command(base: &CommandLine, steps: &[Option<SelectionOptions>], out
     let (mut input, mut reported, mut commands) =
         (PathBuf::from("all.trx"), String::new(), Vec::new());
     match base {
-        CommandLine::File(file) => input.clone_from(file),
-        CommandLine::FileAs { file, reading } => {
+        CommandLine::File { file, reading } => {
             input.clone_from(file);
             reported = reading.to_string();
         }
@@ -264,6 +240,26 @@ pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> St
     text + " --out view.png"
 }
 
+impl From<ScanSource> for CommandLine {
+    /// The command line of the scan's own layer.
+    fn from(source: ScanSource) -> Self {
+        match source {
+            ScanSource::File { dwi, gradients } if gradients.is_empty() => Self::File {
+                file: dwi,
+                reading: Reading::default(),
+            },
+            ScanSource::Tensors { file, layout } => Self::File {
+                file,
+                reading: Reading {
+                    tensors: Some(layout),
+                    ..Reading::default()
+                },
+            },
+            source => Self::Scan(source),
+        }
+    }
+}
+
 /// The command that recomputes all results of a session.
 pub fn replay(session: &Path) -> String {
     format!("arcuate replay {}", quoted_path(session))
@@ -273,8 +269,7 @@ impl CommandLine {
     /// The streamlines that this command writes, as the input of another one.
     pub fn as_streamline_input(&self) -> StreamlineInput {
         let (first, tracks) = match self {
-            Self::File(file) => (None, quoted_path(file)),
-            Self::FileAs { file, reading } => (None, format!("{}{reading}", quoted_path(file))),
+            Self::File { file, reading } => (None, format!("{}{reading}", quoted_path(file))),
             made => {
                 let file = Path::new("tracks.trx");
                 (Some(made.text_to(file)), quoted_path(file))
@@ -350,13 +345,13 @@ impl CommandLine {
             Self::Scan(source @ ScanSource::Tensors { .. }) => {
                 format!("arcuate info {}", source.arguments())
             }
-            Self::Scan(ScanSource::Phantom { seed }) => Self::Phantom { seed: *seed }.text(),
-            Self::File(file) => format!("arcuate info {}", quoted_path(file)),
-            Self::FileAs { file, reading } => {
+            Self::Scan(ScanSource::Phantom { seed }) => {
+                format!("arcuate phantom --seed {seed} --out head")
+            }
+            Self::File { file, reading } => {
                 format!("arcuate info {}{reading}", quoted_path(file))
             }
             Self::Moved { base, transform } => moved_command(base, *transform, out),
-            Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
             Self::BrainMask(source) => {
                 format!("arcuate fit {} --maps mask --out maps", source.arguments())
             }

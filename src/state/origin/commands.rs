@@ -18,7 +18,7 @@ use crate::state::segment::recipe::{ScriptInputs, SegmentCommand, SegmentScript}
 use crate::state::segment::{SegmentRecipe, SpeedInputs, Start};
 use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
-use crate::state::tensors::recipe::{FitArguments, FitMask};
+use crate::state::tensors::recipe::{FitArguments, FitMask, ScanSource};
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::{CurveKey, CurveParams};
 use crate::state::{CommandLine, CurveResult, Document};
@@ -44,9 +44,12 @@ impl Document {
                 file,
                 reading,
                 gradients,
-            } => CommandLine::opened(file.clone(), reading.clone())
-                .with_gradients(file, gradients.clone()),
-            Origin::Phantom { seed, .. } => CommandLine::Phantom { seed: *seed },
+            } => CommandLine::File {
+                file: file.clone(),
+                reading: reading.clone(),
+            }
+            .with_gradients(file, gradients.clone()),
+            Origin::Phantom { seed, .. } => CommandLine::Scan(ScanSource::Phantom { seed: *seed }),
             Origin::Computed(made) => made.describe().command_line(self),
             Origin::Edited { .. } => {
                 let base = self.command_line_from(self.origins.unedited(origin));
@@ -58,7 +61,7 @@ impl Document {
                 base: Box::new(self.command_line_from(*input)),
                 transform: *transform,
             },
-            Origin::Reoriented { .. } => self.origins.source(origin).command_line(),
+            Origin::Reoriented { .. } => self.origins.source(origin).into(),
         }
     }
 }

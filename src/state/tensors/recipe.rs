@@ -5,7 +5,6 @@ use crate::data::axis_change::AxisChange;
 use crate::parameters::{arguments, arguments_of};
 use crate::solvers::tensor_fit;
 use crate::state::core::text::quoted_path;
-use crate::state::{CommandLine, Reading};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -54,22 +53,6 @@ impl ScanSource {
                 turn,
             },
             None => self,
-        }
-    }
-
-    /// The command line of the scan's own layer.
-    pub fn command_line(self) -> CommandLine {
-        match self {
-            Self::Phantom { seed } => CommandLine::Phantom { seed },
-            Self::File { dwi, gradients } if gradients.is_empty() => CommandLine::File(dwi),
-            Self::Tensors { file, layout } => CommandLine::FileAs {
-                file,
-                reading: Reading {
-                    tensors: Some(layout),
-                    ..Reading::default()
-                },
-            },
-            source => CommandLine::Scan(source),
         }
     }
 

@@ -170,5 +170,5 @@ fn colours() {
     assert_eq!(path, &PathBuf::from("/data/dseg.nii.gz"));
     assert_eq!(reading.colours, Some(table));
     let line = state.document.command_line(&state.document.layers[0]);
-    assert!(matches!(line, CommandLine::File(_)));
+    assert!(matches!(line, CommandLine::File { reading, .. } if reading.is_empty()));
 }

@@ -88,8 +88,7 @@ pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
         BottomPanel::Matrix => {
             let labels = state.label_map()?;
             input = match state.document.command_line(labels) {
-                CommandLine::File(file) => Some(quoted(&file.to_string_lossy())),
-                CommandLine::FileAs { file, reading } => {
+                CommandLine::File { file, reading } => {
                     let _ = write!(parts.options, "{reading}");
                     Some(quoted(&file.to_string_lossy()))
                 }
