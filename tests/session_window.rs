@@ -257,7 +257,7 @@ pub fn document_text(state: &State) -> String {
             layer.name,
             layer.display,
             document.path(layer),
-            document.recipe(layer).command()
+            document.command_line(layer).text()
         );
     }
     for region in &document.regions {

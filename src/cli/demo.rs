@@ -136,8 +136,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let live = state.session.track.live.value();
     let kept = live.map_or(0, |l| l.output.kept.len());
     let seeds = live.map_or(0, |l| l.seeds);
-    let recipe = live.map(|l| state.document.live_recipe(l));
-    let command = recipe.map_or_else(String::new, |recipe| recipe.command());
+    let command_line = live.map(|l| state.document.live_command_line(l));
+    let command = command_line.map_or_else(String::new, |line| line.text());
     let tensors = state.document.tensors.as_ref();
     let (fitted, repaired) = tensors.map_or((0, 0), |t| (t.fitted, t.repaired));
     let regions: Vec<_> = placements

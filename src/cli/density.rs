@@ -9,11 +9,11 @@ use crate::data::Tractogram;
 use crate::data::text::{counted, grouped};
 use crate::io::{self, Format, quoted};
 use crate::solvers::density::{DensityGrid, Params, Voxels};
+use crate::state::command_line::density_arguments;
 use crate::state::core::text::duration_text;
 use crate::state::density::jobs::MapDensity;
 use crate::state::files::jobs::SaveVolume;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
-use crate::state::recipe::density_arguments;
 use serde_json::json;
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@ use crate::data::gradients::volume_numbers;
 use crate::data::text::{count, counted};
 use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::FitMap;
-use crate::state::Recipe;
+use crate::state::CommandLine;
 use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::tensors::mask_text;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -86,11 +86,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut written = Vec::new();
     for &map in &options.maps {
         let path = path_of(map.key());
-        let command = Recipe::Fit {
-            fit: fitted.recipe.clone(),
+        let command = CommandLine::Fit {
+            fit: fitted.arguments.clone(),
             map,
         }
-        .command();
+        .text();
         let (saved, _) = match map_content(map, &fitted)? {
             Map::Volume(volume) => runner.run(SaveVolume {
                 source: None,

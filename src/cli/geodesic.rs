@@ -10,7 +10,7 @@ use crate::solvers::geodesic::Rays;
 use crate::state::core::text::count;
 use crate::state::track::empty;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
-use crate::state::{Recipe, recipe};
+use crate::state::{CommandLine, command_line};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ formats hold these values themselves. Rays keep the order of the seeds.";
 
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = format!("{EXAMPLES}\n\nWithout --seed, rays leave the whole mask. Defaults:{}", recipe::geodesic_defaults()),
+    after_help = format!("{EXAMPLES}\n\nWithout --seed, rays leave the whole mask. Defaults:{}", command_line::geodesic_defaults()),
     mut_arg("both-ways", |arg| arg.conflicts_with("one-way")),
 )]
 pub struct Options {
@@ -47,11 +47,14 @@ impl Options {
         self.rays.or_defaults(rays)
     }
 
-    /// The recipe that these options denote; defaults of the fit depend on the gradients.
-    pub fn recipe(&self, gradients: Option<&crate::data::Gradients>) -> Result<Recipe, Failure> {
+    /// The command line that these options denote; defaults of the fit depend on the gradients.
+    pub fn command_line(
+        &self,
+        gradients: Option<&crate::data::Gradients>,
+    ) -> Result<CommandLine, Failure> {
         let rays = self.rays()?;
-        Ok(Recipe::Geodesic {
-            fit: self.curves.fit.recipe(gradients)?,
+        Ok(CommandLine::Geodesic {
+            fit: self.curves.fit.arguments(gradients)?,
             regions: self.curves.regions.specs(),
             medium: rays.medium,
             params: rays.params,
@@ -131,7 +134,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let fitted = curves.fit.run(runner)?;
     let regions = curves.regions.regions()?;
-    let recipe = options.recipe(fitted.scan.gradients.as_deref())?;
+    let command_line = options.command_line(fitted.scan.gradients.as_deref())?;
     let shoot = ShootRays {
         field: fitted.fit.field.clone(),
         medium: None,
@@ -147,7 +150,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let tracked = TrackingResult {
         output: Arc::new(ray_output.output.clone()),
         regions,
-        recipe,
+        command_line,
         wall_ms,
     };
     let files = curves.save(&tracked, runner)?;
@@ -169,7 +172,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let (mut value, mut text) = summary(&tracked, &ray_output);
     value["files"] = json!(files);
-    value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
+    value["repeat"] = json!(tracked.command_line.text_to(&curves.out));
     for file in files {
         text += &format!("{}\n", shown(&file));
     }

@@ -21,7 +21,7 @@ use crate::state::files::types::PhantomName;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
 use crate::state::tensors::mask_text;
-use crate::state::tensors::recipe::{FitRecipe, ScanSource};
+use crate::state::tensors::recipe::{FitArguments, ScanSource};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -181,14 +181,14 @@ pub struct FittedScan {
     pub mask_found: bool,
     /// Reliability of the mask, if it was found from a scan.
     pub mask_report: Option<MaskReport>,
-    pub recipe: FitRecipe,
+    pub arguments: FitArguments,
     pub wall_ms: f64,
 }
 
 impl FittedScan {
     /// The name of the tensors' mask, for sentences.
     pub fn mask_name(&self) -> String {
-        let file = self.recipe.mask.as_ref().and_then(|p| p.file_name());
+        let file = self.arguments.mask.as_ref().and_then(|p| p.file_name());
         match (file, self.mask_report) {
             (Some(name), _) => format!("the mask {}", name.to_string_lossy()),
             (None, Some(_)) => mask_text::AUTOMATIC.to_owned(),
@@ -467,9 +467,9 @@ impl ScanOptions {
 }
 
 impl FitOptions {
-    pub fn recipe(&self, gradients: Option<&Gradients>) -> Result<FitRecipe, Failure> {
+    pub fn arguments(&self, gradients: Option<&Gradients>) -> Result<FitArguments, Failure> {
         let defaults = tensor_fit::Params::defaults_for(gradients);
-        Ok(FitRecipe {
+        Ok(FitArguments {
             source: self.scan.source(),
             mask: self.mask.clone(),
             params: self.params.or_defaults(defaults)?,
@@ -490,13 +490,13 @@ impl FitOptions {
             // The window fits the built-in head within its true mask.
             None => scan.true_mask.clone(),
         };
-        let recipe = self.recipe(scan.gradients.as_deref())?;
+        let arguments = self.arguments(scan.gradients.as_deref())?;
         let is_found = given.is_none();
         let job = FitTensors {
             dwi: scan.dwi.clone(),
             gradients: scan.gradients.clone(),
             mask: given,
-            params: recipe.params.clone(),
+            params: arguments.params.clone(),
         };
         let (fitted, wall_ms) = runner.run(job)?;
         let TensorFit {
@@ -514,7 +514,7 @@ impl FitOptions {
         if let Some(mask_found) = &mask_found {
             about_mask(mask_found, scan.companion_mask.as_deref());
         }
-        let floor = recipe.params.min_eigenvalue_mm2_per_s;
+        let floor = arguments.params.min_eigenvalue_mm2_per_s;
         for doubt in fit.doubts(mask.count(), floor) {
             warning!("{doubt}: {}", self.scan.scan);
         }
@@ -525,7 +525,7 @@ impl FitOptions {
             mask,
             mask_found: is_found,
             mask_report: mask_found,
-            recipe,
+            arguments,
             wall_ms,
         })
     }

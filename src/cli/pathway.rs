@@ -102,7 +102,7 @@ impl Options {
                 shape: shape.clone(),
             })
             .collect();
-        let mut text = command(&fitted.recipe, &regions, params, epsilon, &self.out);
+        let mut text = command(&fitted.arguments, &regions, params, epsilon, &self.out);
         if self.null != RANDOM_PAIRS {
             text += &format!(" --null {}", self.null);
         }

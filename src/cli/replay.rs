@@ -13,7 +13,7 @@ use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::text::count;
 use crate::state::files::jobs::SaveTractogram;
-use crate::state::origin::recipes;
+use crate::state::origin::commands;
 use crate::state::pathways::PathwayResult;
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::jobs::Remake;
@@ -189,8 +189,11 @@ fn kept(
         let again = RecomputedResult::Curves(&tractogram);
         let command = document
             .layer(LayerId(id))
-            .map_or_else(|| recipes::recipe(document, &made), |l| document.recipe(l))
-            .command();
+            .map_or_else(
+                || commands::curve_command(document, &made),
+                |l| document.command_line(l),
+            )
+            .text();
         let replayed = Replayed::new(name, &of(id), read, &again);
         let replayed = replayed.worded_for_rays(are_rays(&made.curves));
         Ok(replayed.with_curves(&tractogram, command))
@@ -396,7 +399,7 @@ fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
             read,
             &RecomputedResult::Curves(tractogram),
         );
-        Some(replayed.with_curves(tractogram, document.recipe(layer).command()))
+        Some(replayed.with_curves(tractogram, document.command_line(layer).text()))
     };
     of_files.filter_map(one).collect()
 }
@@ -508,10 +511,10 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     if let Some(live) = window.state.final_live() {
         let again = RecomputedResult::Curves(&live.output.kept);
         let rays = are_rays(&live.key.curves);
-        let recipe = window.state.document.live_recipe(live);
+        let command_line = window.state.document.live_command_line(live);
         let replayed =
             Replayed::new(live_name(rays), saved::LIVE, read, &again).worded_for_rays(rays);
-        let replayed = replayed.with_curves(&live.output.kept, recipe.command());
+        let replayed = replayed.with_curves(&live.output.kept, command_line.text());
         add(saved::LIVE, replayed);
     }
     if let Some(found) = window.state.final_pathway() {

@@ -322,7 +322,7 @@ fn start(script: &SegmentScript, image: &Volume, runner: &Runner) -> Result<Star
 /// The run of a mask in a session, to be repeated on the same voxels; an error is half a sentence.
 pub(super) fn repeat(
     document: &Document,
-    made: &segment::SegmentOrigin,
+    made: &segment::SegmentRecipe,
 ) -> Result<Segment, String> {
     let control = crate::compute::Control::new();
     let image = |id: LayerId| document.layer(id).and_then(|l| l.content.volume()).cloned();

@@ -14,7 +14,7 @@ use crate::state::files::jobs::SaveTractogram;
 use crate::state::tensors::types::{BootstrapInput, ResidualCache};
 use crate::state::track::empty;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
-use crate::state::{Recipe, recipe};
+use crate::state::{CommandLine, command_line};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ Examples:
 Without --seed, seeds are spread over the whole mask. In the window, \"Copy as command\" copies such a line.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = format!("{EXAMPLES}\n\nDefaults:{}", recipe::track_defaults()))]
+#[command(after_help = format!("{EXAMPLES}\n\nDefaults:{}", command_line::track_defaults()))]
 pub struct Options {
     #[command(flatten)]
     pub curves: CurveOptions<AllCurveRows>,
@@ -123,18 +123,18 @@ impl<T: RowSelection<curves::Params>> CurveOptions<T> {
         runner.run(SaveTractogram {
             tractogram: kept.clone(),
             path: self.out.clone(),
-            command: tracked.recipe.command_to(&self.out),
+            command: tracked.command_line.text_to(&self.out),
             values,
         })?;
         Ok(files)
     }
 }
 
-/// A finished tracking with the recipe that repeats it.
+/// A finished tracking with the command line that repeats it.
 pub struct TrackingResult {
     pub output: Arc<curves::Output>,
     pub regions: Vec<Region>,
-    pub recipe: Recipe,
+    pub command_line: CommandLine,
     pub wall_ms: f64,
 }
 
@@ -148,10 +148,10 @@ impl Options {
         self.lines.or_defaults(params)
     }
 
-    /// The recipe that these options denote; defaults of the fit depend on the gradients.
-    pub fn recipe(&self, gradients: Option<&Gradients>) -> Result<Recipe, Failure> {
-        Ok(Recipe::Track {
-            fit: self.curves.fit.recipe(gradients)?,
+    /// The command line that these options denote; defaults of the fit depend on the gradients.
+    pub fn command_line(&self, gradients: Option<&Gradients>) -> Result<CommandLine, Failure> {
+        Ok(CommandLine::Track {
+            fit: self.curves.fit.arguments(gradients)?,
             regions: self.curves.regions.specs(),
             params: self.params()?,
         })
@@ -181,11 +181,11 @@ pub fn track(
             dwi: fitted.scan.dwi.clone(),
             gradients: gradients.clone(),
             mask: fitted.mask.clone(),
-            params: fitted.recipe.params.clone(),
+            params: fitted.arguments.params.clone(),
             residuals: ResidualCache::default(),
         })),
     };
-    let recipe = options.recipe(fitted.scan.gradients.as_deref())?;
+    let command_line = options.command_line(fitted.scan.gradients.as_deref())?;
     let regions = options.curves.regions.regions()?;
     let track = TrackStreamlines {
         field: fitted.fit.field.clone(),
@@ -199,7 +199,7 @@ pub fn track(
     Ok(TrackingResult {
         output,
         regions,
-        recipe,
+        command_line,
         wall_ms,
     })
 }
@@ -357,7 +357,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (mut value, mut text) = summary(&tracked, "streamlines");
     value["file"] = json!(curves.out);
     value["files"] = json!(files);
-    value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
+    value["repeat"] = json!(tracked.command_line.text_to(&curves.out));
     for file in files {
         text += &format!("{}\n", shown(&file));
     }

@@ -13,6 +13,8 @@ pub struct Saved {
     pub content: String,
     /// The data that the file holds in full: none of it would be lost with the window.
     pub complete: Option<CompleteData>,
+    /// All files that hold one mask each, with the id of the mask that a file holds in full.
+    pub masks: Vec<(PathBuf, Option<DataId>)>,
     /// Parts of the opened file that this one does not hold, one sentence each.
     pub losses: Vec<String>,
 }

@@ -91,7 +91,7 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
         images: {
             let cost = pathways::image(state);
             let speed = segment::image(state);
-            let below = pathways::ground(state, images(&state.document));
+            let below = pathways::ground(state, images(state));
             below.into_iter().chain(cost).chain(speed).collect()
         },
         contours: {
@@ -174,9 +174,10 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
 }
 
 /// The visible images and masks, bottom to top.
-pub fn images(document: &Document) -> Vec<Image> {
+pub fn images(state: &State) -> Vec<Image> {
+    let document = &state.document;
     let mut images: Vec<Image> = Vec::new();
-    for layer in document.layers.iter().filter(|l| l.display.visible) {
+    for layer in document.layers.iter().filter(|l| state.shows(l)) {
         let volume = match &layer.content {
             Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume,
             Content::Mask(mask) => mask.image(),
@@ -255,7 +256,7 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
 /// The planes of the three slice views through the crosshair, as they cross the head.
 fn quads(state: &State, camera: &Camera, head: Option<Mask>) -> Vec<SliceQuad> {
     let (cost, speed) = (pathways::image(state), segment::image(state));
-    let below = pathways::ground(state, images(&state.document));
+    let below = pathways::ground(state, images(state));
     let images: Vec<Image> = below.into_iter().chain(cost).chain(speed).collect();
     let contours = segment::contours(state);
     if images.is_empty() {

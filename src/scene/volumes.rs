@@ -18,7 +18,7 @@ pub fn volume_of(layer: &Layer) -> Option<&Volume> {
 
 /// Bottom to top, of the visible layers.
 pub fn layer_volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
-    let layers = state.document.layers.iter().filter(|l| l.display.visible);
+    let layers = state.document.layers.iter().filter(|l| state.shows(l));
     let drawn = layers.filter_map(|layer| {
         let volume = volume_of(layer)?;
         let look = layer.display.volume.as_ref()?;

@@ -42,7 +42,7 @@ pub enum Action {
     Filter(FilterAction),
     /// While P is held over a slice.
     Sample(SampleAction),
-    CopyCommand(super::Recipe),
+    CopyCommand(super::CommandLine),
     /// The key was pressed without a result: reported, because an older command might be pasted.
     NothingToCopy,
     /// Copies the methods text, for a paper.

@@ -27,8 +27,9 @@ pub(in crate::state) fn changed(state: &mut State) {
 }
 
 /// The grid that the wheel steps through: that of the topmost visible image, else of another layer.
-pub(in crate::state) fn stepped(document: &Document) -> Option<&Grid> {
-    let visible = || document.layers.iter().rev().filter(|l| l.display.visible);
+pub(in crate::state) fn stepped(state: &State) -> Option<&Grid> {
+    let layers = || state.document.layers.iter().rev();
+    let visible = || layers().filter(|l| state.shows(l));
     let image = visible().find(|l| l.content.volume().is_some());
     grid_of(image.or_else(|| visible().find(|l| grid_of(l).is_some()))?).map(Arc::as_ref)
 }
@@ -38,7 +39,7 @@ pub(in crate::state) fn stepped(document: &Document) -> Option<&Grid> {
 pub(in crate::state) fn look_at_middle(state: &mut State, (low, high): (DVec3, DVec3)) {
     let middle = (low + high) * 0.5;
     let centre = |grid: &Grid| grid.world(grid.voxel_at(middle).round());
-    state.view.crosshair = stepped(&state.document).map_or(middle, centre);
+    state.view.crosshair = stepped(state).map_or(middle, centre);
 }
 
 pub(in crate::state) fn frame_all(state: &mut State) {

@@ -5,8 +5,8 @@ use crate::state::alignment::methods::moves;
 use crate::state::core::citations::Citations;
 use crate::state::core::layer::Content;
 use crate::state::core::text::{count, file_name};
-use crate::state::origin::TensorFit;
-use crate::state::origin::recipes::live_curve_recipe;
+use crate::state::origin::FitRecipe;
+use crate::state::origin::commands::live_curve_recipe;
 use crate::state::streamlines::methods::edits;
 use crate::state::tensors::methods::{fit, scans};
 use crate::state::tensors::recipe::FitMask;
@@ -24,7 +24,7 @@ pub fn methods(state: &State) -> String {
     let mut text = scans(document);
     if let Some(tensors) = &document.tensors {
         let mask = document.fit_mask.and_then(|id| document.layer(id));
-        let mask = mask.map(|layer| format!("the mask \"{}\"", layer.name));
+        let mask = mask.map(|layer| format!("the mask “{}”", layer.name));
         let verb = match document.origins.is_imported(tensors.origin) {
             true => "have a tensor",
             false => {
@@ -63,16 +63,16 @@ pub fn methods(state: &State) -> String {
         let Some(made) = document.curve_recipe(layer.id) else {
             let _ = write!(
                 text,
-                " The {kept}streamlines \"{}\" were read from a file.{}",
+                " The {kept}streamlines “{}” were read from a file.{}",
                 layer.name,
                 edits.unwrap_or_default()
             );
             continue;
         };
-        let _ = write!(text, " \"{}\": ", layer.name);
+        let _ = write!(text, " “{}”: ", layer.name);
         let basis = document.origins.fit(made.fit);
         let basis = basis.filter(|_| !document.origins.is_imported(made.fit));
-        let other = |fit: &TensorFit| fit.params != document.fit || document.tensors.is_none();
+        let other = |fit: &FitRecipe| fit.params != document.fit || document.tensors.is_none();
         if let Some(basis) = basis.filter(|fit| other(fit)) {
             let mask = match &basis.mask {
                 FitMask::Found => None,
@@ -120,6 +120,6 @@ fn file_changes(document: &Document) -> String {
     let layers = document.layers.iter();
     let changes = layers.filter_map(|l| Some((&l.name, l.file_change.as_ref()?)));
     changes
-        .map(|(name, change)| format!(" Of \"{name}\", {change}."))
+        .map(|(name, change)| format!(" Of “{name}”, {change}."))
         .collect()
 }

@@ -7,6 +7,7 @@
 pub mod action;
 pub mod alignment;
 mod changes;
+pub mod command_line;
 pub(in crate::state) mod compact_masks;
 pub mod core;
 pub mod density;
@@ -21,7 +22,6 @@ pub mod methods;
 pub mod origin;
 pub mod pathways;
 pub mod pictures;
-pub mod recipe;
 pub mod regions;
 pub mod report;
 pub mod runtime;
@@ -60,6 +60,7 @@ pub use crate::state::track::types::TrackAction;
 pub use crate::state::track::types::WholeBrain;
 pub use crate::state::view::ViewAction;
 pub use action::{Action, Effect, Event};
+pub use command_line::CommandLine;
 pub use core::display::Display;
 pub use core::layer::{Content, Layer, LayerId};
 pub use core::notices::{Message, Severity};
@@ -71,7 +72,6 @@ pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Picture, Turntable};
-pub use recipe::Recipe;
 pub use runtime::Session;
 pub use segment::jobs::{
     Distance, PlacedSphere, Proximity, RunControl, SurfaceStatistics, SurfaceUpdate,

@@ -2,23 +2,23 @@
 //! origin to its inputs: results computed from a layer stay described when the layer is deleted, and no record contains
 //! another of its kind.
 //!
-//! Command text ([`Document::recipe`]), methods, replay, sessions and the layer's information all read this.
+//! Command lines ([`Document::command_line`]), methods, replay, sessions and the layer's information all read this.
 
-pub mod recipes;
+pub mod commands;
 
 use crate::data::axis_change::AxisChange;
 use crate::io::Reading;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;
+use crate::state::command_line::CommandLine;
 use crate::state::core::layer::Input;
 use crate::state::core::layer::{Layer, LayerId, OriginId};
-use crate::state::density::recipe::DensityMap;
+use crate::state::density::recipe::DensityRecipe;
 use crate::state::document::Document;
 pub use crate::state::files::types::PhantomPart;
-use crate::state::filter::{FitInputs, FittedWeights, WeightFit, WeightMapRecipe};
-use crate::state::recipe::Recipe;
-use crate::state::segment::SegmentOrigin;
+use crate::state::filter::{FitInputs, FittedWeights, WeightMapRecipe, WeightRecipe};
+use crate::state::segment::SegmentRecipe;
 use crate::state::tensors::recipe::{FitMask, ScanSource};
 use crate::state::track::recipe::CurveRecipe;
 use glam::DAffine3;
@@ -43,7 +43,7 @@ pub enum Origin {
         seed: u64,
         part: PhantomPart,
     },
-    Computed(Computed),
+    Computed(Recipe),
     /// Streamlines some of which a step kept.
     Edited {
         input: OriginId,
@@ -62,24 +62,25 @@ pub enum Origin {
     },
 }
 
-/// The provenance that every kind of result can state.
+/// Every recipe can state its inputs, and the command line that follows it.
 pub trait Describe {
     /// The origins of its inputs.
     fn inputs(&self) -> Vec<OriginId>;
-    /// The command that recomputes it. The document gives the files of masks that have one.
-    fn recipe(&self, document: &Document) -> Recipe;
+    /// The command line that recomputes the result. The document gives the files of the inputs.
+    fn command_line(&self, document: &Document) -> CommandLine;
 }
 
-/// The kinds of results, each with its record.
+/// The kinds of results, each with the record of its recipe.
 macro_rules! recipes {
     ($($(#[$doc:meta])* $name:ident: $record:ty;)*) => {
-        /// A result that was computed here.
+        /// The recipe of a result that was computed here: its inputs, by the numbers of their origins, and its parameters.
+        /// It lasts as long as the result. A [`CommandLine`] is derived from it and never stored.
         #[derive(Clone, PartialEq, Debug)]
-        pub enum Computed {
+        pub enum Recipe {
             $($(#[$doc])* $name(Arc<$record>),)*
         }
 
-        impl Computed {
+        impl Recipe {
             pub fn describe(&self) -> &dyn Describe {
                 match self {
                     $(Self::$name(record) => &**record,)*
@@ -89,7 +90,7 @@ macro_rules! recipes {
 
         $(impl From<$record> for Origin {
             fn from(record: $record) -> Self {
-                Self::Computed(Computed::$name(Arc::new(record)))
+                Self::Computed(Recipe::$name(Arc::new(record)))
             }
         })*
     };
@@ -97,40 +98,40 @@ macro_rules! recipes {
 
 recipes! {
     /// A brain mask found from a scan.
-    BrainMask: FoundMask;
+    BrainMask: BrainMaskRecipe;
     /// A tensor fit; not a layer itself.
-    Fit: TensorFit;
+    Fit: FitRecipe;
     /// A map of a tensor fit.
-    FitMap: FitMapOrigin;
+    FitMap: FitMapRecipe;
     /// Kept streamlines or rays.
     Curves: CurveRecipe;
     /// A density map.
-    Density: DensityMap;
+    Density: DensityRecipe;
     /// A mask by a level set.
-    Segment: SegmentOrigin;
+    Segment: SegmentRecipe;
     /// A COMMIT fit; not a layer itself.
-    Weights: WeightFit;
+    Weights: WeightRecipe;
     /// A map of such a fit.
     WeightMap: WeightMapRecipe;
 }
 
-/// A brain mask found from a scan.
+/// The recipe of a brain mask found from a scan.
 #[derive(Clone, PartialEq, Debug)]
-pub struct FoundMask {
+pub struct BrainMaskRecipe {
     pub scan: OriginId,
 }
 
-/// The inputs of a tensor fit.
+/// The recipe of a tensor fit.
 #[derive(Clone, PartialEq, Debug)]
-pub struct TensorFit {
+pub struct FitRecipe {
     pub scan: OriginId,
     pub mask: FitMask,
     pub params: tensor_fit::Params,
 }
 
-/// A map of a tensor fit.
+/// The recipe of a map of a tensor fit.
 #[derive(Clone, PartialEq, Debug)]
-pub struct FitMapOrigin {
+pub struct FitMapRecipe {
     pub fit: OriginId,
     pub map: FitMap,
 }
@@ -165,14 +166,14 @@ impl Origin {
     /// The map of a tensor fit; `None` for other origins.
     pub fn fit_map(&self) -> Option<FitMap> {
         match self {
-            Self::Computed(Computed::FitMap(made)) => Some(made.map),
+            Self::Computed(Recipe::FitMap(made)) => Some(made.map),
             _ => None,
         }
     }
 
     /// Whether it is a brain mask found here.
     pub fn is_found_mask(&self) -> bool {
-        matches!(self, Self::Computed(Computed::BrainMask(_)))
+        matches!(self, Self::Computed(Recipe::BrainMask(_)))
     }
 
     /// Whether it is a mask by a level set.
@@ -338,17 +339,17 @@ impl Origins {
     }
 
     /// A tensor fit.
-    pub fn fit(&self, id: OriginId) -> Option<&Arc<TensorFit>> {
+    pub fn fit(&self, id: OriginId) -> Option<&Arc<FitRecipe>> {
         match self.get(id) {
-            Origin::Computed(Computed::Fit(fit)) => Some(fit),
+            Origin::Computed(Recipe::Fit(fit)) => Some(fit),
             _ => None,
         }
     }
 
     /// A fit of weights.
-    pub fn weight_fit(&self, id: OriginId) -> Option<&Arc<WeightFit>> {
+    pub fn weight_fit(&self, id: OriginId) -> Option<&Arc<WeightRecipe>> {
         match self.get(id) {
-            Origin::Computed(Computed::Weights(fit)) => Some(fit),
+            Origin::Computed(Recipe::Weights(fit)) => Some(fit),
             _ => None,
         }
     }
@@ -453,7 +454,7 @@ impl Document {
         self.origins.source(layer.origin)
     }
 
-    fn computed(&self, layer: LayerId) -> Option<&Computed> {
+    fn computed(&self, layer: LayerId) -> Option<&Recipe> {
         match self.origins.base(self.layer(layer)?.origin) {
             Origin::Computed(made) => Some(made),
             _ => None,
@@ -463,23 +464,23 @@ impl Document {
     /// The recipe of kept streamlines.
     pub fn curve_recipe(&self, layer: LayerId) -> Option<&Arc<CurveRecipe>> {
         match self.computed(layer)? {
-            Computed::Curves(made) => Some(made),
+            Recipe::Curves(made) => Some(made),
             _ => None,
         }
     }
 
     /// The origin of a layer that is a density map.
-    pub fn density_map(&self, layer: LayerId) -> Option<&Arc<DensityMap>> {
+    pub fn density_map(&self, layer: LayerId) -> Option<&Arc<DensityRecipe>> {
         match self.computed(layer)? {
-            Computed::Density(map) => Some(map),
+            Recipe::Density(map) => Some(map),
             _ => None,
         }
     }
 
     /// The recipe of a segmented mask.
-    pub fn segmentation_recipe(&self, layer: LayerId) -> Option<&Arc<SegmentOrigin>> {
+    pub fn segmentation_recipe(&self, layer: LayerId) -> Option<&Arc<SegmentRecipe>> {
         match self.computed(layer)? {
-            Computed::Segment(made) => Some(made),
+            Recipe::Segment(made) => Some(made),
             _ => None,
         }
     }
@@ -487,7 +488,7 @@ impl Document {
     /// The origin of a layer that is a map of a COMMIT fit.
     pub fn weight_map_recipe(&self, layer: LayerId) -> Option<&Arc<WeightMapRecipe>> {
         match self.computed(layer)? {
-            Computed::WeightMap(map) => Some(map),
+            Recipe::WeightMap(map) => Some(map),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@ use super::document::Document;
 use crate::data::{Region, Shape};
 use crate::state::core::layer::{Content, Layer};
 use crate::state::core::notices::Severity;
-use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe};
+use crate::state::update::{filter_command, pathway_command, segment_command};
 use crate::state::{Action, State, Task};
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn layer(document: &Document, layer: &Layer) -> Value {
         "count": count,
         "visible": layer.display.visible,
         "window": [layer.display.window.0, layer.display.window.1],
-        "command": document.recipe(layer).command(),
+        "command": document.command_line(layer).text(),
     })
 }
 
@@ -115,7 +115,7 @@ fn filter(state: &State) -> Value {
 /// The pathway of the present regions, and kept ones.
 fn pathways(state: &State) -> Value {
     let kept = state.document.kept_pathways.iter().map(|kept| {
-        let command = pathway_recipe(state, Some(kept.id)).map(|r| r.command());
+        let command = pathway_command(state, Some(kept.id)).map(|r| r.text());
         json!({
             "name": kept.name,
             "visible": kept.visible,
@@ -127,7 +127,7 @@ fn pathways(state: &State) -> Value {
         json!({
             "least": found.pathway.min_cost,
             "joined_from": found.pathway.joining_epsilon,
-            "command": pathway_recipe(state, None).map(|r| r.command()),
+            "command": pathway_command(state, None).map(|r| r.text()),
         })
     });
     let runtime = &state.session.pathways;
@@ -169,7 +169,7 @@ pub fn state(state: &State) -> Value {
             "wall_ms": live.wall_ms,
             "passed": live.rays.as_ref().map(|r| r.measures.len()),
             "least": live.rays.as_ref().and_then(|r| r.min_measure),
-            "command": document.live_recipe(live).command(),
+            "command": document.live_command_line(live).text(),
         })
     });
     let errors = session.notices.messages.iter();
@@ -208,17 +208,17 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
         ("Title".to_owned(), state_shown.document.name.clone()),
         ("Arcuate".to_owned(), state(state_shown).to_string()),
     ];
-    // The recipe of the task's subject.
-    let recipe = match state_shown.view.task {
-        Task::Pathways => pathway_recipe(state_shown, None),
-        Task::Segment => segment_recipe(state_shown),
-        Task::Filter => filter_recipe(state_shown),
+    // The command line of the task's subject.
+    let command = match state_shown.view.task {
+        Task::Pathways => pathway_command(state_shown, None),
+        Task::Segment => segment_command(state_shown),
+        Task::Filter => filter_command(state_shown),
         Task::View | Task::Track => {
             let live = state_shown.session.track.live.value();
-            live.map(|live| state_shown.document.live_recipe(live))
+            live.map(|live| state_shown.document.live_command_line(live))
         }
     };
-    chunks.extend(recipe.map(|recipe| ("Command".to_owned(), recipe.command())));
+    chunks.extend(command.map(|line| ("Command".to_owned(), line.text())));
     chunks
 }
 

@@ -11,7 +11,7 @@ use super::widgets::button::{Button, IconButton, segmented};
 use super::widgets::paint;
 use super::{Memory, icons};
 use crate::state::streamlines::BottomPanel;
-use crate::state::update::panel_recipe;
+use crate::state::update::panel_command;
 use crate::state::{Action, BundleAction, State};
 use egui::{CursorIcon, Rect, Sense, Stroke, Ui, pos2, vec2};
 
@@ -133,7 +133,7 @@ fn head(
         .disabled(!ready);
     let rect = Rect::from_min_size(at.left_top() - vec2(32.0, 0.0), vec2(26.0, 26.0));
     if copy.show_at(ui, rect).clicked() {
-        actions.extend(panel_recipe(state, panel).map(Action::CopyCommand));
+        actions.extend(panel_command(state, panel).map(Action::CopyCommand));
     }
     let at = at.with_min_x(rect.left());
     let name = state.bundle().map_or("", |(layer, _)| layer.name.as_str());

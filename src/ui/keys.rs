@@ -12,9 +12,9 @@ use crate::solvers::level_set::Sphere;
 use crate::state::regions::region_radius_mm;
 use crate::state::segment::SPHERE_MM;
 use crate::state::{
-    Action, AlignmentAction, BundleAction, Camera, Convention, Display, Drawing, FilterAction,
-    LayerAction, Pane, PathwayAction, Phase, RegionAction, RegionsChange, SegmentAction,
-    SessionAction, Slot, SnapshotAction, State, Task, Tool, UnsavedAction, ViewAction,
+    Action, AlignmentAction, BundleAction, Camera, Convention, Drawing, FilterAction, LayerAction,
+    Pane, PathwayAction, Phase, RegionAction, RegionsChange, SegmentAction, SessionAction, Slot,
+    SnapshotAction, State, Task, Tool, UnsavedAction, ViewAction,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -208,7 +208,7 @@ fn command(
         }
         Key::B => actions.push(Action::Snapshot(SnapshotAction::Take)),
         Key::C if modifiers.shift => {
-            let copy = forms::recipe(state).map(Action::CopyCommand);
+            let copy = forms::command_line(state).map(Action::CopyCommand);
             actions.push(copy.unwrap_or(Action::NothingToCopy));
         }
         _ => {}
@@ -419,14 +419,9 @@ fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
         return Some(Action::Region(RegionAction::Toggle(region)));
     }
     let layer = state.document.layer(state.session.selected_layer?)?;
-    let display = Display {
-        visible: !layer.display.visible,
-        ..layer.display.clone()
-    };
-    Some(Action::Layer(LayerAction::SetDisplay {
+    Some(Action::Layer(LayerAction::Show {
         layer: layer.id,
-        display,
-        phase: Phase::Done,
+        visible: !state.shows(layer),
     }))
 }
 

@@ -9,7 +9,7 @@ use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
 use crate::state::segment::{LIVE_RGB, SegmentAction, SegmentSettings};
 use crate::state::streamlines::BottomPanel;
-use crate::state::update::selection_recipe;
+use crate::state::update::selection_command;
 use crate::state::{
     Action, BundleAction, Content, Display, Layer, LayerAction, LayerId, Method, Phase, State,
     SurfaceUpdate, Task, TrackAction, ViewAction,
@@ -229,7 +229,7 @@ fn row(
                 row_sign(state, layer),
                 &layer.name,
                 &row_fact(state, layer),
-                layer.display.visible,
+                state.shows(layer),
             );
         }
         Renamed::Editing => {}
@@ -239,15 +239,10 @@ fn row(
         })),
     }
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
-    if eye(ui, place, &layer.name, layer.display.visible) {
-        let display = Display {
-            visible: !layer.display.visible,
-            ..layer.display.clone()
-        };
-        actions.push(Action::Layer(LayerAction::SetDisplay {
+    if eye(ui, place, &layer.name, state.shows(layer)) {
+        actions.push(Action::Layer(LayerAction::Show {
             layer: layer.id,
-            display,
-            phase: Phase::Done,
+            visible: !state.shows(layer),
         }));
     }
     if response.double_clicked() {
@@ -307,7 +302,7 @@ fn context_menu(
         .icon(icons::TERMINAL)
         .show(ui)
     {
-        actions.extend(selection_recipe(state, layer).map(Action::CopyCommand));
+        actions.extend(selection_command(state, layer).map(Action::CopyCommand));
         ui.close();
     }
     rename::rename_item(ui, RenameTarget::Layer(layer.id), &layer.name, memory);

@@ -37,7 +37,7 @@ pub mod views;
 pub mod weights;
 pub mod widgets;
 
-use crate::state::{Action, FilesAction, State};
+use crate::state::{Action, FilesAction, State, Task};
 use dialogs::{choose_visit, locate_files, rename, unsaved_changes};
 use egui::{Rect, Ui, UiBuilder, pos2};
 use files::{Files, StartThread};
@@ -47,7 +47,7 @@ use std::hash::Hash;
 use theme::space;
 use widgets::focus::{self, Part};
 
-/// The lists that open over the views where the window is narrow.
+/// The lists that open beside the views where the window is narrow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum List {
     Layers,
@@ -60,6 +60,8 @@ pub struct Memory {
     files: Files,
     drag: widgets::drag::Watch,
     list: Option<List>,
+    /// The task that the panels last showed.
+    task: Option<Task>,
     help: help::Help,
     settings: bool,
     /// The first page was shown: the next document is shown from its beginning.
@@ -162,6 +164,7 @@ impl Memory {
             files: Files::new(native, start_thread),
             drag: widgets::drag::Watch::default(),
             list: None,
+            task: None,
             help: help::Help::default(),
             begins: false,
             settings: false,
@@ -241,35 +244,10 @@ pub fn show(
             first_run::show(ui, state, memory, &mut actions)
         });
     } else {
-        let mut centre = middle;
-        if state.view.visible.panels {
-            let wide = if narrow { space::RAIL } else { space::LEFT };
-            let side = Rect::from_min_max(middle.min, pos2(left + wide, bottom));
-            centre.min.x = side.right();
-            place(ui, Part::Lists, side, |ui| {
-                panels::left(ui, state, memory, &mut actions)
-            });
-            let wide = if narrow {
-                space::RIGHT_NARROW
-            } else {
-                space::RIGHT
-            };
-            let side = Rect::from_min_max(pos2(right - wide, top), middle.max);
-            centre.max.x = side.left();
-            place(ui, Part::Task, side, |ui| {
-                panels::right(ui, state, memory, &mut actions)
-            });
-        }
-        if narrow
-            && state.view.visible.panels
-            && let Some(list) = memory.list
-        {
-            let side = centre.with_max_x(centre.left() + space::LEFT);
-            centre.min.x = side.right();
-            part(ui, "list of the rail", side, |ui| {
-                panels::list_of_rail(ui, list, state, memory, &mut actions)
-            });
-        }
+        let mut centre = match state.view.visible.panels {
+            true => sides(ui, middle, state, memory, &mut actions),
+            false => middle,
+        };
         if let Some(below) = bottom_panel::rect(state, centre) {
             centre.max.y = below.top();
             place(ui, Part::Drawer, below, |ui| {
@@ -309,6 +287,50 @@ pub fn show(
         keys::handle(ui, state, memory, popup_was_open, &mut actions);
     }
     actions
+}
+
+/// Shows the panels at both sides, and returns the rectangle between them for the views. A list that was opened from
+/// the rail takes the place of the task where both would leave too little to the views; another task closes it there.
+fn sides(
+    ui: &mut Ui,
+    middle: Rect,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) -> Rect {
+    let (lists, task) = match memory.narrow {
+        true => (space::RAIL, space::RIGHT_NARROW),
+        false => (space::LEFT, space::RIGHT),
+    };
+    let between = middle.width() - lists - task;
+    let one_of_two = between - space::LEFT < space::VIEWS;
+    let is_new = memory.task.replace(state.view.task) != Some(state.view.task);
+    if one_of_two && is_new {
+        memory.list = None;
+    }
+    let mut views = middle;
+    let side = middle.with_max_x(middle.left() + lists);
+    views.min.x = side.right();
+    place(ui, Part::Lists, side, |ui| {
+        panels::left(ui, state, memory, actions)
+    });
+    let list = memory.list.filter(|_| memory.narrow);
+    if list.is_none() || !one_of_two {
+        let side = middle.with_min_x(middle.right() - task);
+        views.max.x = side.left();
+        place(ui, Part::Task, side, |ui| {
+            panels::right(ui, state, memory, actions)
+        });
+    }
+    if let Some(list) = list {
+        let most = (views.width() - space::VIEWS).max(0.5 * views.width());
+        let side = views.with_max_x(views.left() + space::LEFT.min(most));
+        views.min.x = side.right();
+        part(ui, "list of the rail", side, |ui| {
+            panels::list_of_rail(ui, list, state, memory, actions)
+        });
+    }
+    views
 }
 
 /// A part of the window: F6 goes to it, Tab to the controls in it.

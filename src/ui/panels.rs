@@ -94,6 +94,8 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
         .show_at(ui, place)
         .clicked()
     {
+        // The guide stands in the panel of the task, which a list may replace.
+        memory.list = None;
         actions.push(if running {
             Action::LeaveTour
         } else {

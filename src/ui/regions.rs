@@ -163,7 +163,7 @@ pub fn add_menu(
             }
         }
         menu::line(ui);
-        if measured::image(&state.document).is_some() {
+        if measured::image(state).is_some() {
             if menu::Item::new("From a threshold…")
                 .icon(icons::IMAGE)
                 .show(ui)
@@ -224,7 +224,7 @@ pub fn add_menu(
 /// A region of the values above a threshold, which a panel then adjusts.
 pub fn from_threshold(state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     actions.push(Action::View(ViewAction::SetTool(Tool::Threshold)));
-    if let Some((layer, volume)) = measured::image(&state.document) {
+    if let Some((layer, volume)) = measured::image(state) {
         let source = forms::region::first_threshold(layer, volume, memory);
         let phase = Phase::Done;
         actions.push(Action::Region(RegionAction::Make { source, phase }));

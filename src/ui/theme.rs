@@ -160,6 +160,8 @@ pub mod space {
     pub const RAIL: f32 = 44.0;
     pub const RIGHT: f32 = 344.0;
     pub const RIGHT_NARROW: f32 = 312.0;
+    /// Least width of the views together: the longest title of a slice fits in each of two columns.
+    pub const VIEWS: f32 = 280.0;
     /// Windows narrower than this get the rail.
     pub const NARROW: f32 = 1500.0;
     /// Space between views.

@@ -108,7 +108,7 @@ fn planted_imports() {
             1,
         ),
         (
-            "src/state/origin/recipes.rs",
+            "src/state/origin/commands.rs",
             "use super::super::sessions::saved::{self};",
             1,
         ),
@@ -117,23 +117,27 @@ fn planted_imports() {
         ("src/jobs/mod.rs", "use crate::phantom::Demo;", 1),
         ("src/render/slice.rs", "use crate::scene::flats;", 1),
         (
-            "src/state/recipe.rs",
+            "src/state/command_line.rs",
             "use crate::solvers::tracking;\nfn f() { tracking::track() }",
             2,
         ),
         (
-            "src/state/recipe.rs",
+            "src/state/command_line.rs",
             "use crate::solvers::tracking::track;",
             1,
         ),
-        ("src/state/recipe.rs", "use crate::solvers::tracking::*;", 1),
         (
-            "src/state/recipe.rs",
+            "src/state/command_line.rs",
+            "use crate::solvers::tracking::*;",
+            1,
+        ),
+        (
+            "src/state/command_line.rs",
             "use crate::solvers;\nuse solvers::tracking::track;",
             2,
         ),
         (
-            "src/state/recipe.rs",
+            "src/state/command_line.rs",
             "use crate::solvers::tracking as t;\nfn f() { t::track() }",
             2,
         ),
@@ -320,11 +324,11 @@ fn allowed_imports() {
             "fn f() { self.io.open(); x.rayon::<u8>(); T::fs::<u8>() }",
         ),
         (
-            "src/state/recipe.rs",
+            "src/state/command_line.rs",
             "use crate::solvers::tracking;\nfn f(p: tracking::Params) {}",
         ),
         (
-            "src/state/recipe.rs",
+            "src/state/command_line.rs",
             "use crate::solvers::tracking::{self, Params};",
         ),
         (
@@ -333,7 +337,7 @@ fn allowed_imports() {
         ),
         (
             "src/state/track/update.rs",
-            "use crate::state::sessions::saved; use crate::state::origin::recipes::edited;",
+            "use crate::state::sessions::saved; use crate::state::origin::commands::edited;",
         ),
         (
             "src/state/sessions/types/file.rs",

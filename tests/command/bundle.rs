@@ -173,7 +173,7 @@ fn by_image() {
         desk.act(BundleAction::Keep);
         let kept = desk.window.state.document.layers.last().unwrap().clone();
         assert_eq!(rows(streamlines_of(&kept).unwrap()), [5, 6, 7, 8]);
-        let command = desk.window.state.document.recipe(&kept).command();
+        let command = desk.window.state.document.command_line(&kept).text();
         let text: Vec<&str> = command.split(' ').collect();
         let [first, second, _, _, option, value] = text[..] else {
             panic!("{command}")
@@ -398,8 +398,8 @@ fn deletes() {
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
     let document = &desk.window.state.document;
-    let recipe = document.recipe(document.layer(all).unwrap());
-    assert!(recipe.no_command().unwrap().contains("chosen by hand"));
+    let line = document.command_line(document.layer(all).unwrap());
+    assert!(line.no_command().unwrap().contains("chosen by hand"));
     desk.window.act(Action::Undo);
     desk.window.act(Action::Undo);
     assert_eq!(desk.rows("all").len(), 20);
@@ -422,7 +422,7 @@ fn deletes() {
         .document
         .layer_named("all, selected")
         .unwrap();
-    let command = desk.window.state.document.recipe(kept).command();
+    let command = desk.window.state.document.command_line(kept).text();
     assert!(command.starts_with("arcuate select "), "{command}");
     assert!(
         command.contains("all.trx") && command.ends_with("--value weight=5.."),

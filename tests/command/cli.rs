@@ -22,10 +22,10 @@ use arcuate::cli::{Arguments, Command as Subcommand};
 use arcuate::data::Role;
 use arcuate::solvers::curves::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use arcuate::solvers::tensor_fit::{self, Method};
-use arcuate::state::Recipe;
+use arcuate::state::CommandLine;
 use arcuate::state::regions::recipe::RegionSpec;
 use arcuate::state::regions::recipe::ShapeSpec;
-use arcuate::state::tensors::recipe::FitRecipe;
+use arcuate::state::tensors::recipe::FitArguments;
 use arcuate::state::tensors::recipe::ScanSource;
 use clap::Parser as _;
 use glam::DVec3;
@@ -163,7 +163,7 @@ fn shell_words(line: &str) -> Vec<String> {
     text
 }
 
-fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, curves::Params) {
+fn random_command(random: &mut Random) -> (FitArguments, Vec<RegionSpec>, curves::Params) {
     let mut pick = |n: u64| random.bits() % n;
     let method = match pick(3) {
         0 => Method::Ols,
@@ -251,7 +251,7 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, curves::Pa
         min_eigenvalue_mm2_per_s: number(1e-7, 1e-4),
     };
     (
-        FitRecipe {
+        FitArguments {
             source,
             mask,
             params: params_fit,
@@ -267,7 +267,7 @@ fn copied_ray_commands_parse() {
     let mut random = Random::fresh("copied ray commands");
     let one_of = |random: &mut Random, n: u64| random.bits() % n;
     for _ in 0..100 {
-        let (fit, regions, mut walk) = random_recipe(&mut random);
+        let (fit, regions, mut walk) = random_command(&mut random);
         // Rays have neither.
         (walk.deflection, walk.repetitions) = (None, None);
         walk.both_ways = one_of(&mut random, 2) == 0;
@@ -299,7 +299,7 @@ fn copied_ray_commands_parse() {
             2 => Cut::Top(count),
             _ => Cut::TopShare(f64::from(1 + one_of(&mut random, 99) as u32) / 100.0),
         };
-        let recipe = Recipe::Geodesic {
+        let line = CommandLine::Geodesic {
             fit,
             regions,
             medium: RayMetricParams {
@@ -315,21 +315,21 @@ fn copied_ray_commands_parse() {
             },
             cut,
         };
-        let (command, words) = parsed(&recipe);
+        let (command, words) = parsed(&line);
         let Some(Subcommand::Geodesic(options)) = command else {
             panic!("{words:?}: not geodesic")
         };
-        let Ok(found) = options.recipe(None) else {
-            panic!("no recipe")
+        let Ok(found) = options.command_line(None) else {
+            panic!("no command line")
         };
-        // The command of the parsed recipe is the same, up to the rounding of angles.
-        assert_eq!(found.command(), recipe.command(), "{words:?}");
+        // The text of the parsed command line is the same, up to the rounding of angles.
+        assert_eq!(found.text(), line.text(), "{words:?}");
     }
 }
 
-/// The parsed command of a recipe, and its words.
-fn parsed(recipe: &Recipe) -> (Option<Subcommand>, Vec<String>) {
-    let text = shell_words(&recipe.command());
+/// The parsed command of a command line, and its words.
+fn parsed(line: &CommandLine) -> (Option<Subcommand>, Vec<String>) {
+    let text = shell_words(&line.text());
     let parsed = Arguments::try_parse_from(&text).unwrap_or_else(|e| panic!("{text:?}: {e}"));
     (parsed.command, text)
 }
@@ -337,30 +337,30 @@ fn parsed(recipe: &Recipe) -> (Option<Subcommand>, Vec<String>) {
 fn copied_commands_parse() {
     let mut random = Random::fresh("copied commands");
     for _ in 0..200 {
-        let (fit, regions, mut params) = random_recipe(&mut random);
-        // Deflected steps are straight; the program has no other recipe.
+        let (fit, regions, mut params) = random_command(&mut random);
+        // Deflected steps are straight; the program has no other command.
         if params.deflection.is_some() {
             params.integrator = Integrator::Euler;
         }
-        let recipe = Recipe::Track {
+        let line = CommandLine::Track {
             fit: fit.clone(),
             regions: regions.clone(),
             params: params.clone(),
         };
-        let (command, words) = parsed(&recipe);
+        let (command, words) = parsed(&line);
         let Some(Subcommand::Track(options)) = command else {
             panic!("{words:?}: not track")
         };
-        let Ok(found) = options.recipe(None) else {
-            panic!("no recipe")
+        let Ok(found) = options.command_line(None) else {
+            panic!("no command line")
         };
-        let Recipe::Track {
+        let CommandLine::Track {
             fit: found_fit,
             regions: found_regions,
             params: found_params,
         } = found
         else {
-            panic!("not a track recipe")
+            panic!("not a track command")
         };
         assert_eq!(found_fit, fit, "{words:?}");
         assert_eq!(found_regions, regions, "{words:?}");
@@ -380,11 +380,11 @@ fn copied_commands_parse() {
             "{words:?}"
         );
 
-        let map = Recipe::Fit {
+        let map = CommandLine::Fit {
             fit,
             map: arcuate::solvers::tensor_fit::FitMap::Fa,
         };
-        Arguments::try_parse_from(shell_words(&map.command())).expect("a fit command parses");
+        Arguments::try_parse_from(shell_words(&map.text())).expect("a fit command parses");
     }
 }
 

@@ -10,12 +10,12 @@ use arcuate::state::alignment::AlignedBy;
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::files::types::PhantomName;
-use arcuate::state::origin::{Computed, Describe, Origin, Origins, PhantomPart, TensorFit};
+use arcuate::state::origin::{Describe, FitRecipe, Origin, Origins, PhantomPart, Recipe};
 use arcuate::state::tensors::recipe::FitMask;
 use arcuate::state::track::recipe::CurveRecipe;
 use arcuate::state::track::types::CurveParams;
 use arcuate::state::{
-    Action, AlignmentAction, Content, Layer, LayerAction, LayerId, Recipe, ScanSource, State,
+    Action, AlignmentAction, CommandLine, Content, Layer, LayerAction, LayerId, ScanSource, State,
     update,
 };
 use glam::{DAffine3, DVec3};
@@ -136,7 +136,7 @@ fn sources() {
 }
 
 fn fit(origins: &Origins) -> OriginId {
-    origins.add(TensorFit {
+    origins.add(FitRecipe {
         scan: origins.add(file("dwi.nii.gz")),
         mask: FitMask::Found,
         params: tensor_fit::Params::defaults(),
@@ -153,7 +153,7 @@ fn inputs() {
         cut: Cut::All,
     };
     assert_eq!(made.inputs(), [fit]);
-    let Origin::Computed(Computed::Fit(record)) = origins.get(fit) else {
+    let Origin::Computed(Recipe::Fit(record)) = origins.get(fit) else {
         panic!("no fit")
     };
     assert_eq!(*origins.get(record.inputs()[0]), file("dwi.nii.gz"));
@@ -200,11 +200,11 @@ fn masks() {
     let (mut state, roi, tracks) = with_mask();
     let command = |state: &State| {
         let layer = state.document.layer(tracks).expect("kept");
-        state.document.recipe(layer)
+        state.document.command_line(layer)
     };
     let before = command(&state);
-    assert!(matches!(before, Recipe::Track { .. }), "{before:?}");
-    assert!(before.command().contains("--within mask:/data/roi.nii.gz"));
+    assert!(matches!(before, CommandLine::Track { .. }), "{before:?}");
+    assert!(before.text().contains("--within mask:/data/roi.nii.gz"));
     update(&mut state, Action::Layer(LayerAction::Delete(roi)));
     assert!(state.document.layer(roi).is_none());
     assert_eq!(command(&state), before);

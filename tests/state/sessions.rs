@@ -144,7 +144,7 @@ fn input() {
     let command = |window: &Window| {
         let document = &window.state.document;
         let map = document.layer(map).expect("the map");
-        document.recipe(map).command()
+        document.command_line(map).text()
     };
     let before = command(&window);
     delete(&mut window, 0..5);
@@ -184,9 +184,9 @@ fn found() {
     // The map of the streamlines, which the session does not hold either, comes back with them.
     assert_eq!(values(&again, map), mapped);
     let document = &again.state.document;
-    let command = document.recipe(document.layer(tracks).expect("made"));
+    let command = document.command_line(document.layer(tracks).expect("made"));
     let named = moved.join("dwi.nii.gz");
-    assert!(command.command().contains(&*named.to_string_lossy()));
+    assert!(command.text().contains(&*named.to_string_lossy()));
 }
 
 /// The values of a layer that is an image.
@@ -234,7 +234,7 @@ fn found_results() {
         }
         assert!(kept.result.is_some(), "{}", window.said());
         let tracks = document.layer(tracks).expect("stored");
-        let command = document.recipe(tracks).command();
+        let command = document.command_line(tracks).text();
         assert!(command.contains(&*named.to_string_lossy()), "{command}");
     };
     check(&again);
@@ -273,6 +273,6 @@ fn found_maps() {
         document.density_map(map).expect("a map").input.layer,
         opened
     );
-    let command = document.recipe(document.layer(map).expect("made"));
-    assert!(command.command().contains(&*named.to_string_lossy()));
+    let command = document.command_line(document.layer(map).expect("made"));
+    assert!(command.text().contains(&*named.to_string_lossy()));
 }

@@ -260,8 +260,8 @@ impl Window {
     }
 
     /// The command of the fit.
-    fn fit(&self) -> arcuate::state::Recipe {
-        self.state.document.recipe_from(self.tensors().origin)
+    fn fit(&self) -> arcuate::state::CommandLine {
+        self.state.document.command_line_from(self.tensors().origin)
     }
 
     /// Fits with the plainest method.
@@ -329,12 +329,12 @@ fn picture(state: &State) -> String {
                 Content::Mask(mask) => mask.id(),
                 Content::Tractogram(tractogram) => tractogram.id(),
             };
-            let (name, display, recipe) = (&l.name, &l.display, d.recipe(l));
-            format!("{:?} {name} {content:?} {display:?} {recipe:?}", l.id)
+            let (name, display, line) = (&l.name, &l.display, d.command_line(l));
+            format!("{:?} {name} {content:?} {display:?} {line:?}", l.id)
         })
         .collect();
     let tensors = d.tensors.as_ref();
-    let tensors = tensors.map(|t| (t.field.id(), &t.key, d.recipe_from(t.origin)));
+    let tensors = tensors.map(|t| (t.field.id(), &t.key, d.command_line_from(t.origin)));
     format!(
         "{regions:?} {layers:?} {tensors:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         d.fit,

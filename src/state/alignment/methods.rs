@@ -26,11 +26,11 @@ pub(in crate::state) fn moves(document: &Document, citations: &mut Citations) ->
         let far = format!("{shift:.1} mm at its centre and {:.1}°", turn.to_degrees());
         let name = &layer.name;
         let _ = match moved.aligned_by {
-            AlignedBy::Manually => write!(text, " \"{name}\" was moved manually by {far}."),
-            AlignedBy::File => write!(text, " \"{name}\" was moved by an affine from a file."),
+            AlignedBy::Manually => write!(text, " “{name}” was moved manually by {far}."),
+            AlignedBy::File => write!(text, " “{name}” was moved by an affine from a file."),
             AlignedBy::Alignment => write!(
                 text,
-                " \"{name}\" was aligned rigidly by normalised mutual information {}, by {far}, without \
+                " “{name}” was aligned rigidly by normalised mutual information {}, by {far}, without \
                  resampling.",
                 citations.cite(ALIGNMENT)
             ),

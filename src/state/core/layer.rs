@@ -109,6 +109,11 @@ pub enum LayerAction {
         display: Display,
         phase: Phase,
     },
+    /// Shows or hides a layer: its eye.
+    Show {
+        layer: LayerId,
+        visible: bool,
+    },
     /// Shows one image layer and hides the other images.
     ShowOnly(LayerId),
     /// To another index in the list, counted from the bottom.

@@ -20,7 +20,7 @@ pub(in crate::state) fn maps(document: &Document, citations: &mut Citations) -> 
         };
         let tractogram_name = document
             .layer(map.input.layer)
-            .map(|l| format!(" \"{}\"", l.name));
+            .map(|l| format!(" “{}”", l.name));
         let tractogram_name = tractogram_name.unwrap_or_default();
         let what = match (map.params.measure, map.params.sent) {
             (Measure::Visits, Some(sent)) => format!(
@@ -38,7 +38,7 @@ pub(in crate::state) fn maps(document: &Document, citations: &mut Citations) -> 
         let mm = volume.grid.spacing();
         let _ = write!(
             text,
-            " \"{}\" maps {what}, in voxels of {:.2} × {:.2} × {:.2} mm",
+            " “{}” maps {what}, in voxels of {:.2} × {:.2} × {:.2} mm",
             layer.name, mm.x, mm.y, mm.z
         );
         if !matches!(map.grid, DensityGrid::Grid(_)) {

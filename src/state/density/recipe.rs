@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// The recipe of a density map.
 #[derive(Clone, PartialEq, Debug)]
-pub struct DensityMap {
+pub struct DensityRecipe {
     pub input: Input,
     /// Transform of that layer at the time.
     pub transform: DAffine3,

@@ -9,7 +9,7 @@ use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
 use crate::state::density::jobs::{MapDensity, MappedDensity};
-use crate::state::density::recipe::DensityMap;
+use crate::state::density::recipe::DensityRecipe;
 use crate::state::density::{DensityOptions, DensityValue, quantity};
 use crate::state::edit::edit;
 use crate::state::track::kept;
@@ -123,7 +123,7 @@ pub fn done(state: &mut State, mapped: MappedDensity) {
     };
     let (what, unit, unit_scale) = quantity(params);
     let volume = mapped.picture;
-    let map = DensityMap {
+    let map = DensityRecipe {
         input: state.document.input(of),
         transform: mapped.transform,
         grid: mapped.grid,

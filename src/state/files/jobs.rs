@@ -72,6 +72,7 @@ pub fn saved(path: PathBuf, what: impl Into<String>, complete: Option<CompleteDa
         path,
         content: what.into(),
         complete,
+        masks: Vec::new(),
         losses: Vec::new(),
     }
 }

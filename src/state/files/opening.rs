@@ -381,6 +381,8 @@ pub(in crate::state) fn add(
                 (id, document.layers.len(), display, None)
             }
         };
+        // The user opens an image to see it.
+        document.segment.image_alone &= content.volume().is_none();
         let layer = Layer {
             notes,
             file_change,

@@ -1,6 +1,6 @@
 //! Answers about the typed path, stored with their question: an answer holds for exactly this path.
 
-use crate::data::{DataId, keyed};
+use crate::data::keyed;
 use crate::io::Reading;
 use crate::jobs::{Folder, PathAnswer, PathCheck};
 use crate::state::core::layer::LayerId;
@@ -163,8 +163,6 @@ pub struct FilesRuntime {
     pub recent: Vec<Recent>,
     pub exports: RecentExports,
     pub paths: Paths,
-    /// Masks being written to files.
-    pub masks_in_writing: Vec<(DataId, PathBuf)>,
     /// Files that were opened together.
     pub opened_together: Vec<PathBuf>,
     /// A file that was opened since the features last followed.

@@ -1,7 +1,7 @@
 //! Records written files: their contents would not be lost with the window.
 
 use super::jobs::ConvertedFiles;
-use crate::jobs::{Saved, Slot};
+use crate::jobs::{CompleteData, Saved, Slot};
 use crate::state::State;
 use crate::state::core::text::file_name;
 use std::path::Path;
@@ -12,11 +12,17 @@ pub fn saved(state: &mut State, saved: Saved) {
         path,
         content,
         complete,
+        masks,
         losses,
     } = saved;
     state.session.files.paths.exports_before = None;
-    mask_written(state, &path);
-    state.session.saving.in_files.written(&path, complete);
+    file_written(state, &path, complete);
+    for (path, mask) in masks {
+        file_written(state, &path, mask.map(CompleteData::from));
+        // Commands that lacked a file of this mask can now name one.
+        let known = mask.map(|mask| (mask, path));
+        state.document.mask_files.extend(known);
+    }
     // The last picture of a turntable that has ended.
     let is_picture = path.extension().is_some_and(|e| e == "png");
     let of_turn = is_picture && state.session.notices.is_about_stopped_turntable();
@@ -29,21 +35,10 @@ pub fn saved(state: &mut State, saved: Saved) {
     }
 }
 
-/// A mask was written: commands that lacked its file may now name it.
-fn mask_written(state: &mut State, path: &Path) {
-    // Whatever the file contained before, it has been replaced.
+/// A file was written, with the data that it holds in full; it has replaced whatever it contained before.
+fn file_written(state: &mut State, path: &Path, complete: Option<CompleteData>) {
     state.document.mask_files.retain(|(_, p)| p != path);
-    let Some(at) = state
-        .session
-        .files
-        .masks_in_writing
-        .iter()
-        .position(|(_, p)| p == path)
-    else {
-        return;
-    };
-    let written = state.session.files.masks_in_writing.remove(at);
-    state.document.mask_files.push(written);
+    state.session.saving.in_files.written(path, complete);
 }
 
 /// Streamlines were written with their values.

@@ -12,7 +12,7 @@ use crate::solvers::commit::{self, Params};
 use crate::state::State;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::document::Document;
-use crate::state::origin::recipes::is_own_mask;
+use crate::state::origin::commands::is_own_mask;
 use crate::state::streamlines::{RegionRule, StreamlineRules, ValueLimits, streamlines_of};
 use std::sync::Arc;
 

@@ -57,14 +57,14 @@ fn fit_text(
     let Some(from) = state.document.fit_inputs(weights) else {
         return String::new();
     };
-    let named = |id| state.document.layer(id).map(|l| format!("\"{}\"", l.name));
+    let named = |id| state.document.layer(id).map(|l| format!("“{}”", l.name));
     let scan = named(from.scan).unwrap_or_else(|| "the scan".to_owned());
     let within = match from.mask.and_then(named) {
         Some(mask) => format!(" within {mask}"),
         None => String::new(),
     };
     let mut text = format!(
-        " Weights of the {} \"{name}\" were fitted to the signal of {scan}{within} {} by {}",
+        " Weights of the {} “{name}” were fitted to the signal of {scan}{within} {} by {}",
         counted(f.streamlines as usize, "streamline"),
         citations.cite(COMMIT),
         model(&from.params, citations)

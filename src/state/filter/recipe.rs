@@ -1,4 +1,4 @@
-//! The recipe of a COMMIT fit, with its command.
+//! The command of a COMMIT fit.
 
 use crate::parameters::arguments;
 use crate::solvers::commit::Params;
@@ -7,15 +7,13 @@ use crate::state::core::text::quoted_path;
 use crate::state::filter::ScanTimings;
 use crate::state::streamlines::recipe::StreamlineInput;
 use crate::state::tensors::recipe::ScanSource;
-use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Recipe of weights and their maps.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct CommitRecipe {
+/// The command of weights and their maps.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CommitCommand {
     /// The streamlines.
-    #[serde(rename = "of")]
     pub streamlines: StreamlineInput,
     pub scan: ScanSource,
     pub mask: Option<PathBuf>,
@@ -25,25 +23,24 @@ pub struct CommitRecipe {
     /// Shells of the scan, on which defaults depend.
     pub shells: usize,
     /// The smallest weight of the streamlines that are kept.
-    #[serde(rename = "least")]
     pub min_weight: f32,
     /// An input that no file holds: a mask, peaks.
     pub unfiled: Option<String>,
 }
 
-impl CommitRecipe {
+impl CommitCommand {
     /// Why there is no command.
     pub fn no_command(&self) -> Option<String> {
         if let Some(what) = &self.unfiled {
             return Some(format!(
-                "There is no command for these weights, since \"{what}\" is not in a file: export it first, or \
+                "There is no command for these weights, since “{what}” is not in a file: export it first, or \
                  save the session, whose command recomputes all of it"
             ));
         }
         self.streamlines.no_command.clone()
     }
 
-    pub fn command(&self, out: &Path) -> String {
+    pub fn text(&self, out: &Path) -> String {
         let StreamlineInput { tracks, first, .. } = &self.streamlines;
         let first = first.iter().map(|command| format!("{command} && "));
         let first: String = first.collect();

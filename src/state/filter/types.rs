@@ -257,7 +257,7 @@ keyed!(WeightMap, suffix {
     Worse(_) = "worse",
 });
 
-/// A map, with the layer of its streamlines.
+/// The recipe of a map of weights, with the layer of its streamlines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WeightMapRecipe {
     pub layer: LayerId,
@@ -266,9 +266,9 @@ pub struct WeightMapRecipe {
     pub fit: OriginId,
 }
 
-/// All inputs of a fit of streamlines' weights.
+/// The recipe of weights: all inputs of their fit.
 #[derive(Clone, PartialEq, Debug)]
-pub struct WeightFit {
+pub struct WeightRecipe {
     pub tracks: OriginId,
     pub scan: Input,
     pub mask: Option<Input>,
@@ -292,8 +292,8 @@ pub struct FitInputs {
     pub tensors: tensor_fit::Params,
 }
 
-impl From<&WeightFit> for FitInputs {
-    fn from(fit: &WeightFit) -> Self {
+impl From<&WeightRecipe> for FitInputs {
+    fn from(fit: &WeightRecipe) -> Self {
         Self {
             scan: fit.scan.layer,
             mask: fit.mask.map(|input| input.layer),

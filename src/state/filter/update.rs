@@ -1,7 +1,7 @@
 //! Filtering: requests for streamlines and scan, and their results.
 
 mod apply_fit;
-mod recipe;
+mod command_line;
 mod sums;
 
 use crate::data::Tractogram;
@@ -16,7 +16,7 @@ use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
 use crate::state::filter::jobs::{
     CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, Scheme, StartFrom,
 };
-pub use crate::state::filter::update::recipe::recipe;
+pub use crate::state::filter::update::command_line::command_line;
 use crate::state::filter::{
     ExcludedStreamlines, FilterFile, FitInputs, FitPurpose, Running, ScanTimings, ShownStreamlines,
     WEIGHT, WeightMap, WeightsKey,
@@ -334,7 +334,7 @@ pub(in crate::state) fn save(
     let Some(tractogram) = streamlines_of(&layer).cloned() else {
         return;
     };
-    let command = recipe(state).map_or_else(String::new, |r| r.command());
+    let command = command_line(state).map_or_else(String::new, |r| r.text());
     let only = match what {
         FilterFile::Kept => Some(marks(state, layer.id).into()),
         _ => None,

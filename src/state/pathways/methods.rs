@@ -41,7 +41,7 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     }
     let mut text = String::new();
     for (found, epsilon, names) in described {
-        let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        let names: Vec<String> = names.iter().map(|name| format!("“{name}”")).collect();
         if !names.is_empty() {
             let _ = write!(text, " {}:", names.join(", "));
         }

@@ -6,18 +6,18 @@ use crate::parameters::arguments;
 use crate::solvers::pathway::{Params, Width};
 use crate::state::core::text::quoted_path;
 use crate::state::regions::recipe::RegionSpec;
-use crate::state::tensors::recipe::FitRecipe;
+use crate::state::tensors::recipe::FitArguments;
 use std::path::Path;
 
 /// `arcuate pathway` for these regions.
 pub fn command(
-    fit: &FitRecipe,
+    fit: &FitArguments,
     regions: &[RegionSpec],
     params: &Params,
     epsilon: f64,
     out: &Path,
 ) -> String {
-    let mut text = format!("arcuate pathway {}", fit.arguments());
+    let mut text = format!("arcuate pathway {}", fit.text());
     for region in regions {
         let name = match region.role {
             Role::Seed => "from",

@@ -13,7 +13,7 @@ use crate::state::core::live::{Detail, Live, Order, Pace};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::{duration_text, fixed, with_unit};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
-use crate::state::origin::recipes::{self, fit_recipe};
+use crate::state::origin::commands::{self, fit_arguments};
 use crate::state::pathways::jobs::SavePathway;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
@@ -25,8 +25,8 @@ use crate::state::pathways::{
 };
 use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::runtime::TourStep;
-use crate::state::tensors::recipe::FitRecipe;
-use crate::state::{Document, Effect, Phase, Recipe, State, Task};
+use crate::state::tensors::recipe::FitArguments;
+use crate::state::{CommandLine, Document, Effect, Phase, State, Task};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -177,10 +177,15 @@ pub(in crate::state) fn solve_again(state: &mut State) {
     state.session.pathways.unsolved.clear();
 }
 
-fn recipe_of(document: &Document, fit: FitRecipe, found: &PathwayResult, epsilon: f64) -> Recipe {
+fn recipe_of(
+    document: &Document,
+    fit: FitArguments,
+    found: &PathwayResult,
+    epsilon: f64,
+) -> CommandLine {
     match document.specs(&found.regions) {
-        Err(MaskWithoutFile(region)) => Recipe::NoCommand { region },
-        Ok(regions) => Recipe::Pathway {
+        Err(MaskWithoutFile(region)) => CommandLine::NoCommand { region },
+        Ok(regions) => CommandLine::Pathway {
             fit,
             regions,
             params: found.params,
@@ -189,23 +194,23 @@ fn recipe_of(document: &Document, fit: FitRecipe, found: &PathwayResult, epsilon
     }
 }
 
-fn live_recipe(document: &Document, found: &PathwayResult) -> Option<Recipe> {
-    let fit = fit_recipe(document, recipes::fit_of(document, found.field)?)?;
+fn live_command_line(document: &Document, found: &PathwayResult) -> Option<CommandLine> {
+    let fit = fit_arguments(document, commands::fit_of(document, found.field)?)?;
     let epsilon = document.pathways.epsilon;
     Some(recipe_of(document, fit, found, epsilon))
 }
 
 /// The command of a kept pathway, or of the live one with its present width.
-pub fn recipe(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
+pub fn command_line(state: &State, kept: Option<LayerId>) -> Option<CommandLine> {
     let document = &state.document;
     match kept {
-        None => live_recipe(document, state.final_pathway()?),
+        None => live_command_line(document, state.final_pathway()?),
         Some(id) => {
             let kept = document.kept_pathways.iter().find(|k| k.id == id)?;
             let found = kept.result.as_ref()?;
             Some(recipe_of(
                 document,
-                fit_recipe(document, kept.fit)?,
+                fit_arguments(document, kept.fit)?,
                 found,
                 kept.epsilon,
             ))
@@ -223,7 +228,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         };
         return state.session.notify(Severity::Information, sentence);
     };
-    let Some(fit) = recipes::fit_of(&state.document, found.field) else {
+    let Some(fit) = commands::fit_of(&state.document, found.field) else {
         return;
     };
     let of = |role| {
@@ -386,7 +391,7 @@ pub(in crate::state) fn save(
         return state.session.notify(Severity::Information, sentence);
     };
     state.session.tour_step_done(TourStep::Save);
-    let command = recipe(state, layer).map_or_else(String::new, |r| r.command());
+    let command = command_line(state, layer).map_or_else(String::new, |r| r.text());
     let volume = match what {
         PathwayFile::Mask => {
             return effects.push(Effect::submit(SavePathway {

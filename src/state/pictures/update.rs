@@ -2,9 +2,9 @@
 
 use crate::jobs::Slot;
 use crate::state::action::Effect;
+use crate::state::command_line::picture;
 use crate::state::pictures::jobs::SaveFilm;
 use crate::state::pictures::{Look, Picture, Turntable, TurntableProgress};
-use crate::state::recipe::picture;
 use crate::state::{Pane, Severity, State, View};
 use std::path::Path;
 

@@ -13,22 +13,23 @@ pub fn drawn(state: &State) -> Option<&Arc<Region>> {
 }
 
 /// The image on whose voxels a new region is drawn: the topmost visible one, else the topmost.
-pub fn canvas(document: &Document) -> Option<&Arc<Layer>> {
+pub fn canvas(state: &State) -> Option<&Arc<Layer>> {
     let images = || {
-        document
+        state
+            .document
             .layers
             .iter()
             .rev()
             .filter(|l| grid_of(l).is_some())
     };
-    let shown = |l: &&Arc<Layer>| l.display.visible && l.content.volume().is_some();
+    let shown = |l: &&Arc<Layer>| state.shows(l) && l.content.volume().is_some();
     images().find(shown).or_else(|| images().next())
 }
 
 /// Images from whose values regions are made.
 pub mod measured {
     use crate::data::{Volume, VolumeKind};
-    use crate::state::{Document, Layer};
+    use crate::state::{Layer, State};
     use std::sync::Arc;
 
     pub fn is(layer: &Layer) -> bool {
@@ -37,10 +38,10 @@ pub mod measured {
     }
 
     /// The topmost visible image, else the topmost; a label map only if there is no other, since its numbers are names.
-    pub fn image(document: &Document) -> Option<(&Arc<Layer>, &Volume)> {
-        let layers = || document.layers.iter().rev().filter(|l| is(l));
+    pub fn image(state: &State) -> Option<(&Arc<Layer>, &Volume)> {
+        let layers = || state.document.layers.iter().rev().filter(|l| is(l));
         let measures = |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_none());
-        let mut shown = layers().filter(|l| l.display.visible);
+        let mut shown = layers().filter(|l| state.shows(l));
         let layer = shown
             .find(measures)
             .or_else(|| layers().find(measures))
@@ -53,7 +54,7 @@ pub mod measured {
 pub fn grid(state: &State) -> Option<&Arc<Grid>> {
     match drawn(state).map(|r| &*r.shape) {
         Some(Shape::Mask(mask)) => Some(mask.frame()),
-        _ => canvas(&state.document).and_then(|l| grid_of(l)),
+        _ => canvas(state).and_then(|l| grid_of(l)),
     }
 }
 

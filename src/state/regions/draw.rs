@@ -169,7 +169,7 @@ fn as_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
         state.session.notify(Severity::Error, text);
         return None;
     };
-    let on = layer_on(&state.document, &grid).or_else(|| canvas(&state.document));
+    let on = layer_on(&state.document, &grid).or_else(|| canvas(state));
     let on = on.map_or(String::new(), |l| l.name.clone());
     if let Some(region) = region {
         let shape = Arc::new(Shape::Mask(region.shape.mask_on(&grid)));

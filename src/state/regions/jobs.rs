@@ -5,7 +5,7 @@ pub mod make;
 pub mod save;
 
 use crate::compute::Control;
-use crate::data::{Grid, Shape};
+use crate::data::{DataId, Grid, Shape};
 use crate::io;
 use crate::jobs::{JobError, Saved, Worker};
 use crate::state::files::jobs::{WriteFile, save_shape, saved};
@@ -28,10 +28,26 @@ impl WriteFile for SaveRegion {
 
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let shape = match io::surface::is_named(&self.path) {
-            true => self.shape,
+            true => self.shape.clone(),
             false => Arc::new(Shape::Mask(self.shape.mask_on(&self.grid).on_whole_grid())),
         };
-        let what = save_shape(&shape, &self.path, &self.command, control)?;
-        Ok(saved(self.path, what.unwrap_or("region"), None))
+        let surface = save_shape(&shape, &self.path, &self.command, control)?;
+        // A surface does not hold the mask's voxels.
+        let masks = match surface {
+            None => vec![(self.path.clone(), mask_id(&self.shape))],
+            Some(_) => Vec::new(),
+        };
+        Ok(Saved {
+            masks,
+            ..saved(self.path, surface.unwrap_or("region"), None)
+        })
+    }
+}
+
+/// The id of a mask; its voxels are written on the grid of its own image.
+fn mask_id(shape: &Shape) -> Option<DataId> {
+    match shape {
+        Shape::Mask(mask) => Some(mask.id()),
+        Shape::Sphere { .. } | Shape::Box { .. } => None,
     }
 }

@@ -107,6 +107,7 @@ fn image(document: &Document, layer: LayerId) -> Option<&crate::data::Volume> {
 /// Requests the region with its present values, once the running job has finished: cancelling on every move would show
 /// nothing during a drag.
 fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    let voxels = canvas(state).and_then(|l| grid_of(l)).cloned();
     let Some(making) = &mut state.session.regions.making else {
         return;
     };
@@ -115,7 +116,6 @@ fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     let document = &state.document;
-    let voxels = canvas(document).and_then(|l| grid_of(l)).cloned();
     let base = making.base.clone();
     let operation = match making.source.clone() {
         RegionSource::Threshold {

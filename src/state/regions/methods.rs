@@ -28,7 +28,7 @@ pub(in crate::state) fn names_with_positions(regions: &[Region], role: Role) -> 
             ),
             Shape::Mask(mask) => format!("mask of {}", counted(mask.count(), "voxel")),
         };
-        format!("\"{}\" ({shape})", region.name)
+        format!("“{}” ({shape})", region.name)
     };
     let all: Vec<String> = regions.iter().filter(|r| r.role == role).map(one).collect();
     match all.as_slice() {

@@ -78,32 +78,29 @@ impl fmt::Display for ShapeError {
         const EXPECTED: &str =
             "expected sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in mm, or mask:path";
         match self {
-            Self::NoKind(text) => write!(f, "\"{text}\" is not a region: {EXPECTED}"),
-            Self::UnknownKind(kind) => write!(f, "\"{kind}\" is not a kind of region: {EXPECTED}"),
+            Self::NoKind(text) => write!(f, "“{text}” is not a region: {EXPECTED}"),
+            Self::UnknownKind(kind) => write!(f, "“{kind}” is not a kind of region: {EXPECTED}"),
             Self::NoNumber(text) => {
                 write!(
                     f,
-                    "\"{text}\" holds something that is not a number: {EXPECTED}"
+                    "“{text}” holds something that is not a number: {EXPECTED}"
                 )
             }
-            Self::NotFinite(text, n) => write!(f, "\"{text}\" holds the number {n}: {EXPECTED}"),
+            Self::NotFinite(text, n) => write!(f, "“{text}” holds the number {n}: {EXPECTED}"),
             Self::Far(text, mm) => {
                 let far = text::number(*mm);
-                write!(
-                    f,
-                    "\"{text}\" holds {far} mm, expected {MOST_MM} mm at most"
-                )
+                write!(f, "“{text}” holds {far} mm, expected {MOST_MM} mm at most")
             }
             Self::Radius(text, mm) => {
-                write!(f, "\"{text}\" has the radius {mm}, expected one above 0 mm")
+                write!(f, "“{text}” has the radius {mm}, expected one above 0 mm")
             }
             Self::HalfEdge(text, mm) => {
                 write!(
                     f,
-                    "\"{text}\" has the half-edge {mm}, expected three above 0 mm"
+                    "“{text}” has the half-edge {mm}, expected three above 0 mm"
                 )
             }
-            Self::Count(text, n) => write!(f, "\"{text}\" has {n} numbers: {EXPECTED}"),
+            Self::Count(text, n) => write!(f, "“{text}” has {n} numbers: {EXPECTED}"),
         }
     }
 }

@@ -181,18 +181,11 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
         );
         return;
     };
-    if let Shape::Mask(mask) = &*region.shape {
-        state
-            .session
-            .files
-            .masks_in_writing
-            .push((mask.id(), path.clone()));
-    }
     effects.push(Effect::submit(SaveRegion {
         shape: region.shape.clone(),
         grid,
         path,
-        command: format!("{} region \"{}\"", region.role.name(), region.name),
+        command: format!(r#"{} region "{}""#, region.role.name(), region.name),
     }));
 }
 
@@ -203,7 +196,7 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
         Shape::Mask(mask) => Some(mask.frame()),
         _ => None,
     });
-    let image = canvas(&state.document).and_then(|l| grid_of(l));
+    let image = canvas(state).and_then(|l| grid_of(l));
     let Some(grid) = masks.or(tensors).or(image).cloned() else {
         let text = "Regions are saved on the grid of an image: open one first";
         return state.session.notify(Severity::Error, text);
@@ -225,7 +218,7 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
         let names: Vec<String> = regions.iter().map(|r| r.name.clone()).collect();
         let files = SaveMasks::files(&path, &names);
         let one = |(file, r): (PathBuf, &Arc<Region>)| {
-            let command = format!("{} region \"{}\"", r.role.name(), r.name);
+            let command = format!(r#"{} region "{}""#, r.role.name(), r.name);
             (file, r.shape.clone(), command)
         };
         Effect::submit(SaveMasks {

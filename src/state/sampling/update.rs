@@ -52,7 +52,7 @@ pub(in crate::state) fn begin(state: &State) -> Option<Sample> {
     };
     let layers = || state.document.layers.iter().map(|l| &**l).filter(scalar);
     let selected = layers().find(|l| state.session.selected_layer == Some(l.id));
-    let layer = selected.or_else(|| layers().rfind(|l| l.display.visible))?;
+    let layer = selected.or_else(|| layers().rfind(|l| state.shows(l)))?;
     let image = (layer.content.volume()?, layer.display.frame);
     let sample = Sample::new(SampleSource::Layer(layer.id), layer.name.clone(), image);
     Some(sample.shown_as(f64::from(layer.unit_scale), ""))

@@ -4,7 +4,7 @@ use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
 use crate::state::core::citations::Citations;
 use crate::state::regions::methods::position_text;
-use crate::state::segment::{SegmentOrigin, Start};
+use crate::state::segment::{SegmentRecipe, Start};
 use crate::state::{State, Task};
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
     for layer in &document.layers {
         if let Some(made) = document.segmentation_recipe(layer.id) {
             let measures = document.surfaces.get(&layer.id).and_then(|s| s.measures);
-            let name = format!("\"{}\"", layer.name);
+            let name = format!("“{}”", layer.name);
             text += &segmentation_text(state, &name, made, measures, citations);
         }
     }
@@ -47,16 +47,16 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
 fn segmentation_text(
     state: &State,
     name: &str,
-    made: &SegmentOrigin,
+    made: &SegmentRecipe,
     measures: Option<Measures>,
     citations: &mut Citations,
 ) -> String {
     let image = state.document.layer(made.image.layer);
-    let image = image.map_or_else(|| "an image".to_owned(), |l| format!("\"{}\"", l.name));
+    let image = image.map_or_else(|| "an image".to_owned(), |l| format!("“{}”", l.name));
     let script = &made.script;
     let started = match &made.start {
         Start::Spheres => None,
-        Start::Mask(name, _) => Some(format!("the mask \"{name}\"")),
+        Start::Mask(name, _) => Some(format!("the mask “{name}”")),
         Start::Values { low, high } => Some(format!("the voxels with values from {low} to {high}")),
         Start::Filled {
             point: place,
@@ -139,9 +139,10 @@ fn segmentation_text(
     if let Some(measures) = measures {
         let _ = write!(
             text,
-            " Its volume is {:.2} ml and its surface area {:.1} cm².",
-            measures.volume_ml,
-            measures.area_mm2 * 1e-2
+            " After {}, its surface of {:.1} cm² enclosed {:.2} ml.",
+            counted(script.steps as usize, "step"),
+            measures.area_mm2 * 1e-2,
+            measures.volume_ml
         );
     }
     text

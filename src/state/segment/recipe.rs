@@ -48,9 +48,9 @@ fn is_first(volume: &usize) -> bool {
     *volume == 0
 }
 
-/// Recipe of a segmentation.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SegmentRecipe {
+/// The command of a segmentation.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SegmentCommand {
     pub script: SegmentScript,
     /// An input that no file holds: an image, a mask.
     pub unfiled: Option<String>,
@@ -58,7 +58,7 @@ pub struct SegmentRecipe {
     pub file: Option<PathBuf>,
 }
 
-impl SegmentRecipe {
+impl SegmentCommand {
     /// Why there is no command.
     pub fn no_command(&self) -> Option<String> {
         if self.file.is_some() {
@@ -66,7 +66,7 @@ impl SegmentRecipe {
         }
         if let Some(what) = &self.unfiled {
             return Some(format!(
-                "There is no command for this segmentation, since \"{what}\" is not in a file: export it first, \
+                "There is no command for this segmentation, since “{what}” is not in a file: export it first, \
                  or save the session, whose command recomputes all of it"
             ));
         }
@@ -84,7 +84,7 @@ impl SegmentRecipe {
         })
     }
 
-    pub fn command(&self, out: &Path) -> String {
+    pub fn text(&self, out: &Path) -> String {
         if let Some(file) = &self.file {
             return format!(
                 "arcuate segment --script {} --out {}",

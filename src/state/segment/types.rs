@@ -138,6 +138,8 @@ pub struct Segmentation {
     pub settings: SegmentSettings,
     /// `None`: none was chosen yet.
     pub image: Option<LayerId>,
+    /// Whether Segment shows the image in place of the images with an open eye.
+    pub image_alone: bool,
     pub start: Start,
     /// The spheres, with numbers that are never reused.
     pub spheres: Vec<PlacedSphere>,
@@ -172,7 +174,7 @@ pub struct SpeedInputs {
 
 /// The recipe of a segmented mask.
 #[derive(Clone, PartialEq, Debug)]
-pub struct SegmentOrigin {
+pub struct SegmentRecipe {
     pub image: Input,
     pub frame: usize,
     pub start: Start,

@@ -8,13 +8,13 @@ use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::LayerId;
-use crate::state::edit::{reveal, show_only};
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
     RunUpdate, SEGMENT, SpeedSources,
 };
-pub use crate::state::segment::update::keep::{current_origin, recipe};
+use crate::state::segment::shown::show_image;
+pub use crate::state::segment::update::keep::{command_line, current_origin};
 use crate::state::segment::{SegmentRuntime, SegmentSettings, Start, frame_of, scalar};
 use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task};
 use std::sync::Arc;
@@ -32,16 +32,14 @@ pub fn set(state: &mut State, settings: SegmentSettings, phase: Phase) {
     });
 }
 
-/// Segments another image, and shows it.
+/// Segments another image, and shows it in this task.
 pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
-    let Some(layer) = state.document.layer(id) else {
+    if state.document.layer(id).is_none() {
         return;
-    };
-    if !layer.display.visible {
-        show_only(state, id);
     }
     edit(state, "Image to segment", false, |d| {
         d.segment.image = Some(id);
+        show_image(d);
         d.segment.settings.target_chosen = false;
         d.segment.sample = None;
     });
@@ -64,23 +62,15 @@ fn guess(state: &mut State) {
     }
 }
 
-/// The task is shown: its image must be visible.
+/// The task is shown: its image must be visible. The user has only looked at a task: that is no step to undo, and
+/// nothing to save.
 pub fn entered(state: &mut State) {
-    if state
-        .document
-        .segment
-        .image
-        .is_some_and(|id| state.document.layer(id).is_some())
-    {
+    let chosen = state.document.segment.image;
+    if chosen.is_some_and(|id| state.document.layer(id).is_some()) {
         return;
     }
-    let Some((layer, _)) = state.document.segmented_image() else {
-        return;
-    };
-    let (id, visible) = (layer.id, layer.display.visible);
-    if !visible {
-        // The user has only looked at a task: that is no step to undo, and nothing to save.
-        reveal(&mut state.document, id);
+    show_image(&mut state.document);
+    if state.document.segment.image_alone {
         state.session.selected_layer = None;
     }
     guess(state);

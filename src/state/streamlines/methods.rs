@@ -3,15 +3,15 @@
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::core::layer::Layer;
 use crate::state::core::text::count;
-use crate::state::{Document, Recipe};
+use crate::state::{CommandLine, Document};
 
 /// Edits of a layer's streamlines, step by step, and the number that remained.
 pub(in crate::state) fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
-    let Recipe::Edited { steps, .. } = document.recipe(layer) else {
+    let CommandLine::Edited { steps, .. } = document.command_line(layer) else {
         return None;
     };
     let one = |step: &Option<SelectionOptions>| match step {
-        Some(selected) => format!("selected by the rules \"{}\"", selected.options.trim()),
+        Some(selected) => format!("selected by the rules “{}”", selected.options.trim()),
         None => "chosen by hand".to_owned(),
     };
     let steps: Vec<String> = steps.iter().map(one).collect();

@@ -8,12 +8,11 @@ use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::{PointStatistic, ValueCondition};
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::region_arguments;
-use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter, Result};
 use std::path::Path;
 
 /// Streamlines as the input of a command.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct StreamlineInput {
     /// Their file as an argument, with the user's reading.
     pub tracks: String,

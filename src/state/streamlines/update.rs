@@ -1,11 +1,11 @@
 //! Streamlines of a layer: rules, selection, deletion, profiles and connections.
 
+mod command_line;
 pub(in crate::state) mod edits;
 pub(in crate::state) mod export;
 pub(in crate::state) mod follow;
 pub(in crate::state) mod keep_rules;
 pub(in crate::state) mod measure;
-mod recipe;
 pub(in crate::state) mod save;
 pub(in crate::state) mod select_manually;
 
@@ -13,10 +13,10 @@ use crate::state::State;
 use crate::state::core::phase::Phase;
 use crate::state::edit::edit;
 use crate::state::streamlines::Bundle;
+pub use crate::state::streamlines::update::command_line::{panel_command, selection_command};
 pub use crate::state::streamlines::update::edits::keep_marked;
 pub use crate::state::streamlines::update::follow::follow;
 pub(in crate::state) use crate::state::streamlines::update::follow::{applied_rules, regions};
-pub use crate::state::streamlines::update::recipe::{panel_recipe, selection_recipe};
 
 pub(in crate::state) fn set(
     state: &mut State,

@@ -6,13 +6,11 @@ use crate::parameters::{arguments, arguments_of};
 use crate::solvers::tensor_fit;
 use crate::state::core::text::quoted_path;
 use crate::state::files::types::PhantomName;
-use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Source of a diffusion scan.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, PartialEq, Debug)]
 pub enum ScanSource {
     /// A file; `gradients` if they are not next to it: one `.b`, or bval and bvec.
     File {
@@ -25,14 +23,14 @@ pub enum ScanSource {
     Tensors { file: PathBuf, layout: TensorLayout },
     /// A source whose gradient axes were permuted or flipped.
     Turned {
-        #[serde(rename = "of")]
         base: Box<ScanSource>,
         turn: AxisChange,
     },
 }
 
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct FitRecipe {
+/// A scan, its mask and the parameters of its fit, as arguments of a command.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FitArguments {
     pub source: ScanSource,
     /// `None`: the mask is found from the scan itself.
     pub mask: Option<PathBuf>,
@@ -84,8 +82,8 @@ impl ScanSource {
     }
 }
 
-impl FitRecipe {
-    pub(in crate::state) fn arguments(&self) -> String {
+impl FitArguments {
+    pub(in crate::state) fn text(&self) -> String {
         let mut text = self.source.arguments();
         if let Some(mask) = &self.mask {
             let _ = write!(text, " --mask {}", quoted_path(mask));

@@ -11,8 +11,8 @@ use crate::state::core::live::{Detail, Order, Pace};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
 use crate::state::document::Tensors;
-use crate::state::origin::recipes::fit_mask;
-use crate::state::origin::{FitMapOrigin, FoundMask, Origin, TensorFit};
+use crate::state::origin::commands::fit_mask;
+use crate::state::origin::{BrainMaskRecipe, FitMapRecipe, FitRecipe, Origin};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::{FitKey, ResidualCache};
@@ -174,12 +174,12 @@ fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: 
         mask_found,
         wall_ms,
     } = result;
-    let origin = document.origins.add(TensorFit {
+    let origin = document.origins.add(FitRecipe {
         scan,
         mask: fit_mask(document, key.mask),
         params: key.params.clone(),
     });
-    let map = |map: FitMap| FitMapOrigin { fit: origin, map };
+    let map = |map: FitMap| FitMapRecipe { fit: origin, map };
     let shown_as = |name: FitMap, volume: &Volume| {
         let map = Some(name);
         Display {
@@ -197,7 +197,7 @@ fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: 
         next_id: ids,
     };
     let found = key.mask.is_none();
-    let brain = FoundMask { scan };
+    let brain = BrainMaskRecipe { scan };
     let content = || Content::Mask(mask.clone());
     put.insert(found, "Brain mask", content, display::mask_display, brain);
     for (of, name, volume) in [

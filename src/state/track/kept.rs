@@ -10,7 +10,7 @@ use crate::state::core::notices::Severity;
 use crate::state::core::text::{THIN, count};
 use crate::state::edit::edit;
 use crate::state::origin::Origin;
-use crate::state::origin::recipes;
+use crate::state::origin::commands;
 use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
@@ -28,7 +28,7 @@ pub fn whole_brain_done(
     requested: &CurveKey,
     wall_ms: f64,
 ) {
-    let Some(made) = recipes::curve_recipe(&state.document, requested, Cut::All) else {
+    let Some(made) = commands::curve_recipe(&state.document, requested, Cut::All) else {
         state.session.notify(
             Severity::Information,
             "Whole-brain streamlines discarded because the tensors changed during tracking: track again",
@@ -130,7 +130,7 @@ pub fn keep(state: &mut State) {
     let kept = live.output.kept.clone();
     let number = count(kept.len() as u64);
     let content = Content::Tractogram(kept);
-    let origin = Origin::from(recipes::live_curve_recipe(&live));
+    let origin = Origin::from(commands::live_curve_recipe(&live));
     add_layer(state, name, content, origin, display);
     state.session.notices.status = format!("Kept {number} {what} as a layer");
 }

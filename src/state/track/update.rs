@@ -5,7 +5,7 @@ use crate::data::text::counted;
 use crate::solvers::curves;
 use crate::state::core::text::duration_text;
 use crate::state::document::Method;
-use crate::state::origin::recipes::fit_of;
+use crate::state::origin::commands::fit_of;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::empty::none_started;

@@ -3,13 +3,13 @@
 use crate::state::LayerAction;
 use crate::state::core::display::LineColouring;
 use crate::state::core::layer::{Content, LayerId, OriginId};
-use crate::state::edit::{edit, show_only};
+use crate::state::edit::{edit, reveal, show_only};
 use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::origin::{Origin, Origins};
 use crate::state::streamlines::streamlines_of;
 use crate::state::streamlines::update::export;
 use crate::state::update::layers;
-use crate::state::{Display, Document, Effect, Phase, State, files, tensors};
+use crate::state::{Display, Document, Effect, Phase, State, Task, files, tensors};
 use std::path::{Path, PathBuf};
 
 /// Applies one action.
@@ -32,7 +32,21 @@ pub fn act(state: &mut State, action: LayerAction, effects: &mut Vec<Effect>) {
                 files::opening::remember_window(state, layer, effects);
             }
         }
-        LayerAction::ShowOnly(layer) => layers::show_only(state, layer),
+        LayerAction::Show { layer, visible } => {
+            let alone = state.image_alone();
+            edit(state, "Display", false, |d| {
+                // The other eyes then show what Segment has shown so far.
+                if let Some(image) = alone {
+                    reveal(d, image);
+                    d.segment.image_alone = false;
+                }
+                d.edit_layer(layer, |l| l.display.visible = visible);
+            });
+        }
+        LayerAction::ShowOnly(layer) => {
+            show_only(state, layer);
+            state.document.segment.image_alone &= state.view.task != Task::Segment;
+        }
         LayerAction::Move { layer, index } => layers::move_to(state, layer, index, effects),
         LayerAction::Rename { layer, name } => {
             edit(state, "Rename layer", false, |d| {
@@ -143,7 +157,7 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
     let Some(layer) = state.document.layer(id) else {
         return;
     };
-    let command = state.document.recipe(layer).command();
+    let command = state.document.command_line(layer).text();
     effects.push(match layer.content.clone() {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => Effect::submit(SaveVolume {
             source: image_file(&state.document.origins, layer.origin).map(Path::to_owned),

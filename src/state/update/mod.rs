@@ -14,16 +14,16 @@ pub use crate::state::alignment::update::fixed_name;
 use crate::state::core::notices::Severity;
 pub use crate::state::density::update::sent;
 use crate::state::files::opening::export_failed;
-pub use crate::state::filter::update::{recipe as filter_recipe, request as weight_request};
-pub use crate::state::pathways::update::{find as find_pathway, recipe as pathway_recipe};
+pub use crate::state::filter::update::{command_line as filter_command, request as weight_request};
+pub use crate::state::pathways::update::{command_line as pathway_command, find as find_pathway};
 use crate::state::runtime::TourStep;
-pub use crate::state::segment::update::recipe as segment_recipe;
+pub use crate::state::segment::update::command_line as segment_command;
 pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::export::unsupported_contents;
-pub use crate::state::streamlines::update::{panel_recipe, selection_recipe};
+pub use crate::state::streamlines::update::{panel_command, selection_command};
 use crate::state::{
-    Recipe, State, UnsavedAction, alignment, density, device, filter, pathways, pictures, regions,
-    sampling, segment, sessions, snapshots, streamlines, tensors, track,
+    CommandLine, State, UnsavedAction, alignment, density, device, filter, pathways, pictures,
+    regions, sampling, segment, sessions, snapshots, streamlines, tensors, track,
 };
 use stopping::{escape, stop};
 
@@ -111,7 +111,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Pathway(action) => pathways::actions::act(state, action, effects),
         Action::Segment(action) => segment::actions::act(state, action, effects),
         Action::Filter(action) => filter::actions::act(state, action, effects),
-        Action::CopyCommand(recipe) => copy_command(state, &recipe, effects),
+        Action::CopyCommand(command_line) => copy_command(state, &command_line, effects),
         Action::NothingToCopy => "There is no result here yet: no command was copied"
             .clone_into(&mut state.session.notices.status),
         Action::CopyMethods => {
@@ -162,16 +162,16 @@ fn job_started(state: &mut State, job: JobHandle) {
 }
 
 /// Copies the command of one result, or of the whole session if there is none.
-fn copy_command(state: &mut State, recipe: &Recipe, effects: &mut Vec<Effect>) {
+fn copy_command(state: &mut State, command_line: &CommandLine, effects: &mut Vec<Effect>) {
     let file = state.session.saving.file.as_ref();
     let saved = file.filter(|_| !state.is_dirty());
-    match (recipe.no_command(), saved) {
+    match (command_line.no_command(), saved) {
         (None, _) => {
-            effects.push(Effect::CopyText(recipe.command()));
+            effects.push(Effect::CopyText(command_line.text()));
             "Command copied".clone_into(&mut state.session.notices.status);
         }
         (Some(_), Some(file)) => {
-            effects.push(Effect::CopyText(super::recipe::replay(file)));
+            effects.push(Effect::CopyText(super::command_line::replay(file)));
             "Command copied: it recomputes all results of the session"
                 .clone_into(&mut state.session.notices.status);
         }

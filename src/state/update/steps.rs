@@ -3,7 +3,7 @@
 use crate::state::action::BeforeDrag;
 use crate::state::core::notices::ShownStep;
 use crate::state::edit::changed;
-use crate::state::{Document, Effect, State, alignment, changes, regions, tensors};
+use crate::state::{Document, Effect, State, Task, alignment, changes, regions, segment, tensors};
 
 pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {
     let step = state.history.undo(&state.document);
@@ -75,6 +75,10 @@ fn apply_history_step(
         state.session.regions.selected = None;
     }
     state.session.tour_step_undone(&state.document);
+    if state.view.task == Task::Segment {
+        // The step may lie before the first look at the task.
+        segment::update::entered(state);
+    }
     // A step may lie between a changed parameter and its result.
     tensors::update::fit(state, effects);
 }

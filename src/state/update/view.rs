@@ -75,7 +75,7 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
         return;
     };
     // The voxel edge closest to the normal.
-    let step = stepped(&state.document).map_or(1.0, |grid| {
+    let step = stepped(state).map_or(1.0, |grid| {
         let m = grid.world_from_voxel.matrix3;
         (0..3).map(|a| m.col(a)).fold(DVec3::ZERO, |best, edge| {
             if edge[axis].abs() > best[axis].abs() {

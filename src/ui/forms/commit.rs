@@ -154,7 +154,7 @@ pub fn foot(
             ask_for_path(state, memory, what, above);
         }
     }
-    let command = super::recipe(state);
+    let command = super::command_line(state);
     if panels::copy_command(ui, place, end, command.is_some()) {
         actions.extend(command.map(Action::CopyCommand));
     }

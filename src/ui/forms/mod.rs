@@ -25,8 +25,8 @@ use super::{Memory, layers};
 use crate::state::filter::FilterFile;
 use crate::state::pathways::PathwayFile;
 use crate::state::segment::SegmentFile;
-use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe, selection_recipe};
-use crate::state::{Content, Layer, Method, Recipe, State, Task};
+use crate::state::update::{filter_command, pathway_command, segment_command, selection_command};
+use crate::state::{CommandLine, Content, Layer, Method, State, Task};
 use std::sync::Arc;
 
 /// The layer that the View panel shows: the selected one, else the topmost visible image.
@@ -38,24 +38,26 @@ pub fn shown_layer(state: &State) -> Option<&Arc<Layer>> {
         .and_then(|id| state.document.layer(id));
     let images = || layers.iter().rev().filter(|l| l.content.volume().is_some());
     selected
-        .or_else(|| images().find(|l| l.display.visible))
+        .or_else(|| images().find(|l| state.shows(l)))
         .or_else(|| images().next())
         .or(layers.last())
 }
 
-/// The recipe of the content of the task's panel.
-pub fn recipe(state: &State) -> Option<Recipe> {
-    let shown = || shown_layer(state).and_then(|l| selection_recipe(state, l));
+/// The command line of the content of the task's panel.
+pub fn command_line(state: &State) -> Option<CommandLine> {
+    let shown = || shown_layer(state).and_then(|l| selection_command(state, l));
     match state.view.task {
         Task::View => shown(),
-        Task::Pathways => pathway_recipe(state, None),
-        Task::Segment => segment_recipe(state),
-        Task::Filter => filter_recipe(state),
+        Task::Pathways => pathway_command(state, None),
+        Task::Segment => segment_command(state),
+        Task::Filter => filter_command(state),
         Task::Track => {
-            let selected = || selected_tracks(state).and_then(|l| selection_recipe(state, l));
+            let selected = || selected_tracks(state).and_then(|l| selection_command(state, l));
             match state.session.track.live.value() {
                 // A command that does not reproduce the controls would be wrong unnoticed.
-                Some(_) => state.final_live().map(|l| state.document.live_recipe(l)),
+                Some(_) => state
+                    .final_live()
+                    .map(|l| state.document.live_command_line(l)),
                 None => selected().or_else(shown),
             }
         }

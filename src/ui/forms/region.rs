@@ -171,12 +171,12 @@ fn where_on(state: &State) -> String {
         return "Open an image: a region is drawn on its voxels".to_owned();
     };
     if state.view.tool == Tool::Fill
-        && let Some((layer, _)) = measured::image(&state.document)
+        && let Some((layer, _)) = measured::image(state)
     {
         return format!("Compares the values of {}", layer.name);
     }
     // Maps share the scan's voxels: the scan is named, not the map.
-    let layer = layer_on(&state.document, grid).or_else(|| canvas(&state.document));
+    let layer = layer_on(&state.document, grid).or_else(|| canvas(state));
     let of = layer.map_or("another image".to_owned(), |l| l.name.clone());
     format!("On the grid of {of}, {}", format::spacing(grid.spacing()))
 }

@@ -8,7 +8,7 @@ mod overlap;
 
 use super::display::{controls, select_row};
 use super::parameters::{self, Rows};
-use super::{alignment, density, glyphs, recipe, scene, shown_layer, volume};
+use super::{alignment, command_line, density, glyphs, scene, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, Params};
@@ -376,7 +376,7 @@ pub fn foot(
         let text = suggestion(state, "view", &purpose);
         memory.files.type_path(purpose, above, &text);
     }
-    let command = recipe(state);
+    let command = command_line(state);
     if panels::copy_command(ui, place, end, command.is_some()) {
         actions.extend(command.map(Action::CopyCommand));
     }

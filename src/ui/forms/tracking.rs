@@ -6,7 +6,7 @@ mod lines;
 mod results;
 mod whole_brain;
 
-use super::{curve_parameters, geodesic, recipe};
+use super::{command_line, curve_parameters, geodesic};
 use crate::data::Role;
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
@@ -343,7 +343,7 @@ pub fn foot(
         let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));
         super::export(state, memory, above);
     }
-    let command = recipe(state);
+    let command = command_line(state);
     if panels::copy_command(ui, place, end, command.is_some()) {
         actions.extend(command.map(Action::CopyCommand));
     }

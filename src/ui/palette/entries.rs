@@ -5,7 +5,7 @@ use crate::guide::{PAGES, synonyms};
 use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
-use crate::state::update::panel_recipe;
+use crate::state::update::panel_command;
 use crate::state::{
     Action, BundleAction, FilesAction, Layout, Look, Method, PictureAction, RegionAction,
     SessionAction, Slab, SnapshotAction, State, Task, TensorAction, Tool, TrackAction,
@@ -314,9 +314,9 @@ fn tables(state: &State, list: &mut Entries) {
             let open = state.view.bottom_panel != Some(drawer);
             let action = BundleAction::Open(open.then_some(drawer));
             list.add(name, "", Run::Act(Action::Bundle(action)));
-            if let Some(recipe) = panel_recipe(state, drawer) {
+            if let Some(line) = panel_command(state, drawer) {
                 let name = format!("Copy as command: {}", drawer.name().to_lowercase());
-                list.add(&name, "", Run::Act(Action::CopyCommand(recipe)));
+                list.add(&name, "", Run::Act(Action::CopyCommand(line)));
             }
         }
     }

@@ -6,14 +6,14 @@ use crate::scene::volume_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::density::DensityOptions;
 use crate::state::{
-    Action, Content, DensityAction, Display, Document, Layer, LayerAction, LayerId, Phase, Recipe,
-    State,
+    Action, CommandLine, Content, DensityAction, Display, Document, Layer, LayerAction, LayerId,
+    Phase, State,
 };
 
 pub(super) fn entries(state: &State) -> Vec<Entry> {
     let document = &state.document;
     let layers = document.layers.iter();
-    layers.flat_map(|l| of_layer(document, l)).collect()
+    layers.flat_map(|l| of_layer(state, l)).collect()
 }
 
 /// Maps the density of a layer, or with `None` of the live result, with the panel's initial settings.
@@ -31,17 +31,13 @@ fn entry(name: String, action: Action) -> Entry {
     }
 }
 
-fn of_layer(document: &Document, layer: &Layer) -> Vec<Entry> {
+fn of_layer(state: &State, layer: &Layer) -> Vec<Entry> {
+    let document = &state.document;
     let (id, name) = (layer.id, &layer.name);
-    let visible = layer.display.visible;
-    let display = Display {
-        visible: !visible,
-        ..layer.display.clone()
-    };
-    let set = Action::Layer(LayerAction::SetDisplay {
+    let visible = state.shows(layer);
+    let set = Action::Layer(LayerAction::Show {
         layer: id,
-        display,
-        phase: Phase::Done,
+        visible: !visible,
     });
     let mut all = vec![entry(
         format!("{} layer {name}", if visible { "Hide" } else { "Show" }),
@@ -62,11 +58,11 @@ fn of_layer(document: &Document, layer: &Layer) -> Vec<Entry> {
         let map = density(Some(id));
         all.push(entry(format!("Map the density of {name}"), map));
     }
-    let recipe = document.recipe(layer);
-    if !matches!(recipe, Recipe::NoCommand { .. }) {
+    let line = document.command_line(layer);
+    if !matches!(line, CommandLine::NoCommand { .. }) {
         all.push(entry(
             format!("Copy as command: layer {name}"),
-            Action::CopyCommand(recipe),
+            Action::CopyCommand(line),
         ));
     }
     all.push(entry(

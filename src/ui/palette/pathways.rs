@@ -152,9 +152,9 @@ fn of_kept(kept: &Arc<KeptPathway>) -> [Entry; 2] {
 fn commands(state: &State) -> Vec<Entry> {
     let kept = state.document.kept_pathways.iter();
     let one = |kept: &Arc<KeptPathway>| {
-        let recipe = crate::state::update::pathway_recipe(state, Some(kept.id))?;
+        let line = crate::state::update::pathway_command(state, Some(kept.id))?;
         let name = format!("Copy as command: pathway {}", kept.name);
-        Some(entry(name, "", Action::CopyCommand(recipe)))
+        Some(entry(name, "", Action::CopyCommand(line)))
     };
     kept.filter_map(one).collect()
 }

@@ -5,9 +5,7 @@ use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::TITLE;
 use super::slice_view::Slice;
-use crate::state::{
-    Action, Display, LayerAction, Layout, Pane, Phase, Slab, State, View, ViewAction,
-};
+use crate::state::{Action, LayerAction, Layout, Pane, Slab, State, View, ViewAction};
 use crate::ui::icons;
 use crate::ui::theme::{IN_VIEW, radius};
 use crate::ui::widgets::button::IconButton;
@@ -147,18 +145,13 @@ fn slab_rows(ui: &mut Ui, view: &View) -> Option<Action> {
 fn layer_rows(ui: &mut Ui, state: &State) -> Option<Action> {
     let mut chosen = None;
     for layer in state.document.layers.iter().rev() {
-        let visible = layer.display.visible;
+        let visible = state.shows(layer);
         let icon = if visible { icons::EYE } else { icons::EYE_OFF };
         let item = menu::Item::new(&layer.name).icon(icon).chosen(visible);
         if item.show(ui) {
-            let display = Display {
-                visible: !visible,
-                ..layer.display.clone()
-            };
-            chosen = Some(Action::Layer(LayerAction::SetDisplay {
+            chosen = Some(Action::Layer(LayerAction::Show {
                 layer: layer.id,
-                display,
-                phase: Phase::Done,
+                visible: !visible,
             }));
         }
     }

@@ -241,8 +241,9 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
 
 /// The layer whose window a right drag changes: the topmost visible scalar image, else the topmost
 /// colour image, whose brightness it changes.
-pub fn window_layer(document: &Document) -> Option<&Arc<Layer>> {
-    let visible = || document.layers.iter().rev().filter(|l| l.display.visible);
+pub fn window_layer(state: &State) -> Option<&Arc<Layer>> {
+    let layers = || state.document.layers.iter().rev();
+    let visible = || layers().filter(|l| state.shows(l));
     // Colours of labels have no window.
     let kind = |l: &Layer| {
         let volume = l.content.volume().filter(|v| v.labels.is_none());

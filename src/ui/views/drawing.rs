@@ -336,7 +336,7 @@ pub(super) fn paints(state: &State, erase: bool) -> (String, Color32) {
 
 /// A flood fill in the displayed image, from the point under the pointer.
 fn fill(slice: &Slice, at: Pos2, erase: bool) -> Option<Action> {
-    let (layer, volume) = measured::image(&slice.state.document)?;
+    let (layer, volume) = measured::image(slice.state)?;
     let drawing = &slice.state.view.drawing;
     let (low, high) = layer.display.window;
     let source = RegionSource::Fill {

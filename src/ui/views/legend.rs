@@ -226,7 +226,7 @@ fn top_image(state: &State) -> Option<&Layer> {
     let layers = state.document.layers.iter().rev();
     layers
         .map(AsRef::as_ref)
-        .find(|l| l.display.visible && l.content.volume().is_some())
+        .find(|l| state.shows(l) && l.content.volume().is_some())
 }
 
 /// The reasons that occur, the most frequent first.

@@ -332,7 +332,7 @@ fn free(line: Rangef, mut taken: Vec<Rangef>) -> Vec<Rangef> {
 /// The layers that a slice shows.
 fn shown_layers(state: &State) -> impl Iterator<Item = &Layer> {
     let layers = state.document.layers.iter().rev().map(AsRef::as_ref);
-    layers.filter(|l| l.display.visible && grid(l).is_some())
+    layers.filter(|l| state.shows(l) && grid(l).is_some())
 }
 
 fn grid(layer: &Layer) -> Option<&crate::data::Grid> {
@@ -538,7 +538,7 @@ fn window_of(state: &State) -> Option<(&str, String)> {
     let layers = state.document.layers.iter().rev();
     let scalar =
         |l: &&std::sync::Arc<Layer>| l.content.volume().map(|v| v.kind) == Some(VolumeKind::Scalar);
-    let layer = layers.filter(|l| l.display.visible).find(scalar)?;
+    let layer = layers.filter(|l| state.shows(l)).find(scalar)?;
     // Labels are not quantities: a window has no meaning for them.
     if layer.content.volume().is_some_and(|v| v.labels.is_some()) {
         return None;

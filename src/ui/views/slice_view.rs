@@ -128,7 +128,7 @@ impl Views {
         self.enter_slice(ui, slice, actions);
         if response.double_clicked_by(PointerButton::Secondary)
             && !slice.state.view.tool.draws()
-            && let Some(layer) = drag::window_layer(&slice.state.document)
+            && let Some(layer) = drag::window_layer(slice.state)
         {
             let display = drag::window_reset(&slice.state.document, layer);
             if display != layer.display {
@@ -332,7 +332,7 @@ fn gesture(slice: &Slice, gesture: Gesture) -> Option<Kind> {
         Gesture::Zoom => Some(Kind::Zoom {
             before: slice.camera(),
         }),
-        Gesture::Window => drag::window_layer(&slice.state.document).map(|layer| Kind::Window {
+        Gesture::Window => drag::window_layer(slice.state).map(|layer| Kind::Window {
             layer: layer.id,
             before: layer.display.clone(),
         }),

@@ -7,7 +7,7 @@ use arcuate::state::streamlines::{
     BottomPanel, Bundle, Column, ConnectSettings, MatrixValue, ProfileSettings, StreamlineRules,
     TableView,
 };
-use arcuate::state::update::{panel_recipe, selection_recipe};
+use arcuate::state::update::{panel_command, selection_command};
 use arcuate::state::{Action, AlignmentAction, BundleAction, FilesAction, Phase};
 use std::path::Path;
 use std::process::Command;
@@ -73,8 +73,8 @@ pub fn commands() {
         });
         let messages = &desk.window.state.session.notices.messages;
         assert!(messages.is_empty(), "{messages:?}");
-        let recipe = panel_recipe(&desk.window.state, drawer).expect("a command");
-        let command = recipe.command();
+        let line = panel_command(&desk.window.state, drawer).expect("a command");
+        let command = line.text();
         // The selected streamlines exist from the first run.
         run(
             &command.replace("arcuate select", "arcuate select --force"),
@@ -97,7 +97,9 @@ pub fn commands() {
         state.session.notices.messages
     );
     let layer = state.document.layer(all).expect("a layer");
-    let command = selection_recipe(state, layer).expect("a recipe").command();
+    let command = selection_command(state, layer)
+        .expect("a command line")
+        .text();
     run(&command, folder.path());
     let [own, made] = [own, folder.path().join("tracks.tck")].map(|path| {
         match io::open(&path, &Control::new()).expect("streamlines") {
@@ -113,15 +115,15 @@ pub fn commands() {
         enabled: false,
     }));
     let layer = desk.window.state.document.layer(all).expect("a layer");
-    let whole = selection_recipe(&desk.window.state, layer).expect("a recipe");
-    assert!(whole.command().starts_with("arcuate info "));
+    let whole = selection_command(&desk.window.state, layer).expect("a command line");
+    assert!(whole.text().starts_with("arcuate info "));
     // Inputs that are in no file are named.
     desk.window.act(Action::Alignment(AlignmentAction::Shift {
         layer: desk.layer("y"),
         transform: glam::DAffine3::from_translation(glam::DVec3::X),
         phase: Phase::Done,
     }));
-    let recipe = panel_recipe(&desk.window.state, BottomPanel::Table).expect("a recipe");
-    let why = recipe.no_command().expect("no command");
-    assert!(why.contains("\"y\" is not in a file"), "{why}");
+    let line = panel_command(&desk.window.state, BottomPanel::Table).expect("a command line");
+    let why = line.no_command().expect("no command");
+    assert!(why.contains("“y” is not in a file"), "{why}");
 }

@@ -89,7 +89,7 @@ pub(super) fn session() {
         (
             layer.id,
             rows(streamlines_of(layer).unwrap()),
-            state.document.recipe(layer).command(),
+            state.document.command_line(layer).text(),
         )
     };
     let expected: Vec<usize> = (0..40).filter(|i| ![0, 5, 6, 7].contains(i)).collect();
@@ -97,7 +97,9 @@ pub(super) fn session() {
     assert_eq!(of("all, selected").1, shown);
     assert_eq!(
         of("all").2,
-        before.recipe(before.layer_named("all").unwrap()).command()
+        before
+            .command_line(before.layer_named("all").unwrap())
+            .text()
     );
     assert_eq!(
         state.document.bundle.measurements,

@@ -62,7 +62,7 @@ pub fn rays() {
     }));
     let live = window.state.session.track.live.value().expect("rays");
     assert!(live.output.kept.len() < measures.len());
-    let command = window.state.document.live_recipe(live).command();
+    let command = window.state.document.live_command_line(live).text();
     window.act(Action::Files(FilesAction::SaveTracks {
         layer: None,
         path: here.join("window.tck"),
@@ -166,7 +166,7 @@ pub fn painted() {
                 window
                     .state
                     .document
-                    .live_recipe(live)
+                    .live_command_line(live)
                     .no_command()
                     .is_some(),
                 "the masks have no files yet"
@@ -183,7 +183,7 @@ pub fn painted() {
             .live
             .value()
             .expect("a live result");
-        let command = window.state.document.live_recipe(live).command();
+        let command = window.state.document.live_command_line(live).text();
         assert!(command.contains("--seed mask:"), "{command}");
         let name = format!("{method:?}.tck");
         window.act(Action::Files(FilesAction::SaveTracks {

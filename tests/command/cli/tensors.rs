@@ -156,8 +156,8 @@ fn window(here: &Path, expected: &[u8]) {
     window.act(Action::Track(TrackAction::Keep));
     let kept = window.state.document.layers.last().expect("kept").id;
     let document = &window.state.document;
-    let text = document.recipe(document.layers.last().expect("kept"));
-    let text = text.command();
+    let text = document.command_line(document.layers.last().expect("kept"));
+    let text = text.text();
     assert!(text.contains(OURS) && !text.contains("--method"), "{text}");
     window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(kept),
@@ -182,7 +182,7 @@ fn window(here: &Path, expected: &[u8]) {
     let back = opened.state.document.tensors.clone().expect("taken");
     assert_eq!(back.field.tensors, right.field.tensors);
     let last = opened.state.document.layers.last().expect("kept");
-    assert_eq!(opened.state.document.recipe(last).command(), text);
+    assert_eq!(opened.state.document.command_line(last).text(), text);
     let reported = json(&["replay", "s.arcuate", "--backend", "cpu"], here);
     for result in reported["results"].as_array().expect("results") {
         assert_eq!(result["outcome"], "same bytes", "{result}");

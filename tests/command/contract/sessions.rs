@@ -3,8 +3,8 @@
 use super::{commands::arcuate, commands::members, holds};
 use crate::support::session_window::{Window, everything};
 use arcuate::compute::simd;
-use arcuate::state::update::{filter_recipe, pathway_recipe, segment_recipe};
-use arcuate::state::{Recipe, Task, methods as paragraph, report as reported};
+use arcuate::state::update::{filter_command, pathway_command, segment_command};
+use arcuate::state::{CommandLine, Task, methods as paragraph, report as reported};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -38,22 +38,22 @@ pub fn commands() {
     let mut text = String::new();
     for window in windows(folder.path()) {
         let state = &window.state;
-        let mut add = |name: &str, recipe: Option<Recipe>| {
-            let line = recipe.map_or("(nothing)".to_owned(), |recipe| recipe.command());
+        let mut add = |name: &str, command: Option<CommandLine>| {
+            let line = command.map_or("(nothing)".to_owned(), |command| command.text());
             let _ = writeln!(text, "{name}\n  {line}");
         };
         for layer in &state.document.layers {
-            add(&layer.name, Some(state.document.recipe(layer)));
+            add(&layer.name, Some(state.document.command_line(layer)));
         }
         add(
             "live",
             state
                 .final_live()
-                .map(|live| state.document.live_recipe(live)),
+                .map(|live| state.document.live_command_line(live)),
         );
-        add("pathway", pathway_recipe(state, None));
-        add("segment", segment_recipe(state));
-        add("filter", filter_recipe(state));
+        add("pathway", pathway_command(state, None));
+        add("segment", segment_command(state));
+        add("filter", filter_command(state));
     }
     holds("session_commands.txt", &anonymous(&text, folder.path()));
 }

@@ -61,7 +61,7 @@ fn methods() {
     }
     for layer in &state.document.layers {
         if state.document.curve_recipe(layer.id).is_some() {
-            assert!(text.contains(&format!("\"{}\": ", layer.name)), "{text}");
+            assert!(text.contains(&format!("“{}”: ", layer.name)), "{text}");
         }
     }
     let (paragraph, works) = text.split_once("\n\n").expect("works");

@@ -408,7 +408,7 @@ fn by_hand() {
     });
     assert!(window.state.document.regions.is_empty() && window.state.document.tensors.is_some());
     assert!(
-        window.said().contains("The region \"Seed\" is left out"),
+        window.said().contains("The region “Seed” is left out"),
         "{}",
         window.said()
     );

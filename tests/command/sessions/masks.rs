@@ -281,7 +281,7 @@ fn exported() {
     let region = window.state.session.regions.selected.expect("selected");
     let command = |window: &Window| {
         let live = window.state.final_live().expect("tracked");
-        window.state.document.live_recipe(live).command()
+        window.state.document.live_command_line(live).text()
     };
     let file = folder.path().join("painted.nii.gz");
     let in_command = |window: &Window| command(window).contains("painted.nii.gz");
@@ -299,7 +299,7 @@ fn exported() {
     let kept = |window: &Window| {
         let layer = crate::support::session_window::layer(window, "Tracks");
         let layer = window.state.document.layer(layer).expect("kept");
-        window.state.document.recipe(layer).command()
+        window.state.document.command_line(layer).text()
     };
     assert_eq!(kept(&again), kept(&window));
     assert!(kept(&again).contains("painted.nii.gz"), "{}", kept(&again));

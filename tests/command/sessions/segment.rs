@@ -177,6 +177,11 @@ fn come_back() {
     assert_eq!((resumed.step, resumed.inside), (live.step, live.inside));
     assert_eq!(resumed.script, live.script);
     assert_eq!(again.state.document.segment.spheres.len(), 2);
+    // The task shows the scan, which the other tasks hide.
+    for state in [&window.state, &again.state] {
+        let scan = state.document.layer_named("dwi").expect("the scan");
+        assert!(state.shows(scan) && !scan.display.visible);
+    }
     // And it continues from there.
     act(&mut again, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);

@@ -7,7 +7,7 @@ use arcuate::data::{Grid, Mask, Tractogram, Volume};
 use arcuate::io::{self, nifti, streamlines};
 use arcuate::state::Preferences;
 use arcuate::state::regions::recipe::ShapeSpec;
-use arcuate::state::segment::recipe::{SegmentRecipe, SegmentScript};
+use arcuate::state::segment::recipe::{SegmentCommand, SegmentScript};
 use clap::Parser as _;
 use glam::DVec3;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub fn settings(path: &Path) -> bool {
 /// Largest number of steps of a run here: each takes microseconds, and more of them find nothing new.
 const MOST_STEPS: u64 = 60;
 
-/// A script of a segmentation, as a recipe's command and run on a small image.
+/// A script of a segmentation, as a command and run on a small image.
 pub fn script(path: &Path) -> bool {
     let Some(text) = answered(io::text(path)) else {
         return false;
@@ -40,12 +40,12 @@ pub fn script(path: &Path) -> bool {
     let Ok(script) = serde_json::from_str::<SegmentScript>(&text) else {
         return false;
     };
-    let recipe = SegmentRecipe {
+    let command = SegmentCommand {
         script: script.clone(),
         unfiled: None,
         file: None,
     };
-    assert!(!recipe.command(Path::new("out")).is_empty());
+    assert!(!command.text(Path::new("out")).is_empty());
     if script.image == Path::new("t1.nii") && script.run.steps <= MOST_STEPS {
         let words = [
             "arcuate", "segment", "--script", "run.json", "--out", "out", "--force",

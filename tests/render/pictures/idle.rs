@@ -10,7 +10,7 @@ use arcuate::render::PaneId;
 use arcuate::scene;
 use arcuate::state::core::display;
 use arcuate::state::origin::Origin;
-use arcuate::state::{Content, Document, Layer, LayerId};
+use arcuate::state::{Content, Layer, LayerId, State};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -86,7 +86,8 @@ fn label_map() {
     let map = Volume::scalar(grid, numbers).with_labels(Arc::new(labels));
     let picture = map.picture().id();
     let display = display::image_display((0.0, 2.0));
-    let mut document = Document::default();
+    let mut state = State::new(String::new());
+    let document = &mut state.document;
     let origin = document.origins.add(Origin::file("/data/aseg.mgz"));
     let layer = Layer::new(
         LayerId(1),
@@ -99,7 +100,7 @@ fn label_map() {
     let mut offscreen = fresh_offscreen();
     let before = offscreen.renderer.device_bytes();
     let mut list = pane(6, DVec3::new(12.5, 12.5, 16.0), DVec3::X, DVec3::Y, 1.0);
-    list.images = scene::images(&document);
+    list.images = scene::images(&state);
     let drawn: Vec<DataId> = list.images.iter().map(|i| i.volume.0.id()).collect();
     assert_eq!(drawn, [picture]);
     let found = offscreen.slice(&list).expect("a picture");

@@ -104,7 +104,7 @@ fn ball(radius: f64) -> usize {
 
 fn threshold_follows() {
     let (mut window, layer) = window();
-    assert!(measured::image(&window.state.document).is_some());
+    assert!(measured::image(&window.state).is_some());
     window.act(Action::View(ViewAction::SetTool(Tool::Threshold)));
     let of = |high: f32| RegionSource::Threshold {
         layer,

@@ -227,8 +227,8 @@ fn live() {
         .value()
         .cloned()
         .expect("streamlines");
-    let recipe = window.state.document.live_recipe(&live);
-    assert!(recipe.command().contains("--seed sphere:3,0,0,4"));
+    let line = window.state.document.live_command_line(&live);
+    assert!(line.text().contains("--seed sphere:3,0,0,4"));
     assert!(
         session(&window).track.live.failure().is_none() && !session(&window).device.fallback.live
     );

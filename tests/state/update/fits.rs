@@ -97,7 +97,7 @@ fn chosen() {
     let roi = layer(&window.state, "roi");
     window.act(Action::Tensors(TensorAction::SetMask(Some(roi))));
     assert!(window.tensors().fitted < all * 3 / 4);
-    let command = window.fit().command();
+    let command = window.fit().text();
     assert!(command.contains(" --mask /data/roi.nii.gz"), "{command}");
     window.act(Action::Undo);
     assert_eq!((window.fits(), window.tensors().fitted), (2, all));
@@ -106,7 +106,7 @@ fn chosen() {
     // Without its layer the mask is found again.
     window.act(Action::Layer(LayerAction::Delete(roi)));
     assert_eq!(window.tensors().fitted, all);
-    assert!(!window.fit().command().contains("--mask"));
+    assert!(!window.fit().text().contains("--mask"));
 }
 
 fn elsewhere() {
@@ -289,8 +289,8 @@ fn named_gradients() {
     )));
     window.place(Role::Seed, DVec3::ZERO);
     let live = window.state.session.track.live.value().expect("live");
-    let live = window.state.document.live_recipe(live).command();
-    for command in [window.fit().command(), live] {
+    let live = window.state.document.live_command_line(live).text();
+    for command in [window.fit().text(), live] {
         let named = "/data/scan.nii.gz --bval /other/a.bval --bvec /other/a.bvec";
         assert!(command.contains(named), "{command}");
     }
@@ -312,11 +312,11 @@ fn no_file() {
         .value()
         .cloned()
         .expect("live");
-    let recipe = window.state.document.live_recipe(&live);
-    let sentence = recipe.no_command().expect("no command");
-    assert!(sentence.contains("\"Brain mask\""), "{sentence}");
-    assert!(recipe.command().starts_with("# "));
-    window.act(Action::CopyCommand(recipe));
+    let line = window.state.document.live_command_line(&live);
+    let sentence = line.no_command().expect("no command");
+    assert!(sentence.contains("“Brain mask”"), "{sentence}");
+    assert!(line.text().starts_with("# "));
+    window.act(Action::CopyCommand(line));
     assert!(window.copied.is_empty(), "{:?}", window.copied);
     let reported = |m: &arcuate::state::Message| m.text == sentence;
     assert!(window.state.session.notices.messages.iter().any(reported));

@@ -50,7 +50,7 @@ fn visible_names(state: &State) -> Vec<String> {
 fn alone() {
     let mut state = shown(vec![mask()]);
     assert_eq!(visible_names(&state), ["brain_mask"]);
-    let images = scene::images(&state.document);
+    let images = scene::images(&state);
     assert!(images.len() == 1 && images[0].opacity > 0.5);
     // Eight voxels share a corner in their middle; the view starts on a voxel.
     let voxel = state.view.crosshair / VOXEL_MM;

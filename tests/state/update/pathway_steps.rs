@@ -156,7 +156,7 @@ fn said_once() {
     let text = methods(&window.state);
     assert_eq!(text.matches(solved).count(), 1);
     assert!(
-        text.contains("\"Seed – Target\", \"Seed – Target 2\":"),
+        text.contains("“Seed – Target”, “Seed – Target 2”:"),
         "{text}"
     );
     let mut settings = window.state.document.pathways.clone();

@@ -8,13 +8,13 @@ use arcuate::solvers::eikonal::CostField;
 use arcuate::solvers::metric::Params;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::origin::{Origin, TensorFit};
+use arcuate::state::origin::{FitRecipe, Origin};
 use arcuate::state::pathways::jobs::region::MakePathwayRegion;
 use arcuate::state::pathways::jobs::{FindPathway, KEPT_PATHWAY, PATHWAY};
 use arcuate::state::pathways::{PathwayAction, PathwayFile, PathwayKey, PathwaySettings, Standing};
 use arcuate::state::tensors::recipe::FitMask;
-use arcuate::state::update::pathway_recipe;
-use arcuate::state::{Action, Phase, Recipe, RegionAction, Task, TensorAction, ViewAction};
+use arcuate::state::update::pathway_command;
+use arcuate::state::{Action, CommandLine, Phase, RegionAction, Task, TensorAction, ViewAction};
 use arcuate::ui::views::path_at_pointer;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -99,8 +99,8 @@ fn looked_at() {
         found.path.total_mm()
     );
     assert!(found.mean_fa > 0.5);
-    let recipe = pathway_recipe(&window.state, None);
-    let command = recipe.expect("a recipe").command();
+    let line = pathway_command(&window.state, None);
+    let command = line.expect("a command line").text();
     assert!(
         command.starts_with("arcuate pathway /data/scan.nii.gz"),
         "{command}"
@@ -214,11 +214,11 @@ fn width() {
         assert!(off < 1.5, "{epsilon}: {off} voxels of {}", written.count());
     }
     // The command contains the present width.
-    let reported = arcuate::state::update::pathway_recipe(&window.state, None);
+    let reported = arcuate::state::update::pathway_command(&window.state, None);
     assert!(
         reported
-            .expect("a recipe")
-            .command()
+            .expect("a command line")
+            .text()
             .contains("--epsilon 0.4")
     );
 }
@@ -308,9 +308,9 @@ fn kept() {
         kept: changed,
         phase,
     }));
-    let recipe = arcuate::state::update::pathway_recipe(&window.state, Some(kept.id));
-    let Some(Recipe::Pathway { epsilon, .. }) = recipe else {
-        panic!("{recipe:?}")
+    let line = arcuate::state::update::pathway_command(&window.state, Some(kept.id));
+    let Some(CommandLine::Pathway { epsilon, .. }) = line else {
+        panic!("{line:?}")
     };
     assert_eq!(epsilon, 0.3);
     // It stays unchanged while the ends move on.
@@ -514,7 +514,7 @@ fn tried_again() {
     };
     let origins = &window.state.document.origins;
     let fit = origins.fit(there).expect("a fit");
-    let elsewhere = origins.add(TensorFit {
+    let elsewhere = origins.add(FitRecipe {
         scan: origins.add(Origin::file("/data/other.nii.gz")),
         ..(**fit).clone()
     });
@@ -556,7 +556,7 @@ fn own_mask() {
         let document = &mut window.state.document;
         let kept = Arc::make_mut(&mut document.kept_pathways[0]);
         let fit = document.origins.fit(kept.fit).expect("a fit");
-        let fit = TensorFit {
+        let fit = FitRecipe {
             mask,
             ..(**fit).clone()
         };

@@ -13,8 +13,8 @@ use arcuate::state::track::jobs::cut::{CUT, CutRays};
 use arcuate::state::track::jobs::shoot::ShootRays;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
-    Action, Content, FilesAction, Method, Pane, Phase, Rays, Recipe, RegionAction, Standing, Task,
-    TrackAction, ViewAction,
+    Action, CommandLine, Content, FilesAction, Method, Pane, Phase, Rays, RegionAction, Standing,
+    Task, TrackAction, ViewAction,
 };
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
@@ -67,8 +67,8 @@ fn cut_to(window: &mut Window, cut: Cut, phase: Phase) {
     change(window, phase, |rays| rays.cut = cut);
 }
 
-fn recipe(window: &Window) -> Recipe {
-    window.state.document.live_recipe(live(window))
+fn line(window: &Window) -> CommandLine {
+    window.state.document.live_command_line(live(window))
 }
 
 pub(super) fn live(window: &Window) -> &arcuate::state::CurveResult {
@@ -91,14 +91,14 @@ fn follow_the_switch() {
     // The strongest tenth of all that pass.
     let passed = live(&window).rays.as_ref().map_or(0, |r| r.measures.len());
     assert_eq!(live(&window).output.kept.len(), passed.div_ceil(10));
-    let command = recipe(&window).command();
+    let command = line(&window).text();
     for option in [" --sharpen power:6 ", " --cut top:10%"] {
         assert!(command.contains(option), "{command}");
     }
-    assert!(matches!(recipe(&window), Recipe::Geodesic { .. }));
+    assert!(matches!(line(&window), CommandLine::Geodesic { .. }));
     window.act(Action::Undo);
     assert!(live(&window).rays.is_none());
-    assert!(matches!(recipe(&window), Recipe::Track { .. }));
+    assert!(matches!(line(&window), CommandLine::Track { .. }));
     window.act(Action::Redo);
     assert!(live(&window).rays.is_some());
 }
@@ -129,8 +129,8 @@ fn coarse() {
         steps += 1;
         assert!(live(&window).coarse && live(&window).seeds < all);
         assert!(window.state.session.track.live.waits_for_rest());
-        let Recipe::Geodesic { regions, .. } = &recipe(&window) else {
-            panic!("{:?}", recipe(&window))
+        let CommandLine::Geodesic { regions, .. } = &line(&window) else {
+            panic!("{:?}", line(&window))
         };
         assert!(regions[0].shape.to_string().contains(&format!(":{x},0,0")));
     }
@@ -193,7 +193,7 @@ fn cut() {
             live(&window).rays.as_ref().and_then(|r| r.min_measure),
             least
         );
-        assert!(matches!(&recipe(&window), Recipe::Geodesic { cut: c, .. } if *c == cut));
+        assert!(matches!(&line(&window), CommandLine::Geodesic { cut: c, .. } if *c == cut));
     }
     // A drag was one step; so were the others. None of them shot, nor does undoing them.
     window.act(Action::Undo);
@@ -278,13 +278,13 @@ fn splines() {
         r.medium.precision = Precision::Half;
         r.params.curves.interpolation = Interpolation::CubicBSpline;
     });
-    let command = recipe(&window).command();
+    let command = line(&window).text();
     for option in ["--interpolation cubic", "--precision f16"] {
         assert!(command.contains(option), "{command}");
     }
     let id = live(&window).rays.as_ref().map(|r| r.all.id());
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
-    assert!(recipe(&window).command().contains("--step 1 "));
+    assert!(line(&window).text().contains("--step 1 "));
     assert_ne!(live(&window).rays.as_ref().map(|r| r.all.id()), id);
     let last = shots(&window).last().map(|s| s.medium.is_some());
     assert_eq!(last, Some(true), "prepared once");
@@ -305,13 +305,13 @@ fn undo() {
     ];
     for edit in edits {
         change(&mut window, Phase::Done, edit);
-        let command = recipe(&window).command();
+        let command = line(&window).text();
         pictures.push(picture(&window.state) + &command);
     }
     let last = pictures.len() - 1;
     for expected in pictures[1..last].iter().rev() {
         window.act(Action::Undo);
-        let command = recipe(&window).command();
+        let command = line(&window).text();
         assert_eq!(&(picture(&window.state) + &command), expected);
     }
     window.act(Action::Undo);
@@ -429,8 +429,8 @@ fn late() {
         ));
         events.reverse();
     });
-    let step = |w: &Window| match &recipe(w) {
-        Recipe::Geodesic { params, .. } => params.curves.step_mm,
+    let step = |w: &Window| match &line(w) {
+        CommandLine::Geodesic { params, .. } => params.curves.step_mm,
         other => panic!("{other:?}"),
     };
     assert_eq!(step(&window), 2.0);
@@ -535,7 +535,7 @@ fn out_of_date() {
     window.holding = false;
     window.act(Action::Track(TrackAction::Repeat));
     assert_eq!(window.state.standing(), Some(Standing::Final));
-    assert!(recipe(&window).command().contains("--step 0.4"));
+    assert!(line(&window).text().contains("--step 0.4"));
     // A cut that many rays wait for is not their result either.
     window.state.document.track.rays.cut = Cut::Top(1);
     assert_ne!(window.state.standing(), Some(Standing::Final));

@@ -2,12 +2,13 @@
 
 use super::{Window, opened};
 use crate::support::{saved_event, test, thread_time};
-use arcuate::data::{Role, Shape, Tractogram};
+use arcuate::data::{Mask, Role, Shape, Tractogram};
 use arcuate::io::convert::Converted;
 use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::state::core::display;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::files::jobs::{ConvertedFiles, SaveWithValues};
 use arcuate::state::origin::Origin;
 use arcuate::state::regions::jobs::SaveRegion;
@@ -30,6 +31,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::saves::later_edits_are_not_in_a_file", later_edits),
         test("update::saves::kept_streamlines_are_work", kept_streamlines),
         test("update::saves::files_beside_are_named", beside),
+        test(
+            "update::saves::a mask in a file of its own is saved",
+            one_file_each,
+        ),
         test("update::saves::nothing_follows_a_failure", after_a_failure),
         test("update::saves::a_success_hides_no_failure", two_saves),
         test("update::saves::the window writes no long lists", long_lists),
@@ -372,6 +377,76 @@ fn elsewhere() {
         window.act(Action::View(ViewAction::SelectTask(task)));
         assert_eq!(window.state.session.notices.status, "", "{task:?}");
     }
+}
+
+/// Masks exported one file each are held whole by these files, and commands name them; a later file in the place of one
+/// makes its mask unsaved again.
+fn one_file_each() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::fitted();
+    let grid = window.tensors().field.grid.clone();
+    let inside = (0..grid.voxel_count()).map(|i| u8::from(i % 5 == 0));
+    let mask = Mask::new(grid.clone(), inside.collect::<Vec<u8>>());
+    let document = &mut window.state.document;
+    let id = LayerId(document.fresh_id());
+    let (content, display) = (Content::Mask(mask), display::mask_display());
+    let layer = Layer::new(
+        id,
+        "drawn".to_owned(),
+        content,
+        display,
+        OriginId::default(),
+    );
+    document.layers.push(Arc::new(layer));
+    window.act(Action::Region(RegionAction::FromLayer {
+        layer: id,
+        role: Role::Target,
+    }));
+    window.place(Role::Seed, DVec3::ZERO);
+    let in_memory = |window: &Window| {
+        let parts = window.state.unsaved();
+        let is =
+            |part: &UnsavedPart| matches!(part, UnsavedPart::Layer { layer, .. } if *layer == id);
+        parts.iter().any(is)
+    };
+    let named = |window: &Window| {
+        let document = &window.state.document;
+        document.specs(&[(*document.regions[0]).clone()]).is_ok()
+    };
+    assert!(in_memory(&window) && !named(&window));
+    let save_all = |window: &mut Window| {
+        window.act(Action::Region(RegionAction::SaveAll {
+            path: folder.path().join("m.nii.gz"),
+            as_labels: false,
+        }));
+        let status = &window.state.session.notices.status;
+        assert!(status.starts_with("Saved "), "{status}");
+    };
+    save_all(&mut window);
+    assert!(!in_memory(&window) && named(&window));
+    // A mask file holds neither role nor colour: these are in no file.
+    assert!(window.state.unsaved().contains(&UnsavedPart::Regions(2)));
+    let [drawn, seed] = [0, 1].map(|i| window.state.document.regions[i].id);
+    let own = folder.path().join("m_drawn.nii.gz");
+    assert!(own.exists());
+    for (region, is_saved) in [(seed, false), (drawn, true)] {
+        let path = own.clone();
+        window.act(Action::Region(RegionAction::Save { region, path }));
+        assert_eq!(!in_memory(&window), is_saved, "{region:?}");
+        assert_eq!(named(&window), is_saved, "{region:?}");
+    }
+    // A surface does not hold the voxels.
+    window.act(Action::Region(RegionAction::Save {
+        region: seed,
+        path: own,
+    }));
+    window.act(Action::Region(RegionAction::Save {
+        region: drawn,
+        path: folder.path().join("m.stl"),
+    }));
+    assert!(in_memory(&window) && !named(&window));
+    save_all(&mut window);
+    assert!(!in_memory(&window) && named(&window));
 }
 
 /// The status of an export names every written file.

@@ -184,9 +184,9 @@ fn run() {
     // At the start a change of speeds is no event of the run.
     assert!(found.script.events.is_empty());
     assert_eq!(found.script.params.tolerance, 20.0);
-    let command = arcuate::state::update::segment_recipe(&window.state)
-        .expect("a recipe")
-        .command();
+    let command = arcuate::state::update::segment_command(&window.state)
+        .expect("a command line")
+        .text();
     assert!(
         command.starts_with("arcuate segment /data/t1.nii.gz --add sphere:0,0,0,5 --target"),
         "{command}"
@@ -227,15 +227,15 @@ fn steered() {
     assert!(matches!(&script.events[1].event, ScriptEvent::Sphere(s) if !s.add));
     assert_eq!(script.steps, 30);
     assert_eq!(live(&window).placed.len(), 2);
-    let command = arcuate::state::update::segment_recipe(&window.state).expect("a recipe");
+    let command = arcuate::state::update::segment_command(&window.state).expect("a command line");
     assert!(command.no_command().is_some(), "its script is in no file");
     // The file is requested with the script and stands for the command from then on.
     let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
     let file = SegmentFile::Script;
     act(&mut window, SegmentAction::Save { file, path });
-    let command = arcuate::state::update::segment_recipe(&window.state)
-        .expect("a recipe")
-        .command();
+    let command = arcuate::state::update::segment_command(&window.state)
+        .expect("a command line")
+        .text();
     assert_eq!(
         command,
         "arcuate segment --script /nowhere/at/all/run.json --out segmentation"
@@ -460,7 +460,7 @@ fn kept() {
     assert_eq!(held.inside, mask.inside);
     let document = &window.state.document;
     assert!(document.segmentation_recipe(layer.id).is_some());
-    let command = window.state.document.recipe(&layer).command();
+    let command = window.state.document.command_line(&layer).text();
     assert!(command.starts_with("arcuate segment /data/t1.nii.gz"));
     assert!(
         window.state.session.segment.live.is_none(),

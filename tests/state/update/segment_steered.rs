@@ -5,6 +5,7 @@ use super::segment::{act, advance, image, live, opened, ready, sample, set, sphe
 use crate::support::test;
 use arcuate::data::Shape;
 use arcuate::jobs::Outcome;
+use arcuate::scene;
 use arcuate::solvers::level_set::Ended;
 use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::open::Loaded;
@@ -48,6 +49,14 @@ pub fn tests() -> Vec<Trial> {
             overridden,
         ),
         test("update::segment::a_visit_is_no_edit", visited),
+        test(
+            "update::segment::a chosen image is shown there alone",
+            chosen,
+        ),
+        test(
+            "update::segment::methods name the step of a volume",
+            methods,
+        ),
         test(
             "update::segment::exported_structures_are_not_lost",
             exported,
@@ -252,15 +261,95 @@ fn visited() {
         display,
         phase: Phase::Done,
     }));
+    let name = "head".to_owned();
+    window.act(Action::Layer(LayerAction::Rename { layer, name }));
     let work = |window: &Window| {
         let undo = window.state.history.undo_label().map(str::to_owned);
         (window.state.session.revision, undo)
     };
     let before = work(&window);
-    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    let eye = |window: &Window| {
+        window
+            .state
+            .document
+            .layer(layer)
+            .expect("there")
+            .display
+            .visible
+    };
+    let look = |window: &mut Window, task: Task| {
+        window.act(Action::View(ViewAction::SelectTask(task)));
+        let layer = window.state.document.layer(layer).expect("there");
+        (
+            window.state.shows(layer),
+            scene::images(&window.state).len(),
+        )
+    };
+    // Segment shows its image; the other tasks show what they showed before.
+    assert_eq!(look(&mut window, Task::Segment), (true, 1));
+    assert_eq!(look(&mut window, Task::View), (false, 0));
+    assert_eq!(look(&mut window, Task::Segment), (true, 1));
     assert_eq!(work(&window), before);
-    let shown = window.state.document.layer(layer).expect("a layer");
-    assert!(shown.display.visible);
+    assert!(!eye(&window));
+    // The user decides from then on, as a step that can be undone.
+    let show = |window: &mut Window, visible: bool| {
+        window.act(Action::Layer(LayerAction::Show { layer, visible }));
+        let layer = window.state.document.layer(layer).expect("there");
+        window.state.shows(layer)
+    };
+    assert!(!show(&mut window, false));
+    assert_eq!(look(&mut window, Task::View).1, 0);
+    assert_eq!(look(&mut window, Task::Segment).1, 0);
+    window.act(Action::Undo);
+    assert_eq!(look(&mut window, Task::Segment), (true, 1));
+    // So is a step from before the visit, which leaves the image in sight.
+    assert!(window.state.document.layer_named("head").is_some());
+    window.act(Action::Undo);
+    assert!(window.state.document.layer_named("t1").is_some());
+    assert_eq!(look(&mut window, Task::Segment), (true, 1));
+    assert!(!eye(&window));
+}
+
+/// An image chosen in Segment is shown there; the eyes of the layers stay as they are until the user sets one.
+fn chosen() {
+    let mut window = opened(image());
+    let second = super::file("/data/t2.nii.gz", Loaded::Image(image()));
+    window.act(Action::Event(second));
+    let names = ["t1", "t2"];
+    let [first, second] = names.map(|name| window.state.document.layer_named(name).expect(name).id);
+    window.act(Action::Layer(LayerAction::ShowOnly(second)));
+    let shown = |window: &Window| {
+        let layers = window.state.document.layers.iter();
+        let shown = layers.filter(|l| window.state.shows(l)).map(|l| l.id);
+        shown.collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&window), [second]);
+    act(&mut window, SegmentAction::Image(first));
+    assert_eq!(shown(&window), [first]);
+    window.act(Action::Undo);
+    assert_eq!(shown(&window), [second]);
+    window.act(Action::Redo);
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
+    assert_eq!(shown(&window), [second]);
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    let (layer, visible) = (second, true);
+    window.act(Action::Layer(LayerAction::Show { layer, visible }));
+    assert_eq!(shown(&window), [first, second]);
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
+    assert_eq!(shown(&window), [first, second]);
+}
+
+/// The methods paragraph gives the volume inside the surface with the step that it belongs to.
+fn methods() {
+    let mut window = ready();
+    act(&mut window, SegmentAction::Step);
+    let text = |window: &Window| arcuate::state::methods::methods(&window.state);
+    for _ in 0..2 {
+        let text = text(&window);
+        assert!(text.contains("After 10 steps, its surface of "), "{text}");
+        assert!(text.contains(" ml."), "{text}");
+        act(&mut window, SegmentAction::Keep);
+    }
 }
 
 /// A label map of all structures holds each of them, and the volume is that of its voxels.

@@ -13,8 +13,8 @@ use arcuate::state::methods::methods;
 use arcuate::state::tensors::jobs::fit::{FIT, FitTensors};
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
-    Action, AlignmentAction, Content, Event, LayerAction, LayerId, Phase, Recipe, RegionAction,
-    SessionAction, TrackAction, UnsavedAction, WholeBrain,
+    Action, AlignmentAction, CommandLine, Content, Event, LayerAction, LayerId, Phase,
+    RegionAction, SessionAction, TrackAction, UnsavedAction, WholeBrain,
 };
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -145,7 +145,7 @@ fn undone_fit() {
     window.act(Action::Redo);
     assert_eq!(window.tensors().key.params.method, Method::Ols);
     assert_eq!(window.fits(), 2, "{method:?} and the other");
-    let Recipe::Fit { fit, .. } = window.fit() else {
+    let CommandLine::Fit { fit, .. } = window.fit() else {
         panic!("{:?}", window.fit())
     };
     assert_eq!(fit.params.method, Method::Ols);
@@ -282,9 +282,9 @@ fn whole_brain() {
     window.deliver(in_order);
     let layer = window.state.document.layer_named("Whole brain");
     let layer = layer.expect("streamlines").clone();
-    let Recipe::Track {
+    let CommandLine::Track {
         params, regions, ..
-    } = window.state.document.recipe(&layer)
+    } = window.state.document.command_line(&layer)
     else {
         panic!("{:?}", layer.origin)
     };
@@ -322,9 +322,9 @@ fn live_of_old_tensors() {
         .live
         .value()
         .expect("a live result");
-    let recipe = window.state.document.live_recipe(live);
-    let Recipe::Track { fit, .. } = &recipe else {
-        panic!("{recipe:?}")
+    let line = window.state.document.live_command_line(live);
+    let CommandLine::Track { fit, .. } = &line else {
+        panic!("{line:?}")
     };
     assert_eq!(fit.params.method, Method::Ols);
 }
@@ -350,13 +350,13 @@ fn live_without_seed() {
         ));
         events.reverse();
     });
-    let recipe = |w: &Window| {
+    let command = |w: &Window| {
         let live = w.state.session.track.live.value();
-        live.map(|l| w.state.document.live_recipe(l).command())
+        live.map(|l| w.state.document.live_command_line(l).text())
     };
-    assert!(recipe(&window).is_some_and(|c| c.contains("sphere:1,0,0,5")));
+    assert!(command(&window).is_some_and(|c| c.contains("sphere:1,0,0,5")));
     step(&mut window, 1.0);
     window.act(Action::Region(RegionAction::Delete(seed)));
     window.deliver(in_order);
-    assert_eq!(recipe(&window), None);
+    assert_eq!(command(&window), None);
 }

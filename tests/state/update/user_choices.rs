@@ -8,7 +8,7 @@ use arcuate::data::{Gradients, Grid, Labels, Tractogram, Volume};
 use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
 use arcuate::state::{
-    Action, Event, FilesAction, Reading, Recipe, Space, State, TensorAction, update,
+    Action, CommandLine, Event, FilesAction, Reading, Space, State, TensorAction, update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -50,7 +50,7 @@ fn turned() {
             gradient_files: Vec::new(),
         },
     )));
-    let command = |window: &Window| window.fit().command();
+    let command = |window: &Window| window.fit().text();
     let before = command(&window);
     let first: AxisChange = "y,x,z".parse().expect("a turn");
     let second: AxisChange = "x,z,-y".parse().expect("a turn");
@@ -130,7 +130,10 @@ fn spaces() {
         (1, id)
     );
     assert_eq!(first(&state), -1.0);
-    let command = state.document.recipe(&state.document.layers[0]).command();
+    let command = state
+        .document
+        .command_line(&state.document.layers[0])
+        .text();
     assert_eq!(command, "arcuate info /data/a.vtk --vtk-space lps");
     update(&mut state, Action::Undo);
     assert_eq!(first(&state), 1.0);
@@ -166,6 +169,6 @@ fn colours() {
     };
     assert_eq!(path, &PathBuf::from("/data/dseg.nii.gz"));
     assert_eq!(reading.colours, Some(table));
-    let recipe = state.document.recipe(&state.document.layers[0]);
-    assert!(matches!(recipe, Recipe::File(_)));
+    let line = state.document.command_line(&state.document.layers[0]);
+    assert!(matches!(line, CommandLine::File { reading, .. } if reading.is_empty()));
 }

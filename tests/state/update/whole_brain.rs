@@ -5,7 +5,7 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
-use arcuate::state::{Action, Phase, Recipe, TrackAction, WholeBrain, methods};
+use arcuate::state::{Action, CommandLine, Phase, TrackAction, WholeBrain, methods};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -58,15 +58,15 @@ fn seeds() {
     assert_eq!(last(&window).0, Seeding::Random { count: 700 });
     let layer = window.state.document.layers.last().unwrap().clone();
     assert!(layer.name.starts_with("Whole brain"));
-    let Recipe::Track {
+    let CommandLine::Track {
         params, regions, ..
-    } = window.state.document.recipe(&layer)
+    } = window.state.document.command_line(&layer)
     else {
         panic!("{:?}", layer.origin)
     };
     assert_eq!(params.seeding, Seeding::Random { count: 700 });
     assert!(regions.is_empty(), "the target did not count");
-    let command = window.state.document.recipe(&layer).command();
+    let command = window.state.document.command_line(&layer).text();
     assert!(command.contains("--seeds random:700"), "{command}");
     assert!(!command.contains("--target"), "{command}");
     let methods = methods::methods(&window.state);
@@ -90,7 +90,7 @@ fn regions() {
     // Not the seed.
     assert_eq!(last(&window), (Seeding::Random { count: 700 }, 1));
     let layer = window.state.document.layers.last().unwrap().clone();
-    let command = window.state.document.recipe(&layer).command();
+    let command = window.state.document.command_line(&layer).text();
     assert!(command.contains("--target"), "{command}");
     window.act(Action::Undo);
     window.act(Action::Undo);

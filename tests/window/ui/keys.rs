@@ -1,12 +1,15 @@
 //! Keys act as in the shortcut sheet, and do nothing while the user types.
 
-use super::{Window, click, small_scan, tracking, window};
+use super::{Window, click, segment, small_scan, submitted, tracking, window};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
+use arcuate::solvers::level_set::Ended;
+use arcuate::state::segment::jobs::{RunControl, RunRequest};
 use arcuate::state::{Action, Convention, LayerAction, Layout, Pane, Task, Tool, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -26,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
             typed_in_one_frame,
         ),
         test("ui::Esc closes a list, then cancels", two_escapes),
+        test("ui::keys::T starts no run in Segment", beside_a_surface),
     ]
 }
 
@@ -377,4 +381,43 @@ fn button() {
     assert!(focused(&window), "the button keeps the focus");
     press(&mut window, Key::Delete);
     assert_eq!(window.state().state.document.regions.len(), 3);
+}
+
+/// T takes the tool that places a target region, whether the surface is paused or at rest. A typed target T moves a
+/// surface at rest on, and leaves a paused one where it is.
+fn beside_a_surface() {
+    let mut window = segment::segmenting();
+    segment::field(&mut window, "Target T", "0.5");
+    segment::place(&mut window);
+    segment::answer(&mut window);
+    let places_a_target = |window: &mut Window| {
+        let requests = |window: &Window| submitted::<RunRequest>(window).len();
+        let before = requests(window);
+        press(window, Key::T);
+        let role = match window.state().state.view.tool {
+            Tool::NewRegion { role, .. } => Some(role),
+            _ => None,
+        };
+        assert_eq!(role, Some(Role::Target));
+        press(window, Key::Escape);
+        assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+        assert_eq!(requests(window), before);
+    };
+    let play = |window: &Window| {
+        submitted::<RunRequest>(window)
+            .last()
+            .expect("requested")
+            .play
+    };
+    places_a_target(&mut window);
+    segment::field(&mut window, "Target T", "0.52");
+    assert_eq!(play(&window), RunControl::Rest);
+    press(&mut window, Key::Space);
+    let working = &mut window.state_mut().state.session.segment;
+    let mut live = (**working.live.as_ref().expect("a surface")).clone();
+    live.ended = Ended::Converged;
+    (working.live, working.running) = (Some(Arc::new(live)), false);
+    places_a_target(&mut window);
+    segment::field(&mut window, "Target T", "0.54");
+    assert_eq!(play(&window), RunControl::Run);
 }

@@ -36,6 +36,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::room::words of the status bar do not meet", status),
         test("ui::room::controls are in sight at 200 %", controls),
+        test("ui::room::a list leaves the views their width", lists),
         test("ui::room::a name keeps clear of its number", bundles),
         test("ui::room::a kept pathway has one line", pathway),
         test("ui::room::distances of a surface are in sight", distances),
@@ -147,6 +148,53 @@ fn controls() {
                 assert_eq!(head(&window, "Results"), None, "{task:?}");
             }
         }
+    }
+}
+
+/// A list opened from the rail takes the place of the task where both leave too little to the views. Another task, and
+/// Esc, bring the panel back.
+fn lists() {
+    const LEAST: f32 = 280.0;
+    let is_shown = |window: &Window| window.query_by_label("Task at the right").is_some();
+    let task_of = |window: &Window| window.state().state.view.task;
+    for (size, both) in [
+        ([640.0, 380.0], false),
+        ([853.0, 500.0], false),
+        (LOW, true),
+    ] {
+        let mut window = window(tracking(), size, 2.0);
+        let alone = window.state().views;
+        assert!(is_shown(&window) && alone.width() >= LEAST, "{alone:?}");
+        for list in ["Layers", "Regions", "At the crosshair"] {
+            click(&mut window, list);
+            let views = window.state().views;
+            let head = window
+                .get_by_role_and_label(egui::Role::Heading, list)
+                .rect();
+            assert!(views.width() >= LEAST, "{size:?} {list}: {views:?}");
+            assert!(
+                views.left() >= head.right(),
+                "{size:?} {list}: {views:?} {head:?}"
+            );
+            assert_eq!(is_shown(&window), both, "{size:?} {list}");
+        }
+        window.key_press(egui::Key::Escape);
+        window.run();
+        assert_eq!(window.state().views, alone);
+        assert!(is_shown(&window));
+        click(&mut window, "Layers");
+        let task = task_of(&window);
+        for key in [egui::Key::Num1, egui::Key::Num4] {
+            window.key_press_modifiers(egui::Modifiers::COMMAND, key);
+            window.run();
+        }
+        assert!(task_of(&window) != task && is_shown(&window), "{size:?}");
+        let layers = window.query_by_role_and_label(egui::Role::Heading, "Layers");
+        assert_eq!(layers.is_some(), both, "{size:?}");
+        click(&mut window, "Regions");
+        click(&mut window, "Start the guide");
+        let regions = window.query_by_role_and_label(egui::Role::Heading, "Regions");
+        assert!(regions.is_none() && is_shown(&window), "{size:?}");
     }
 }
 

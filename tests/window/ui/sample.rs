@@ -7,7 +7,7 @@ use arcuate::data::{
 use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::core::display;
 use arcuate::state::files::types::{Recent, RecentKind};
-use arcuate::state::origin::{FitMapOrigin, Origin, TensorFit};
+use arcuate::state::origin::{FitMapRecipe, FitRecipe, Origin};
 use arcuate::state::tensors::recipe::FitMask;
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::track::types::{CurveKey, CurveParams};
@@ -72,7 +72,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     let mut state = State::new(BACKEND.to_owned());
     let document = &mut state.document;
     document.name = "sub-01".to_owned();
-    let fit = document.origins.add(TensorFit {
+    let fit = document.origins.add(FitRecipe {
         scan: document
             .origins
             .add(Origin::file("/data/sub-01/dwi.nii.gz")),
@@ -80,7 +80,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         params: tensor_fit::Params::defaults(),
     });
     let map = |key: &str| {
-        Origin::from(FitMapOrigin {
+        Origin::from(FitMapRecipe {
             fit,
             map: tensor_fit::FitMap::from_key(key).expect("a map"),
         })

@@ -112,7 +112,7 @@ fn images_are_stacked() {
     display.visible = false;
     let other = Mask::new(grid, vec![1; n]);
     add_layer(&mut state, "hidden", Content::Mask(other), display);
-    let images = scene::images(&state.document);
+    let images = scene::images(&state);
     assert_eq!(images.len(), 2);
     assert!(
         !images[0].transparent_below,
@@ -131,7 +131,7 @@ fn images_are_stacked() {
             index: 0,
         }),
     );
-    let images = scene::images(&state.document);
+    let images = scene::images(&state);
     assert_eq!(images[0].colour_map, ColourMap::Mask);
 }
 

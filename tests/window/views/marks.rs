@@ -231,9 +231,9 @@ fn command() {
         },
     );
     let live = state.session.track.live.value();
-    let recipe = live.map(|l| state.document.live_recipe(l).command());
-    assert!(recipe.as_ref().is_some_and(|c| c.starts_with("arcuate ")));
-    assert_eq!(chunk(&state), recipe);
+    let command = live.map(|l| state.document.live_command_line(l).text());
+    assert!(command.as_ref().is_some_and(|c| c.starts_with("arcuate ")));
+    assert_eq!(chunk(&state), command);
 }
 
 /// About the slice, half of it on either side.

@@ -5,7 +5,7 @@ use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, Tenso
 use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::core::display;
 use arcuate::state::core::layer::{Content, LayerId};
-use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
+use arcuate::state::origin::{FitRecipe, Origin, PhantomPart};
 use arcuate::state::tensors::recipe::FitMask;
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::track::types::{CurveKey, CurveParams};
@@ -74,7 +74,7 @@ pub fn state_with(source: AffineSource) -> State {
     let along_y = Tensor::new([0.3e-3, 0.0, 0.0, 1.5e-3, 0.0, 0.3e-3]);
     let (seed, part) = (1, PhantomPart::Dwi);
     let origins = &state.document.origins;
-    let fit = origins.add(TensorFit {
+    let fit = origins.add(FitRecipe {
         scan: origins.add(Origin::Phantom { seed, part }),
         mask: FitMask::Found,
         params: tensor_fit::Params::defaults(),

@@ -13,7 +13,7 @@ use crate::state::filter::{
     FitPurpose, FitStatistics, FittedWeights, PreviousFit, Running, ShownStreamlines,
     VirtualLesion, WEIGHT, WeightMap, WeightMapRecipe, sorted,
 };
-use crate::state::origin::recipes::weight_fit;
+use crate::state::origin::commands::weight_fit;
 use crate::state::streamlines::streamlines_of;
 use crate::state::{Display, Document, State};
 use std::sync::Arc;

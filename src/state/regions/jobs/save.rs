@@ -6,6 +6,7 @@ use crate::io;
 use crate::jobs::{CompleteData, JobError, Saved, Worker};
 use crate::solvers::{self, region};
 use crate::state::files::jobs::{WriteFile, saved};
+use crate::state::regions::jobs::mask_id;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -176,6 +177,11 @@ impl WriteFile for SaveMasks {
             "{} as masks, the first of them",
             io::text::counted(count, "region")
         );
-        Ok(saved(first, what, None))
+        let masks = self.regions.iter();
+        let masks = masks.map(|(path, shape, _)| (path.clone(), mask_id(shape)));
+        Ok(Saved {
+            masks: masks.collect(),
+            ..saved(first, what, None)
+        })
     }
 }

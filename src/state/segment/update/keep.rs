@@ -8,19 +8,19 @@ use crate::state::core::text::{fixed, with_unit};
 use crate::state::core::{colours, display};
 use crate::state::edit::edit;
 use crate::state::files::jobs::SaveMask;
-use crate::state::origin::recipes::{segment_script, segmented_recipe};
+use crate::state::origin::commands::{segment_script, segmented_command};
 use crate::state::regions::jobs::save::SaveLabels;
 use crate::state::segment::jobs::{RunControl, SaveField, SaveScript, SurfaceUpdate};
 use crate::state::segment::update::{NONE_YET, restart};
 use crate::state::segment::{
-    KeptSurface, LIVE_RGB, SegmentFile, SegmentOrigin, SpeedInputs, Start, frame_of,
+    KeptSurface, LIVE_RGB, SegmentFile, SegmentRecipe, SpeedInputs, Start, frame_of,
 };
-use crate::state::{Display, Document, Effect, Recipe, State};
+use crate::state::{CommandLine, Display, Document, Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The recipe of the present surface.
-fn kept_segmentation(document: &Document, live: &SurfaceUpdate) -> Option<SegmentOrigin> {
+fn kept_segmentation(document: &Document, live: &SurfaceUpdate) -> Option<SegmentRecipe> {
     let (layer, image) = document.segmented_image()?;
     let segment = &document.segment;
     let later = |number: &u64| live.placed.iter().any(|(n, _)| n == number);
@@ -32,7 +32,7 @@ fn kept_segmentation(document: &Document, live: &SurfaceUpdate) -> Option<Segmen
             .map(|(id, _, n)| (document.input(LayerId(*id)), *n)),
         painted: speed_sources.painted.clone(),
     });
-    Some(SegmentOrigin {
+    Some(SegmentRecipe {
         image: document.input(layer.id),
         frame: frame_of(layer, image),
         start: segment.start.clone(),
@@ -43,18 +43,18 @@ fn kept_segmentation(document: &Document, live: &SurfaceUpdate) -> Option<Segmen
 }
 
 /// The recipe of the surface at rest.
-pub fn current_origin(state: &State) -> Option<SegmentOrigin> {
+pub fn current_origin(state: &State) -> Option<SegmentRecipe> {
     kept_segmentation(&state.document, state.resting_surface()?.0)
 }
 
 /// The command of the live surface.
-pub fn recipe(state: &State) -> Option<Recipe> {
+pub fn command_line(state: &State) -> Option<CommandLine> {
     let (live, _) = state.resting_surface()?;
     let made = kept_segmentation(&state.document, live)?;
     let runtime = &state.session.segment;
     let written = runtime.written.as_ref();
     let written = written.filter(|(_, script)| *script == live.script);
-    Some(segmented_recipe(
+    Some(segmented_command(
         &state.document,
         &made,
         written.map(|(path, _)| path.clone()),
@@ -168,7 +168,7 @@ fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<
     let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));
     if let Some(name) = unfiled {
         let sentence = format!(
-            "A run script names its image, and \"{name}\" is not in a file: export it first, then open that"
+            "A run script names its image, and “{name}” is not in a file: export it first, then open that"
         );
         state.session.notify(Severity::Information, sentence);
         return None;
@@ -184,7 +184,7 @@ pub(in crate::state) fn save(
     path: PathBuf,
     effects: &mut Vec<Effect>,
 ) {
-    let command = |state: &State| recipe(state).map_or_else(String::new, |r| r.command());
+    let command = |state: &State| command_line(state).map_or_else(String::new, |r| r.text());
     let effect = match what {
         SegmentFile::Structures => structures(state, path).map(Effect::submit),
         SegmentFile::Labels => rests(state).map(|(_, mask)| {

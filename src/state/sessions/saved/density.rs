@@ -4,7 +4,7 @@ use crate::data::{AffineSource, Grid};
 use crate::io::AffineReading;
 use crate::solvers::density::{DensityGrid, Params};
 use crate::state::LayerId;
-use crate::state::density::recipe::DensityMap;
+use crate::state::density::recipe::DensityRecipe;
 use crate::state::sessions::saved::{SavedDensity, SavedGrid, SavedInput};
 use glam::DAffine3;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct DensityInputs {
 /// Far above any image, so that a damaged session does not request much memory.
 const MOST_VOXELS: usize = i32::MAX as usize;
 
-pub fn saved(map: &DensityMap, input: SavedInput, template: Option<usize>) -> SavedDensity {
+pub fn saved(map: &DensityRecipe, input: SavedInput, template: Option<usize>) -> SavedDensity {
     let (grid, voxel_mm) = match &map.grid {
         DensityGrid::Grid(on) => (Some(saved_grid(on)), None),
         DensityGrid::Within(on, mm) => (Some(saved_grid(on)), Some(*mm)),

@@ -65,7 +65,7 @@ impl ReferencedItems<'_> {
 }
 
 pub(in crate::state) fn omitted_weights(layer: &SavedLayer, why: &str) -> String {
-    format!("The weights of \"{}\" are left out: {why}", layer.name)
+    format!("The weights of “{}” are left out: {why}", layer.name)
 }
 
 /// Adds the weights from a session to a layer's streamlines, if it has any. Parts that fail are left out, and an error

@@ -3,10 +3,10 @@
 
 use crate::state::Document;
 use crate::state::core::layer::{Input, LayerId, OriginId};
-use crate::state::density::recipe::DensityMap;
-use crate::state::filter::{WeightFit, WeightMapRecipe};
-use crate::state::origin::{Computed, FitMapOrigin, FoundMask, Origin, Origins, TensorFit};
-use crate::state::segment::SegmentOrigin;
+use crate::state::density::recipe::DensityRecipe;
+use crate::state::filter::{WeightMapRecipe, WeightRecipe};
+use crate::state::origin::{BrainMaskRecipe, FitMapRecipe, FitRecipe, Origin, Origins, Recipe};
+use crate::state::segment::SegmentRecipe;
 use crate::state::tensors::recipe::FitMask;
 use crate::state::track::recipe::CurveRecipe;
 use std::collections::BTreeMap;
@@ -115,13 +115,13 @@ impl MovedFile<'_> {
         now
     }
 
-    fn computed(&mut self, made: &Computed) -> Origin {
+    fn computed(&mut self, made: &Recipe) -> Origin {
         match made {
-            Computed::BrainMask(found) => FoundMask {
+            Recipe::BrainMask(found) => BrainMaskRecipe {
                 scan: self.origin(found.scan),
             }
             .into(),
-            Computed::Fit(fit) => TensorFit {
+            Recipe::Fit(fit) => FitRecipe {
                 scan: self.origin(fit.scan),
                 mask: match &fit.mask {
                     FitMask::File(path) => FitMask::File(self.path(path)),
@@ -130,24 +130,24 @@ impl MovedFile<'_> {
                 params: fit.params.clone(),
             }
             .into(),
-            Computed::FitMap(map) => FitMapOrigin {
+            Recipe::FitMap(map) => FitMapRecipe {
                 fit: self.origin(map.fit),
                 map: map.map,
             }
             .into(),
-            Computed::Curves(made) => CurveRecipe {
+            Recipe::Curves(made) => CurveRecipe {
                 fit: self.origin(made.fit),
                 ..(**made).clone()
             }
             .into(),
-            Computed::Density(map) => DensityMap {
+            Recipe::Density(map) => DensityRecipe {
                 input: self.input(map.input),
                 template: map.template.as_ref().map(|path| self.path(path)),
                 ..(**map).clone()
             }
             .into(),
-            Computed::Segment(made) => self.segmented(made).into(),
-            Computed::Weights(fit) => WeightFit {
+            Recipe::Segment(made) => self.segmented(made).into(),
+            Recipe::Weights(fit) => WeightRecipe {
                 tracks: self.origin(fit.tracks),
                 scan: self.input(fit.scan),
                 mask: fit.mask.map(|input| self.input(input)),
@@ -155,7 +155,7 @@ impl MovedFile<'_> {
                 ..(**fit).clone()
             }
             .into(),
-            Computed::WeightMap(map) => WeightMapRecipe {
+            Recipe::WeightMap(map) => WeightMapRecipe {
                 fit: self.origin(map.fit),
                 ..(**map).clone()
             }
@@ -163,7 +163,7 @@ impl MovedFile<'_> {
         }
     }
 
-    fn segmented(&mut self, made: &SegmentOrigin) -> SegmentOrigin {
+    fn segmented(&mut self, made: &SegmentRecipe) -> SegmentRecipe {
         let mut segmented = made.clone();
         segmented.image = self.input(segmented.image);
         for inputs in &mut segmented.inputs {

@@ -2,7 +2,7 @@
 
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::document::Document;
-use crate::state::origin::{Computed, Origin};
+use crate::state::origin::{Origin, Recipe};
 use crate::state::sessions::saved::origins::edits;
 use crate::state::sessions::types::file::ReadSession;
 use crate::state::sessions::types::missing::{
@@ -46,7 +46,7 @@ impl MissingLayer {
             .get(table.unedited(self.layer.origin));
         Some(
             origin.and_then(|origin| match document.origins.base(origin) {
-                Origin::Computed(Computed::Curves(made)) => Ok(made.clone()),
+                Origin::Computed(Recipe::Curves(made)) => Ok(made.clone()),
                 _ => Err("its session does not say how".to_owned()),
             }),
         )

@@ -206,7 +206,7 @@ pub fn build(
                 if !(is_made && matches!(reason, NotRestored::Gone(_))) {
                     let name = &of.name;
                     let sentence = format!(
-                        "The layer \"{name}\" is left out and stays in the session: {reason}"
+                        "The layer “{name}” is left out and stays in the session: {reason}"
                     );
                     notes.push(sentence.into());
                 }

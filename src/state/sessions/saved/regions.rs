@@ -70,7 +70,7 @@ pub(in crate::state) fn region(
     read: &ReadSession,
     saved: &SavedRegion,
 ) -> Result<Region, String> {
-    let message = |why| format!("its region \"{}\" is unusable: {why}", saved.name);
+    let message = |why| format!("its region “{}” is unusable: {why}", saved.name);
     read_region(document, read, saved).map_err(message)
 }
 

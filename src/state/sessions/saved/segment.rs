@@ -7,7 +7,7 @@ use crate::state::Document;
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{Content, Input, Layer, LayerId};
 use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
-use crate::state::segment::{KeptSurface, SegmentOrigin, Segmentation, SpeedInputs, Start, scalar};
+use crate::state::segment::{KeptSurface, SegmentRecipe, Segmentation, SpeedInputs, Start, scalar};
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::write::ReferencedItems;
@@ -44,7 +44,7 @@ impl ReferencedItems<'_> {
     pub(in crate::state) fn segment(
         &mut self,
         document: &Document,
-        made: &SegmentOrigin,
+        made: &SegmentRecipe,
     ) -> SavedSegment {
         let inputs = made.inputs.iter().map(|inputs| {
             let layer = inputs.layer;
@@ -113,6 +113,7 @@ impl ReferencedItems<'_> {
         SavedSegmentation {
             settings: segment.settings.clone(),
             image: segment.image.map(|id| id.0),
+            image_alone: segment.image_alone,
             start: self.start(&segment.start),
             spheres: segment.spheres.iter().map(|(_, sphere)| *sphere).collect(),
             reference: segment.reference.map(|id| id.0),
@@ -269,7 +270,7 @@ pub(in crate::state) fn resolve(
     read: &ReadSession,
     saved: &SavedSegment,
     input: &dyn Fn(&SavedInput) -> Input,
-) -> Result<SegmentOrigin, String> {
+) -> Result<SegmentRecipe, String> {
     check_history(&saved.script, saved.inputs.len().max(1))?;
     let inputs = saved.inputs.iter().map(|inputs| {
         let layer = inputs.layer.as_ref();
@@ -282,7 +283,7 @@ pub(in crate::state) fn resolve(
     if inputs.is_empty() {
         inputs.push(SpeedInputs::default());
     }
-    Ok(SegmentOrigin {
+    Ok(SegmentRecipe {
         image: input(&saved.image),
         frame: saved.frame,
         start: start(read, &saved.start)?,
@@ -379,6 +380,7 @@ fn segmentation(
     Ok(Segmentation {
         settings: saved.settings.clone().sanitized(),
         image: existing(saved.image),
+        image_alone: saved.image_alone,
         start,
         reference: existing(saved.reference),
         layer: existing(saved.layer),

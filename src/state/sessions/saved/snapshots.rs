@@ -4,7 +4,7 @@ use crate::io::Remark;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId};
 use crate::state::core::text::shortened_list;
 use crate::state::origin::Origins;
-use crate::state::origin::recipes::live_curve_recipe;
+use crate::state::origin::commands::live_curve_recipe;
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::jobs::{LayerToRestore, RestoredLayers};
 use crate::state::sessions::saved::read::{self, Items, Missing};

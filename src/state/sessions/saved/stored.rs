@@ -26,7 +26,7 @@ pub(in crate::state) fn add_layers(
             Some(Err(why)) => {
                 let name = &layer.name;
                 let sentence =
-                    format!("The {what} \"{name}\" is left out and stays in the session: {why}");
+                    format!("The {what} “{name}” is left out and stays in the session: {why}");
                 missing.push((sentence, (layer.id, why)));
             }
         }

@@ -4,7 +4,7 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Shape};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
-use crate::state::origin::{Computed, Origin};
+use crate::state::origin::{Origin, Recipe};
 use crate::state::sessions::saved::results::results;
 use crate::state::sessions::saved::snapshots::own_results;
 use crate::state::sessions::saved::{
@@ -243,21 +243,21 @@ impl ReferencedItems<'_> {
             return self.layer_without_origin(document, layer, missing);
         }
         let content = match (document.origins.base(layer.origin), &layer.content) {
-            (Origin::Unknown | Origin::Computed(Computed::Fit(_) | Computed::Weights(_)), _) => {
+            (Origin::Unknown | Origin::Computed(Recipe::Fit(_) | Recipe::Weights(_)), _) => {
                 return None;
             }
-            (Origin::Computed(Computed::Curves(made)), _) => {
+            (Origin::Computed(Recipe::Curves(made)), _) => {
                 document.origins.fit(made.fit)?;
                 None
             }
-            (Origin::Computed(Computed::Segment(_)), DocumentContent::Mask(mask)) => {
+            (Origin::Computed(Recipe::Segment(_)), DocumentContent::Mask(mask)) => {
                 let surface = document.surfaces.get(&layer.id);
                 Some(self.segmented(mask, surface.map(|surface| &**surface)))
             }
-            (Origin::Computed(Computed::WeightMap(_)), DocumentContent::Image(volume)) => {
+            (Origin::Computed(Recipe::WeightMap(_)), DocumentContent::Image(volume)) => {
                 Some(self.image(volume))
             }
-            (Origin::Computed(Computed::Segment(_) | Computed::WeightMap(_)), _) => return None,
+            (Origin::Computed(Recipe::Segment(_) | Recipe::WeightMap(_)), _) => return None,
             _ => None,
         };
         let is_scan =

@@ -204,6 +204,8 @@ pub struct SavedSegmentation {
     pub settings: SegmentSettings,
     /// A layer.
     pub image: Option<u64>,
+    /// Whether the task shows the image in place of those with an open eye.
+    pub image_alone: bool,
     pub start: SavedStart,
     pub spheres: Vec<Sphere>,
     pub reference: Option<u64>,

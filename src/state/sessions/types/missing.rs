@@ -221,7 +221,7 @@ impl MissingGroup {
             PartKind::Pathway => "pathway",
             PartKind::Weights => {
                 let owners = match names {
-                    [name] => format!("\"{name}\""),
+                    [name] => format!("“{name}”"),
                     names => shortened_list(names, NAMED),
                 };
                 return format!(
@@ -237,7 +237,7 @@ impl MissingGroup {
             }
         };
         match names {
-            [name] => format!("The {what} \"{name}\" is left out and stays in the session: {why}"),
+            [name] => format!("The {what} “{name}” is left out and stays in the session: {why}"),
             names => format!(
                 "{} are left out and stay in the session ({}): for each, {why}",
                 counted(names.len(), what),

@@ -5,7 +5,7 @@ use crate::state::core::layer::{Content as LayerContent, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::text::counted;
 use crate::state::edit::{changed, edit};
-use crate::state::origin::{Computed, Origin};
+use crate::state::origin::{Origin, Recipe};
 use crate::state::sessions::jobs::{LoadLayers, Remake, RemakeOutput, RestoredLayers};
 use crate::state::sessions::saved;
 use crate::state::sessions::update::submit;
@@ -179,9 +179,7 @@ pub(in crate::state) fn was_made_again(
     let before = state.session.revision;
     edit(state, "Make again", false, |document| {
         document.remove_missing_layer(id);
-        let origin = document
-            .origins
-            .add(Origin::Computed(Computed::Curves(made)));
+        let origin = document.origins.add(Origin::Computed(Recipe::Curves(made)));
         let origin = document.origins.edited(origin, &edits);
         let content = LayerContent::Tractogram(tractogram);
         let display = missing.layer.display.clone();

@@ -66,7 +66,7 @@ fn field(text: &str) -> String {
         false => text,
     };
     if text.contains([',', '"', ';']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
+        format!(r#""{}""#, text.replace('"', r#""""#))
     } else {
         text
     }

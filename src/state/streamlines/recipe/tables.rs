@@ -3,16 +3,13 @@
 use crate::state::core::text::quoted_path;
 use crate::state::streamlines::BottomPanel;
 use crate::state::streamlines::recipe::StreamlineInput;
-use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// A table of streamlines, a profile along them, or their connections.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct TableRecipe {
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableCommand {
     /// The streamlines that count.
-    #[serde(rename = "of")]
     pub streamlines: StreamlineInput,
-    #[serde(rename = "what")]
     pub table: BottomPanel,
     /// Commands that compute its inputs.
     pub needs: Vec<String>,
@@ -23,7 +20,7 @@ pub struct TableRecipe {
     pub unfiled: Option<String>,
 }
 
-impl TableRecipe {
+impl TableCommand {
     /// Why there is no command.
     pub fn no_command(&self) -> Option<String> {
         if let Some(what) = &self.unfiled {
@@ -45,7 +42,7 @@ impl TableRecipe {
         }
     }
 
-    pub fn command(&self, out: &Path) -> String {
+    pub fn text(&self, out: &Path) -> String {
         if let Some(sentence) = self.no_command() {
             return format!("# {sentence}");
         }

@@ -8,7 +8,7 @@ use crate::state::core::notices::Severity;
 use crate::state::core::text::streamlines;
 use crate::state::edit::edit;
 use crate::state::filter::WEIGHT;
-use crate::state::origin::recipes::selection_options;
+use crate::state::origin::commands::selection_options;
 use crate::state::streamlines::jobs::edit::{EDIT, EditStreamlines};
 use crate::state::streamlines::streamlines_of;
 use crate::state::streamlines::update::follow;

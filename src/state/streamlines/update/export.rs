@@ -8,7 +8,7 @@ use crate::state::core::notices::Severity;
 use crate::state::document::Method;
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
 use crate::state::runtime::TourStep;
-use crate::state::streamlines::update::selection_recipe;
+use crate::state::streamlines::update::selection_command;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::kept::NOT_FINAL;
 use crate::state::{Effect, State};
@@ -21,14 +21,14 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
     }
     let found = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
-            Content::Tractogram(t) => Some((t.clone(), state.document.recipe(l).command())),
+            Content::Tractogram(t) => Some((t.clone(), state.document.command_line(l).text())),
             _ => None,
         }),
         None => {
             let live = state.final_live();
             live.map(|l| {
-                let recipe = state.document.live_recipe(l);
-                (l.output.kept.clone(), recipe.command())
+                let line = state.document.live_command_line(l);
+                (l.output.kept.clone(), line.text())
             })
         }
     };
@@ -54,8 +54,8 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
 fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
     let layer = state.document.layer(id).cloned();
     let marks = state.selection_result(id).map(|s| s.marks.0.clone());
-    let recipe = layer.as_deref().and_then(|l| selection_recipe(state, l));
-    let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
+    let command = layer.as_deref().and_then(|l| selection_command(state, l));
+    let (Some(layer), Some(marks), Some(command)) = (layer, marks, command) else {
         return state.session.notify(
             Severity::Information,
             "The result of the filter is not ready: wait for it or change the filter, then export again",
@@ -68,7 +68,7 @@ fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut V
         tractogram: with_grid(state, tractogram.clone()),
         only: Some(marks),
         path,
-        command: recipe.command(),
+        command: command.text(),
         replace: true,
     }));
     state.session.tour_step_done(TourStep::Save);

@@ -112,8 +112,8 @@ fn act(
             role: Role::Mask,
         },
         (More::Command, _) => {
-            let recipe = crate::state::update::pathway_recipe(state, id);
-            return actions.extend(recipe.map(Action::CopyCommand));
+            let line = crate::state::update::pathway_command(state, id);
+            return actions.extend(line.map(Action::CopyCommand));
         }
         (_, None) => return,
         (More::Again, Some(kept)) => PathwayAction::SolveKept(kept.id),

@@ -81,7 +81,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
         high,
     }) = now
     else {
-        match measured::image(&state.document) {
+        match measured::image(state) {
             Some((layer, volume)) => {
                 let p = theme::palette(ui.style());
                 let text = format!("No region uses the threshold of {}", layer.name);
@@ -190,7 +190,7 @@ fn outcome(ui: &mut Ui, state: &State, making: Option<&RegionInProgress>) {
 /// Tolerance and limit of flood fills; the last fill follows.
 pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let drawing = &state.view.drawing;
-    let Some((layer, _)) = measured::image(&state.document) else {
+    let Some((layer, _)) = measured::image(state) else {
         return rows::hint(ui, "There is no scalar image to fill on");
     };
     let (low, high) = layer.display.window;

@@ -11,7 +11,7 @@ use crate::state::alignment::space::{
     Disagreement, NamedData, SpatialData, compared, shares_inside,
 };
 use crate::state::core::text::counted;
-use crate::state::origin::{Computed, Origin};
+use crate::state::origin::{Origin, Recipe};
 use crate::state::{Action, Content, Display, Layer, LayerAction, Phase, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::Button;
@@ -328,7 +328,7 @@ impl SpaceReport {
             let origin = state.document.origin(l);
             matches!(
                 origin,
-                Origin::Computed(Computed::FitMap(_) | Computed::Curves(_))
+                Origin::Computed(Recipe::FitMap(_) | Recipe::Curves(_))
             )
         };
         state.document.layers.iter().filter(move |l| !made(l))

@@ -61,7 +61,7 @@ pub fn continued() {
     let weights = Arc::make_mut(weights.expect("weights"));
     (weights.figures.ended, weights.figures.iterations) = (Ended::Cancelled, 3);
     weights.curve = weights.curve[..4].into();
-    let recipe = arcuate::state::update::filter_recipe(&window.state);
-    let command = recipe.expect("a recipe").command();
+    let line = arcuate::state::update::filter_command(&window.state);
+    let command = line.expect("a command line").text();
     assert!(command.contains("--iterations 3 "), "{command}");
 }

@@ -5,8 +5,8 @@ use super::*;
 pub fn told() {
     let mut window = opened();
     let command = |window: &Window| {
-        let recipe = arcuate::state::update::filter_recipe(&window.state);
-        recipe.expect("a recipe").command()
+        let line = arcuate::state::update::filter_command(&window.state);
+        line.expect("a command line").text()
     };
     let plain = command(&window);
     let begins = "arcuate commit /data/lines.trx /data/scan.nii.gz --model stick --along 0.0017 ";
@@ -44,7 +44,7 @@ pub fn told() {
     let methods = arcuate::state::methods::methods(&window.state);
     assert!(methods.contains("Daducci"), "{methods}");
     assert!(
-        methods.contains("\"lines\"") && methods.contains("sticks"),
+        methods.contains("“lines”") && methods.contains("sticks"),
         "{methods}"
     );
 }

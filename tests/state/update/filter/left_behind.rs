@@ -150,11 +150,11 @@ fn forced() {
     let weighed = window.state.document.weights[&id].clone();
     let from = window.state.document.fit_inputs(&weighed);
     assert!(from.expect("the fit").params.force_model);
-    let command = arcuate::state::update::filter_recipe(&window.state).expect("a command");
+    let command = arcuate::state::update::filter_command(&window.state).expect("a command");
     assert!(
-        command.command().contains(" --force-model"),
+        command.text().contains(" --force-model"),
         "{}",
-        command.command()
+        command.text()
     );
 }
 

@@ -5,12 +5,12 @@ use crate::solvers::tractogram::selection::{Edit, SelectionRules, ValueCondition
 use crate::state::Document;
 use crate::state::core::layer::Input;
 use crate::state::core::layer::{LayerId, OriginId};
-use crate::state::density::recipe::DensityMap;
-use crate::state::filter::{WeightFit, WeightMapRecipe};
-use crate::state::origin::FitMapOrigin;
-use crate::state::origin::FoundMask;
+use crate::state::density::recipe::DensityRecipe;
+use crate::state::filter::{WeightMapRecipe, WeightRecipe};
+use crate::state::origin::BrainMaskRecipe;
+use crate::state::origin::FitMapRecipe;
+use crate::state::origin::FitRecipe;
 use crate::state::origin::Origin;
-use crate::state::origin::TensorFit;
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::{
@@ -105,11 +105,11 @@ fn resolve(
             seed: *seed,
             part: *part,
         },
-        SavedOrigin::BrainMask { scan } => FoundMask {
+        SavedOrigin::BrainMask { scan } => BrainMaskRecipe {
             scan: before.get(*scan)?,
         }
         .into(),
-        SavedOrigin::Fit(fit) => TensorFit {
+        SavedOrigin::Fit(fit) => FitRecipe {
             scan: before.get(fit.scan)?,
             mask: match fit.mask {
                 SavedMask::Found => FitMask::Found,
@@ -119,7 +119,7 @@ fn resolve(
             params: fit.params.clone(),
         }
         .into(),
-        SavedOrigin::FitMap { fit, map } => FitMapOrigin {
+        SavedOrigin::FitMap { fit, map } => FitMapRecipe {
             fit: before.get(*fit)?,
             map: *map,
         }
@@ -136,7 +136,7 @@ fn resolve(
         }
         SavedOrigin::Density(saved) => {
             let map = density::read(saved)?;
-            DensityMap {
+            DensityRecipe {
                 input: input(&saved.input),
                 transform: map.transform,
                 grid: map.grid,
@@ -146,7 +146,7 @@ fn resolve(
             .into()
         }
         SavedOrigin::Segment(saved) => segment::resolve(document, read, saved, &input)?.into(),
-        SavedOrigin::Weights(fit) => WeightFit {
+        SavedOrigin::Weights(fit) => WeightRecipe {
             tracks: before.get(fit.tracks)?,
             scan: input(&fit.scan),
             mask: fit.mask.as_ref().map(input),

@@ -4,8 +4,8 @@ use crate::data::{Region, Shape};
 use crate::solvers::tractogram::selection::{Edit, ValueCondition};
 use crate::state::Document;
 use crate::state::core::layer::{Input, OriginId};
-use crate::state::origin::Computed;
 use crate::state::origin::Origin;
+use crate::state::origin::Recipe;
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
@@ -106,12 +106,12 @@ impl ReferencedItems<'_> {
         })
     }
 
-    fn saved_recipe(&mut self, document: &Document, made: &Computed) -> SavedOrigin {
+    fn saved_recipe(&mut self, document: &Document, made: &Recipe) -> SavedOrigin {
         match made {
-            Computed::BrainMask(found) => SavedOrigin::BrainMask {
+            Recipe::BrainMask(found) => SavedOrigin::BrainMask {
                 scan: self.scan_origin(document, found.scan),
             },
-            Computed::Fit(fit) => SavedOrigin::Fit(Box::new(SavedFit {
+            Recipe::Fit(fit) => SavedOrigin::Fit(Box::new(SavedFit {
                 scan: self.scan_origin(document, fit.scan),
                 mask: match &fit.mask {
                     FitMask::Found => SavedMask::Found,
@@ -120,11 +120,11 @@ impl ReferencedItems<'_> {
                 },
                 params: fit.params.clone(),
             })),
-            Computed::FitMap(made) => SavedOrigin::FitMap {
+            Recipe::FitMap(made) => SavedOrigin::FitMap {
                 fit: self.origin(document, made.fit),
                 map: made.map,
             },
-            Computed::Curves(made) => {
+            Recipe::Curves(made) => {
                 let regions = made.regions.iter();
                 SavedOrigin::Curves(Box::new(SavedCurves {
                     regions: regions.map(|r| self.region(document, r)).collect(),
@@ -133,13 +133,13 @@ impl ReferencedItems<'_> {
                     cut: made.cut,
                 }))
             }
-            Computed::Density(map) => {
+            Recipe::Density(map) => {
                 let of = self.input(document, map.input);
                 let template = map.template.as_ref().map(|p| self.file(p, false));
                 SavedOrigin::Density(Box::new(density::saved(map, of, template)))
             }
-            Computed::Segment(made) => SavedOrigin::Segment(Box::new(self.segment(document, made))),
-            Computed::Weights(fit) => SavedOrigin::Weights(Box::new(SavedWeightFit {
+            Recipe::Segment(made) => SavedOrigin::Segment(Box::new(self.segment(document, made))),
+            Recipe::Weights(fit) => SavedOrigin::Weights(Box::new(SavedWeightFit {
                 tracks: self.origin(document, fit.tracks),
                 scan: self.input(document, fit.scan),
                 mask: fit.mask.map(|input| self.input(document, input)),
@@ -149,7 +149,7 @@ impl ReferencedItems<'_> {
                 shells: fit.shells,
                 tensors: fit.tensors.clone(),
             })),
-            Computed::WeightMap(made) => SavedOrigin::WeightMap {
+            Recipe::WeightMap(made) => SavedOrigin::WeightMap {
                 layer: made.layer.0,
                 map: made.map.clone(),
                 fit: self.origin(document, made.fit),

@@ -1,4 +1,5 @@
-//! The recipe of each origin in a document: its commands. This module is below sessions and updates, which both use it.
+//! The command line of each origin in a document: its inputs by files. This module is below sessions and updates, which
+//! both use it.
 
 use crate::data::{DataId, Mask, Shape};
 use crate::solvers::density::DensityGrid;
@@ -6,54 +7,59 @@ use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
 use crate::state::core::layer::{Content, Input, Layer, LayerId, OriginId};
-use crate::state::density::recipe::DensityMap;
+use crate::state::density::recipe::DensityRecipe;
 use crate::state::files::types::PhantomName;
-use crate::state::filter::recipe::CommitRecipe;
-use crate::state::filter::{FitInputs, WeightFit, WeightMapRecipe};
-use crate::state::origin::{Describe, FitMapOrigin, FoundMask, Origin, PhantomPart, TensorFit};
+use crate::state::filter::recipe::CommitCommand;
+use crate::state::filter::{FitInputs, WeightMapRecipe, WeightRecipe};
+use crate::state::origin::{
+    BrainMaskRecipe, Describe, FitMapRecipe, FitRecipe, Origin, PhantomPart,
+};
 use crate::state::regions::recipe::{MaskWithoutFile, RegionSpec, ShapeSpec};
-use crate::state::segment::recipe::{ScriptInputs, SegmentRecipe, SegmentScript};
-use crate::state::segment::{SegmentOrigin, SpeedInputs, Start};
+use crate::state::segment::recipe::{ScriptInputs, SegmentCommand, SegmentScript};
+use crate::state::segment::{SegmentRecipe, SpeedInputs, Start};
 use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
-use crate::state::tensors::recipe::{FitMask, FitRecipe};
+use crate::state::tensors::recipe::{FitArguments, FitMask, ScanSource};
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::{CurveKey, CurveParams};
-use crate::state::{CurveResult, Document, Recipe};
+use crate::state::{CommandLine, CurveResult, Document};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Document {
     /// The command of a layer.
-    pub fn recipe(&self, layer: &Layer) -> Recipe {
-        self.recipe_from(layer.origin)
+    pub fn command_line(&self, layer: &Layer) -> CommandLine {
+        self.command_line_from(layer.origin)
     }
 
     /// The command of live curves.
-    pub fn live_recipe(&self, live: &CurveResult) -> Recipe {
-        recipe(self, &live_curve_recipe(live))
+    pub fn live_command_line(&self, live: &CurveResult) -> CommandLine {
+        curve_command(self, &live_curve_recipe(live))
     }
 
     /// The command of an origin.
-    pub fn recipe_from(&self, origin: OriginId) -> Recipe {
+    pub fn command_line_from(&self, origin: OriginId) -> CommandLine {
         match self.origins.get(origin) {
             Origin::Unknown => unknown(),
             Origin::File {
                 file,
                 reading,
                 gradients,
-            } => Recipe::opened(file.clone(), reading.clone())
-                .with_gradients(file, gradients.clone()),
-            Origin::Phantom { seed, .. } => Recipe::Phantom { seed: *seed },
-            Origin::Computed(made) => made.describe().recipe(self),
+            } => CommandLine::File {
+                file: file.clone(),
+                reading: reading.clone(),
+            }
+            .with_gradients(file, gradients.clone()),
+            Origin::Phantom { seed, .. } => CommandLine::Scan(ScanSource::Phantom { seed: *seed }),
+            Origin::Computed(made) => made.describe().command_line(self),
             Origin::Edited { .. } => {
-                let base = self.recipe_from(self.origins.unedited(origin));
+                let base = self.command_line_from(self.origins.unedited(origin));
                 edited(self, base, &self.origins.steps(origin))
             }
             Origin::Moved {
                 input, transform, ..
-            } => Recipe::Moved {
-                base: Box::new(self.recipe_from(*input)),
+            } => CommandLine::Moved {
+                base: Box::new(self.command_line_from(*input)),
                 transform: *transform,
             },
             Origin::Reoriented { .. } => self.origins.source(origin).into(),
@@ -61,44 +67,44 @@ impl Document {
     }
 }
 
-/// The recipe if no command exists.
-fn unknown() -> Recipe {
-    Recipe::NoCommand {
+/// The command line of a result that no command computes.
+fn unknown() -> CommandLine {
+    CommandLine::NoCommand {
         region: String::new(),
     }
 }
 
-impl Describe for FoundMask {
+impl Describe for BrainMaskRecipe {
     fn inputs(&self) -> Vec<OriginId> {
         vec![self.scan]
     }
 
-    fn recipe(&self, document: &Document) -> Recipe {
-        Recipe::BrainMask(document.origins.source(self.scan))
+    fn command_line(&self, document: &Document) -> CommandLine {
+        CommandLine::BrainMask(document.origins.source(self.scan))
     }
 }
 
-impl Describe for TensorFit {
+impl Describe for FitRecipe {
     fn inputs(&self) -> Vec<OriginId> {
         vec![self.scan]
     }
 
-    fn recipe(&self, document: &Document) -> Recipe {
-        Recipe::Fit {
-            fit: fit_command(document, self),
+    fn command_line(&self, document: &Document) -> CommandLine {
+        CommandLine::Fit {
+            fit: self.arguments(document),
             map: FitMap::Tensor,
         }
     }
 }
 
-impl Describe for FitMapOrigin {
+impl Describe for FitMapRecipe {
     fn inputs(&self) -> Vec<OriginId> {
         vec![self.fit]
     }
 
-    fn recipe(&self, document: &Document) -> Recipe {
+    fn command_line(&self, document: &Document) -> CommandLine {
         let map = self.map;
-        fit_recipe(document, self.fit).map_or_else(unknown, |fit| Recipe::Fit { fit, map })
+        fit_arguments(document, self.fit).map_or_else(unknown, |fit| CommandLine::Fit { fit, map })
     }
 }
 
@@ -107,19 +113,19 @@ impl Describe for CurveRecipe {
         vec![self.fit]
     }
 
-    fn recipe(&self, document: &Document) -> Recipe {
-        recipe(document, self)
+    fn command_line(&self, document: &Document) -> CommandLine {
+        curve_command(document, self)
     }
 }
 
-impl Describe for DensityMap {
+impl Describe for DensityRecipe {
     fn inputs(&self) -> Vec<OriginId> {
         vec![self.input.origin]
     }
 
-    fn recipe(&self, document: &Document) -> Recipe {
-        Recipe::Density {
-            streamlines: Box::new(document.recipe_from(document.origin_of(self.input))),
+    fn command_line(&self, document: &Document) -> CommandLine {
+        CommandLine::Density {
+            streamlines: Box::new(document.command_line_from(document.origin_of(self.input))),
             template: self.template.clone(),
             voxel_mm: match self.grid {
                 DensityGrid::Grid(_) => None,
@@ -130,26 +136,26 @@ impl Describe for DensityMap {
     }
 }
 
-impl Describe for SegmentOrigin {
+impl Describe for SegmentRecipe {
     fn inputs(&self) -> Vec<OriginId> {
         let speeds = self.inputs.iter().filter_map(|i| Some(i.layer?.0.origin));
         std::iter::once(self.image.origin).chain(speeds).collect()
     }
 
-    fn recipe(&self, document: &Document) -> Recipe {
-        segmented_recipe(document, self, None)
+    fn command_line(&self, document: &Document) -> CommandLine {
+        segmented_command(document, self, None)
     }
 }
 
-impl Describe for WeightFit {
+impl Describe for WeightRecipe {
     fn inputs(&self) -> Vec<OriginId> {
         let others = [Some(self.scan), self.mask, self.peaks];
         let others = others.into_iter().flatten().map(|input| input.origin);
         std::iter::once(self.tracks).chain(others).collect()
     }
 
-    fn recipe(&self, document: &Document) -> Recipe {
-        commit_recipe(document, self, 0.0)
+    fn command_line(&self, document: &Document) -> CommandLine {
+        commit_command(document, self, 0.0)
     }
 }
 
@@ -158,8 +164,8 @@ impl Describe for WeightMapRecipe {
         vec![self.fit]
     }
 
-    fn recipe(&self, document: &Document) -> Recipe {
-        document.recipe_from(self.fit)
+    fn command_line(&self, document: &Document) -> CommandLine {
+        document.command_line_from(self.fit)
     }
 }
 
@@ -204,48 +210,50 @@ pub fn live_curve_recipe(live: &CurveResult) -> CurveRecipe {
     }
 }
 
-/// A tensor fit in the form of commands; `None` if the origin is no tensor fit.
-pub fn fit_recipe(document: &Document, fit: OriginId) -> Option<FitRecipe> {
+/// A tensor fit as arguments of a command; `None` if the origin is no tensor fit.
+pub fn fit_arguments(document: &Document, fit: OriginId) -> Option<FitArguments> {
     let fit = document.origins.fit(fit)?;
-    Some(fit_command(document, fit))
+    Some(fit.arguments(document))
 }
 
-fn fit_command(document: &Document, fit: &TensorFit) -> FitRecipe {
-    FitRecipe {
-        source: document.origins.source(fit.scan),
-        mask: match &fit.mask {
-            FitMask::File(path) => Some(path.clone()),
-            FitMask::Found | FitMask::Head => None,
-        },
-        params: fit.params.clone(),
+impl FitRecipe {
+    fn arguments(&self, document: &Document) -> FitArguments {
+        FitArguments {
+            source: document.origins.source(self.scan),
+            mask: match &self.mask {
+                FitMask::File(path) => Some(path.clone()),
+                FitMask::Found | FitMask::Head => None,
+            },
+            params: self.params.clone(),
+        }
     }
 }
 
-/// The recipe of kept streamlines.
-pub fn recipe(document: &Document, made: &CurveRecipe) -> Recipe {
-    let Some(fit) = fit_recipe(document, made.fit) else {
+/// The command line of kept streamlines.
+pub fn curve_command(document: &Document, made: &CurveRecipe) -> CommandLine {
+    let Some(fit) = fit_arguments(document, made.fit) else {
         return unknown();
     };
     match document.specs(&made.regions) {
-        Err(MaskWithoutFile(region)) => Recipe::NoCommand { region },
-        Ok(regions) => curves_recipe(fit, regions, made.curves.clone(), made.cut),
+        Err(MaskWithoutFile(region)) => CommandLine::NoCommand { region },
+        Ok(regions) => curves_command(fit, regions, made.curves.clone(), made.cut),
     }
 }
 
-/// The recipe of curves in a fit's tensors.
-pub fn curves_recipe(
-    fit: FitRecipe,
+/// The command line of curves in a fit's tensors.
+pub fn curves_command(
+    fit: FitArguments,
     regions: Vec<RegionSpec>,
     curves: CurveParams,
     cut: Cut,
-) -> Recipe {
+) -> CommandLine {
     match curves {
-        CurveParams::Streamlines(params) => Recipe::Track {
+        CurveParams::Streamlines(params) => CommandLine::Track {
             fit,
             regions,
             params,
         },
-        CurveParams::Rays(medium, params) => Recipe::Geodesic {
+        CurveParams::Rays(medium, params) => CommandLine::Geodesic {
             fit,
             regions,
             medium,
@@ -255,8 +263,8 @@ pub fn curves_recipe(
     }
 }
 
-/// The recipe of streamlines with their edits.
-pub fn edited(document: &Document, base: Recipe, steps: &[&Edit]) -> Recipe {
+/// The command line of streamlines with their edits.
+pub fn edited(document: &Document, base: CommandLine, steps: &[&Edit]) -> CommandLine {
     if steps.is_empty() {
         return base;
     }
@@ -264,7 +272,7 @@ pub fn edited(document: &Document, base: Recipe, steps: &[&Edit]) -> Recipe {
         Edit::Select(rules) => arguments(document, rules, Vec::new(), Vec::new()),
         Edit::Keep(runs) => runs.selection_options.clone(),
     };
-    Recipe::Edited {
+    CommandLine::Edited {
         base: Box::new(base),
         steps: steps.iter().map(|step| text(step)).collect(),
     }
@@ -276,7 +284,7 @@ pub fn file_and_command(document: &Document, layer: &Layer) -> Option<(PathBuf, 
     let origin = document.origin(layer);
     if let Some(map) = origin.fit_map() {
         let file = PathBuf::from(format!("maps/{}.nii.gz", map.key()));
-        return Some((file, Some(document.recipe(layer).command())));
+        return Some((file, Some(document.command_line(layer).text())));
     }
     let plain = origin.is_plain_file() && layer.display.frame == 0;
     let file = document.path(layer).filter(|_| plain)?;
@@ -330,8 +338,8 @@ fn arguments(
 }
 
 /// The inputs of a fit of the weights of a layer's streamlines.
-pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Option<WeightFit> {
-    Some(WeightFit {
+pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Option<WeightRecipe> {
+    Some(WeightRecipe {
         tracks: document.layer(layer)?.origin,
         scan: document.input(from.scan),
         mask: from.mask.map(|id| document.input(id)),
@@ -343,19 +351,19 @@ pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Opti
     })
 }
 
-/// The recipe of weights. `min_weight`: smallest weight of the streamlines to be written as well; 0: none are.
-pub fn weight_recipe(
+/// The command line of weights. `min_weight`: smallest weight of the streamlines to be written as well; 0: none are.
+pub fn weight_command(
     document: &Document,
     layer: LayerId,
     from: &FitInputs,
     min_weight: f32,
-) -> Option<Recipe> {
+) -> Option<CommandLine> {
     document.layer(from.scan)?;
     let fit = weight_fit(document, layer, from)?;
-    Some(commit_recipe(document, &fit, min_weight))
+    Some(commit_command(document, &fit, min_weight))
 }
 
-fn commit_recipe(document: &Document, fit: &WeightFit, min_weight: f32) -> Recipe {
+fn commit_command(document: &Document, fit: &WeightRecipe, min_weight: f32) -> CommandLine {
     let origins = &document.origins;
     let scan = document.origin_of(fit.scan);
     if *origins.get(scan) == Origin::Unknown {
@@ -384,8 +392,8 @@ fn commit_recipe(document: &Document, fit: &WeightFit, min_weight: f32) -> Recip
     if !head && origins.path(scan).is_none() {
         unfiled = unfiled.or_else(|| name(fit.scan));
     }
-    Recipe::Commit(Box::new(CommitRecipe {
-        streamlines: document.recipe_from(fit.tracks).as_streamline_input(),
+    CommandLine::Commit(Box::new(CommitCommand {
+        streamlines: document.command_line_from(fit.tracks).as_streamline_input(),
         scan: origins.source(scan),
         mask,
         peaks,
@@ -492,7 +500,7 @@ impl Files<'_> {
 /// file are named.
 pub fn segment_script(
     document: &Document,
-    made: &SegmentOrigin,
+    made: &SegmentRecipe,
     companion: Option<&Path>,
 ) -> (SegmentScript, Option<String>, Vec<(Mask, PathBuf)>) {
     let mut files = Files {
@@ -531,14 +539,14 @@ pub fn segment_script(
     (script, files.unfiled, files.masks)
 }
 
-/// The recipe of a segmented surface; `file`: its script, if it was written.
-pub fn segmented_recipe(
+/// The command line of a segmented surface; `file`: its script, if it was written.
+pub fn segmented_command(
     document: &Document,
-    made: &SegmentOrigin,
+    made: &SegmentRecipe,
     file: Option<PathBuf>,
-) -> Recipe {
+) -> CommandLine {
     let (script, unfiled, _) = segment_script(document, made, None);
-    Recipe::Segment(Box::new(SegmentRecipe {
+    CommandLine::Segment(Box::new(SegmentCommand {
         script,
         unfiled,
         file,

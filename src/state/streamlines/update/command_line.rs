@@ -5,12 +5,12 @@ use crate::solvers::tractogram::profile::Sense;
 use crate::state::core::layer::Layer;
 use crate::state::core::text::file_stem;
 use crate::state::filter::WEIGHT;
-use crate::state::origin::recipes::{file_and_command, selection_options};
+use crate::state::origin::commands::{file_and_command, selection_options};
 use crate::state::regions::recipe::MaskWithoutFile;
-use crate::state::streamlines::recipe::tables::TableRecipe;
+use crate::state::streamlines::recipe::tables::TableCommand;
 use crate::state::streamlines::update::follow::{applied_rules, profile_columns};
 use crate::state::streamlines::{BottomPanel, Column, MatrixValue};
-use crate::state::{LayerId, Recipe, State};
+use crate::state::{CommandLine, LayerId, State};
 use std::fmt::Write as _;
 
 /// The parts of a command as they are collected.
@@ -23,8 +23,8 @@ struct CommandParts<'a> {
     unfiled: Option<String>,
 }
 
-/// The recipe of a panel; `None` if there are no streamlines, or not all of it is known yet.
-pub fn panel_recipe(state: &State, table: BottomPanel) -> Option<Recipe> {
+/// The command line of a panel; `None` if there are no streamlines, or not all of it is known yet.
+pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
     let (layer, lines) = state.bundle()?;
     let mut parts = CommandParts::new(state, layer);
     let mut input = None;
@@ -38,7 +38,7 @@ pub fn panel_recipe(state: &State, table: BottomPanel) -> Option<Recipe> {
                 let name = match column {
                     Column::Value(name) => {
                         if !parts.has(name) {
-                            parts.record_missing(&format!("\"{name}\""));
+                            parts.record_missing(&format!("“{name}”"));
                         }
                         Some(name.clone())
                     }
@@ -77,7 +77,7 @@ pub fn panel_recipe(state: &State, table: BottomPanel) -> Option<Recipe> {
                         let _ = write!(parts.options, " --start {}", shape.unwrap_or_default());
                     }
                     Err(MaskWithoutFile(region)) => {
-                        parts.record_missing(&format!("the region \"{region}\""))
+                        parts.record_missing(&format!("the region “{region}”"))
                     }
                 }
             }
@@ -87,14 +87,13 @@ pub fn panel_recipe(state: &State, table: BottomPanel) -> Option<Recipe> {
         }
         BottomPanel::Matrix => {
             let labels = state.label_map()?;
-            input = match state.document.recipe(labels) {
-                Recipe::File(file) => Some(quoted(&file.to_string_lossy())),
-                Recipe::FileAs { file, reading } => {
+            input = match state.document.command_line(labels) {
+                CommandLine::File { file, reading } => {
                     let _ = write!(parts.options, "{reading}");
                     Some(quoted(&file.to_string_lossy()))
                 }
                 _ => {
-                    parts.record_missing(&format!("\"{}\"", labels.name));
+                    parts.record_missing(&format!("“{}”", labels.name));
                     None
                 }
             };
@@ -111,7 +110,7 @@ pub fn panel_recipe(state: &State, table: BottomPanel) -> Option<Recipe> {
         }
     }
     let streamlines = parts.streamlines()?.as_streamline_input();
-    Some(Recipe::Table(Box::new(TableRecipe {
+    Some(CommandLine::Table(Box::new(TableCommand {
         streamlines,
         table,
         needs: parts.needs,
@@ -121,9 +120,9 @@ pub fn panel_recipe(state: &State, table: BottomPanel) -> Option<Recipe> {
     })))
 }
 
-/// The recipe of the streamlines that a layer's rules keep, or the layer's own recipe; `None` while values that the
+/// The command line of the streamlines that a layer's rules keep, or of the layer itself; `None` while values that the
 /// rules need are being computed.
-pub fn selection_recipe(state: &State, layer: &Layer) -> Option<Recipe> {
+pub fn selection_command(state: &State, layer: &Layer) -> Option<CommandLine> {
     CommandParts::new(state, layer).streamlines()
 }
 
@@ -152,7 +151,7 @@ impl<'a> CommandParts<'a> {
             Column::Value(name) if self.has(name) => {
                 let _ = write!(self.options, " --value {}", quoted(name));
             }
-            Column::Value(name) => self.record_missing(&format!("\"{name}\"")),
+            Column::Value(name) => self.record_missing(&format!("“{name}”")),
             Column::Image(id) => {
                 self.image(*id);
             }
@@ -163,7 +162,7 @@ impl<'a> CommandParts<'a> {
     fn image(&mut self, id: LayerId) -> Option<String> {
         let layer = self.state.document.layer(id)?;
         let Some((file, need)) = file_and_command(&self.state.document, layer) else {
-            self.record_missing(&format!("\"{}\"", layer.name));
+            self.record_missing(&format!("“{}”", layer.name));
             return None;
         };
         self.needs.extend(need);
@@ -172,11 +171,11 @@ impl<'a> CommandParts<'a> {
     }
 
     /// The streamlines that count: those that the rules keep, or all. `None` while values for the rules are pending.
-    fn streamlines(&mut self) -> Option<Recipe> {
+    fn streamlines(&mut self) -> Option<CommandLine> {
         let (state, layer) = (self.state, self.layer);
-        let recipe = state.document.recipe(layer);
+        let line = state.document.command_line(layer);
         let Some(streamline_rules) = state.document.bundle.rules_of(layer.id) else {
-            return Some(recipe);
+            return Some(line);
         };
         let rules = applied_rules(
             state,
@@ -188,13 +187,13 @@ impl<'a> CommandParts<'a> {
         if step.is_none() {
             self.record_missing("a value that the filter uses");
         }
-        Some(match recipe {
-            Recipe::Edited { base, mut steps } => {
+        Some(match line {
+            CommandLine::Edited { base, mut steps } => {
                 steps.push(step);
-                Recipe::Edited { base, steps }
+                CommandLine::Edited { base, steps }
             }
-            recipe => Recipe::Edited {
-                base: Box::new(recipe),
+            line => CommandLine::Edited {
+                base: Box::new(line),
                 steps: vec![step],
             },
         })

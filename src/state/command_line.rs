@@ -1,4 +1,5 @@
-//! The recipe of a layer: its provenance, and the command line that recomputes it.
+//! The command line that recomputes a result. Nothing stores one: it is assembled on request, from the origin of a layer
+//! or from the controls, with the files of the inputs in place of their origins.
 
 use crate::io::AffineReading;
 use crate::io::{Reading, quoted};
@@ -12,39 +13,29 @@ use crate::state::core::text::quoted_path;
 use crate::state::pictures::Look;
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::region_arguments;
-use crate::state::streamlines::recipe::{StreamlineInput, tables::TableRecipe};
-use crate::state::tensors::recipe::FitRecipe;
+use crate::state::streamlines::recipe::{StreamlineInput, tables::TableCommand};
+use crate::state::tensors::recipe::FitArguments;
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
-use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Recipe {
-    /// Opened from a file.
-    File(PathBuf),
-    /// A file with the user's reading where the file leaves something open.
-    FileAs {
-        file: PathBuf,
-        reading: Reading,
-    },
-    /// A scan whose gradients are not next to it.
+/// A command line of Arcuate, sometimes several, with the files and options of its inputs. A result also has an origin in
+/// the document's table ([`Recipe`](crate::state::origin::Recipe)), which names its inputs by number and lasts as long as
+/// the result; a command line also exists for what is in no table: live results, tables, a layer under a filter.
+#[derive(Clone, PartialEq, Debug)]
+pub enum CommandLine {
+    /// Opened from a file, with the user's reading where the file leaves something open.
+    File { file: PathBuf, reading: Reading },
+    /// A scan whose gradients are not next to it, or of the built-in head.
     Scan(ScanSource),
-    Phantom {
-        seed: u64,
-    },
     /// Brain mask found from a scan.
     BrainMask(ScanSource),
     /// A map of a tensor fit.
-    Fit {
-        fit: FitRecipe,
-        map: FitMap,
-    },
+    Fit { fit: FitArguments, map: FitMap },
     Track {
-        fit: FitRecipe,
+        fit: FitArguments,
         regions: Vec<RegionSpec>,
         params: curves::Params,
     },
@@ -54,7 +45,7 @@ pub enum Recipe {
         region: String,
     },
     Geodesic {
-        fit: FitRecipe,
+        fit: FitArguments,
         regions: Vec<RegionSpec>,
         medium: RayMetricParams,
         params: geodesic::Params,
@@ -62,28 +53,25 @@ pub enum Recipe {
     },
     /// Cost fields between regions, and the pathway of a width.
     Pathway {
-        fit: FitRecipe,
+        fit: FitArguments,
         regions: Vec<RegionSpec>,
         params: crate::solvers::pathway::Params,
         epsilon: f64,
     },
     /// A mask by a level set.
-    Segment(Box<segment::recipe::SegmentRecipe>),
+    Segment(Box<segment::recipe::SegmentCommand>),
     /// Weights of streamlines, and maps of the fit.
-    Commit(Box<filter::recipe::CommitRecipe>),
+    Commit(Box<filter::recipe::CommitCommand>),
     /// Tables of streamlines.
-    Table(Box<TableRecipe>),
+    Table(Box<TableCommand>),
     /// Moved in the world.
     Moved {
-        #[serde(rename = "of")]
-        base: Box<Recipe>,
-        #[serde(rename = "by")]
+        base: Box<CommandLine>,
         transform: DAffine3,
     },
     /// A map of where streamlines pass.
     Density {
-        #[serde(rename = "of")]
-        streamlines: Box<Recipe>,
+        streamlines: Box<CommandLine>,
         /// `None`: the grid of the streamlines, or voxels around them.
         template: Option<PathBuf>,
         voxel_mm: Option<f64>,
@@ -92,33 +80,21 @@ pub enum Recipe {
     /// Streamlines some of which were kept, step by step: the options of `arcuate select`, or none if they were
     /// selected manually or a region has no file.
     Edited {
-        #[serde(rename = "of")]
-        base: Box<Recipe>,
+        base: Box<CommandLine>,
         steps: Vec<Option<SelectionOptions>>,
     },
 }
 
-impl Recipe {
-    /// The recipe before some were kept.
+impl CommandLine {
+    /// The command line of the streamlines before some were kept.
     pub fn base(&self) -> &Self {
         match self {
             Self::Edited { base, .. } => base,
-            recipe => recipe,
+            line => line,
         }
     }
 
-    /// The recipe of a file, with the user's reading.
-    pub fn opened(file: PathBuf, reported: Reading) -> Self {
-        match reported.is_empty() {
-            true => Self::File(file),
-            false => Self::FileAs {
-                file,
-                reading: reported,
-            },
-        }
-    }
-
-    /// The recipe of an opened scan, with the gradients that are not next to it.
+    /// The command line of an opened scan, with the gradients that are not next to it.
     pub fn with_gradients(self, dwi: &Path, gradients: Vec<PathBuf>) -> Self {
         if gradients.is_empty() {
             return self;
@@ -168,21 +144,20 @@ pub fn density_arguments(
 }
 
 /// `moved_t1.nii.gz`.
-fn moved_name(base: &Recipe) -> String {
+fn moved_name(base: &CommandLine) -> String {
     let file = match base {
-        Recipe::File(file) | Recipe::FileAs { file, .. } => file.file_name(),
+        CommandLine::File { file, .. } => file.file_name(),
         _ => None,
     };
     format!("moved_{}", file.unwrap_or_default().to_string_lossy())
 }
 
-fn moved_command(base: &Recipe, transform: DAffine3, out: &Path) -> String {
+fn moved_command(base: &CommandLine, transform: DAffine3, out: &Path) -> String {
     let affine = AffineReading::matrix(transform);
     let (file, reading) = match base {
-        Recipe::File(file) => (file, String::new()),
-        Recipe::FileAs { file, reading } => (file, reading.to_string()),
+        CommandLine::File { file, reading } => (file, reading),
         // The file on disk is not moved.
-        base => return base.command(),
+        base => return base.text(),
     };
     format!(
         "arcuate convert {} {}{reading}{affine}",
@@ -193,7 +168,7 @@ fn moved_command(base: &Recipe, transform: DAffine3, out: &Path) -> String {
 
 /// The command of a density map without the output file; it first computes streamlines that have no file.
 fn density_command(
-    streamlines: &Recipe,
+    streamlines: &CommandLine,
     template: Option<&Path>,
     voxel_mm: Option<f64>,
     params: &density::Params,
@@ -207,16 +182,15 @@ fn density_command(
 }
 
 /// A sequence of commands: one that computes the streamlines, and one for each step that keeps some of them.
-fn selection_command(base: &Recipe, steps: &[Option<SelectionOptions>], out: &Path) -> String {
+fn selection_command(base: &CommandLine, steps: &[Option<SelectionOptions>], out: &Path) -> String {
     let (mut input, mut reported, mut commands) =
         (PathBuf::from("all.trx"), String::new(), Vec::new());
     match base {
-        Recipe::File(file) => input.clone_from(file),
-        Recipe::FileAs { file, reading } => {
+        CommandLine::File { file, reading } => {
             input.clone_from(file);
             reported = reading.to_string();
         }
-        made => commands.push(made.command_to(&input)),
+        made => commands.push(made.text_to(&input)),
     }
     for (i, step) in steps.iter().flatten().enumerate() {
         let output = match i + 1 == steps.len() {
@@ -266,13 +240,15 @@ pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> St
     text + " --out view.png"
 }
 
-impl From<ScanSource> for Recipe {
-    /// The recipe of the scan's own layer.
+impl From<ScanSource> for CommandLine {
+    /// The command line of the scan's own layer.
     fn from(source: ScanSource) -> Self {
         match source {
-            ScanSource::Phantom { seed } => Self::Phantom { seed },
-            ScanSource::File { dwi, gradients } if gradients.is_empty() => Self::File(dwi),
-            ScanSource::Tensors { file, layout } => Self::FileAs {
+            ScanSource::File { dwi, gradients } if gradients.is_empty() => Self::File {
+                file: dwi,
+                reading: Reading::default(),
+            },
+            ScanSource::Tensors { file, layout } => Self::File {
                 file,
                 reading: Reading {
                     tensors: Some(layout),
@@ -289,15 +265,14 @@ pub fn replay(session: &Path) -> String {
     format!("arcuate replay {}", quoted_path(session))
 }
 
-impl Recipe {
-    /// The streamlines of this recipe as the input of another command.
+impl CommandLine {
+    /// The streamlines that this command writes, as the input of another one.
     pub fn as_streamline_input(&self) -> StreamlineInput {
         let (first, tracks) = match self {
-            Self::File(file) => (None, quoted_path(file)),
-            Self::FileAs { file, reading } => (None, format!("{}{reading}", quoted_path(file))),
+            Self::File { file, reading } => (None, format!("{}{reading}", quoted_path(file))),
             made => {
                 let file = Path::new("tracks.trx");
-                (Some(made.command_to(file)), quoted_path(file))
+                (Some(made.text_to(file)), quoted_path(file))
             }
         };
         let no_command = self.no_command();
@@ -312,13 +287,13 @@ impl Recipe {
     pub fn no_command(&self) -> Option<String> {
         match self {
             Self::NoCommand { region } => Some(format!(
-                "There is no command for these streamlines, since the region \"{region}\" is a mask without a \
+                "There is no command for these streamlines, since the region “{region}” is a mask without a \
                  file: export that region as a mask first, or save the session, whose command recomputes all \
                  of it"
             )),
             Self::Segment(made) => made.no_command(),
             Self::Commit(made) => made.no_command(),
-            Self::Table(recipe) => recipe.no_command(),
+            Self::Table(made) => made.no_command(),
             Self::Density { streamlines: base, .. } | Self::Moved { base, .. } => base.no_command(),
             Self::Edited { base, steps } => base.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
@@ -332,27 +307,27 @@ impl Recipe {
     }
 
     /// The command line that gives the same result without a window; a comment if there is none.
-    pub fn command(&self) -> String {
+    pub fn text(&self) -> String {
         let name = match self.base() {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
             Self::Pathway { .. } => "pathway",
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
-            Self::Table(recipe) => recipe.file(),
-            Self::Moved { base, .. } => return self.command_to(Path::new(&moved_name(base))),
+            Self::Table(made) => made.file(),
+            Self::Moved { base, .. } => return self.text_to(Path::new(&moved_name(base))),
             _ => "tracks.tck",
         };
-        self.command_to(Path::new(name))
+        self.text_to(Path::new(name))
     }
 
     /// The command that recomputes the result and writes it to this file.
-    pub fn command_to(&self, out: &Path) -> String {
+    pub fn text_to(&self, out: &Path) -> String {
         let to_out = || format!(" --out {}", quoted_path(out));
         match self {
-            Self::Segment(made) => made.command(out),
-            Self::Commit(made) => made.command(out),
-            Self::Table(recipe) => recipe.command(out),
+            Self::Segment(made) => made.text(out),
+            Self::Commit(made) => made.text(out),
+            Self::Table(made) => made.text(out),
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Edited { base, steps } => match self.no_command() {
                 Some(sentence) => format!("# {sentence}"),
@@ -370,18 +345,18 @@ impl Recipe {
             Self::Scan(source @ ScanSource::Tensors { .. }) => {
                 format!("arcuate info {}", source.arguments())
             }
-            Self::Scan(ScanSource::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
-            Self::File(file) => format!("arcuate info {}", quoted_path(file)),
-            Self::FileAs { file, reading } => {
+            Self::Scan(ScanSource::Phantom { seed }) => {
+                format!("arcuate phantom --seed {seed} --out head")
+            }
+            Self::File { file, reading } => {
                 format!("arcuate info {}{reading}", quoted_path(file))
             }
             Self::Moved { base, transform } => moved_command(base, *transform, out),
-            Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
             Self::BrainMask(source) => {
                 format!("arcuate fit {} --maps mask --out maps", source.arguments())
             }
             Self::Fit { fit, map } => {
-                let (fit, map) = (fit.arguments(), map.key());
+                let (fit, map) = (fit.text(), map.key());
                 format!("arcuate fit {fit} --maps {map} --out maps")
             }
             Self::Geodesic {
@@ -391,7 +366,7 @@ impl Recipe {
                 params,
                 cut,
             } => {
-                let mut text = format!("arcuate geodesic {}", fit.arguments());
+                let mut text = format!("arcuate geodesic {}", fit.text());
                 text += &region_arguments(regions);
                 text += &geodesic_arguments(&Rays {
                     medium: *medium,
@@ -417,7 +392,7 @@ impl Recipe {
                 regions,
                 params,
             } => {
-                let mut text = format!("arcuate track {}", fit.arguments());
+                let mut text = format!("arcuate track {}", fit.text());
                 text += &region_arguments(regions);
                 text + &arguments(params) + &to_out()
             }

@@ -2,11 +2,11 @@
 
 use crate::solvers::commit::solver::Ended;
 use crate::state::filter::update::fit_inputs;
-use crate::state::origin::recipes::weight_recipe;
-use crate::state::{Recipe, State};
+use crate::state::origin::commands::weight_command;
+use crate::state::{CommandLine, State};
 
-/// The recipe of the weights shown, else of those that would be fitted now.
-pub fn recipe(state: &State) -> Option<Recipe> {
+/// The command line of the weights shown, else of those that would be fitted now.
+pub fn command_line(state: &State) -> Option<CommandLine> {
     let (layer, _) = state.document.filtered()?;
     let least = state.document.filter.min_weight(layer.id);
     if let Some((fitted, _)) = state.document.weights_of_layer(layer) {
@@ -16,8 +16,8 @@ pub fn recipe(state: &State) -> Option<Recipe> {
             let iterations = u32::try_from(fitted.iterations()).unwrap_or(u32::MAX);
             from.params.stop.iterations = iterations.max(1);
         }
-        return weight_recipe(&state.document, layer.id, &from, least);
+        return weight_command(&state.document, layer.id, &from, least);
     }
     let from = fit_inputs(state, &crate::state::filter::update::key(state)?)?;
-    weight_recipe(&state.document, layer.id, &from, 0.0)
+    weight_command(&state.document, layer.id, &from, 0.0)
 }

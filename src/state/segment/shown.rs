@@ -1,0 +1,28 @@
+//! The image that Segment shows. It does not change the eyes of the layers: the other tasks show what they showed before.
+
+use crate::state::core::layer::{Layer, LayerId};
+use crate::state::{Document, State, Task};
+
+impl State {
+    /// Whether a layer is shown: as its eye is set, except that Segment may show its image in place of the other images.
+    pub fn shows(&self, layer: &Layer) -> bool {
+        match self.image_alone() {
+            Some(image) if layer.content.volume().is_some() => layer.id == image,
+            _ => layer.display.visible,
+        }
+    }
+
+    /// The image that is shown in place of the others.
+    pub(in crate::state) fn image_alone(&self) -> Option<LayerId> {
+        let segment = &self.document.segment;
+        let image = segment.image.filter(|_| segment.image_alone)?;
+        let exists = self.document.layer(image).is_some();
+        (exists && self.view.task == Task::Segment).then_some(image)
+    }
+}
+
+/// Shows the segmented image in Segment, also if its eye hides it.
+pub(in crate::state) fn show_image(document: &mut Document) {
+    let image = document.segmented_image();
+    document.segment.image_alone = image.is_some_and(|(layer, _)| !layer.display.visible);
+}
