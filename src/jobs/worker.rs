@@ -60,14 +60,11 @@ impl Worker {
         backend.clone()
     }
 
-    /// Opens another backend with as many threads, and tests it; on failure nothing changes. An error is a sentence.
-    pub fn change(&self, kind: BackendKind) -> Result<BackendOpened, String> {
+    /// Opens another backend with as many threads, and tests it; on failure nothing changes.
+    pub fn change(&self, kind: BackendKind) -> Result<BackendOpened, BackendError> {
         let threads = Some(self.backend().threads());
         let choice = BackendChoice { kind, threads };
-        let backend = Backend::choose(&choice).map_err(|error| match error {
-            BackendError::Cuda(error) => sentence(&error),
-            error @ BackendError::Threads { .. } => error.to_string(),
-        })?;
+        let backend = Backend::choose(&choice)?;
         let placed = BackendOpened {
             kind,
             label: backend.label(),

@@ -3,6 +3,7 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Outline, Role, Shape, Stroke};
+use crate::solvers;
 use crate::solvers::region::{Change, Combine, LabelCount, Numbers};
 use crate::state::core::live::{Live, LiveKey};
 use crate::state::{Drawing, Layer, LayerId, Phase, RegionsChange};
@@ -87,7 +88,7 @@ pub struct Labels {
     pub image: DataId,
     pub frame: usize,
     /// `None` while they are being counted.
-    pub numbers: Option<Result<Arc<Numbers>, String>>,
+    pub numbers: Option<Result<Arc<Numbers>, solvers::Error>>,
 }
 
 /// The name for the region of a label: from the label map's table, else its layer's name and the number.

@@ -5,6 +5,7 @@ pub(in crate::state) mod draft;
 pub(in crate::state) mod file;
 pub(in crate::state) mod missing;
 pub(in crate::state) mod origins;
+pub(in crate::state) mod restore_error;
 
 use crate::state::sessions::types::content::Content;
 use crate::state::sessions::types::missing::MissingGroup;
@@ -20,6 +21,9 @@ pub use crate::state::sessions::types::draft::{
 pub use crate::state::sessions::types::file::{
     Change, Difference, EXTENSION, Entry, FileComparison, FileStatus, Match, Missing, PackedMask,
     PackedNumbers, Parse, ReadSession, RecoverableSession, ResultStorage, Sum, UnreadableArray,
+};
+pub use crate::state::sessions::types::restore_error::{
+    ArrayError, NotRestored, ParseError, PartError,
 };
 
 /// An action that closes the document.
@@ -117,7 +121,7 @@ pub struct Opening {
     /// Whether this version does not know part of it.
     pub unknown: bool,
     /// Layers that cannot be read.
-    pub unreadable: Vec<(u64, String)>,
+    pub unreadable: Vec<(u64, NotRestored)>,
 }
 
 impl Opening {

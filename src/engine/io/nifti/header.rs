@@ -8,6 +8,7 @@ use crate::io::numbers::Type;
 use crate::io::source::Source;
 use crate::io::stored::Pixel;
 use nifti::{NiftiHeader, NiftiType};
+use std::fmt;
 use std::path::Path;
 
 /// NIfTI-1 and Analyze 7.5.
@@ -106,7 +107,7 @@ impl VoxelType {
         matches!(self, Self::I32 | Self::U32 | Self::I64 | Self::U64)
     }
 
-    fn of_code(code: i16) -> Result<Self, String> {
+    fn of_code(code: i16) -> Result<Self, UnsupportedVoxels> {
         let carrier = NiftiHeader {
             datatype: code,
             ..NiftiHeader::default()
@@ -125,12 +126,32 @@ impl VoxelType {
             Ok(NiftiType::Rgb24) => Self::Rgb24,
             Ok(NiftiType::Rgba32) => Self::Rgba32,
             Ok(NiftiType::Complex64 | NiftiType::Complex128 | NiftiType::Complex256) => {
-                return Err("an image of complex numbers".to_owned());
+                return Err(UnsupportedVoxels::Complex);
             }
-            Ok(NiftiType::Float128) => return Err("an image of 128-bit floats".to_owned()),
-            Err(_) if code == 1 => return Err("an image of single bits".to_owned()),
-            Err(_) => return Err(format!("an image of unknown voxel type {code}")),
+            Ok(NiftiType::Float128) => return Err(UnsupportedVoxels::Float128),
+            Err(_) if code == 1 => return Err(UnsupportedVoxels::Bits),
+            Err(_) => return Err(UnsupportedVoxels::Unknown(code)),
         })
+    }
+}
+
+/// A voxel type that is not read here: a part of a sentence.
+enum UnsupportedVoxels {
+    Complex,
+    Float128,
+    Bits,
+    /// The code in the header.
+    Unknown(i16),
+}
+
+impl fmt::Display for UnsupportedVoxels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Complex => f.write_str("an image of complex numbers"),
+            Self::Float128 => f.write_str("an image of 128-bit floats"),
+            Self::Bits => f.write_str("an image of single bits"),
+            Self::Unknown(code) => write!(f, "an image of unknown voxel type {code}"),
+        }
     }
 }
 
@@ -420,7 +441,11 @@ impl RawHeader {
             }
         }
         let voxel_type = VoxelType::of_code(self.datatype).map_err(|found| {
-            Error::unsupported(path, found, "convert it to float32 with another program")
+            Error::unsupported(
+                path,
+                found.to_string(),
+                "convert it to float32 with another program",
+            )
         })?;
         if usize::try_from(self.bitpix) != Ok(8 * voxel_type.bytes()) {
             warnings.push(format!(

@@ -68,7 +68,7 @@ impl Samples {
             )));
         }
         for one in timing {
-            one.check().map_err(Error::Input)?;
+            one.check()?;
         }
         let of =
             |weighting: Weighting| (0..n).filter(move |&v| gradients.weighting(v) == weighting);
