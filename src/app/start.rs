@@ -167,6 +167,7 @@ fn create(
         label: backend.label(),
         reason: backend.reason(),
         on_card,
+        no_card: backend.no_card().cloned(),
     };
     state.session.device.kind = kind;
     let first = on_card

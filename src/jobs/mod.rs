@@ -29,6 +29,8 @@ pub use saved::{CompleteData, Saved};
 pub use slot::Slot;
 pub use worker::{BackendOpened, Worker, memory_for_curves, sentence};
 
+/// Errors of graphics cards, for the window's state.
+pub use crate::compute::cuda::Error as CardError;
 /// The keys of `--backend`, for the window's state.
 pub use crate::compute::{BackendKind, DeviceChoice};
 

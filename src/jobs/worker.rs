@@ -16,8 +16,8 @@ pub struct Worker {
     pub(super) exporter: OnceLock<ImageExporter>,
 }
 
-/// A backend that was opened, as text.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A backend that was opened.
+#[derive(Clone, PartialEq, Debug)]
 pub struct BackendOpened {
     /// The kind that was requested.
     pub kind: BackendKind,
@@ -27,6 +27,8 @@ pub struct BackendOpened {
     pub reason: String,
     /// Whether it runs on a graphics card.
     pub on_card: bool,
+    /// The error because of which it does not, although the CPU was not chosen.
+    pub no_card: Option<cuda::Error>,
 }
 
 impl Worker {
@@ -70,6 +72,7 @@ impl Worker {
             label: backend.label(),
             reason: backend.reason(),
             on_card: backend.accelerator().is_some(),
+            no_card: backend.no_card().cloned(),
         };
         *self.backend.lock().unwrap_or_else(PoisonError::into_inner) = backend;
         Ok(placed)

@@ -1,6 +1,6 @@
 //! Actions on graphics cards.
 
-use crate::jobs::AnyJob;
+use crate::jobs::{AnyJob, CardError};
 use crate::state::{BackendKind, State};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct DeviceRuntime {
     /// Becomes the setting once it is open.
     pub requested_setting: Option<BackendKind>,
     /// Names of the graphics cards, or why there are none; `None` before the first search.
-    pub cards: Option<Result<Arc<[String]>, String>>,
+    pub cards: Option<Result<Arc<[String]>, CardError>>,
     pub fallback: DeviceFallback,
 }
 
@@ -51,4 +51,6 @@ pub struct OpenBackend {
     pub reason: String,
     /// Whether solvers that have a kernel run on a graphics card.
     pub on_card: bool,
+    /// The error because of which they do not, although the CPU was not chosen.
+    pub no_card: Option<CardError>,
 }
