@@ -44,6 +44,8 @@ pub enum Topic {
     Recovered,
     /// The tour has ended.
     TourEnds,
+    /// The fit cannot use a mask on another grid than the scan.
+    MaskOnOtherGrid,
 }
 
 /// Statuses about results that another task, or the next result, does not show.
