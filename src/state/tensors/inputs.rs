@@ -23,7 +23,7 @@ enum FitInput {
     Scan(Option<String>),
     /// The reason why it could not be opened, if that has failed.
     Mask(Option<String>),
-    /// Those of the scan of this name.
+    /// The gradients of the scan of this name.
     Gradients(String),
 }
 
