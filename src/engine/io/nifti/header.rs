@@ -2,13 +2,13 @@
 
 use super::TAIL_LIMIT;
 use super::rest::{EXTENSIONS_LIMIT, Rest};
+use super::unsupported_voxels::UnsupportedVoxels;
 use crate::data::text::counted;
 use crate::io::Error;
 use crate::io::numbers::Type;
 use crate::io::source::Source;
 use crate::io::stored::Pixel;
 use nifti::{NiftiHeader, NiftiType};
-use std::fmt;
 use std::path::Path;
 
 /// NIfTI-1 and Analyze 7.5.
@@ -132,26 +132,6 @@ impl VoxelType {
             Err(_) if code == 1 => return Err(UnsupportedVoxels::Bits),
             Err(_) => return Err(UnsupportedVoxels::Unknown(code)),
         })
-    }
-}
-
-/// A voxel type that is not read here: a part of a sentence.
-enum UnsupportedVoxels {
-    Complex,
-    Float128,
-    Bits,
-    /// The code in the header.
-    Unknown(i16),
-}
-
-impl fmt::Display for UnsupportedVoxels {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Complex => f.write_str("an image of complex numbers"),
-            Self::Float128 => f.write_str("an image of 128-bit floats"),
-            Self::Bits => f.write_str("an image of single bits"),
-            Self::Unknown(code) => write!(f, "an image of unknown voxel type {code}"),
-        }
     }
 }
 
