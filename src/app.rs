@@ -9,7 +9,7 @@ mod start;
 pub mod store;
 pub mod window_size;
 
-pub use start::run;
+pub use start::{StartError, run};
 
 use crate::compute::Backend;
 use crate::jobs::{Jobs, Slot};

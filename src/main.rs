@@ -44,7 +44,7 @@ fn window(files: Vec<PathBuf>, demo: bool, global: &Global) -> ExitCode {
     let threads = global.threads.map(usize::from);
     let opened = global
         .backend_kind()
-        .and_then(|kind| app::run(files, demo, kind, threads).map_err(Failure::new));
+        .and_then(|kind| app::run(files, demo, kind, threads).map_err(Failure::from));
     match opened {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failed(failure, global.json),

@@ -11,13 +11,46 @@ use crate::state::{
 };
 use crate::ui::{Memory, paint_callback, theme};
 use eframe::{CreationContext, NativeOptions};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Identifies the program to the desktop, and names the folder of its persistent data.
 const APP_ID: &str = "arcuate";
 
-/// Opens the window, with files or with the demo, and returns when it is closed. An error is a sentence.
+/// Why there is no window: one sentence.
+#[derive(Debug)]
+pub enum StartError {
+    Backend(BackendError),
+    /// The window has no graphics device.
+    NoDevice,
+    /// The graphics device cannot draw the window; the sentence says why.
+    Device(String),
+    Window(eframe::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Backend(error) => error.fmt(f),
+            Self::NoDevice => {
+                f.write_str("The window has no graphics device: install a Vulkan driver")
+            }
+            Self::Device(sentence) => f.write_str(sentence),
+            Self::Window(error) => f.write_str(&sentence(error)),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<BackendError> for StartError {
+    fn from(error: BackendError) -> Self {
+        Self::Backend(error)
+    }
+}
+
+/// Opens the window, with files or with the demo, and returns when it is closed.
 ///
 /// `kind` overrides the setting; it is opened first, so that there is no window if it fails.
 pub fn run(
@@ -25,11 +58,9 @@ pub fn run(
     demo: bool,
     kind: Option<BackendKind>,
     threads: Option<usize>,
-) -> Result<(), String> {
-    let opened = kind.map(|kind| Ok((kind, open(kind, threads)?)));
-    let opened = opened
-        .transpose()
-        .map_err(|e: BackendError| e.to_string())?;
+) -> Result<(), StartError> {
+    let opened = kind.map(|kind| open(kind, threads).map(|backend| (kind, backend)));
+    let opened = opened.transpose()?;
     let mut first = vec![Action::Session(SessionAction::FindRecoverable)];
     // A session stores the paths of its files, which must not depend on the working folder.
     let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
@@ -45,7 +76,7 @@ pub fn run(
     };
     // The list of opened files is private; without the folder nothing is stored.
     let _ = eframe::storage_dir(APP_ID).map(|folder| jobs::make_private_folder(&folder));
-    eframe::run_native("Arcuate", options(), Box::new(create)).map_err(|e| sentence(&e))
+    eframe::run_native("Arcuate", options(), Box::new(create)).map_err(StartError::Window)
 }
 
 fn options() -> NativeOptions {
@@ -75,7 +106,7 @@ fn open(kind: BackendKind, threads: Option<usize>) -> Result<Backend, BackendErr
 }
 
 /// The backend of the setting; if that cannot be opened, the one that can, and a message.
-fn backend_of_setting(state: &mut State, threads: Option<usize>) -> Result<Backend, String> {
+fn backend_of_setting(state: &mut State, threads: Option<usize>) -> Result<Backend, BackendError> {
     let kind = state.session.device.setting;
     let error = match open(kind, threads) {
         Ok(backend) => return Ok(backend),
@@ -85,21 +116,20 @@ fn backend_of_setting(state: &mut State, threads: Option<usize>) -> Result<Backe
         let sentence = format!("{}, so it is not used", jobs::sentence(error));
         state.session.notify(Severity::Warning, sentence);
     }
-    open(BackendKind::Auto, threads).map_err(|e| e.to_string())
+    open(BackendKind::Auto, threads)
 }
 
-/// An error is a sentence.
 fn create(
     cc: &CreationContext,
     opened: Option<(BackendKind, Backend)>,
     threads: Option<usize>,
     mut first: Vec<Action>,
-) -> Result<App, String> {
+) -> Result<App, StartError> {
     theme::install(&cc.egui_ctx);
     let gpu = cc.wgpu_render_state.as_ref();
-    let gpu = gpu.ok_or("The window has no graphics device: install a Vulkan driver")?;
+    let gpu = gpu.ok_or(StartError::NoDevice)?;
     if let Some(sentence) = shortcoming(&gpu.adapter) {
-        return Err(sentence);
+        return Err(StartError::Device(sentence));
     }
     let faults = Faults::watch(&gpu.device);
     let resources = &mut gpu.renderer.write().callback_resources;
@@ -109,7 +139,7 @@ fn create(
         // Not every OpenGL driver accepts all shaders: this is checked before there is a window.
         let renderer = Renderer::new(gpu.device.clone(), gpu.queue.clone());
         if let Some(why) = faults.take_error() {
-            return Err(unsuitable(&info, &why));
+            return Err(StartError::Device(unsuitable(&info, &why)));
         }
         paint_callback::put_renderer(resources, renderer);
     }
@@ -137,6 +167,7 @@ fn create(
         label: backend.label(),
         reason: backend.reason(),
         on_card,
+        no_card: backend.no_card().cloned(),
     };
     state.session.device.kind = kind;
     let first = on_card

@@ -6,12 +6,12 @@
 
 use super::bench::Choice;
 use super::bench_render::bare;
+use super::runner::Failure;
 use crate::compute::{Backend, Control};
 use crate::data::statistics::quantile;
 use crate::render::PaneId;
 use crate::render::offscreen::Offscreen;
 use crate::scene::draw_list::{BrickSurface, ById, ScenePane};
-use crate::solvers::Error;
 use crate::solvers::level_set::Evolution;
 use crate::state::Camera;
 use serde_json::{Value, json};
@@ -20,14 +20,14 @@ use std::time::Instant;
 const PANE: PaneId = PaneId(0);
 const FRAME_S: f64 = 1.0 / 120.0;
 
-/// One JSON object; an error is a sentence.
+/// One JSON object.
 pub fn measure(
     made: &mut Evolution,
     name: &str,
     choice: Choice,
     backend: &Backend,
-) -> Result<Value, String> {
-    let mut offscreen = Offscreen::new().map_err(|error| error.to_string())?;
+) -> Result<Value, Failure> {
+    let mut offscreen = Offscreen::new()?;
     // Drawing on a CPU takes seconds for what a graphics card does in milliseconds.
     let (size_px, frames) = match (choice.quick, offscreen.is_software()) {
         (true, _) => ([480, 270], 4),
@@ -36,11 +36,10 @@ pub fn measure(
     };
     let lend = offscreen.lender();
     let control = Control::new();
-    let text = |error: Error| error.to_string();
     let step = |made: &mut Evolution, steps| {
         let started = Instant::now();
-        made.run_unchecked(steps, backend, &control).map_err(text)?;
-        Ok::<f64, String>(started.elapsed().as_secs_f64())
+        made.run_unchecked(steps, backend, &control)?;
+        Ok::<f64, Failure>(started.elapsed().as_secs_f64())
     };
     // The first steps fill the caches, and tell how long one takes.
     let trial = if backend.devices().is_empty() { 2 } else { 400 };
@@ -56,7 +55,7 @@ pub fn measure(
     for frame in 0..=frames {
         let started = Instant::now();
         let stepped_s = step(made, steps)?;
-        let image = made.image(lend.as_ref()).map_err(text)?;
+        let image = made.image(lend.as_ref())?;
         let handed_s = started.elapsed().as_secs_f64() - stepped_s;
         shared = image.device_copy().is_some();
         let list = ScenePane {

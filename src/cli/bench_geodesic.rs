@@ -6,6 +6,7 @@
 
 use super::bench::Choice;
 use super::bench_tracking::{field, prolate, seed};
+use super::runner::Failure;
 use crate::compute::{Backend, Control};
 use crate::data::statistics::quantile;
 use crate::data::{Region, Role, Shape, TensorField};
@@ -22,6 +23,7 @@ use std::time::Instant;
 struct Case {
     /// Includes rays and steps: `wavy 4096 x 2048`.
     name: String,
+    rays: usize,
     field: TensorField,
     regions: Vec<Region>,
     params: Params,
@@ -40,6 +42,7 @@ impl Case {
         let rays = seeds * params.directions.count();
         Self {
             name: format!("{name} {rays} x {}", params.curves.max_steps),
+            rays,
             field: field.clone(),
             regions,
             params,
@@ -55,8 +58,7 @@ impl Case {
 
     /// Sets the time published in the papers for this many rays; other counts are not compared.
     fn printed(mut self, rays: usize, papers_ms: f64) -> Self {
-        let compares = self.name.contains(&format!(" {rays} x "));
-        self.papers_ms = compares.then_some(papers_ms);
+        self.papers_ms = (self.rays == rays).then_some(papers_ms);
         self
     }
 }
@@ -84,7 +86,9 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     if choice.takes(HEAD) {
         results.push(match head(backend) {
             Ok(case) => measure(&case, repeats, backend),
-            Err(error) => json!({"workload": format!("geodesic {HEAD}"), "error": error}),
+            Err(failure) => {
+                json!({"workload": format!("geodesic {HEAD}"), "error": failure.sentence})
+            }
         });
     }
     if choice.takes(PREPARATION) {
@@ -167,10 +171,9 @@ fn base() -> Params {
 
 /// The demo head's tensors, as fitted to its scan, with 64 directions from each of 64 points in a patch
 /// of the corpus callosum.
-fn head(backend: &Backend) -> Result<Case, String> {
+fn head(backend: &Backend) -> Result<Case, Failure> {
     let control = Control::new();
-    let demo = backend.install(|| phantom::Demo::new(1, &control));
-    let demo = demo.map_err(|e| e.to_string())?;
+    let demo = backend.install(|| phantom::Demo::new(1, &control))?;
     let fit = tensor_fit::fit(
         &demo.dwi,
         &demo.gradients,
@@ -179,10 +182,10 @@ fn head(backend: &Backend) -> Result<Case, String> {
         backend,
         &control,
     );
-    let field = fit.map_err(|e| e.to_string())?.field;
+    let field = fit?.field;
     let callosum = demo.head.bundle("Callosal radiation");
     let callosum = callosum
-        .ok_or("The demo head has no callosum")?
+        .ok_or_else(|| Failure::new("The demo head has no callosum"))?
         .centre_line(0.5);
     let spacing = field.grid.spacing();
     let mut params = base();

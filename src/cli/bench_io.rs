@@ -4,10 +4,11 @@
 //! on the same ones (as tests/peers/speed.py does).
 
 use super::bench::Choice;
+use super::runner::Failure;
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Tractogram};
 use crate::io::atomic::Scratch;
-use crate::io::{Content, Format, Opened, forget_peak, open, resident_bytes, streamlines};
+use crate::io::{self, Content, Format, Opened, forget_peak, open, resident_bytes, streamlines};
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -30,13 +31,15 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         }
         None => own(count, choice, repeats, backend),
     });
-    outcome.unwrap_or_else(|why: String| vec![json!({"workload": "io", "error": why})])
+    outcome.unwrap_or_else(|failure: Failure| {
+        vec![json!({"workload": "io", "error": failure.sentence})]
+    })
 }
 
 /// The streamline files of the folder that the variable names; `None` if it is not set.
-pub fn files() -> Option<Result<Vec<PathBuf>, String>> {
+pub fn files() -> Option<Result<Vec<PathBuf>, io::Error>> {
     let folder = std::env::var_os(FILES_VARIABLE)?;
-    let paths = crate::io::names_in(Path::new(&folder)).map_err(|e| e.to_string());
+    let paths = io::names_in(Path::new(&folder));
     let holds = |p: &PathBuf| Format::named(p).is_some_and(|f| f.content() == Content::Streamlines);
     Some(paths.map(|paths| paths.into_iter().filter(holds).collect()))
 }
@@ -46,8 +49,8 @@ fn own(
     choice: Choice,
     repeats: usize,
     backend: &Backend,
-) -> Result<Vec<Value>, String> {
-    let scratch = Scratch::new().map_err(|e| e.to_string())?;
+) -> Result<Vec<Value>, Failure> {
+    let scratch = Scratch::new()?;
     let tractogram = arcs(count, 40);
     let mut results = Vec::new();
     for format in Format::of_saved_streamlines() {
@@ -59,8 +62,7 @@ fn own(
         let mut seconds = Vec::new();
         for _ in 0..repeats.min(3) {
             let started = Instant::now();
-            streamlines::save(&path, &tractogram, "arcuate bench io", &Control::new())
-                .map_err(|e| e.to_string())?;
+            streamlines::save(&path, &tractogram, "arcuate bench io", &Control::new())?;
             seconds.push(started.elapsed().as_secs_f64());
         }
         results.push(line(&path, "write", &tractogram, &mut seconds, backend));
@@ -70,16 +72,16 @@ fn own(
 }
 
 /// The contents of a file.
-pub fn streamlines(path: &Path) -> Result<Tractogram, String> {
-    match open(path, &Control::new()).map_err(|e| e.to_string())? {
+pub fn streamlines(path: &Path) -> Result<Tractogram, Failure> {
+    match open(path, &Control::new())? {
         Opened::Tractogram(tractogram, _) => Ok(tractogram),
-        Opened::Volume(..) => Err(format!("no streamlines: {}", path.display())),
+        Opened::Volume(..) => Err(Failure::new(format!("no streamlines: {}", path.display()))),
     }
 }
 
 /// Timed until every coordinate has been added up; reported with the time that the sum alone takes once everything is
 /// in memory, and with the memory held afterwards and at the peak, beyond that of the points.
-fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, String> {
+fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, Failure> {
     let (mut seconds, mut sums) = (Vec::new(), Vec::new());
     let (mut found, mut sum) = (Tractogram::empty(), 0.0);
     let mut memory = None;

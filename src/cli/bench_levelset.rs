@@ -178,7 +178,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
             lines.push(line.unwrap_or_else(|error| failed(error.to_string())));
         }
         let line = bench_drawn::measure(made, &drawn, choice, backend);
-        lines.push(line.unwrap_or_else(failed));
+        lines.push(line.unwrap_or_else(|failure| failed(failure.sentence)));
     }
     lines
 }

@@ -6,6 +6,7 @@
 
 use super::bench::Choice;
 use super::bench_io::{arcs, files, streamlines};
+use super::runner::Failure;
 use crate::compute::{Backend, Control};
 use crate::data::region::RegionId;
 use crate::data::{Grid, Mask, Region, Role, Shape, Tractogram};
@@ -22,9 +23,9 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     } else {
         (100_000, 9)
     };
-    let subjects: Result<Vec<(String, Tractogram)>, String> = match files() {
+    let subjects: Result<Vec<(String, Tractogram)>, Failure> = match files() {
         None => Ok(vec![(String::new(), arcs(count, 21))]),
-        Some(paths) => paths.and_then(|paths| {
+        Some(paths) => paths.map_err(Failure::from).and_then(|paths| {
             let named = |path: &PathBuf| {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 Ok((format!(" in {name}"), streamlines(path)?))
@@ -37,7 +38,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
             .iter()
             .flat_map(|(suffix, subject)| cases(suffix, subject, repeats, choice, backend))
             .collect(),
-        Err(why) => vec![json!({"workload": "select", "error": why})],
+        Err(failure) => vec![json!({"workload": "select", "error": failure.sentence})],
     }
 }
 

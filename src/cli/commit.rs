@@ -2,8 +2,8 @@
 
 use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
-    GivenParameters, ReadingOptions, ScanOptions, about_mask, make_folder, not_negative, noted,
-    noted_volume, positive,
+    GivenParameters, ReadingOptions, ScanOptions, ValueError, about_mask, make_folder,
+    not_negative, noted, noted_volume, positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
@@ -94,13 +94,13 @@ pub struct Options {
     pub reading: ReadingOptions,
 }
 
-fn gamma(text: &str) -> Result<GammaRadii, String> {
+fn gamma(text: &str) -> Result<GammaRadii, ValueError> {
     let numbers = text.split_once(',');
     let parsed = numbers.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
     let valid = parsed.filter(|(a, b): &(f64, f64)| *a > 0.0 && *b > 0.0);
     valid
         .map(|(shape, scale_um)| GammaRadii { shape, scale_um })
-        .ok_or_else(|| format!("expected SHAPE,SCALE, as in 2,0.5, found \"{text}\""))
+        .ok_or_else(|| ValueError::new("SHAPE,SCALE, as in 2,0.5", text))
 }
 
 /// The opened inputs.
@@ -167,7 +167,7 @@ impl Options {
         let Some((pulse, between)) = self.pulse.zip(self.between) else {
             return Ok(Vec::new());
         };
-        let (one, note) = io::scheme::in_ms(pulse, between).map_err(Failure::new)?;
+        let (one, note) = io::scheme::in_ms(pulse, between)?;
         if let Some(note) = note {
             warning!("{note}");
         }

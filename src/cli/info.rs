@@ -295,7 +295,7 @@ fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Fa
         return Ok(None);
     };
     let (grid, frames) = (&series.first.grid, series.frames);
-    let found = table(path, &[], grid, frames).map_err(Failure::new)?;
+    let found = table(path, &[], grid, frames)?;
     for note in series.remarks.iter().chain(&found.notes) {
         remark(note, name);
     }

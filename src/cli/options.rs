@@ -4,10 +4,12 @@
 mod common;
 mod parameters;
 mod regions;
+mod value_error;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
 pub use parameters::{GivenParameters, RowSelection};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
+pub use value_error::ValueError;
 
 use super::output::remark;
 use super::runner::{Failure, Runner};
@@ -74,13 +76,12 @@ impl TensorOptions {
     }
 }
 
-fn tensor_order(text: &str) -> Result<TensorOrder, String> {
-    TensorOrder::named(text)
-        .ok_or_else(|| format!("expected fsl, lower or mrtrix, found \"{text}\""))
+fn tensor_order(text: &str) -> Result<TensorOrder, ValueError> {
+    TensorOrder::named(text).ok_or_else(|| ValueError::new("fsl, lower or mrtrix", text))
 }
 
-fn tensor_frame(text: &str) -> Result<TensorFrame, String> {
-    TensorFrame::named(text).ok_or_else(|| format!("expected voxel or world, found \"{text}\""))
+fn tensor_frame(text: &str) -> Result<TensorFrame, ValueError> {
+    TensorFrame::named(text).ok_or_else(|| ValueError::new("voxel or world", text))
 }
 
 #[derive(clap::Args, Clone, Debug)]
@@ -143,7 +144,7 @@ impl ReadingOptions {
     }
 }
 
-fn affine(text: &str) -> Result<AffineReading, String> {
+fn affine(text: &str) -> Result<AffineReading, ValueError> {
     let Some(numbers) = text.strip_prefix("matrix:") else {
         let path = PathBuf::from(text);
         return Ok(AffineReading::File { path, fixed: None });
@@ -152,11 +153,11 @@ fn affine(text: &str) -> Result<AffineReading, String> {
     let rows = rows.and_then(|rows| <[f64; 12]>::try_from(rows).ok());
     rows.filter(|rows| rows.iter().all(|n| n.is_finite()))
         .map(AffineReading::Matrix)
-        .ok_or_else(|| format!("expected a file, or matrix: and 12 numbers, found \"{text}\""))
+        .ok_or_else(|| ValueError::new("a file, or matrix: and 12 numbers", text))
 }
 
-fn space(text: &str) -> Result<Space, String> {
-    Space::named(text).ok_or_else(|| format!("expected ras or lps, found \"{text}\""))
+fn space(text: &str) -> Result<Space, ValueError> {
+    Space::named(text).ok_or_else(|| ValueError::new("ras or lps", text))
 }
 
 /// A scan with its gradients, and where it comes from.
@@ -202,57 +203,56 @@ impl FittedScan {
 pub fn not_reversed<T: PartialOrd + std::fmt::Display>(
     text: &str,
     limits: Option<(T, T)>,
-) -> Result<(), String> {
+) -> Result<(), ValueError> {
     match limits {
-        Some((low, high)) if low > high => Err(format!(
-            "the lower limit {low} is above the higher one {high}, expected {high}..{low}, found \
-             \"{text}\""
-        )),
+        Some((low, high)) if low > high => Err(ValueError::Reversed {
+            low: low.to_string(),
+            high: high.to_string(),
+            found: text.to_owned(),
+        }),
         _ => Ok(()),
     }
 }
 
 /// Any number; its limits are checked where it is used.
-pub fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.parse()
-        .map_err(|_| format!("expected a number, found \"{text}\""))
+pub fn number<T: std::str::FromStr>(text: &str) -> Result<T, ValueError> {
+    text.parse().map_err(|_| ValueError::new("a number", text))
 }
 
-pub fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+pub fn whole<T: std::str::FromStr>(text: &str) -> Result<T, ValueError> {
     text.parse()
-        .map_err(|_| format!("expected a whole number from 0, found \"{text}\""))
+        .map_err(|_| ValueError::new("a whole number from 0", text))
 }
 
 /// Parses a whole number from `least` to `most`.
 pub fn whole_from<T>(
     least: T,
     most: T,
-) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+) -> impl Fn(&str) -> Result<T, ValueError> + Clone + Send + Sync + 'static
 where
     T: std::str::FromStr + PartialOrd + std::fmt::Display + Copy + Send + Sync + 'static,
 {
     move |text| {
         let number = text.parse().ok().filter(|n| (least..=most).contains(n));
-        number.ok_or_else(|| {
-            format!("expected a whole number from {least} to {most}, found \"{text}\"")
-        })
+        number
+            .ok_or_else(|| ValueError::new(format!("a whole number from {least} to {most}"), text))
     }
 }
 
-pub fn positive(text: &str) -> Result<f64, String> {
+pub fn positive(text: &str) -> Result<f64, ValueError> {
     let parsed = text
         .parse::<f64>()
         .ok()
         .filter(|v| v.is_finite() && *v > 0.0);
-    parsed.ok_or_else(|| format!("expected a number above 0, found \"{text}\""))
+    parsed.ok_or_else(|| ValueError::new("a number above 0", text))
 }
 
-pub fn not_negative(text: &str) -> Result<f64, String> {
+pub fn not_negative(text: &str) -> Result<f64, ValueError> {
     let parsed = text
         .parse::<f64>()
         .ok()
         .filter(|v| v.is_finite() && *v >= 0.0);
-    parsed.ok_or_else(|| format!("expected a number of at least 0, found \"{text}\""))
+    parsed.ok_or_else(|| ValueError::new("a number of at least 0", text))
 }
 
 /// A mask; remarks about its file go to standard error.

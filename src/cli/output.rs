@@ -9,7 +9,7 @@ use crate::io::text::{in_line, is_control};
 use crate::io::{Remark, without_os_error};
 use crate::state::Severity;
 use clap::Parser as _;
-use clap::error::ErrorKind as Usage;
+use clap::error::{ContextKind, ContextValue, ErrorKind as Usage};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
@@ -205,8 +205,12 @@ fn check() -> Result<(), Failure> {
 }
 
 /// One sentence from clap's message of several lines: what was found or is missing, a similar name, and where to read
-/// more.
-fn usage_sentence(message: &str, text: impl Iterator<Item = String>) -> String {
+/// more. `unexpected`: the argument that is no option.
+fn usage_sentence(
+    message: &str,
+    unexpected: Option<&str>,
+    text: impl Iterator<Item = String>,
+) -> String {
     let message = message.trim_start();
     let mut parts = message
         .strip_prefix("error: ")
@@ -228,16 +232,14 @@ fn usage_sentence(message: &str, text: impl Iterator<Item = String>) -> String {
     let capital = letters.next().map(|c| c.to_uppercase().to_string());
     let mut sentence = capital.unwrap_or_default() + letters.as_str();
     let negative = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    if let Some((name, _)) = sentence
-        .strip_prefix("Unexpected argument '-")
-        .and_then(|s| s.split_once('\''))
-        && negative(name)
-    {
-        sentence += &format!("; write a negative value with =, as in --option=-{name}");
-    } else if sentence.starts_with("Unexpected argument '-")
-        && !sentence.starts_with("Unexpected argument '--")
-    {
-        sentence += "; write the name of a file that begins with - as ./-NAME";
+    match unexpected.and_then(|argument| argument.strip_prefix('-')) {
+        Some(name) if negative(name) => {
+            sentence += &format!("; write a negative value with =, as in --option=-{name}");
+        }
+        Some(name) if !name.starts_with('-') => {
+            sentence += "; write the name of a file that begins with - as ./-NAME";
+        }
+        _ => {}
     }
     let tips = parts.flat_map(str::lines);
     let mut tips = tips.filter_map(|line| line.trim().strip_prefix("tip: "));
@@ -266,7 +268,11 @@ pub fn usage_error(error: &clap::Error) -> u8 {
             }
             _ => error.render().to_string(),
         };
-        let sentence = usage_sentence(&rendered, std::env::args());
+        let unexpected = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+            (Usage::UnknownArgument, Some(ContextValue::String(argument))) => Some(&**argument),
+            _ => None,
+        };
+        let sentence = usage_sentence(&rendered, unexpected, std::env::args());
         return end(Err(Failure::usage(sentence)), wants_json());
     }
     if let Err(error) = error.print().and_then(|()| std::io::stdout().flush())

@@ -1,6 +1,8 @@
 //! `arcuate pathway`: cost fields of two regions, and the pathway between them.
 
-use super::options::{DomainOptions, FitOptions, FittedScan, GivenParameters, make_folder, shape};
+use super::options::{
+    DomainOptions, FitOptions, FittedScan, GivenParameters, ValueError, make_folder, shape,
+};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
@@ -247,11 +249,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 }
 
 /// Parses a number of random pairs: zero, or enough for a percentage.
-fn pairs(text: &str) -> Result<usize, String> {
+fn pairs(text: &str) -> Result<usize, ValueError> {
     let number = text.parse().ok();
     let number = number.filter(|n| *n == 0 || (MIN_PAIRS..=MAX_PAIRS).contains(n));
     number.ok_or_else(|| {
-        format!("expected 0, or a whole number from {MIN_PAIRS} to {MAX_PAIRS}, found \"{text}\"")
+        let expected = format!("0, or a whole number from {MIN_PAIRS} to {MAX_PAIRS}");
+        ValueError::new(expected, text)
     })
 }
 

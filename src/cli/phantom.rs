@@ -1,6 +1,6 @@
 //! `arcuate phantom`: the built-in head as files, with its truth.
 
-use super::options::{positive, whole, whole_from};
+use super::options::{ValueError, positive, whole, whole_from};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
@@ -64,22 +64,23 @@ const FIBRES_PER_BUNDLE: usize = 60;
 /// White matter far below its noise; no scanner is worse.
 const LEAST_SNR: f64 = 0.001;
 
-fn snr(text: &str) -> Result<Snr, String> {
+fn snr(text: &str) -> Result<Snr, ValueError> {
     if text == "off" {
         return Ok(Snr(None));
     }
     // With more noise than this, values overflow single precision, and every voxel becomes infinite.
     let found = positive(text).ok().filter(|v| *v >= LEAST_SNR);
-    let wrong = || format!("expected a number of at least {LEAST_SNR} or off, found \"{text}\"");
-    found.map(|v| Snr(Some(v))).ok_or_else(wrong)
+    let expected = || format!("a number of at least {LEAST_SNR} or off");
+    let snr = found.map(|v| Snr(Some(v)));
+    snr.ok_or_else(|| ValueError::new(expected(), text))
 }
 
-fn shell(text: &str) -> Result<(f64, usize), String> {
+fn shell(text: &str) -> Result<(f64, usize), ValueError> {
     let parsed = text
         .split_once(':')
         .and_then(|(b, n)| Some((positive(b).ok()?, n.parse().ok()?)));
     let valid = parsed.filter(|&(b, n)| b <= 20_000.0 && (1..=1000).contains(&n));
-    valid.ok_or_else(|| format!("expected B:N as in 1000:30, found \"{text}\""))
+    valid.ok_or_else(|| ValueError::new("B:N as in 1000:30", text))
 }
 
 /// All files that a run writes.

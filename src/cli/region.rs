@@ -1,6 +1,6 @@
 //! `arcuate region`: the window's operations on regions, with masks and label maps.
 
-use super::options::{GivenParameters, not_reversed, shape, whole};
+use super::options::{GivenParameters, ValueError, not_reversed, shape, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::typed::typed_command;
@@ -79,7 +79,7 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-pub fn range(text: &str) -> Result<(f32, f32), String> {
+pub fn range(text: &str) -> Result<(f32, f32), ValueError> {
     let ends = text.split_once("..");
     let number = |t: &str, otherwise: f32| match t {
         "" => Some(otherwise),
@@ -88,10 +88,10 @@ pub fn range(text: &str) -> Result<(f32, f32), String> {
     let parsed =
         ends.and_then(|(l, h)| Some((number(l, f32::NEG_INFINITY)?, number(h, f32::INFINITY)?)));
     not_reversed(text, parsed)?;
-    parsed.ok_or_else(|| format!("expected LOW..HIGH as in 0.3..1 or 0.3.., found \"{text}\""))
+    parsed.ok_or_else(|| ValueError::new("LOW..HIGH as in 0.3..1 or 0.3..", text))
 }
 
-pub fn point(text: &str) -> Result<DVec3, String> {
+pub fn point(text: &str) -> Result<DVec3, ValueError> {
     let numbers: Vec<f64> = text
         .split(',')
         .filter_map(|n| n.trim().parse().ok())
@@ -99,9 +99,7 @@ pub fn point(text: &str) -> Result<DVec3, String> {
     let finite = numbers.iter().all(|n: &f64| n.is_finite());
     match numbers.as_slice() {
         &[x, y, z] if finite && text.split(',').count() == 3 => Ok(DVec3::new(x, y, z)),
-        _ => Err(format!(
-            "expected X,Y,Z in world millimetres, found \"{text}\""
-        )),
+        _ => Err(ValueError::new("X,Y,Z in world millimetres", text)),
     }
 }
 
@@ -308,7 +306,7 @@ fn labels(
         frame,
     };
     let (numbers, _) = runner.run(count)?;
-    let numbers = numbers.map_err(Failure::new)?;
+    let numbers = numbers?;
     let mut labels = Vec::new();
     for label in requested {
         let found = numbers.0.iter().find(|f| f.number == *label);

@@ -1,7 +1,9 @@
 //! `arcuate render`: a view, or the whole window, as a PNG.
 
 use super::headless::Headless;
-use super::options::{LookOptions, RegionOptions, ScanOptions, TensorOptions, whole_from};
+use super::options::{
+    LookOptions, RegionOptions, ScanOptions, TensorOptions, ValueError, whole_from,
+};
 use super::output::shown;
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
@@ -97,22 +99,21 @@ impl ViewName {
     }
 }
 
-fn point(text: &str) -> Result<DVec3, String> {
+fn point(text: &str) -> Result<DVec3, ValueError> {
     let parsed: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     match parsed.as_deref() {
         Some(&[x, y, z]) if [x, y, z].iter().all(|v| v.is_finite()) => Ok(DVec3::new(x, y, z)),
-        _ => Err(format!("expected X,Y,Z in mm, found \"{text}\"")),
+        _ => Err(ValueError::new("X,Y,Z in mm", text)),
     }
 }
 
-fn size(text: &str) -> Result<DVec2, String> {
+fn size(text: &str) -> Result<DVec2, ValueError> {
     let parsed = text
         .split_once('x')
         .and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
     let valid =
         parsed.filter(|&(w, h): &(u32, u32)| (64..=8192).contains(&w) && (64..=8192).contains(&h));
-    let (w, h) =
-        valid.ok_or_else(|| format!("expected WxH with sides of 64 to 8192, found \"{text}\""))?;
+    let (w, h) = valid.ok_or_else(|| ValueError::new("WxH with sides of 64 to 8192", text))?;
     Ok(DVec2::new(f64::from(w), f64::from(h)))
 }
 

@@ -15,9 +15,9 @@ use crate::state::core::text::count;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::origin::commands;
 use crate::state::pathways::PathwayResult;
-use crate::state::sessions::ReadSession;
 use crate::state::sessions::jobs::Remake;
 use crate::state::sessions::saved::{self, MissingItem};
+use crate::state::sessions::{NotRestored, PartError, ReadSession};
 use crate::state::streamlines::streamlines_of;
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
@@ -142,14 +142,14 @@ impl Replayed {
     }
 }
 
-/// Recomputed results, or sentences, each with the session's name for the result.
-type Outcomes = Vec<(String, Result<Replayed, String>)>;
+/// Recomputed results, or why there are none, each with the session's name for the result.
+type Outcomes = Vec<(String, Result<Replayed, Failure>)>;
 
 fn are_rays(curves: &CurveParams) -> bool {
     matches!(curves, CurveParams::Rays(..))
 }
 
-/// Recomputes kept streamlines; a sentence if that is impossible. `of` names a result of a layer, and `called` gives
+/// Recomputes kept streamlines. `of` names a result of a layer, and `called` gives
 /// its name for the user.
 fn kept(
     window: &mut Headless,
@@ -159,7 +159,7 @@ fn kept(
     called: &dyn Fn(&str) -> String,
 ) -> Outcomes {
     // Edits are recorded in the session, not in the recipe of the streamlines.
-    let steps = |id: u64| -> Result<Vec<Edit>, String> {
+    let steps = |id: u64| -> Result<Vec<Edit>, PartError> {
         let steps = document.edits(LayerId(id));
         if !steps.is_empty() {
             return Ok(steps.into_iter().cloned().collect());
@@ -167,7 +167,7 @@ fn kept(
         let missing = document.missing_layer(LayerId(id));
         missing.map_or(Ok(Vec::new()), |m| m.edits())
     };
-    let mut all: Vec<(u64, String, Result<Arc<CurveRecipe>, String>)> = Vec::new();
+    let mut all: Vec<(u64, String, Result<Arc<CurveRecipe>, NotRestored>)> = Vec::new();
     for layer in &document.layers {
         let made = document.curve_recipe(layer.id).cloned().map(Ok);
         let missing = document.missing_origin(layer.id);
@@ -176,15 +176,17 @@ fn kept(
     }
     for missing in document.missing_layers() {
         let made = missing.curve_recipe(document);
+        let made = made.map(|made| made.map_err(NotRestored::from));
         all.extend(made.map(|made| (missing.layer.id, called(&missing.layer.name), made)));
     }
-    let mut one = |id: u64, name: &str, made: Result<Arc<CurveRecipe>, String>| {
-        let made = made.map_err(|why| format!("{name} cannot be recomputed: {why}"))?;
+    let mut one = |id: u64, name: &str, made: Result<Arc<CurveRecipe>, NotRestored>| {
+        let made =
+            made.map_err(|why| Failure::new(format!("{name} cannot be recomputed: {why}")))?;
         let remake = Remake {
             edits: steps(id)?,
             ..Remake::new(document, id, name, &made)?
         };
-        let output = window.run(remake).map_err(|f| f.sentence)?;
+        let output = window.run(remake)?;
         let tractogram = output.tractogram;
         let again = RecomputedResult::Curves(&tractogram);
         let command = document
@@ -246,7 +248,7 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
             return Ok(replayed(found));
         }
         let found = window.run(find_pathway(&document, kept)?);
-        Ok(replayed(&*found.map_err(|f| f.sentence)?))
+        Ok(replayed(&*found?))
     };
     let all = document.kept_pathways.iter();
     all.map(|kept| {
@@ -261,7 +263,7 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
 fn surface(
     window: &mut Headless,
     read: &ReadSession,
-) -> Option<(String, Result<Replayed, String>)> {
+) -> Option<(String, Result<Replayed, Failure>)> {
     // If its task was shown, this happened when the session was opened.
     let state = &window.state;
     if state.document.segment.resume.is_none() && state.session.segment.live.is_none() {
@@ -284,7 +286,9 @@ fn surface(
         }),
         (why, _) => {
             let why = why.unwrap_or_else(|| "it gave no result".to_owned());
-            Err(format!("{SURFACE} was not segmented again: {why}"))
+            Err(Failure::new(format!(
+                "{SURFACE} was not segmented again: {why}"
+            )))
         }
     };
     Some((saved::SURFACE.to_owned(), again))
@@ -299,11 +303,12 @@ fn segments(window: &mut Headless) -> Outcomes {
         let (Some(made), Content::Mask(then)) = (segmented, &layer.content) else {
             continue;
         };
-        let again = segment::repeat(&document, made).and_then(|work| {
-            let again = window.run(work).map_err(|f| f.sentence)?;
-            Ok(again.mask)
-        });
-        let again = again.map_err(|why| format!("{} was not segmented again: {why}", layer.name));
+        let again = segment::repeat(&document, made)
+            .map_err(|why| why.to_string())
+            .and_then(|work| window.run(work).map_err(|failure| failure.sentence));
+        let again = again
+            .map(|again| again.mask)
+            .map_err(|why| Failure::new(format!("{} was not segmented again: {why}", layer.name)));
         let of = saved::result_name(layer.id.0);
         let replayed = again.map(|now| {
             let (now, then) = (now.on_whole_grid(), then.on_whole_grid());
@@ -332,7 +337,8 @@ fn segments(window: &mut Headless) -> Outcomes {
     for l in missing.filter(|l| l.weights.is_some()) {
         let why = "were not fitted again: the streamlines are missing";
         let of = format!("{}, weights", saved::result_name(l.id));
-        all.push((of, Err(format!("Weights of {} {why}", l.name))));
+        let failure = Failure::new(format!("Weights of {} {why}", l.name));
+        all.push((of, Err(failure)));
     }
     all
 }
@@ -358,8 +364,9 @@ fn weights(window: &mut Headless) -> Outcomes {
         };
         let name = format!("Weights of {}", layer.name);
         let request = weight_request(&document, lines, &inputs);
-        let request = request.map_err(|why| format!("{name} were not fitted again: {why}"));
-        let again = request.and_then(|job| window.run(job).map_err(|f| f.sentence));
+        let request =
+            request.map_err(|why| Failure::new(format!("{name} were not fitted again: {why}")));
+        let again = request.and_then(|job| window.run(job));
         let of = format!("{}, weights", saved::result_name(layer.id.0));
         let replayed = again.map(|made| {
             let before = stored.figures.objective;
@@ -462,9 +469,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
                 list.push(result.json());
                 bad += usize::from(result.outcome == Some(Match::Differs));
             }
-            Err(sentence) => {
-                super::output::error(sentence);
-                list.push(json!({ "outcome": "not made again", "why": sentence }));
+            Err(failure) => {
+                super::output::error(&failure.sentence);
+                list.push(json!({ "outcome": "not made again", "why": failure.sentence }));
                 bad += 1;
             }
         }
@@ -498,7 +505,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 }
 
 /// All results, in the order of the session.
-fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, String>> {
+fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Failure>> {
     let mut results = Outcomes::new();
     let mut add = |of: &str, result: Replayed| results.push((of.to_owned(), Ok(result)));
     if let Some(tensors) = &window.state.document.tensors {
@@ -540,13 +547,13 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     let lost = read.results.iter().filter(|sum| !made(&sum.result));
     let live_error = window.state.session.track.live.failure();
     let live_error = live_error.map(str::to_owned);
-    let lost: Vec<String> = lost
+    let lost: Vec<Failure> = lost
         .map(|sum| {
             let own = live_error.clone().filter(|_| sum.result == saved::LIVE);
             let why = own.or_else(|| saved::unopened(&document));
             let why = why.map_or(String::new(), |why| format!(": {why}"));
             let name = result_name(&document, &sum.result);
-            format!("{name} could not be recomputed{why}")
+            Failure::new(format!("{name} could not be recomputed{why}"))
         })
         .collect();
     let results = results.into_iter().map(|(_, result)| result);
@@ -555,7 +562,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
 
 fn write(
     folder: &std::path::Path,
-    results: &[Result<Replayed, String>],
+    results: &[Result<Replayed, Failure>],
     runner: &mut Runner,
 ) -> Result<(), Failure> {
     let _made = make_folder(folder)?;

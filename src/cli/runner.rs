@@ -38,6 +38,13 @@ impl Failure {
     }
 }
 
+/// An error in the data. An error in the command line is [`Failure::usage`].
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.sentence)

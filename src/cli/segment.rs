@@ -1,8 +1,11 @@
 //! `arcuate segment`: a level set from spheres, masks or values, and repeated runs from their scripts.
 
+mod repeat;
 mod report;
 
-use super::options::{GivenParameters, make_folder, noted_volume, shape, whole};
+pub(super) use repeat::repeat;
+
+use super::options::{GivenParameters, ValueError, make_folder, noted_volume, shape, whole};
 use super::runner::{Failure, Runner};
 use crate::data::text::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
@@ -16,9 +19,7 @@ use crate::state::files::types::PhantomName;
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::segment::jobs::{SaveSurface, Segment, SegmentOutput, SpeedSources};
 use crate::state::segment::recipe::{ScriptInputs, SegmentScript};
-use crate::state::segment::{self, Start as Begin};
 use crate::state::sessions::jobs::head::MakeHead;
-use crate::state::{Document, LayerId};
 use glam::DVec3;
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -145,7 +146,7 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-fn parse_ball(text: &str) -> Result<(DVec3, f64), String> {
+fn parse_ball(text: &str) -> Result<(DVec3, f64), ValueError> {
     let (place, radius) = match text.split(',').count() {
         4 => text.rsplit_once(',').unwrap_or((text, "")),
         _ => (text, "2"),
@@ -316,57 +317,6 @@ fn start(script: &SegmentScript, image: &Volume, runner: &Runner) -> Result<Star
     Ok(Start {
         mask,
         spheres: script.spheres.clone(),
-    })
-}
-
-/// The run of a mask in a session, to be repeated on the same voxels; an error is half a sentence.
-pub(super) fn repeat(
-    document: &Document,
-    made: &segment::SegmentRecipe,
-) -> Result<Segment, String> {
-    let control = crate::compute::Control::new();
-    let image = |id: LayerId| document.layer(id).and_then(|l| l.content.volume()).cloned();
-    let gone = || "its image is missing".to_owned();
-    let (volume, frame) = (image(made.image.layer).ok_or_else(gone)?, made.frame);
-    if frame >= volume.frames {
-        return Err(gone());
-    }
-    let mask = match &made.start {
-        Begin::Spheres => None,
-        Begin::Mask(_, mask) => Some(mask.clone()),
-        Begin::Values { low, high } => {
-            let range = (*low, *high);
-            Some(region::threshold(&volume, frame, range, &control).map_err(|e| e.to_string())?)
-        }
-        Begin::Filled { point, tolerance } => {
-            let filled = region::fill(&volume, frame, *point, *tolerance, f64::INFINITY, &control);
-            Some(filled.map_err(|e| e.to_string())?.mask)
-        }
-    };
-    let speed_sources = made.inputs.iter().map(|inputs| {
-        let layer = match inputs.layer {
-            Some((input, frame)) => {
-                let id = input.layer;
-                Some((id.0, image(id).ok_or_else(gone)?, frame))
-            }
-            None => None,
-        };
-        let painted = inputs.painted.clone();
-        Ok(SpeedSources { layer, painted })
-    });
-    let speed_sources = speed_sources.collect::<Result<_, String>>()?;
-    Ok(Segment {
-        start: Start {
-            mask,
-            spheres: made.spheres.clone(),
-        },
-        speed_sources,
-        script: made.script.clone(),
-        is_repeat: true,
-        watched: false,
-        reference: None,
-        frame,
-        image: volume,
     })
 }
 

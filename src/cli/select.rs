@@ -2,7 +2,8 @@
 
 use super::inputs::{check_values, must_overlap, scalar_image, streamlines};
 use super::options::{
-    ChanceOptions, PassingOptions, ReadingOptions, RegionOptions, not_reversed, whole_from,
+    ChanceOptions, PassingOptions, ReadingOptions, RegionOptions, ValueError, not_reversed,
+    whole_from,
 };
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -79,7 +80,7 @@ pub struct Options {
 }
 
 /// `20..200`, `20..` or `..200`.
-fn limits(text: &str) -> Result<(f32, f32), String> {
+fn limits(text: &str) -> Result<(f32, f32), ValueError> {
     let number = |text: &str, open: f32| match text {
         "" => Some(open),
         text => text.parse().ok().filter(|v: &f32| v.is_finite()),
@@ -90,14 +91,12 @@ fn limits(text: &str) -> Result<(f32, f32), String> {
     });
     not_reversed(text, parsed)?;
     let valid = parsed.filter(|(low, high)| low.is_finite() || high.is_finite());
-    valid.ok_or_else(|| format!("expected LOW..HIGH, LOW.. or ..HIGH, found \"{text}\""))
+    valid.ok_or_else(|| ValueError::new("LOW..HIGH, LOW.. or ..HIGH", text))
 }
 
-fn value_within(text: &str) -> Result<ValueCondition, String> {
+fn value_within(text: &str) -> Result<ValueCondition, ValueError> {
     let Some((name, range)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-        return Err(format!(
-            "expected NAME=LOW..HIGH, as in fa=0.3.., found \"{text}\""
-        ));
+        return Err(ValueError::new("NAME=LOW..HIGH, as in fa=0.3..", text));
     };
     let (low, high) = limits(range)?;
     Ok(ValueCondition {
@@ -122,7 +121,7 @@ impl ImageLimit {
     }
 }
 
-fn on_image(text: &str) -> Result<ImageLimit, String> {
+fn on_image(text: &str) -> Result<ImageLimit, ValueError> {
     let mut counts = PointStatistic::ALL.into_iter();
     let named = counts.find_map(|counting| {
         let rest = text.strip_suffix(counting.key())?.strip_suffix(':')?;
@@ -130,9 +129,8 @@ fn on_image(text: &str) -> Result<ImageLimit, String> {
     });
     let (rest, counting) = named.unwrap_or((text, PointStatistic::Mean));
     let Some((file, range)) = rest.rsplit_once(':').filter(|(file, _)| !file.is_empty()) else {
-        return Err(format!(
-            "expected FILE:LOW..HIGH, as in fa.nii.gz:0.3.., found \"{text}\""
-        ));
+        let expected = "FILE:LOW..HIGH, as in fa.nii.gz:0.3..";
+        return Err(ValueError::new(expected, text));
     };
     let (low, high) = limits(range)?;
     Ok(ImageLimit {
@@ -151,10 +149,10 @@ fn length_within(low: f32, high: f32) -> ValueCondition {
     }
 }
 
-fn stop(text: &str) -> Result<StopReason, String> {
+fn stop(text: &str) -> Result<StopReason, ValueError> {
     StopReason::from_key(text).ok_or_else(|| {
         let keys = StopReason::KEYS.join(", ");
-        format!("expected one of {keys}, found \"{text}\"")
+        ValueError::new(format!("one of {keys}"), text)
     })
 }
 

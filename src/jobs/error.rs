@@ -2,8 +2,9 @@
 
 use super::Outcome;
 use super::worker::sentence;
-use crate::compute::cuda;
-use crate::solvers;
+use crate::compute::memory::Shortage;
+use crate::compute::{BackendError, cuda};
+use crate::{io, solvers};
 
 /// A failure of a graphics card; the same job may run on the CPU.
 #[derive(Clone, Debug)]
@@ -33,9 +34,25 @@ impl JobError {
     }
 }
 
-impl From<String> for JobError {
-    fn from(sentence: String) -> Self {
-        Self::Sentence(sentence)
+impl From<io::Error> for JobError {
+    fn from(error: io::Error) -> Self {
+        Self::Sentence(error.to_string())
+    }
+}
+
+impl From<Shortage> for JobError {
+    fn from(shortage: Shortage) -> Self {
+        solvers::Error::from(shortage).into()
+    }
+}
+
+/// The backend is unchanged, so that the job may not run elsewhere.
+impl From<BackendError> for JobError {
+    fn from(error: BackendError) -> Self {
+        Self::Sentence(match error {
+            BackendError::Cuda(error) => sentence(&error),
+            error @ BackendError::Threads { .. } => error.to_string(),
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Films of pictures, made by ffmpeg if it is installed.
 
-use crate::compute::{Control, thread};
+use crate::compute::Control;
+use crate::compute::thread::{self, ThreadError};
 use crate::io::atomic::{self, Scratch};
 use crate::io::{Error, disk, ending};
 use std::io::{ErrorKind, Read};
@@ -205,9 +206,9 @@ pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> R
 struct ErrorOutput(Arc<Mutex<Vec<u8>>>);
 
 impl ErrorOutput {
-    fn listen(&self, mut pipe: impl Read + Send + 'static) -> Result<JoinHandle<()>, String> {
+    fn listen(&self, mut pipe: impl Read + Send + 'static) -> Result<JoinHandle<()>, ThreadError> {
         let collected = self.clone();
-        let started = thread::start("ffmpeg", move || {
+        thread::start("ffmpeg", move || {
             let mut buffer = [0; REMEMBERED];
             // A pipe that cannot be read gives no more output.
             while let Ok(n @ 1..) = pipe.read(&mut buffer) {
@@ -216,8 +217,7 @@ impl ErrorOutput {
                 let old = text.len().saturating_sub(REMEMBERED);
                 text.drain(..old);
             }
-        });
-        started.map_err(|e| e.to_string())
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
@@ -293,14 +293,18 @@ impl Running {
             .map_err(failed)?;
         let (progress, error_output) = (ErrorOutput::default(), ErrorOutput::default());
         let listening = match (child.stdout.take(), child.stderr.take()) {
-            (Some(out), Some(err)) => progress.listen(out).and_then(|_| error_output.listen(err)),
-            _ => Err("the output of ffmpeg cannot be read".to_owned()),
+            (Some(out), Some(err)) => progress
+                .listen(out)
+                .and_then(|_| error_output.listen(err))
+                .map_err(|error| Stopped::Failed(error.to_string())),
+            _ => Err(Stopped::Failed(
+                "the output of ffmpeg cannot be read".to_owned(),
+            )),
         };
-        let listener = listening.map_err(|why| {
+        let listener = listening.inspect_err(|_| {
             // If its output is not read, it blocks.
             let _ = child.kill();
             let _ = child.wait();
-            Stopped::Failed(why)
         })?;
         let child = Arc::new(Mutex::new(child));
         let own = child.clone();

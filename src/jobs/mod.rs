@@ -29,10 +29,13 @@ pub use saved::{CompleteData, Saved};
 pub use slot::Slot;
 pub use worker::{BackendOpened, Worker, memory_for_curves, sentence};
 
+/// Errors of graphics cards, for the window's state.
+pub use crate::compute::cuda::Error as CardError;
 /// The keys of `--backend`, for the window's state.
 pub use crate::compute::{BackendKind, DeviceChoice};
 
-use crate::compute::{Backend, Control, Progress, thread};
+use crate::compute::thread::{self, ThreadError};
+use crate::compute::{Backend, Control, Progress};
 use crate::data::ImageExporter;
 use disposal::Disposal;
 use job::Run;
@@ -210,9 +213,10 @@ impl<S: JobState> Jobs<S> {
                 lane
             }
         };
-        if let Err(sentence) = self.start(slot, &lane) {
+        if let Err(error) = self.start(slot, &lane) {
+            let event = job.not_started(handle.ticket, error.to_string());
             // This struct owns the receiver.
-            let _ = self.sender.send(job.not_started(handle.ticket, sentence));
+            let _ = self.sender.send(event);
             (self.wake)();
             return handle;
         }
@@ -233,15 +237,14 @@ impl<S: JobState> Jobs<S> {
     }
 
     /// Starts the thread of a slot unless it is running.
-    fn start(&mut self, slot: Slot, lane: &Arc<Lane<S>>) -> Result<(), String> {
+    fn start(&mut self, slot: Slot, lane: &Arc<Lane<S>>) -> Result<(), ThreadError> {
         let mut queue = lane.lock();
         if queue.has_worker {
             return Ok(());
         }
         let (worker, sender) = (self.worker.clone(), self.sender.clone());
         let (own, wake) = (lane.clone(), self.wake.clone());
-        let thread = thread::start("job", move || work(&own, &worker, &sender, &*wake));
-        let thread = thread.map_err(|e| e.to_string())?;
+        let thread = thread::start("job", move || work(&own, &worker, &sender, &*wake))?;
         queue.has_worker = true;
         if slot.finishes_on_exit() {
             self.saving_threads.push(thread);

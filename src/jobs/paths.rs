@@ -4,7 +4,8 @@
 //! cancelled. The next question is then answered at once.
 
 use super::{Job, JobError, PartialSender, Slot, Worker};
-use crate::compute::{Cancelled, Control, thread};
+use crate::compute::thread::{self, ThreadError};
+use crate::compute::{Cancelled, Control};
 use crate::io;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -175,24 +176,42 @@ impl PathQuestion {
     }
 }
 
+/// Why there is no answer about a path: one sentence.
+enum NoAnswer {
+    Thread(ThreadError),
+    Disk,
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Thread(error) => error.fmt(f),
+            Self::Disk => f.write_str("The disk did not answer for this path; try again"),
+        }
+    }
+}
+
+impl From<NoAnswer> for JobError {
+    fn from(error: NoAnswer) -> Self {
+        Self::Sentence(error.to_string())
+    }
+}
+
 /// The result of `ask`; `None` if the job is cancelled first: the disk cannot be interrupted, so the thread goes on
-/// alone. An error is a sentence.
+/// alone.
 fn unless_cancelled<T: Send + 'static>(
     control: &Control,
     ask: impl FnOnce() -> T + Send + 'static,
-) -> Result<Option<T>, String> {
+) -> Result<Option<T>, NoAnswer> {
     let (sender, receiver) = channel();
     // The receiver may be gone when the answer arrives.
-    thread::start("path", move || drop(sender.send(ask()))).map_err(|e| e.to_string())?;
+    thread::start("path", move || drop(sender.send(ask()))).map_err(NoAnswer::Thread)?;
     loop {
         match receiver.recv_timeout(Duration::from_millis(20)) {
             Ok(answer) => return Ok(Some(answer)),
             Err(RecvTimeoutError::Timeout) if control.is_cancelled() => return Ok(None),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                let sentence = "The disk did not answer for this path; try again";
-                return Err(sentence.to_owned());
-            }
+            Err(RecvTimeoutError::Disconnected) => return Err(NoAnswer::Disk),
         }
     }
 }

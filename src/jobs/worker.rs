@@ -16,8 +16,8 @@ pub struct Worker {
     pub(super) exporter: OnceLock<ImageExporter>,
 }
 
-/// A backend that was opened, as text.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A backend that was opened.
+#[derive(Clone, PartialEq, Debug)]
 pub struct BackendOpened {
     /// The kind that was requested.
     pub kind: BackendKind,
@@ -27,6 +27,8 @@ pub struct BackendOpened {
     pub reason: String,
     /// Whether it runs on a graphics card.
     pub on_card: bool,
+    /// The error because of which it does not, although the CPU was not chosen.
+    pub no_card: Option<cuda::Error>,
 }
 
 impl Worker {
@@ -60,19 +62,17 @@ impl Worker {
         backend.clone()
     }
 
-    /// Opens another backend with as many threads, and tests it; on failure nothing changes. An error is a sentence.
-    pub fn change(&self, kind: BackendKind) -> Result<BackendOpened, String> {
+    /// Opens another backend with as many threads, and tests it; on failure nothing changes.
+    pub fn change(&self, kind: BackendKind) -> Result<BackendOpened, BackendError> {
         let threads = Some(self.backend().threads());
         let choice = BackendChoice { kind, threads };
-        let backend = Backend::choose(&choice).map_err(|error| match error {
-            BackendError::Cuda(error) => sentence(&error),
-            error @ BackendError::Threads { .. } => error.to_string(),
-        })?;
+        let backend = Backend::choose(&choice)?;
         let placed = BackendOpened {
             kind,
             label: backend.label(),
             reason: backend.reason(),
             on_card: backend.accelerator().is_some(),
+            no_card: backend.no_card().cloned(),
         };
         *self.backend.lock().unwrap_or_else(PoisonError::into_inner) = backend;
         Ok(placed)

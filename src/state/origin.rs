@@ -178,7 +178,7 @@ impl Origin {
 
     /// Whether it is a mask by a level set.
     pub fn is_segmented(&self) -> bool {
-        matches!(self, Self::Computed(Computed::Segment(_)))
+        matches!(self, Self::Computed(Recipe::Segment(_)))
     }
 
     pub fn is_phantom(&self) -> bool {

@@ -107,8 +107,9 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     match &session.device.cards {
         None => menu::text(ui, "Looking for graphics cards"),
         // The reason is already shown above.
-        Some(Err(why)) if session.device.backend.reason.contains(why.as_str()) => {}
-        Some(Err(why)) => {
+        Some(Err(error)) if session.device.backend.no_card.as_ref() == Some(error) => {}
+        Some(Err(error)) => {
+            let why = error.found();
             let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
             menu::text(ui, &format!("{}{rest}", first.to_uppercase()));
         }

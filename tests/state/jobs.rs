@@ -370,7 +370,10 @@ fn backends_change() {
     };
     match cards {
         Ok(names) => assert!(names.iter().all(|n| !n.is_empty())),
-        Err(why) => assert!(why.starts_with(char::is_lowercase), "{why}"),
+        Err(error) => {
+            let why = error.found();
+            assert!(why.starts_with(char::is_lowercase), "{why}");
+        }
     }
 }
 

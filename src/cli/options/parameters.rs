@@ -1,6 +1,7 @@
 //! Options from a table of parameters: one option for each row, with the row's name, help, default and check.
 
 use super::super::runner::Failure;
+use super::ValueError;
 use crate::parameters::{DefaultText, Kind, Param, ParamError, Parameters, Value, check};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use clap::parser::ValueSource;
@@ -174,13 +175,13 @@ fn arg<P: Parameters>(row: &'static Param<P>, defaults: &P) -> Arg {
 }
 
 /// Reads a value; clap names the option and the text itself.
-fn parse<P: Parameters>(row: &Param<P>, text: &str) -> Result<Value, String> {
+fn parse<P: Parameters>(row: &Param<P>, text: &str) -> Result<Value, ValueError> {
     let value = row.parse(text);
     let value = value.and_then(|value| row.check_value(&value).map(|()| value));
     value.map_err(|error| match error {
         ParamError::Value {
             expected, found, ..
-        } => format!("expected {expected}, found \"{found}\""),
-        error => error.to_string(),
+        } => ValueError::new(expected, &found),
+        error => ValueError::Parameter(error),
     })
 }

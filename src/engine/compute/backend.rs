@@ -17,8 +17,8 @@ pub enum Backend {
         pool: Arc<Pool>,
         /// Why no graphics card is used, as text.
         reason: Arc<str>,
-        /// Why an installed graphics card is not used, in one sentence.
-        card_problem: Option<Arc<str>>,
+        /// The error because of which no graphics card is used although the CPU was not chosen.
+        no_card: Option<Arc<cuda::Error>>,
     },
     /// NVIDIA graphics cards, at least one; solvers without a kernel use the pool.
     Cuda {
@@ -77,7 +77,7 @@ impl Backend {
         let cpu = |pool, reason: &str| Self::Cpu {
             pool,
             reason: reason.into(),
-            card_problem: None,
+            no_card: None,
         };
         let which = match choice.kind {
             BackendKind::Cpu => return Ok(cpu(pool, "chosen by hand")),
@@ -92,7 +92,7 @@ impl Backend {
             Err(error) if choice.kind == BackendKind::Auto => Ok(Self::Cpu {
                 pool,
                 reason: error.found().into(),
-                card_problem: error.card_problem().map(Into::into),
+                no_card: Some(Arc::new(error)),
             }),
             Err(error) => Err(BackendError::Cuda(error)),
         }
@@ -105,7 +105,7 @@ impl Backend {
             Self::Cuda { pool, .. } => Self::Cpu {
                 pool: pool.clone(),
                 reason: "no kernel does this".into(),
-                card_problem: None,
+                no_card: None,
             },
         }
     }
@@ -121,12 +121,17 @@ impl Backend {
         self.pool().shortage.as_deref()
     }
 
-    /// Why an installed graphics card is not used although the CPU was not chosen, in one sentence.
-    pub fn card_problem(&self) -> Option<&str> {
+    /// The error because of which no graphics card is used although the CPU was not chosen.
+    pub fn no_card(&self) -> Option<&cuda::Error> {
         match self {
-            Self::Cpu { card_problem, .. } => card_problem.as_deref(),
+            Self::Cpu { no_card, .. } => no_card.as_deref(),
             Self::Cuda { .. } => None,
         }
+    }
+
+    /// Why an installed graphics card is not used although the CPU was not chosen, in one sentence.
+    pub fn card_problem(&self) -> Option<String> {
+        self.no_card()?.card_problem()
     }
 
     /// Runs `work` with every rayon call inside it on this backend's threads.

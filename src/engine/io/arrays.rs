@@ -25,7 +25,7 @@ pub fn write<T: NoUninit>(path: &Path, values: &[T]) -> Result<(), Error> {
         |file| Ok(file.write_all(bytes)?),
         |written| match disk::read(written) {
             Ok(found) if found == bytes => Ok(()),
-            _ => Err("it reads back differently".to_owned()),
+            _ => Err(atomic::ReadBackDifference::Array),
         },
     )
 }

@@ -4,10 +4,12 @@
 //! replacement.
 
 mod folder;
+mod read_back_difference;
 mod temporary;
 mod together;
 
 pub use folder::{check_new_folder, write_folder_verified};
+pub use read_back_difference::ReadBackDifference;
 pub use temporary::{Scratch, keep_private};
 pub use together::{
     PendingSet, previous_file, previous_files_note, previous_name, rename_together,
@@ -157,8 +159,7 @@ pub fn prepare<E: Into<VerifyFailure>>(
         }
     };
     written?;
-    let read =
-        |e: std::io::Error| VerifyFailure::Differs(super::error::without_os_error(&e)).error(path);
+    let read = |e: std::io::Error| VerifyFailure::from(ReadBackDifference::from(e)).error(path);
     disk::reads_back(&temporary.path).map_err(read)?;
     verify(&temporary.path).map_err(|e| e.into().error(path))?;
     Ok(PreparedFile {
@@ -198,8 +199,7 @@ impl From<crate::compute::Cancelled> for WriteStop {
 /// Why a written file is not kept.
 #[derive(Debug)]
 pub enum VerifyFailure {
-    /// How it differs from its intended contents.
-    Differs(String),
+    Differs(ReadBackDifference),
     /// The free memory cannot hold it, bytes.
     NoRoom(u64),
     Cancelled,
@@ -208,9 +208,9 @@ pub enum VerifyFailure {
 impl VerifyFailure {
     fn error(self, path: &Path) -> Error {
         match self {
-            Self::Differs(reason) => Error::ReadBack {
+            Self::Differs(difference) => Error::ReadBack {
                 path: path.to_owned(),
-                reason,
+                difference,
             },
             Self::NoRoom(bytes) => Error::NoRoomToCompare {
                 path: path.to_owned(),
@@ -221,9 +221,9 @@ impl VerifyFailure {
     }
 }
 
-impl From<String> for VerifyFailure {
-    fn from(why: String) -> Self {
-        Self::Differs(why)
+impl From<ReadBackDifference> for VerifyFailure {
+    fn from(difference: ReadBackDifference) -> Self {
+        Self::Differs(difference)
     }
 }
 
@@ -233,7 +233,7 @@ impl From<Error> for VerifyFailure {
         match error {
             Error::Cancelled => Self::Cancelled,
             Error::Memory { bytes, .. } => Self::NoRoom(bytes),
-            error => Self::Differs(error.to_string()),
+            error => Self::Differs(ReadBackDifference::Invalid(Box::new(error))),
         }
     }
 }
@@ -305,9 +305,7 @@ pub fn copy(from: &Path, to: &Path, control: &Control) -> Result<(), Error> {
             let sum = |file: &Path| checksum::of_file(file, control).map_err(VerifyFailure::from);
             match sum(from)? == sum(written)? {
                 true => Ok(()),
-                false => Err(VerifyFailure::Differs(
-                    "it is not what was copied".to_owned(),
-                )),
+                false => Err(VerifyFailure::from(ReadBackDifference::Copy)),
             }
         },
     )
@@ -325,8 +323,8 @@ pub fn prepare_text(path: &Path, text: &str) -> Result<PreparedFile, Error> {
         |file| Ok(file.write_all(text.as_bytes())?),
         |written| match disk::read_to_string(written) {
             Ok(found) if found == text => Ok(()),
-            Ok(_) => Err("the text differs".to_owned()),
-            Err(e) => Err(super::error::without_os_error(&e)),
+            Ok(_) => Err(ReadBackDifference::Text),
+            Err(e) => Err(e.into()),
         },
     )
 }
@@ -348,7 +346,7 @@ pub fn write_rows(
         },
         |written| match checksum::of_file(written, control) {
             Ok(found) if found == *sum.borrow() => Ok(()),
-            Ok(_) => Err(VerifyFailure::Differs("the text differs".to_owned())),
+            Ok(_) => Err(VerifyFailure::from(ReadBackDifference::Text)),
             Err(e) => Err(e.into()),
         },
     )

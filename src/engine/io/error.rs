@@ -1,5 +1,6 @@
 //! Errors of files, one sentence each: found, expected, what to do; the path comes last.
 
+use super::atomic::ReadBackDifference;
 use super::text::{in_line, is_control};
 use crate::compute::Cancelled;
 use crate::compute::memory::{Shortage, against_limit};
@@ -147,7 +148,7 @@ pub enum Error {
     /// The written file differs when read back.
     ReadBack {
         path: PathBuf,
-        reason: String,
+        difference: ReadBackDifference,
     },
 }
 
@@ -422,9 +423,9 @@ impl Error {
                 f,
                 "No temporary files can be made ({reason}); free some space there, or set TMPDIR to another folder"
             ),
-            Self::ReadBack { reason, .. } => write!(
+            Self::ReadBack { difference, .. } => write!(
                 f,
-                "The written file did not read back as it should ({reason}) and was removed; check \
+                "The written file did not read back as it should ({difference}) and was removed; check \
                  the disk"
             ),
         }

@@ -401,9 +401,9 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
         rows = rows.moved(own, grid);
     }
     let vectors = rows.in_world(grid);
-    let (b_values, unit) = units::in_s_per_mm2(rows.b, &vectors).map_err(|found| {
+    let (b_values, unit) = units::in_s_per_mm2(rows.b, &vectors).map_err(|error| {
         let path = files.paths().into_iter().next().unwrap_or_default();
-        Error::malformed(&path, found, units::expected())
+        Error::malformed(&path, error.to_string(), units::expected())
     })?;
     let (gradients, mut warnings) = checked(b_values, vectors);
     warnings.splice(0..0, unit);

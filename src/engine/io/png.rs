@@ -1,5 +1,6 @@
 //! Pictures that contain their own provenance.
 
+use super::atomic::ReadBackDifference;
 use super::source::{CHUNK_BYTES, Source};
 use super::{Error, atomic, disk};
 use crate::compute::Control;
@@ -54,11 +55,11 @@ pub fn save(
             })
         },
         |written| {
-            let found = read(written).map_err(|e| e.to_string())?;
+            let found = read(written).map_err(|e| ReadBackDifference::Invalid(Box::new(e)))?;
             if found.size != size || found.rgba != rgba {
-                Err("its pixels differ".to_owned())
+                Err(ReadBackDifference::Pixels)
             } else if sorted(&found.metadata) != sorted(metadata) {
-                Err("its metadata differ".to_owned())
+                Err(ReadBackDifference::Metadata)
             } else {
                 Ok(())
             }

@@ -3,6 +3,7 @@
 //! `fibres.NAME.weights.txt`; a single value may omit NAME. Both repeat the TCK's `timestamp`, weights in a comment,
 //! so that values of earlier streamlines are not mistaken for those of the present ones.
 
+use super::atomic::ReadBackDifference;
 use super::file_bytes::FileBytes;
 use super::format::Format;
 use super::source::read_text;
@@ -14,6 +15,7 @@ use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::key_line;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +24,64 @@ const MAGIC: &str = "mrtrix track scalars";
 pub(super) const STAMP: &str = "timestamp";
 /// Letters per number, with room for blanks: limits the length of a weights file.
 const LETTERS: u64 = 64;
+
+/// Why values do not belong to the streamlines: a part of a sentence.
+enum ValuesError {
+    /// The file cannot be read.
+    File(Error),
+    /// The stamp of the values and that of the streamlines.
+    OtherStreamlines {
+        found: Option<String>,
+        expected: Option<String>,
+    },
+    /// The streamline with this number, from 1, has too few values.
+    FewValues(usize),
+    /// The streamline with this number, from 1, has too many values.
+    ManyValues(usize),
+    /// There are values after those of the last streamline.
+    Continues,
+    NotANumber(String),
+    Count {
+        numbers: usize,
+        streamlines: usize,
+    },
+}
+
+impl fmt::Display for ValuesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::OtherStreamlines { found, expected } => {
+                let shown = |stamp: &Option<String>| stamp.clone().unwrap_or("none".to_owned());
+                write!(
+                    f,
+                    "it belongs to other streamlines ({STAMP} {}, expected {})",
+                    shown(found),
+                    shown(expected)
+                )
+            }
+            Self::FewValues(line) => write!(f, "streamline {line} has more points than values"),
+            Self::ManyValues(line) => write!(f, "streamline {line} has more values than points"),
+            Self::Continues => f.write_str("it continues after the last streamline"),
+            Self::NotANumber(word) => write!(f, "“{word}” is not a number"),
+            Self::Count {
+                numbers,
+                streamlines,
+            } => write!(
+                f,
+                "{} for {}",
+                counted(*numbers, "number"),
+                counted(*streamlines, "streamline")
+            ),
+        }
+    }
+}
+
+impl From<Error> for ValuesError {
+    fn from(error: Error) -> Self {
+        Self::File(error)
+    }
+}
 
 /// The destination of one of a TCK's values.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -161,8 +221,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<atomic::PreparedFile, Error> {
         |file| Ok(file.write_all(bytes)?),
         |written| match disk::read(written) {
             Ok(found) if found == bytes => Ok(()),
-            Ok(_) => Err("its values differ".to_owned()),
-            Err(error) => Err(super::error::without_os_error(&error)),
+            Ok(_) => Err(ReadBackDifference::Values),
+            Err(error) => Err(error.into()),
         },
     )
 }
@@ -298,9 +358,9 @@ pub(super) fn with_companion_values(
 /// was killed: the file is then added to `replaced`.
 fn now_or_before<T>(
     path: &Path,
-    read: impl Fn(&Path) -> Result<T, String>,
+    read: impl Fn(&Path) -> Result<T, ValuesError>,
     replaced: &mut Vec<PathBuf>,
-) -> Result<T, String> {
+) -> Result<T, ValuesError> {
     let why = match read(path) {
         Ok(values) => return Ok(values),
         Err(why) => why,
@@ -315,44 +375,38 @@ fn now_or_before<T>(
     }
 }
 
-/// Why values with this stamp do not belong to the streamlines.
-fn same_stamp(own: Option<&str>, of: Option<&str>) -> Result<(), String> {
+/// Returns an error if values with this stamp do not belong to the streamlines.
+fn same_stamp(own: Option<&str>, of: Option<&str>) -> Result<(), ValuesError> {
     // A moment may be written with more or fewer digits.
     let moment = |stamp: Option<&str>| {
         let text = stamp?.trim();
         let number = text.parse::<f64>().map(|n| n.to_string());
         Some(number.unwrap_or_else(|_| text.to_owned()))
     };
-    let (own, theirs) = (moment(own), moment(of));
-    if own == theirs {
-        return Ok(());
+    let (found, expected) = (moment(own), moment(of));
+    match found == expected {
+        true => Ok(()),
+        false => Err(ValuesError::OtherStreamlines { found, expected }),
     }
-    let shown = |stamp: Option<String>| stamp.unwrap_or_else(|| "none".to_owned());
-    Err(format!(
-        "it belongs to other streamlines ({STAMP} {}, expected {})",
-        shown(own),
-        shown(theirs)
-    ))
 }
 
-/// Values of a TSF file and the name it gives them, or why they do not belong to the streamlines.
+/// Values of a TSF file and the name it gives them.
 fn points(
     path: &Path,
     tractogram: &Tractogram,
     of: &FibreInfo,
     control: &Control,
-) -> Result<(Option<String>, Vec<f32>), String> {
-    let text = |e: Error| e.to_string();
-    let whole = FileBytes::open(path, control).map_err(text)?;
+) -> Result<(Option<String>, Vec<f32>), ValuesError> {
+    let whole = FileBytes::open(path, control)?;
     let bytes = whole.bytes();
-    let (header, header_bytes) = tck::header_text(path, bytes, MAGIC).map_err(text)?;
+    let (header, header_bytes) = tck::header_text(path, bytes, MAGIC)?;
     let info = FibreInfo {
-        properties: tck::properties(path, &header, MAGIC).map_err(text)?,
+        properties: tck::properties(path, &header, MAGIC)?,
         ..FibreInfo::default()
     };
     same_stamp(info.property(STAMP), of.property(STAMP))?;
-    let numbers = tck::numbers(path, &info).map_err(text)?;
-    let offset = tck::offset(path, &info, header_bytes as u64).map_err(text)?;
+    let numbers = tck::numbers(path, &info)?;
+    let offset = tck::offset(path, &info, header_bytes as u64)?;
     let body = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
     let mut body = body.unwrap_or_default().chunks_exact(numbers.bytes());
     let mut next = || body.next().and_then(|b| numbers.first(b));
@@ -361,23 +415,15 @@ fn points(
         for _ in ends[0]..ends[1] {
             match next() {
                 Some(value) if value.is_finite() => values.push(value),
-                _ => {
-                    return Err(format!(
-                        "streamline {} has more points than values",
-                        line + 1
-                    ));
-                }
+                _ => return Err(ValuesError::FewValues(line + 1)),
             }
         }
         if !next().is_some_and(f32::is_nan) {
-            return Err(format!(
-                "streamline {} has more values than points",
-                line + 1
-            ));
+            return Err(ValuesError::ManyValues(line + 1));
         }
     }
     if next().is_some_and(|v| !v.is_infinite()) {
-        return Err("it continues after the last streamline".to_owned());
+        return Err(ValuesError::Continues);
     }
     Ok((info.property("name").map(str::to_owned), values))
 }
@@ -391,8 +437,9 @@ pub fn open_weights(path: &Path, of: &Tractogram) -> Result<Vec<f32>, Error> {
             // Other programs write none, other formats have none.
             _ => Ok(values),
         });
-    read.map_err(|why| {
-        Error::malformed(path, why, "one number for each streamline, in their order")
+    read.map_err(|error| {
+        let expected = "one number for each streamline, in their order";
+        Error::malformed(path, error.to_string(), expected)
     })
 }
 
@@ -401,29 +448,27 @@ fn max_bytes(streamlines: usize) -> u64 {
     (streamlines as u64).saturating_mul(LETTERS) + (1 << 16)
 }
 
-fn weights(path: &Path, streamlines: usize) -> Result<(Vec<f32>, Option<String>), String> {
-    let text = read_text(path, max_bytes(streamlines)).map_err(|e| e.to_string())?;
+fn weights(path: &Path, streamlines: usize) -> Result<(Vec<f32>, Option<String>), ValuesError> {
+    let text = read_text(path, max_bytes(streamlines))?;
     weights_in(&text, streamlines)
 }
 
 /// Numbers separated by blanks, commas or line ends; text after a `#` is a comment. Also returns the stamp of their
 /// streamlines, if there is one.
-fn weights_in(text: &str, streamlines: usize) -> Result<(Vec<f32>, Option<String>), String> {
+fn weights_in(text: &str, streamlines: usize) -> Result<(Vec<f32>, Option<String>), ValuesError> {
     let lines = text
         .lines()
         .map(|l| l.split('#').next().unwrap_or_default());
     let sentence = lines.flat_map(|l| l.split(|c: char| c.is_whitespace() || c == ','));
     let sentence = sentence.filter(|w| !w.is_empty());
-    let values: Result<Vec<f32>, String> = sentence
-        .map(|w| w.parse().map_err(|_| format!("“{w}” is not a number")))
-        .collect();
+    let number = |w: &str| w.parse().map_err(|_| ValuesError::NotANumber(w.to_owned()));
+    let values: Result<Vec<f32>, ValuesError> = sentence.map(number).collect();
     let values = values?;
     if values.len() != streamlines {
-        return Err(format!(
-            "{} for {}",
-            counted(values.len(), "number"),
-            counted(streamlines, "streamline")
-        ));
+        return Err(ValuesError::Count {
+            numbers: values.len(),
+            streamlines,
+        });
     }
     let remarks = text.lines().filter_map(|l| l.strip_prefix('#'));
     let mut remarks = remarks.filter_map(|r| r.trim().strip_prefix(STAMP)?.strip_prefix(':'));

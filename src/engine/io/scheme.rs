@@ -7,6 +7,7 @@ use super::Error;
 use super::source::read_text;
 use crate::data::gradients::B0_LIMIT_S_PER_MM2;
 use crate::data::text::{counted, number};
+use std::fmt;
 use std::path::Path;
 
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;
@@ -75,7 +76,7 @@ fn within([least, most]: [f64; 2], value: f64) -> bool {
 
 /// δ and Δ in ms from numbers that a user states in ms. A Δ below that of any protocol is taken as seconds, with a
 /// sentence about it.
-pub fn in_ms(pulse: f64, between: f64) -> Result<([f64; 2], Option<String>), String> {
+pub fn in_ms(pulse: f64, between: f64) -> Result<([f64; 2], Option<String>), TimingError> {
     if within(BETWEEN_MS, between) {
         return Ok(([pulse, between], None));
     }
@@ -83,12 +84,27 @@ pub fn in_ms(pulse: f64, between: f64) -> Result<([f64; 2], Option<String>), Str
         let note = format!("Δ = {between} and δ = {pulse} cannot be ms; they are read as seconds");
         return Ok(([pulse, between].map(|t| 1e3 * t), Some(note)));
     }
-    let [least, most] = BETWEEN_MS;
-    Err(format!(
-        "Found Δ = {} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol",
-        number(between)
-    ))
+    Err(TimingError { between })
 }
+
+/// A Δ beyond that of any protocol, in ms or s.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TimingError {
+    between: f64,
+}
+
+impl fmt::Display for TimingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [least, most] = BETWEEN_MS;
+        write!(
+            f,
+            "Found Δ = {} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol",
+            number(self.between)
+        )
+    }
+}
+
+impl std::error::Error for TimingError {}
 
 pub fn timing(path: &Path) -> Result<Timing, Error> {
     let text = read_text(path, TEXT_LIMIT_BYTES)?;

@@ -1,6 +1,7 @@
 //! The common part of all streamline formats: metadata of a file, checks after reading, comparison after writing, and
 //! the choice of the format.
 
+use super::atomic::ReadBackDifference;
 use super::format::{Content, Format};
 use super::text::in_line;
 use super::{DISCLAIMER, Error, Reading, Space, tck, tinytrack, trk, trx, vtk, vtp};
@@ -244,14 +245,14 @@ pub(super) fn difference(
     found: &Tractogram,
     expected: &Tractogram,
     tolerance_mm: f32,
-) -> Result<(), String> {
+) -> Result<(), ReadBackDifference> {
     if found.offsets != expected.offsets {
-        return Err("its streamlines differ".to_owned());
+        return Err(ReadBackDifference::Streamlines);
     }
     let near = |(a, b): (&f32, &f32)| nearly_equal(*a, *b, tolerance_mm);
     let (a, b) = (found.points.as_flattened(), expected.points.as_flattened());
     if !a.iter().zip(b).all(near) {
-        return Err("its points differ".to_owned());
+        return Err(ReadBackDifference::Points);
     }
     Ok(())
 }
@@ -260,9 +261,9 @@ pub(super) fn difference(
 pub(super) fn same_values(
     found: &BTreeMap<String, Arc<[f32]>>,
     expected: &BTreeMap<String, Arc<[f32]>>,
-) -> Result<(), String> {
+) -> Result<(), ReadBackDifference> {
     if found.len() != expected.len() {
-        return Err("some values are missing".to_owned());
+        return Err(ReadBackDifference::MissingValues);
     }
     let same = |a: &[f32], b: &[f32]| {
         let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
@@ -272,7 +273,7 @@ pub(super) fn same_values(
         .iter()
         .find(|(name, values)| !expected.get(*name).is_some_and(|e| same(values, e)));
     match wrong {
-        Some((name, _)) => Err(format!("the values {name} differ")),
+        Some((name, _)) => Err(ReadBackDifference::NamedValues(name.clone())),
         None => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! Surfaces: the part shared by their formats. All are written in world mm, RAS+.
 
+use super::atomic::ReadBackDifference;
 use super::format::{Content, Format};
 use super::text::in_line;
 use super::{DISCLAIMER, Error, atomic, disk, gifti, obj, ply, stl};
@@ -48,8 +49,8 @@ pub fn save(
         |file| Ok(file.write_all(&bytes)?),
         |written| match disk::read(written) {
             Ok(found) if found == bytes => Ok(()),
-            Ok(_) => Err("its bytes differ".to_owned()),
-            Err(e) => Err(super::error::without_os_error(&e)),
+            Ok(_) => Err(ReadBackDifference::Bytes),
+            Err(e) => Err(e.into()),
         },
     )
 }

@@ -413,7 +413,7 @@ pub(super) fn prepare(
             if found.offsets == tractogram.offsets && points.into_iter().all(|(a, b)| same(a, b)) {
                 Ok(control.check()?)
             } else {
-                Err("its streamlines differ".to_owned().into())
+                Err(atomic::ReadBackDifference::Streamlines.into())
             }
         },
     )

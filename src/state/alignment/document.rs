@@ -1,6 +1,6 @@
 //! Questions about transforms of layers.
 
-use crate::state::alignment::{AlignedBy, Nudge, PendingTransform};
+use crate::state::alignment::{AlignedBy, Nudge, PendingTransform, ShiftError};
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::origin::Origin;
 use crate::state::{Document, State};
@@ -31,12 +31,10 @@ impl Document {
         Some(layer.unmoved.as_ref().unwrap_or(&layer.content))
     }
 
-    /// Sets the transform of a layer relative to its file; an error is a sentence.
-    pub fn shift(&mut self, id: LayerId, by: DAffine3, how: AlignedBy) -> Result<(), String> {
+    /// Sets the transform of a layer relative to its file.
+    pub fn shift(&mut self, id: LayerId, by: DAffine3, how: AlignedBy) -> Result<(), ShiftError> {
         let Some(layer) = self.layer(id).filter(|_| self.can_move(id)) else {
-            return Err(
-                "Only images, masks and streamlines that were opened can be moved".to_owned(),
-            );
+            return Err(ShiftError::NotMovable);
         };
         if by == DAffine3::IDENTITY {
             if let Some(moved) = self.moved(id) {
@@ -50,9 +48,7 @@ impl Document {
             return Ok(());
         }
         let original = layer.unmoved.as_ref().unwrap_or(&layer.content);
-        let content = original
-            .moved(by)
-            .ok_or("The affine leaves no volume: choose another")?;
+        let content = original.moved(by).ok_or(ShiftError::NoVolume)?;
         self.set_transform(id, content, by, how);
         Ok(())
     }

@@ -149,7 +149,7 @@ impl Job for ReadAffine {
         _: &Control,
         _: &PartialSender<AffineRead>,
     ) -> Result<AffineRead, JobError> {
-        let affine = io::affine::read(&self.path).map_err(|e| JobError::Sentence(e.to_string()))?;
+        let affine = io::affine::read(&self.path)?;
         let transform = affine.in_world(self.moving.as_deref(), self.fixed.as_deref());
         let transform = transform.ok_or_else(|| {
             JobError::Sentence(format!(

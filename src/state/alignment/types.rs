@@ -7,6 +7,7 @@ use crate::state::core::phase::Phase;
 use crate::state::core::text::{fixed, with_unit};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,6 +20,25 @@ pub enum AlignedBy {
     File,
     Alignment,
 }
+
+/// Why a layer cannot be moved: one sentence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ShiftError {
+    NotMovable,
+    /// The transform leaves no volume.
+    NoVolume,
+}
+
+impl fmt::Display for ShiftError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotMovable => "Only images, masks and streamlines that were opened can be moved",
+            Self::NoVolume => "The affine leaves no volume: choose another",
+        })
+    }
+}
+
+impl std::error::Error for ShiftError {}
 
 impl Content {
     /// The transformed content; `None` if it loses its volume, and for a scan, whose gradients would have to rotate.

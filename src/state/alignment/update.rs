@@ -57,7 +57,7 @@ pub fn shift(
         failed = document.shift(layer, transform, aligned_by).err();
     });
     match failed {
-        Some(why) => state.session.notify(Severity::Error, why),
+        Some(why) => state.session.notify(Severity::Error, why.to_string()),
         None => state.session.notices.status = position_text(&state.document, layer),
     }
     // A mask that has been moved no longer serves the fit.

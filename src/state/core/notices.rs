@@ -44,6 +44,10 @@ pub enum Topic {
     Recovered,
     /// The tour has ended.
     TourEnds,
+    /// The fit cannot use a mask on another grid than the scan.
+    MaskOnOtherGrid,
+    /// This version does not know a part of the session that is being opened, or that is open.
+    UnknownParts,
 }
 
 /// Statuses about results that another task, or the next result, does not show.

@@ -6,8 +6,8 @@ use crate::state::job_end::ended;
 use crate::state::{Effect, State, device};
 use std::sync::Arc;
 
-/// Names in the driver's order, or why there are none, as text after a colon.
-pub type Cards = Result<Arc<[String]>, String>;
+/// Names in the driver's order, or why there are none.
+pub type Cards = Result<Arc<[String]>, cuda::Error>;
 
 /// Looks for all graphics cards.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ impl Job for FindCards {
     }
 
     fn run(self, _: &Worker, _: &Control, _: &PartialSender<Cards>) -> Result<Cards, JobError> {
-        Ok(cuda::names().map(Into::into).map_err(|error| error.found()))
+        Ok(cuda::names().map(Into::into))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The device that solvers use, and the jobs that failed on it. Not undone and not saved.
 
-use crate::jobs::{AnyJob, BackendKind};
+use crate::jobs::{AnyJob, BackendKind, CardError};
 use crate::state::State;
 use crate::state::device::types::OpenBackend;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct DeviceRuntime {
     /// Becomes the setting once it is open.
     pub requested_setting: Option<BackendKind>,
     /// Names of the graphics cards, or why there are none; `None` before the first search.
-    pub cards: Option<Result<Arc<[String]>, String>>,
+    pub cards: Option<Result<Arc<[String]>, CardError>>,
     pub fallback: DeviceFallback,
 }
 

@@ -1,6 +1,6 @@
 //! The open backend, and actions on graphics cards.
 
-use crate::jobs::BackendKind;
+use crate::jobs::{BackendKind, CardError};
 
 /// Where solvers run.
 #[derive(Clone, Debug)]
@@ -23,4 +23,6 @@ pub struct OpenBackend {
     pub reason: String,
     /// Whether solvers that have a kernel run on a graphics card.
     pub on_card: bool,
+    /// The error because of which they do not, although the CPU was not chosen.
+    pub no_card: Option<CardError>,
 }

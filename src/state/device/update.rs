@@ -44,6 +44,7 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
         label: placed.label,
         reason: placed.reason,
         on_card: placed.on_card,
+        no_card: placed.no_card,
     };
     session.device.kind = placed.kind;
     if placed.on_card {
@@ -61,6 +62,7 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
     }
     if std::mem::take(&mut session.device.fallback.cpu_requested) {
         "CPU: chosen after a graphics card failed".clone_into(&mut session.device.backend.reason);
+        session.device.backend.no_card = None;
         session.notices.messages.retain(|message| !message.on_card);
         let mut requests = std::mem::take(&mut session.device.fallback.requests);
         // Pathways are requested again for their present key.

@@ -83,7 +83,7 @@ pub fn save_shape(
     path: &Path,
     command: &str,
     control: &Control,
-) -> Result<Option<&'static str>, String> {
+) -> Result<Option<&'static str>, JobError> {
     let (saved, what) = match shape {
         Shape::Mask(mask) if !io::surface::is_named(path) => {
             (io::nifti::save_mask(path, mask, command, control), None)
@@ -93,14 +93,13 @@ pub fn save_shape(
                 Shape::Mask(mask) => mask.grid.voxel_count(),
                 Shape::Sphere { .. } | Shape::Box { .. } => 0,
             };
-            let room = memory::claim_for::<u32>("The surface of the mask", voxels, 1);
-            room.map_err(|e| e.to_string())?;
+            memory::claim_for::<u32>("The surface of the mask", voxels, 1)?;
             let surface = Surface::of_shape(shape);
             let saved = io::surface::save(path, &surface, command, control);
             (saved, Some("surface"))
         }
     };
-    saved.map_err(|e| e.to_string())?;
+    saved?;
     Ok(what)
 }
 
@@ -122,8 +121,7 @@ impl WriteFile for SaveTractogram {
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let all = CompleteData::from(&self.tractogram);
         let (lines, values, path) = (self.tractogram, self.values, self.path);
-        let done = save_tractogram(lines, &values, &path, &self.command, control);
-        let (what, whole) = done.map_err(|e| e.to_string())?;
+        let (what, whole) = save_tractogram(lines, &values, &path, &self.command, control)?;
         Ok(saved(path, what, whole.then_some(all)))
     }
 }
@@ -143,7 +141,7 @@ impl WriteFile for SaveValues {
 
     fn write(self, _: &Worker, _: &Control) -> Result<Saved, JobError> {
         let (path, tractogram) = (self.path, self.tractogram);
-        io::scalars::save_weights(&path, &tractogram, &self.name).map_err(|e| e.to_string())?;
+        io::scalars::save_weights(&path, &tractogram, &self.name)?;
         let what = io::text::counted(tractogram.len(), "weight");
         Ok(saved(path, what, None))
     }
@@ -165,10 +163,8 @@ impl WriteFile for SaveVolume {
 
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let (path, volume, from) = (self.path, self.volume, self.source.as_deref());
-        let losses = io::convert::save_volume(&path, &volume, from, &self.command, control)
-            .map_err(|e| e.to_string())?;
-        let table = io::label_table::save_of(&path, volume.labels.as_deref());
-        let what = match table.map_err(|e| e.to_string())? {
+        let losses = io::convert::save_volume(&path, &volume, from, &self.command, control)?;
+        let what = match io::label_table::save_of(&path, volume.labels.as_deref())? {
             Some(_) => "label map, with its names beside it",
             None => "volume",
         };
@@ -246,8 +242,8 @@ impl Job for SaveWithValues {
         };
         // The document provides the grid; it is not part of the streamlines' own data.
         let grid = Format::named(&self.path).and_then(|f| f.unsupported_grid(&tractogram));
-        let done = save_with_values(tractogram, &self.path, &self.command, self.replace, control);
-        let converted = done.map_err(|e| e.to_string())?;
+        let converted =
+            save_with_values(tractogram, &self.path, &self.command, self.replace, control)?;
         let lost = converted
             .unsupported_contents
             .iter()
@@ -300,7 +296,7 @@ impl Job for PlanToConvert {
     ) -> Result<Box<Plan>, JobError> {
         let reference = self.reference.as_deref();
         let plan = io::convert::plan(&self.input, &self.output, reference, &self.reading, control);
-        Ok(Box::new(plan.map_err(|e| e.to_string())?))
+        Ok(Box::new(plan?))
     }
 }
 
@@ -336,8 +332,7 @@ impl Job for Convert {
         control: &Control,
         _: &PartialSender<ConvertedFiles>,
     ) -> Result<ConvertedFiles, JobError> {
-        let converted = self.plan.write(self.replace, &self.command, control);
-        let converted = converted.map_err(|e| e.to_string())?;
+        let converted = self.plan.write(self.replace, &self.command, control)?;
         Ok(ConvertedFiles {
             converted,
             whole: None,

@@ -5,7 +5,7 @@ use crate::jobs::{Folder, Slot};
 use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::notices::Severity;
+use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::text::{counted, file_stem};
 use crate::state::edit::edit;
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
@@ -85,8 +85,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     let together = std::mem::take(&mut state.session.files.opened_together);
     if b_range.is_some() {
         // Messages about the previous scan.
-        let messages = &mut state.session.notices.messages;
-        messages.retain(|m| !m.text.starts_with(ELSEWHERE));
+        state.session.forget(Topic::MaskOnOtherGrid);
     }
     let mut passed_over = None;
     let before = state.document.clone();
@@ -108,7 +107,10 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         }
     }
     if let Some(sentence) = passed_over {
-        state.session.notify(Severity::Information, sentence);
+        let topic = Topic::MaskOnOtherGrid;
+        state
+            .session
+            .notify_about(topic, Severity::Information, sentence);
     }
     if first {
         state.document.name = name;
@@ -189,9 +191,6 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Beginning of the message about a mask that the fit cannot use.
-const ELSEWHERE: &str = "The mask lies on another grid than the scan";
-
 /// Chooses an opened mask for the fit if the intention is clear: before anything is fitted, or if it was opened
 /// together with the scan. Returns a sentence about a mask on another grid.
 fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> Option<String> {
@@ -231,7 +230,7 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
             format!("{own} voxels, the scan has {expected}")
         };
         passed_over = Some(format!(
-            "{ELSEWHERE} ({found}), so the fit does not use it; \
+            "The mask lies on another grid than the scan ({found}), so the fit does not use it; \
              make a brain mask on the scan's grid: {}",
             path.display()
         ));

@@ -25,6 +25,7 @@ use crate::state::runtime::TourStep;
 use crate::state::streamlines::streamlines_of;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
+use std::fmt;
 use std::path::PathBuf;
 
 pub(in crate::state) use crate::state::edit::edit;
@@ -106,14 +107,37 @@ pub fn key(state: &State) -> Option<WeightsKey> {
     })
 }
 
-/// A fit without initial weights; an error is the end of a sentence.
+/// An input without which weights cannot be fitted: the end of a sentence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MissingFitInput {
+    Scan,
+    /// The scan has no voxels.
+    Voxels,
+    Mask,
+    Peaks,
+}
+
+impl fmt::Display for MissingFitInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scan => "its scan is missing",
+            Self::Voxels => "its scan is not an image",
+            Self::Mask => "its mask is missing",
+            Self::Peaks => "its peaks are missing",
+        })
+    }
+}
+
+impl std::error::Error for MissingFitInput {}
+
+/// A fit without initial weights.
 pub fn request(
     document: &Document,
     lines: &Tractogram,
     from: &FitInputs,
-) -> Result<FitWeights, &'static str> {
+) -> Result<FitWeights, MissingFitInput> {
     let layer = |id: LayerId| document.layer(id);
-    let scan = layer(from.scan).ok_or("its scan is missing")?;
+    let scan = layer(from.scan).ok_or(MissingFitInput::Scan)?;
     let gradients = match &scan.content {
         Content::Scan { gradients, .. } => gradients.clone(),
         _ => None,
@@ -122,7 +146,7 @@ pub fn request(
         None => None,
         Some(id) => match layer(id).map(|l| &l.content) {
             Some(Content::Mask(mask)) => Some(mask.clone()),
-            _ => return Err("its mask is missing"),
+            _ => return Err(MissingFitInput::Mask),
         },
     };
     let peaks = match from.peaks {
@@ -130,7 +154,7 @@ pub fn request(
         Some(id) => Some(
             layer(id)
                 .and_then(|l| l.content.volume())
-                .ok_or("its peaks are missing")?
+                .ok_or(MissingFitInput::Peaks)?
                 .clone(),
         ),
     };
@@ -139,7 +163,7 @@ pub fn request(
         scan: scan
             .content
             .volume()
-            .ok_or("its scan is not an image")?
+            .ok_or(MissingFitInput::Voxels)?
             .clone(),
         gradients,
         timing: from.times.rows(),
@@ -193,7 +217,7 @@ pub(in crate::state) fn run(
     };
     let mut request = match request(&state.document, &key.tractogram, &inputs) {
         Ok(request) => request,
-        Err(why) => return state.session.notify_blocked(FIT_WEIGHTS, why.to_owned()),
+        Err(why) => return state.session.notify_blocked(FIT_WEIGHTS, why.to_string()),
     };
     request.excluded = without;
     let reused = state.holds_fit();

@@ -20,8 +20,7 @@ impl WriteFile for SavePng {
     }
 
     fn write(self, _: &Worker, _: &Control) -> Result<Saved, JobError> {
-        io::png::save(&self.path, self.size, &self.rgba, &self.metadata)
-            .map_err(|e| e.to_string())?;
+        io::png::save(&self.path, self.size, &self.rgba, &self.metadata)?;
         Ok(saved(self.path, "picture", None))
     }
 }
@@ -40,7 +39,7 @@ impl WriteFile for SaveFilm {
     }
 
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
-        film::save(&self.path, &self.frames, self.per_s, control).map_err(|e| e.to_string())?;
+        film::save(&self.path, &self.frames, self.per_s, control)?;
         Ok(saved(self.path, "film", None))
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Outline, Role, Shape, Stroke};
+use crate::solvers;
 use crate::solvers::region::{
     Change, Combine, DEFAULT_MOST_ML, DEFAULT_TOLERANCE, LabelCount, Numbers,
 };
@@ -91,7 +92,7 @@ pub struct Labels {
     pub image: DataId,
     pub frame: usize,
     /// `None` while they are being counted.
-    pub numbers: Option<Result<Arc<Numbers>, String>>,
+    pub numbers: Option<Result<Arc<Numbers>, solvers::Error>>,
 }
 
 pub const LEAST_RADIUS_MM: f64 = 0.25;

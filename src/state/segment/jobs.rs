@@ -245,10 +245,9 @@ impl WriteFile for SaveScript {
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let command = format!("arcuate segment --script {}", self.path.display());
         for (mask, to) in self.masks {
-            io::nifti::save_mask(&to, &mask.on_whole_grid(), &command, control)
-                .map_err(|e| e.to_string())?;
+            io::nifti::save_mask(&to, &mask.on_whole_grid(), &command, control)?;
         }
-        io::atomic::write_text(&self.path, &self.text).map_err(|e| e.to_string())?;
+        io::atomic::write_text(&self.path, &self.text)?;
         Ok(saved(self.path, "run script", None))
     }
 }
@@ -259,7 +258,7 @@ fn save_surface(
     command: &str,
     control: &Control,
 ) -> Result<Saved, JobError> {
-    io::surface::save(&path, surface, command, control).map_err(|e| e.to_string())?;
+    io::surface::save(&path, surface, command, control)?;
     Ok(saved(path, "surface", None))
 }
 

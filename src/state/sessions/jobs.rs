@@ -9,7 +9,7 @@ mod recovery;
 mod remake;
 mod save;
 
-pub use load::{LayerToRestore, LoadLayers, NotRestored, RestoredLayer, RestoredLayers};
+pub use load::{LayerToRestore, LoadLayers, RestoredLayer, RestoredLayers};
 pub use read::{OpenSession, RelocateFiles, VerifyFiles};
 pub use recovery::{Autosave, FindRecoverable, ForgetRecoverable, Recoverable, RemoveRecoveryCopy};
 pub use remake::{Remade, Remake, RemakeOutput};

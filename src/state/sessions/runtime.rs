@@ -27,7 +27,7 @@ pub struct Opening {
     /// Whether this version does not know part of it.
     pub unknown: bool,
     /// Layers that cannot be read.
-    pub unreadable: Vec<(u64, String)>,
+    pub unreadable: Vec<(u64, NotRestored)>,
 }
 
 impl Opening {

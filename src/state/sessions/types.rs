@@ -5,6 +5,7 @@ pub(in crate::state) mod draft;
 pub(in crate::state) mod file;
 pub(in crate::state) mod missing;
 pub(in crate::state) mod origins;
+pub(in crate::state) mod restore_error;
 
 use crate::state::core::layer::LayerId;
 use crate::state::sessions::types::missing::MissingGroup;
@@ -16,6 +17,9 @@ pub use crate::state::sessions::types::draft::{
 pub use crate::state::sessions::types::file::{
     Change, Difference, EXTENSION, Entry, FileComparison, FileStatus, Match, Missing, PackedMask,
     PackedNumbers, Parse, ReadSession, RecoverableSession, ResultStorage, Sum, UnreadableArray,
+};
+pub use crate::state::sessions::types::restore_error::{
+    ArrayError, NotRestored, ParseError, PartError,
 };
 
 /// An action that closes the document.

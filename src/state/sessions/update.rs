@@ -386,12 +386,14 @@ pub(in crate::state) fn was_read(
             return state.session.notify_failure(Slot::Load, sentence);
         }
     };
+    state.session.forget(Topic::UnknownParts);
     if !unknown.is_empty() {
         const NAMED: usize = 4;
         let names: Vec<&str> = unknown.iter().map(String::as_str).collect();
         let names = shortened_list(&names, NAMED);
         let path = session.path.display();
-        state.session.notify(
+        state.session.notify_about(
+            Topic::UnknownParts,
             Severity::Warning,
             format!(
                 "This version does not know {names} in the session and leaves it out when it \
@@ -470,12 +472,11 @@ pub(in crate::state) fn was_loaded(
         }
     }
     notes.extend(built.omitted.into_iter().chain(lacks).map(Remark::from));
-    let kept: Vec<_> = std::mem::take(&mut state.session.notices.messages);
+    let mut kept = std::mem::take(&mut state.session.notices.messages);
     empty(state, effects);
-    // A message that appeared while the session was read is about it.
-    let about = session.path.display().to_string();
-    let kept = kept.into_iter().filter(|m| m.text.contains(&about));
-    state.session.notices.messages = kept.collect();
+    // The message that appeared while the session was read is about it.
+    kept.retain(|m| m.topic == Some(Topic::UnknownParts));
+    state.session.notices.messages = kept;
     for note in &notes {
         state
             .session

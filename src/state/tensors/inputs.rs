@@ -5,21 +5,60 @@ use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::tensors::recipe::{FitMask, ScanSource};
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The sentence about a result whose input is missing; if opening that has failed, it gives the reason.
-fn without(document: &Document, name: &str, what: &str, path: Option<&Path>) -> String {
-    let missing = document.missing_layers();
-    let mut missing = missing.filter(|m| path.is_some() && m.file() == path);
-    let why = match missing.next() {
-        Some(missing) => format!("which could not be opened: {}", missing.reason),
-        None => "open it first".to_owned(),
-    };
-    format!("{name} cannot be recomputed without {what}, {why}")
+/// A result that cannot be recomputed because an input is missing: one sentence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MissingInput {
+    /// Name of the result.
+    result: String,
+    input: FitInput,
 }
 
-fn without_scan(document: &Document, name: &str, source: &ScanSource) -> String {
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum FitInput {
+    /// The reason why it could not be opened, if that has failed.
+    Scan(Option<String>),
+    /// The reason why it could not be opened, if that has failed.
+    Mask(Option<String>),
+    /// The gradients of the scan of this name.
+    Gradients(String),
+}
+
+impl fmt::Display for MissingInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, why) = match &self.input {
+            FitInput::Scan(why) => ("its scan", why),
+            FitInput::Mask(why) => ("the mask of its fit", why),
+            FitInput::Gradients(scan) => {
+                return write!(
+                    f,
+                    "{} cannot be recomputed without the gradients of its scan {scan}: open them first",
+                    self.result
+                );
+            }
+        };
+        write!(f, "{} cannot be recomputed without {what}, ", self.result)?;
+        match why {
+            Some(why) => write!(f, "which could not be opened: {why}"),
+            None => f.write_str("open it first"),
+        }
+    }
+}
+
+impl std::error::Error for MissingInput {}
+
+/// Why the file could not be opened, if that has failed.
+fn not_opened(document: &Document, path: Option<&Path>) -> Option<String> {
+    let path = path?;
+    let mut missing = document.missing_layers();
+    let missing = missing.find(|m| m.file() == Some(path))?;
+    Some(missing.reason.to_string())
+}
+
+fn missing_scan(document: &Document, source: &ScanSource) -> FitInput {
     let path = match source.untouched().0 {
         ScanSource::File { dwi: file, .. } | ScanSource::Tensors { file, .. } => Some(&**file),
         ScanSource::Phantom { .. } | ScanSource::Turned { .. } => None,
@@ -27,19 +66,19 @@ fn without_scan(document: &Document, name: &str, source: &ScanSource) -> String 
     let is_here = |l: &Arc<Layer>| path.is_some() && document.path(l) == path;
     match document.layers.iter().find(|l| is_here(l)) {
         // A note of the layer gives the reason.
-        Some(scan) => format!(
-            "{name} cannot be recomputed without the gradients of its scan {}: open them first",
-            scan.name
-        ),
-        None => without(document, name, "its scan", path),
+        Some(scan) => FitInput::Gradients(scan.name.clone()),
+        None => FitInput::Scan(not_opened(document, path)),
     }
 }
 
-/// The tensors of a fit: those of the document, or to be fitted again. An error is a sentence about the result called
-/// `name`.
-pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors, String> {
+/// The tensors of a fit: those of the document, or to be fitted again. An error is about the result called `name`.
+pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors, MissingInput> {
+    let missing = |input| MissingInput {
+        result: name.to_owned(),
+        input,
+    };
     let Some(fit) = document.origins.fit(fit) else {
-        return Err(without(document, name, "its scan", None));
+        return Err(missing(FitInput::Scan(None)));
     };
     let source = document.origins.source(fit.scan);
     let scans = document.layers.iter();
@@ -50,7 +89,7 @@ pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors
         }
         _ => None,
     });
-    let (dwi, gradients) = scan.ok_or_else(|| without_scan(document, name, &source))?;
+    let (dwi, gradients) = scan.ok_or_else(|| missing(missing_scan(document, &source)))?;
     let mask_of = |found: &dyn Fn(&Layer) -> bool| {
         let mut masks = document.layers.iter().filter(|l| found(l));
         masks.find_map(|l| match &l.content {
@@ -68,7 +107,7 @@ pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors
             FitMask::File(path) => Some(&**path),
             FitMask::Found | FitMask::Head => None,
         };
-        return Err(without(document, name, "the mask of its fit", path));
+        return Err(missing(FitInput::Mask(not_opened(document, path))));
     }
     let here = document.tensors.as_ref().filter(|t| {
         t.key.scan == dwi.id()

@@ -4,7 +4,7 @@ use super::display::{segment_row, select_row};
 use crate::data::tractogram::LENGTH;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::StopReason;
-use crate::solvers::tractogram::selection::PointStatistic;
+use crate::solvers::tractogram::selection::{NAMED_STOPS, PointStatistic};
 use crate::state::streamlines::{
     BottomPanel, Column, ColumnKey, RegionRule, StreamlineRules, ValueLimits,
 };
@@ -382,7 +382,7 @@ fn counting(
 pub const ANY_REASON: &str = "Any reason";
 
 pub fn is_stop(column: &Column) -> bool {
-    matches!(column, Column::Value(name) if name.starts_with("stop_"))
+    matches!(column, Column::Value(name) if NAMED_STOPS.contains(&name.as_str()))
 }
 
 /// Smallest and largest value of a column, once it is computed.

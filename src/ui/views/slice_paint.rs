@@ -400,7 +400,11 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     let unknown = sides_unknown(state);
     let position = format!(" {axis} {}", with_unit(&fixed(value, 1), "mm"));
     let has_side = slice.pane == Pane::Sagittal && value.abs() >= 0.05 && !unknown;
-    let side = has_side.then_some(if value < 0.0 { "left" } else { "right" });
+    let sides = has_side.then_some(match value < 0.0 {
+        true => ["left", "left side"],
+        false => ["right", "right side"],
+    });
+    let side = sides.map(|[short, _]| short);
     let extra = resampled(state);
     let (regular, medium) = (theme::regular(size::LABEL), theme::medium(size::LABEL));
     let name = vec![
@@ -421,15 +425,8 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     // The side is shown next to the orientation if it does not fit above.
     let below = lines.len() > 1;
     lines.truncate(1);
-    let side = side.filter(|_| below);
-    let side = side.map(|side| {
-        if side == "left" {
-            "left side"
-        } else {
-            "right side"
-        }
-    });
-    let second = side.map(quiet).into_iter();
+    let long = sides.filter(|_| below).map(|[_, long]| long);
+    let second = long.map(quiet).into_iter();
     let second = second.chain([vec![(letters, regular.clone(), colour)]]);
     let second = second.chain(extra.as_deref().map(quiet));
     let only = only.as_deref();

@@ -174,6 +174,7 @@ pub(super) fn refused() {
     assert!(
         absent[0]
             .reason
+            .to_string()
             .contains("Found 11 streamlines, expected the 10"),
         "{}",
         absent[0].reason

@@ -240,7 +240,7 @@ fn chosen() {
         assert!(document.layer_named("mask").is_none());
         let missing: Vec<_> = document.missing_layers().collect();
         assert_eq!(missing.len(), 1, "{}", window.said());
-        assert!(missing[0].reason.contains("bytes"));
+        assert!(missing[0].reason.to_string().contains("bytes"));
         let other = folder.path().join("other.arcuate");
         window.save(&other);
         assert_eq!(names(&Window::opened(&other)), ["mask.nii.gz"]);
@@ -319,7 +319,7 @@ fn without() {
     let missing: Vec<_> = document.missing_layers().collect();
     assert_eq!(missing.len(), 1);
     assert!(
-        missing[0].reason.ends_with("mask.nii.gz"),
+        missing[0].reason.to_string().ends_with("mask.nii.gz"),
         "{}",
         missing[0].reason
     );
@@ -475,7 +475,7 @@ fn other_lines() {
     let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(absent.len(), 1, "{}", again.said());
     assert!(
-        absent[0].reason.contains("other streamlines"),
+        absent[0].reason.to_string().contains("other streamlines"),
         "{}",
         absent[0].reason
     );

@@ -5,7 +5,7 @@ use crate::support::made::CurveRecipe;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
-use arcuate::io::atomic::{self, WriteStop, write_verified};
+use arcuate::io::atomic::{self, ReadBackDifference, WriteStop, write_verified};
 use arcuate::io::{self, Error, Format, nifti, png, tck};
 use glam::DVec3;
 use libtest_mimic::{Failed, Trial};
@@ -209,7 +209,7 @@ fn failed_write() {
                     file.write_all(&vec![1; bytes])?;
                     Err(WriteStop::Io(kind.into()))
                 },
-                |_| -> Result<(), String> { panic!("a broken file is not verified") },
+                |_| -> Result<(), ReadBackDifference> { panic!("a broken file is not verified") },
             );
             let text = sentence(&failing.expect_err("it failed"));
             assert!(text.contains(words), "{text}");
@@ -222,11 +222,13 @@ fn failed_write() {
         |file| Ok(file.write_all(b"other")?),
         |written| {
             assert_eq!(std::fs::read(written).expect("complete"), b"other");
-            Err("a bit flipped".to_owned())
+            Err(ReadBackDifference::Bytes)
         },
     );
     let error = differing.expect_err("it differs");
-    assert!(matches!(error, Error::ReadBack { .. }) && sentence(&error).contains("a bit flipped"));
+    assert!(
+        matches!(error, Error::ReadBack { .. }) && sentence(&error).contains("its bytes differ")
+    );
     untouched();
 }
 
@@ -526,7 +528,7 @@ fn together() {
     let at = |name: &str| folder.path().join(name);
     let ready = |name: &str| {
         let write = |file: &mut _| Ok(std::io::Write::write_all(file, b"new")?);
-        atomic::prepare(&at(name), write, |_| Ok::<(), String>(())).expect("prepared")
+        atomic::prepare(&at(name), write, |_| Ok::<(), ReadBackDifference>(())).expect("prepared")
     };
     let names = || {
         let all = std::fs::read_dir(folder.path()).expect("a folder");

@@ -74,7 +74,8 @@ fn appeared() {
     let path = folder.path().join("a.txt");
     let ready = || {
         let write = |file: &mut std::io::BufWriter<disk::File>| Ok(file.write_all(b"ours")?);
-        atomic::prepare(&path, write, |_| Ok::<(), String>(())).expect("prepared")
+        atomic::prepare(&path, write, |_| Ok::<(), atomic::ReadBackDifference>(()))
+            .expect("prepared")
     };
     let theirs = path.clone();
     let act = move || std::fs::write(&theirs, "theirs").expect("written");

@@ -13,10 +13,10 @@ use arcuate::io::gradients::TableFiles;
 use arcuate::io::{self, Error, Opened, Reading, bids, image, session, streamlines};
 use arcuate::state::State;
 use arcuate::state::origin::Origins;
-use arcuate::state::sessions::jobs::{LayerToRestore, NotRestored, RestoredLayer};
+use arcuate::state::sessions::jobs::{LayerToRestore, RestoredLayer};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::{
-    Entry as FileEntry, FileComparison, FileStatus, ReadSession, UnreadableArray,
+    Entry as FileEntry, FileComparison, FileStatus, NotRestored, ReadSession, UnreadableArray,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -408,13 +408,13 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
     let numbers = file.numbers.iter().map(|n| {
         n.unpack().map_err(|reason| UnreadableArray {
             packed: Arc::new(n.clone()),
-            reason,
+            reason: reason.into(),
         })
     });
     let masks = file.masks.iter().map(|m| {
         m.unpack().map_err(|reason| UnreadableArray {
             packed: Arc::new(m.clone()),
-            reason,
+            reason: reason.into(),
         })
     });
     let read = Arc::new(ReadSession {
@@ -442,14 +442,14 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
     let (content, _) = match saved::parse(file.content.clone()) {
         Ok(parsed) => parsed,
         Err(reason) => {
-            assert_eq!(reason.lines().count(), 1, "{reason}");
+            assert_eq!(reason.to_string().lines().count(), 1, "{reason}");
             return false;
         }
     };
     let (items, absent) = saved::items(&content, &read);
     let none: Vec<(u64, Result<RestoredLayer, NotRestored>)> = items
         .into_iter()
-        .map(|(id, _): (u64, LayerToRestore)| (id, Err("not here".to_owned().into())))
+        .map(|(id, _): (u64, LayerToRestore)| (id, Err(NotRestored::NotRead)))
         .collect();
     let mut document =
         saved::build(&Origins::default(), &content.document, &read, none, absent).document;

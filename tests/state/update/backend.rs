@@ -51,6 +51,7 @@ fn opened(kind: BackendKind, label: &str) -> Action {
             label: label.to_owned(),
             reason: "for a reason".to_owned(),
             on_card: kind != BackendKind::Cpu,
+            no_card: None,
         }),
     };
     Action::Event(Event::new(UseBackend { kind }, delivery))

@@ -2,7 +2,7 @@
 
 use super::{Window, click, sample, small_scan, submitted, tracking, window};
 use crate::support::test;
-use arcuate::jobs::DeviceFailure;
+use arcuate::jobs::{CardError, DeviceFailure};
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::track::jobs::streamlines::WHOLE_BRAIN;
 use arcuate::state::{Action, BackendKind, DeviceAction, DeviceChoice};
@@ -55,11 +55,19 @@ fn menu() {
 
 fn without_cards() {
     let mut state = small_scan();
-    state.session.device.cards = Some(Err("no NVIDIA driver found".to_owned()));
+    state.session.device.cards = Some(Err(CardError::NoDriver));
     let mut window = window(state, [1280.0, 800.0]);
     open(&mut window);
     window.get_by_label("No NVIDIA driver found");
     window.get_by_label("Automatic");
+    // The reason for the CPU, above the list, is the same.
+    let mut state = small_scan();
+    state.session.device.backend.no_card = Some(CardError::NoDriver);
+    state.session.device.cards = Some(Err(CardError::NoDriver));
+    let mut window = self::window(state, [1280.0, 800.0]);
+    open(&mut window);
+    window.get_by_label("Automatic");
+    assert!(window.query_by_label("No NVIDIA driver found").is_none());
 }
 
 fn offers() {

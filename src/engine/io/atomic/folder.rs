@@ -3,8 +3,8 @@
 use super::super::{Error, disk, ending};
 use super::temporary::TemporaryFolder;
 use super::{
-    VerifyFailure, WriteStop, check_file, no_folder, record_file, replaces_existing, resolve_links,
-    sync_folder,
+    ReadBackDifference, VerifyFailure, WriteStop, check_file, no_folder, record_file,
+    replaces_existing, resolve_links, sync_folder,
 };
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,7 @@ pub fn write_folder_verified<E: Into<VerifyFailure>>(
         WriteStop::Io(e) => failed(&e),
         WriteStop::Error(e) => e,
     })?;
-    let read = |e: std::io::Error| {
-        VerifyFailure::Differs(super::super::error::without_os_error(&e)).error(path)
-    };
+    let read = |e: std::io::Error| VerifyFailure::from(ReadBackDifference::from(e)).error(path);
     disk::reads_back(&temporary.path).map_err(read)?;
     verify(&temporary.path).map_err(|e| e.into().error(path))?;
     let _whole = ending::hold_off_end();

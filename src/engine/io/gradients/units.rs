@@ -4,6 +4,7 @@
 use crate::data::gradients::B0_LIMIT_S_PER_MM2;
 use crate::data::statistics::upper_median;
 use glam::DVec3;
+use std::fmt;
 
 /// Largest b-value of a scanner, with a margin above published ones, s/mm².
 const MAX_B: f64 = 2e5;
@@ -26,8 +27,32 @@ const WHOLE_MS_PER_UM2: f64 = 4.0;
 /// Number of directions that a tensor requires.
 const MIN_DIRECTIONS: usize = 6;
 
-/// The b-values in s/mm², with a sentence if they were in another unit. The error describes values that fit no unit.
-pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<String>), String> {
+/// B-values that fit no unit: a part of a sentence.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum UnitError {
+    /// The largest b-value is far above the typical one.
+    Outlier { most: f64, typical: f64 },
+    /// No unit makes this largest b-value plausible.
+    Implausible(f64),
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Outlier { most, typical } => write!(
+                f,
+                "a b-value of {most} in a table with a typical b-value of {typical}"
+            ),
+            Self::Implausible(most) => write!(f, "b-values up to {most}"),
+        }
+    }
+}
+
+/// The b-values in s/mm², with a sentence if they were in another unit.
+pub fn in_s_per_mm2(
+    b: Vec<f64>,
+    vectors: &[DVec3],
+) -> Result<(Vec<f64>, Option<String>), UnitError> {
     let most = b.iter().copied().fold(0.0, f64::max);
     if most <= B0_LIMIT_S_PER_MM2 {
         if !is_ms_per_um2(&b, vectors, most) {
@@ -48,15 +73,13 @@ pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<
     }
     let typical = typical_b(&b, vectors);
     if most > SPREAD * typical {
-        return Err(format!(
-            "a b-value of {most} in a table with a typical b-value of {typical}"
-        ));
+        return Err(UnitError::Outlier { most, typical });
     }
     let row = DIVIDED
         .iter()
         .find(|(low, high, ..)| (*low..=*high).contains(&most));
     let Some((_, _, by, how)) = row else {
-        return Err(format!("b-values up to {most}"));
+        return Err(UnitError::Implausible(most));
     };
     let b = b.into_iter().map(|b| b / by).collect();
     Ok((b, Some(unit_note(most, most / by, how))))

@@ -2,6 +2,7 @@
 
 use super::TAIL_LIMIT;
 use super::rest::{EXTENSIONS_LIMIT, Rest};
+use super::unsupported_voxels::UnsupportedVoxels;
 use crate::data::text::counted;
 use crate::io::Error;
 use crate::io::numbers::Type;
@@ -106,7 +107,7 @@ impl VoxelType {
         matches!(self, Self::I32 | Self::U32 | Self::I64 | Self::U64)
     }
 
-    fn of_code(code: i16) -> Result<Self, String> {
+    fn of_code(code: i16) -> Result<Self, UnsupportedVoxels> {
         let carrier = NiftiHeader {
             datatype: code,
             ..NiftiHeader::default()
@@ -125,11 +126,11 @@ impl VoxelType {
             Ok(NiftiType::Rgb24) => Self::Rgb24,
             Ok(NiftiType::Rgba32) => Self::Rgba32,
             Ok(NiftiType::Complex64 | NiftiType::Complex128 | NiftiType::Complex256) => {
-                return Err("an image of complex numbers".to_owned());
+                return Err(UnsupportedVoxels::Complex);
             }
-            Ok(NiftiType::Float128) => return Err("an image of 128-bit floats".to_owned()),
-            Err(_) if code == 1 => return Err("an image of single bits".to_owned()),
-            Err(_) => return Err(format!("an image of unknown voxel type {code}")),
+            Ok(NiftiType::Float128) => return Err(UnsupportedVoxels::Float128),
+            Err(_) if code == 1 => return Err(UnsupportedVoxels::Bits),
+            Err(_) => return Err(UnsupportedVoxels::Unknown(code)),
         })
     }
 }
@@ -420,7 +421,11 @@ impl RawHeader {
             }
         }
         let voxel_type = VoxelType::of_code(self.datatype).map_err(|found| {
-            Error::unsupported(path, found, "convert it to float32 with another program")
+            Error::unsupported(
+                path,
+                found.to_string(),
+                "convert it to float32 with another program",
+            )
         })?;
         if usize::try_from(self.bitpix) != Ok(8 * voxel_type.bytes()) {
             warnings.push(format!(

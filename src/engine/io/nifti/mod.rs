@@ -11,6 +11,7 @@ mod decode;
 mod header;
 mod rest;
 mod space;
+mod unsupported_voxels;
 mod write;
 
 pub use header::{Header, Version, VoxelType};

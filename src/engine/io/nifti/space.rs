@@ -6,6 +6,7 @@ use crate::data::{AffineSource, Grid};
 use crate::io::numbers::Type;
 use crate::io::{Error, Remark};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
+use std::fmt;
 use std::path::Path;
 
 /// Difference of sform and qform, as a share of the smallest voxel edge, above which a warning is given: a hundred
@@ -100,8 +101,12 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
             header.orientation.sform_code,
         )
     } else if header.orientation.qform_code > 0 {
-        let affine = qform(header).map_err(|found| {
-            Error::malformed(path, found, ("a rotation", "repair the header's qform"))
+        let affine = qform(header).map_err(|error| {
+            Error::malformed(
+                path,
+                error.to_string(),
+                ("a rotation", "repair the header's qform"),
+            )
         })?;
         (affine, AffineSource::Qform, header.orientation.qform_code)
     } else {
@@ -179,13 +184,11 @@ fn sform(header: &Header) -> DAffine3 {
 }
 
 /// The rotation, voxel sizes and offset of the quaternion form; nifti1.h, method 2.
-fn qform(header: &Header) -> Result<DAffine3, String> {
+fn qform(header: &Header) -> Result<DAffine3, LongQuaternion> {
     let [b, c, d] = header.orientation.quatern;
     let squares = b * b + c * c + d * d;
     if squares.is_nan() || squares > 1.001 {
-        return Err(format!(
-            "the quaternion part ({b}, {c}, {d}), longer than 1"
-        ));
+        return Err(LongQuaternion([b, c, d]));
     }
     // For a half turn (most sagittal and coronal storage orders) a² is the rounding error of 0, and its root would
     // displace the far corner of a head by 0.1 mm; the limits are NiBabel's.
@@ -204,6 +207,16 @@ fn qform(header: &Header) -> Result<DAffine3, String> {
         DMat3::from_quat(rotation) * DMat3::from_diagonal(edges),
         DVec3::from_array(header.orientation.qoffset),
     ))
+}
+
+/// A quaternion that is not a rotation: a part of a sentence.
+struct LongQuaternion([f64; 3]);
+
+impl fmt::Display for LongQuaternion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [b, c, d] = self.0;
+        write!(f, "the quaternion part ({b}, {c}, {d}), longer than 1")
+    }
 }
 
 fn centred(header: &Header) -> DAffine3 {

@@ -454,7 +454,7 @@ fn verify(
         same_space(&found.grid, found.frames, grid, frames)?;
         let same = found.pixel == stored.pixel && found.bytes == stored.bytes;
         if !same || found.scaling != stored.scaling {
-            return Err("its values differ".to_owned().into());
+            return Err(atomic::ReadBackDifference::Values.into());
         }
         return Ok(control.check()?);
     }
@@ -491,7 +491,7 @@ fn verify(
     if equal {
         Ok(control.check()?)
     } else {
-        Err("its values differ".to_owned().into())
+        Err(atomic::ReadBackDifference::Values.into())
     }
 }
 
@@ -512,7 +512,7 @@ fn same_space(
     frames: usize,
 ) -> Result<(), atomic::VerifyFailure> {
     if found.shape != grid.shape || found_frames != frames {
-        return Err("its sizes differ".to_owned().into());
+        return Err(atomic::ReadBackDifference::Sizes.into());
     }
     // Tolerance of a float32 affine: half a unit in the last place of the largest coordinate, with a margin.
     let reach = grid
@@ -521,6 +521,6 @@ fn same_space(
         .fold(1.0, |r: f64, c| r.max(c.abs().max_element()));
     match found.is_written_as(grid, 1e-6 * reach) {
         true => Ok(()),
-        false => Err("its affine differs".to_owned().into()),
+        false => Err(atomic::ReadBackDifference::Affine.into()),
     }
 }

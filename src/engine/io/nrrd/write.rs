@@ -2,7 +2,7 @@
 
 use super::gradients;
 use crate::compute::Control;
-use crate::io::atomic::{self, PreparedFile, VerifyFailure};
+use crate::io::atomic::{self, PreparedFile, ReadBackDifference, VerifyFailure};
 use crate::io::gradients::Rows;
 use crate::io::numbers::Type;
 use crate::io::stored::{Pixel, Stored};
@@ -109,7 +109,7 @@ fn verify(
         && super::gradients(written)?.is_some() == gradients;
     match same {
         true => Ok(control.check()?),
-        false => Err("it differs".to_owned().into()),
+        false => Err(ReadBackDifference::File.into()),
     }
 }
 

@@ -10,6 +10,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use glam::{DAffine3, DMat3, DVec3};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::io::{BufReader, Read, Write as _};
 use std::sync::Arc;
 
@@ -86,22 +87,19 @@ impl PackedMask {
             .filter(|&n| n <= 1 << 40)
     }
 
-    /// The mask; the error describes what is wrong with it. Allocates one byte per voxel, however short the text, if
-    /// the machine has as many.
-    pub fn unpack(&self) -> Result<Mask, String> {
+    /// The mask. Allocates one byte per voxel, however short the text, if the machine has as many.
+    pub fn unpack(&self) -> Result<Mask, PackedMaskError> {
+        use PackedMaskError as E;
         let columns = [0, 1, 2].map(|c| DVec3::from_array([0, 1, 2].map(|r| self.rows(r, c))));
         let offset = DVec3::from_array([0, 1, 2].map(|r| self.rows(r, 3)));
         let affine = DAffine3::from_mat3_translation(
             DMat3::from_cols_array_2d(&columns.map(Into::into)),
             offset,
         );
-        let source = AffineSource::named(&self.affine).ok_or_else(|| {
-            let known: Vec<&str> = AffineSource::ALL.iter().map(|s| s.name()).collect();
-            let (found, known) = (&self.affine, known.join(", "));
-            format!("its affine comes from \"{found}\", which is none of {known}")
-        })?;
+        let source = AffineSource::named(&self.affine);
+        let source = source.ok_or_else(|| E::AffineSource(self.affine.clone()))?;
         let whole = self.frame.as_ref().map_or(self.shape, |f| f.shape);
-        let grid = Grid::new(whole, affine, source).ok_or("its grid has no volume")?;
+        let grid = Grid::new(whole, affine, source).ok_or(E::NoVolume)?;
         let grid = Arc::new(grid.with_space_code(self.space_code));
         let frame = self.frame.as_ref();
         let fits = |f: &Frame| {
@@ -110,41 +108,37 @@ impl PackedMask {
             inside && f.shape.iter().map(|&n| n as f64).product::<f64>() < 4e9
         };
         if !frame.is_none_or(fits) || self.shape.contains(&0) {
-            return Err("it lies outside its image".to_owned());
+            return Err(E::OutsideImage);
         }
-        let voxels = self.voxels().ok_or("its grid is too large")? as usize;
+        let voxels = self.voxels().ok_or(E::LargeGrid)? as usize;
         // A few bytes of text may represent any number of voxels.
         let most = UNPACKED_ALLOWANCE_BYTES.max(max_unpacked_bytes(self.runs.len() as u64));
         if voxels as u64 > most && !memory::is_limited() {
-            return Err(format!(
-                "its grid has {voxels} voxels, more than the {most} allowed for a text of its length; if you \
-                 trust it, allow as much memory as it needs (--memory GB, or the setting)"
-            ));
+            return Err(E::Expansion { voxels, most });
         }
-        let bytes = STANDARD.decode(&self.runs);
-        let bytes = bytes.map_err(|_| "its voxels are not base64 text")?;
+        let bytes = STANDARD.decode(&self.runs).map_err(|_| E::NotBase64)?;
         let mut reader = BufReader::new(DeflateDecoder::new(&*bytes));
         let mut values: Vec<u8> = Vec::new();
         let room = memory::claim("Unpacking a mask", voxels as u64);
         if room.is_err() || values.try_reserve_exact(voxels).is_err() {
-            return Err("its grid does not fit into memory".to_owned());
+            return Err(E::Memory);
         }
         let (mut inside, mut first) = (0, true);
         while values.len() < voxels {
-            let run = read_varint(&mut reader).ok_or("its voxels are incomplete")?;
+            let run = read_varint(&mut reader).ok_or(E::Incomplete)?;
             let begins = std::mem::replace(&mut first, false);
             let empty = run == 0 && !begins;
             if run > (voxels - values.len()) as u64 {
-                return Err("it has more voxels than its grid".to_owned());
+                return Err(E::MoreVoxels);
             }
             if empty {
-                return Err("its voxels are damaged".to_owned());
+                return Err(E::Damaged);
             }
             values.resize(values.len() + run as usize, inside);
             inside ^= 1;
         }
         if read_varint(&mut reader).is_some() {
-            return Err("it has more voxels than its grid".to_owned());
+            return Err(E::MoreVoxels);
         }
         let Some(Frame { first, .. }) = frame else {
             return Ok(Mask::new(grid, values));
@@ -163,6 +157,58 @@ impl PackedMask {
         self.world_from_voxel[row][column]
     }
 }
+
+/// A mask that cannot be unpacked: a part of a sentence, in which it is called "it".
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PackedMaskError {
+    /// The key of its affine is unknown.
+    AffineSource(String),
+    NoVolume,
+    OutsideImage,
+    LargeGrid,
+    /// More voxels than are plausible for the length of the text.
+    Expansion {
+        voxels: usize,
+        most: u64,
+    },
+    NotBase64,
+    Memory,
+    Incomplete,
+    MoreVoxels,
+    Damaged,
+}
+
+impl fmt::Display for PackedMaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AffineSource(found) => {
+                let known: Vec<&str> = AffineSource::ALL.iter().map(|s| s.name()).collect();
+                let known = known.join(", ");
+                return write!(
+                    f,
+                    "its affine comes from \"{found}\", which is none of {known}"
+                );
+            }
+            Self::NoVolume => "its grid has no volume",
+            Self::OutsideImage => "it lies outside its image",
+            Self::LargeGrid => "its grid is too large",
+            Self::Expansion { voxels, most } => {
+                return write!(
+                    f,
+                    "its grid has {voxels} voxels, more than the {most} allowed for a text of its length; if you \
+                     trust it, allow as much memory as it needs (--memory GB, or the setting)"
+                );
+            }
+            Self::NotBase64 => "its voxels are not base64 text",
+            Self::Memory => "its grid does not fit into memory",
+            Self::Incomplete => "its voxels are incomplete",
+            Self::MoreVoxels => "it has more voxels than its grid",
+            Self::Damaged => "its voxels are damaged",
+        })
+    }
+}
+
+impl std::error::Error for PackedMaskError {}
 
 fn write_varint(bytes: &mut Vec<u8>, mut run: usize) {
     while run >= 0x80 {

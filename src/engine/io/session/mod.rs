@@ -12,8 +12,8 @@ pub use entry::{
     Change, Difference, Entry, FileComparison, Missing, Stamp, check, companions, describe,
     find_moved,
 };
-pub use masks::PackedMask;
-pub use numbers::PackedNumbers;
+pub use masks::{PackedMask, PackedMaskError};
+pub use numbers::{PackedNumbers, PackedNumbersError};
 pub use store::{
     STORED_AT_MOST_BYTES, folder_of, is_stored_name, remove_unreferenced, restore, store,
 };
@@ -154,7 +154,7 @@ pub fn write(path: &Path, session: &SessionFile) -> Result<String, Error> {
     let text = serde_json::to_string_pretty(session);
     let text = text.map_err(|e| Error::ReadBack {
         path: path.to_owned(),
-        reason: e.to_string(),
+        difference: atomic::ReadBackDifference::NotJson(e.to_string()),
     })?;
     let text = text + "\n";
     atomic::write_text(path, &text)?;

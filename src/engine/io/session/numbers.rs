@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
@@ -53,34 +54,60 @@ impl PackedNumbers {
         }
     }
 
-    /// The numbers; the error describes what is wrong with them. Allocates the stated number, however short the text.
-    pub fn unpack(&self) -> Result<Arc<[f32]>, String> {
+    /// The numbers. Allocates the stated number, however short the text.
+    pub fn unpack(&self) -> Result<Arc<[f32]>, PackedNumbersError> {
+        use PackedNumbersError as E;
         if self.bytes.is_empty() && self.count > 0 {
-            return Err("there were too many to store in the session".to_owned());
+            return Err(E::NotStored);
         }
         if self.count > MAX_COUNT {
-            return Err("there are more than a tractogram can have".to_owned());
+            return Err(E::TooMany);
         }
-        let bytes = STANDARD.decode(&self.bytes);
-        let bytes = bytes.map_err(|_| "they are not base64 text")?;
-        const MORE: &str = "they do not fit into memory";
+        let bytes = STANDARD.decode(&self.bytes).map_err(|_| E::NotBase64)?;
         // Checked before memory is allocated for missing numbers.
         if 4 * self.count as u64 / GREATEST_EXPANSION > bytes.len() as u64 {
-            return Err("they are incomplete".to_owned());
+            return Err(E::Incomplete);
         }
-        memory::claim("Unpacking numbers", self.room_bytes()).map_err(|_| MORE)?;
+        memory::claim("Unpacking numbers", self.room_bytes()).map_err(|_| E::Memory)?;
         let mut planes = Vec::new();
-        planes.try_reserve_exact(4 * self.count).map_err(|_| MORE)?;
+        planes
+            .try_reserve_exact(4 * self.count)
+            .map_err(|_| E::Memory)?;
         // One extra byte reveals surplus data.
         let mut reader = DeflateDecoder::new(&*bytes).take(4 * self.count as u64 + 1);
-        reader
-            .read_to_end(&mut planes)
-            .map_err(|_| "they are damaged")?;
+        reader.read_to_end(&mut planes).map_err(|_| E::Damaged)?;
         if planes.len() != 4 * self.count {
-            return Err("they are incomplete".to_owned());
+            return Err(E::Incomplete);
         }
         let byte = |value: usize, byte: usize| planes[byte * self.count + value];
         let value = |i: usize| f32::from_le_bytes([0, 1, 2, 3].map(|b| byte(i, b)));
         Ok((0..self.count).map(value).collect())
     }
 }
+
+/// Numbers that cannot be unpacked: a part of a sentence, in which they are called "they".
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PackedNumbersError {
+    /// The session had no space for them.
+    NotStored,
+    TooMany,
+    NotBase64,
+    Incomplete,
+    Memory,
+    Damaged,
+}
+
+impl fmt::Display for PackedNumbersError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotStored => "there were too many to store in the session",
+            Self::TooMany => "there are more than a tractogram can have",
+            Self::NotBase64 => "they are not base64 text",
+            Self::Incomplete => "they are incomplete",
+            Self::Memory => "they do not fit into memory",
+            Self::Damaged => "they are damaged",
+        })
+    }
+}
+
+impl std::error::Error for PackedNumbersError {}

@@ -157,7 +157,7 @@ fn verify(
         if names.iter().all(|(old, new)| old == new) {
             same_values(found, expected)?;
         } else if found.len() != expected.len() {
-            return Err("some values are missing".to_owned().into());
+            return Err(atomic::ReadBackDifference::MissingValues.into());
         }
     }
     let groups = names.groups.iter().all(|(old, new)| {
@@ -166,7 +166,7 @@ fn verify(
     if groups {
         Ok(control.check()?)
     } else {
-        Err("its groups differ".to_owned().into())
+        Err(atomic::ReadBackDifference::Groups.into())
     }
 }
 

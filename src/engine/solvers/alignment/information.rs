@@ -1,6 +1,6 @@
 //! The normalised mutual information of two images.
 
-use super::Error;
+use super::error::InputError;
 use super::level::{BINS, Level};
 use crate::data::random::Stream;
 use glam::{DAffine3, DVec3};
@@ -22,7 +22,7 @@ pub struct Joint<'a> {
 type Histogram = Vec<f64>;
 
 impl<'a> Joint<'a> {
-    pub fn new(fixed: &Level, moving: &'a Level, spacing_mm: f64) -> Result<Self, Error> {
+    pub fn new(fixed: &Level, moving: &'a Level, spacing_mm: f64) -> Result<Self, InputError> {
         let edges = [0, 1, 2].map(|a| fixed.world_from_voxel.matrix3.col(a).length());
         let extent = DVec3::from_array([0, 1, 2].map(|a| edges[a] * fixed.shape[a] as f64));
         let volume = extent.element_product();
@@ -43,9 +43,7 @@ impl<'a> Joint<'a> {
             .filter_map(sample)
             .collect();
         if samples.len() < 64 {
-            return Err(Error::Input(
-                "The fixed image is too small to align anything to; choose another".into(),
-            ));
+            return Err(InputError::Small);
         }
         Ok(Self { moving, samples })
     }

@@ -18,6 +18,7 @@
 //!
 //! Cost: a few hundred evaluations of at most 60,000 samples at the finest level.
 
+mod error;
 mod information;
 mod level;
 mod parameters;
@@ -27,6 +28,7 @@ pub use super::Error;
 use crate::compute::{Backend, Control, memory};
 use crate::data::Volume;
 use crate::data::random::Random;
+use error::{ImageRole, InputError};
 use glam::{DAffine3, DQuat, DVec3};
 use information::Joint;
 use level::Level;
@@ -83,17 +85,13 @@ pub fn align(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    for (volume, name) in [(moving, "image to be moved"), (fixed, "fixed image")] {
+    for (volume, image) in [(moving, ImageRole::Moving), (fixed, ImageRole::Fixed)] {
         if volume.frame(0).iter().all(|v| !v.is_finite()) {
-            return Err(Error::Input(format!(
-                "The {name} has no finite value, which allows no alignment; choose another"
-            )));
+            return Err(InputError::NotFinite(image).into());
         }
         let (low, high) = volume.range(0);
         if low == high {
-            return Err(Error::Input(format!(
-                "The {name} has the value {low} everywhere, which allows no alignment; choose another"
-            )));
+            return Err(InputError::OneValue(image, low).into());
         }
     }
     // The averages of both at each level, and one of them before smoothing.
@@ -119,23 +117,15 @@ fn run(
         let turned = Level::new(moving, spacing_mm);
         let joint = Joint::new(&still, &turned, spacing_mm)?;
         let first = number == 0;
-        for (level, name) in [(&still, "fixed image"), (&turned, "image to be moved")] {
+        for (level, image) in [(&still, ImageRole::Fixed), (&turned, ImageRole::Moving)] {
             if level.is_flat() {
-                return Err(Error::Input(format!(
-                    "The {name} has one value nearly everywhere, which allows no alignment; choose another"
-                )));
+                return Err(InputError::NearlyOneValue(image).into());
             }
         }
         if first {
             if joint.overlap(&params.from) == 0.0 {
-                return Err(Error::Input(format!(
-                    "The images do not overlap: in world coordinates, their centres are {:.0} mm apart; check their \
-                     headers, or begin from a transform that brings them together",
-                    params
-                        .from
-                        .transform_point3(turned.middle())
-                        .distance(still.middle())
-                )));
+                let middle = params.from.transform_point3(turned.middle());
+                return Err(InputError::NoOverlap(middle.distance(still.middle())).into());
             }
             about = still.centre();
             places.push(Rigid::default());
@@ -178,11 +168,7 @@ fn run(
         }
     }
     if after <= 1.0 {
-        return Err(Error::Input(
-            "Found no position in which one image predicts the other; choose images of one head that overlap by a \
-             quarter or more"
-                .to_owned(),
-        ));
+        return Err(InputError::Unrelated.into());
     }
     let best = places.first().copied().unwrap_or_default();
     let nudge = best.about(about);

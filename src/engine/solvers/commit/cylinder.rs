@@ -8,7 +8,9 @@
 //! with R α_n the zeros of J₁′, and −b D cos²θ along the axis; (γ G δ)² (Δ − δ/3) = b.
 
 use crate::data::text::number;
+use crate::solvers::Error;
 use std::f64::consts::PI;
+use std::fmt;
 use std::sync::OnceLock;
 
 /// Timing of the two gradient pulses.
@@ -24,18 +26,38 @@ pub struct Timing {
 const TIMES_MS: (f64, f64) = (0.01, 1e5);
 
 impl Timing {
-    /// The error, as a sentence, for times outside the range of scanners.
-    pub fn check(&self) -> Result<(), String> {
+    /// Returns an error for times outside the range of scanners.
+    pub fn check(&self) -> Result<(), TimingError> {
         let (least, most) = TIMES_MS;
         if self.pulse_ms >= least && self.between_ms >= self.pulse_ms && self.between_ms <= most {
             return Ok(());
         }
-        Err(format!(
+        Err(TimingError(*self))
+    }
+}
+
+/// Gradient timing outside the range of scanners.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TimingError(Timing);
+
+impl fmt::Display for TimingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (least, most) = TIMES_MS;
+        write!(
+            f,
             "The gradient timing is δ = {} ms and Δ = {} ms, expected {least} ≤ δ ≤ Δ ≤ {most}; take both from \
              the scan's protocol",
-            number(self.pulse_ms),
-            number(self.between_ms)
-        ))
+            number(self.0.pulse_ms),
+            number(self.0.between_ms)
+        )
+    }
+}
+
+impl std::error::Error for TimingError {}
+
+impl From<TimingError> for Error {
+    fn from(error: TimingError) -> Self {
+        Self::Input(error.to_string())
     }
 }
 

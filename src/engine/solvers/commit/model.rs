@@ -2,9 +2,8 @@
 
 use super::cylinder::{GammaRadii, Timing, across};
 use super::harmonics::{DEGREES, zonal};
+use super::model_error::ModelError;
 use super::samples::{Samples, Shell};
-use crate::data::text::number;
-use crate::solvers::Error;
 use serde::{Deserialize, Serialize};
 
 /// The intra-axonal compartment. Diffusivities in mm²/s.
@@ -51,6 +50,10 @@ pub struct Responses {
     pub scale: [Vec<f64>; 3],
 }
 
+/// The series of the signal underflows for thinner cylinders; axons are far thicker.
+pub(super) const MIN_RADIUS_UM: f64 = 1e-3;
+pub(super) const MIN_SHAPE: f64 = 0.01;
+
 impl Model {
     /// The model's name in COMMIT, such as `StickZeppelinBall`.
     pub fn name(&self) -> String {
@@ -86,11 +89,7 @@ impl Model {
     }
 
     /// Checks the parameters by themselves.
-    pub fn check(&self) -> Result<(), Error> {
-        /// The series of the signal underflows for thinner cylinders; axons are far thicker.
-        const MIN_RADIUS_UM: f64 = 1e-3;
-        const MIN_SHAPE: f64 = 0.01;
-        let invalid = |sentence: String| Err(Error::Input(sentence));
+    pub fn check(&self) -> Result<(), ModelError> {
         // No diffusivity in a head exceeds 0.01 mm²/s: a larger value is most likely in another unit.
         let valid = |d: f64| d > 0.0 && d <= 0.01;
         let along = match &self.intra {
@@ -103,18 +102,14 @@ impl Model {
         let all = along.into_iter().chain(each).chain(self.free.clone());
         for d in all {
             if !valid(d) {
-                return invalid(format!(
-                    "A diffusivity is {} mm²/s, expected above 0 and at most 0.01; water in tissue has \
-                     about 0.0017",
-                    number(d)
-                ));
+                return Err(ModelError::Diffusivity(d));
             }
         }
         if let Some(z) = self.extra.iter().find(|z| z.across >= z.along) {
-            return invalid(format!(
-                "The Zeppelin's diffusivity across is {} mm²/s and along {}, expected less across",
-                z.across, z.along
-            ));
+            return Err(ModelError::Zeppelin {
+                across: z.across,
+                along: z.along,
+            });
         }
         match &self.intra {
             Intra::Cylinders { radii_um, .. } => {
@@ -122,10 +117,7 @@ impl Model {
                     .iter()
                     .find(|r| !(MIN_RADIUS_UM..=50.0).contains(*r))
                 {
-                    return invalid(format!(
-                        "A radius is {} µm, expected {MIN_RADIUS_UM} to 50; axons have 0.2 to 5",
-                        number(*r)
-                    ));
+                    return Err(ModelError::Radius(*r));
                 }
             }
             Intra::GammaCylinders { radii, .. } => {
@@ -134,26 +126,16 @@ impl Model {
                     !(is_in_range && g.shape * g.scale_um <= 50.0)
                 };
                 if let Some(g) = radii.iter().find(odd) {
-                    return invalid(format!(
-                        "A distribution of radii has shape {} and scale {} µm, expected a shape of at least \
-                         {MIN_SHAPE}, a scale of at least {MIN_RADIUS_UM} µm and a mean of at most 50 µm; \
-                         axons have a mean of 0.2 to 5",
-                        number(g.shape),
-                        number(g.scale_um)
-                    ));
+                    return Err(ModelError::Radii(*g));
                 }
             }
             Intra::Density if !(self.extra.is_empty() && self.free.is_empty()) => {
-                return invalid(
-                    "The density model has one number in each voxel, expected no other compartments; \
-                     leave Zeppelin and Ball out"
-                        .into(),
-                );
+                return Err(ModelError::DensityAlone);
             }
             _ => {}
         }
         if self.atoms() == 0 {
-            return invalid("Found no radius, expected at least one; name one".into());
+            return Err(ModelError::NoRadius);
         }
         Ok(())
     }
@@ -172,29 +154,18 @@ impl Model {
     }
 
     /// Checks whether a scan supports the model; `forced` also accepts scans that do not determine all of it.
-    pub fn check_scan(&self, samples: &Samples, forced: bool) -> Result<(), Error> {
-        let invalid = |sentence: String| Err(Error::Input(sentence));
+    pub fn check_scan(&self, samples: &Samples, forced: bool) -> Result<(), ModelError> {
         if self.intra == Intra::Density {
             return Ok(());
         }
         if samples.shells.is_empty() {
-            return invalid(
-                "The scan has no volume with a diffusion weighting, expected at least one shell; choose \
-                 another scan"
-                    .into(),
-            );
+            return Err(ModelError::NoShell);
         }
         if let Some(what) = self.undetermined(samples).filter(|_| !forced) {
-            return invalid(format!(
-                "{what}; leave Ball out, or force the model (--force-model)"
-            ));
+            return Err(ModelError::Undetermined(what));
         }
         if self.needs_timing() && samples.shells.iter().any(|s| s.timing.is_none()) {
-            return invalid(
-                "Cylinders need the gradients' timing, and it is not known: give δ and Δ of the protocol, \
-                 or a scheme file, or choose sticks"
-                    .into(),
-            );
+            return Err(ModelError::NoTiming);
         }
         Ok(())
     }

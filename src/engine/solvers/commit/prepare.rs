@@ -3,6 +3,7 @@
 use super::cuda::MultiDeviceOperator;
 use super::cylinder::Timing;
 use super::dictionary::{Dictionary, Options, estimate};
+use super::error::{ImageKind, InputError};
 use super::model::{Intra, Responses};
 use super::operator::{Operator, OperatorKind, Shape};
 use super::parameters::Params;
@@ -10,7 +11,6 @@ use super::samples::{Samples, Switches, anisotropic};
 use super::solver::Metric;
 use crate::compute::cuda::Device;
 use crate::compute::{Accelerator, Backend, Control, memory};
-use crate::data::text::{counted, large_count};
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::solvers::Error;
 use glam::DVec3;
@@ -48,15 +48,13 @@ impl MemoryDemand {
         let Some(free) = memory.filter(|free| self.bytes > *free) else {
             return Ok(());
         };
-        let every = (self.bytes as f64 / free.max(1) as f64).ceil();
-        input(format!(
-            "{} streamlines would have about {} segments and take {} of memory, but {} are free; take \
-             every {every:.0}th streamline, or a mask",
-            large_count(streamlines as f64),
-            large_count(self.segments as f64),
-            memory::size(self.bytes),
-            memory::size(free)
-        ))
+        let error = InputError::Memory {
+            streamlines,
+            segments: self.segments,
+            bytes: self.bytes,
+            free_bytes: free,
+        };
+        Err(error.into())
     }
 }
 
@@ -82,21 +80,15 @@ fn first_device(backend: &Backend) -> Option<usize> {
 /// At least this share of the points must lie in the scan's box; otherwise they belong to another space.
 const MIN_INSIDE: f64 = 0.1;
 
-fn input<T>(sentence: impl Into<String>) -> Result<T, Error> {
-    Err(Error::Input(sentence.into()))
-}
-
-fn on_grid(what: &str, grid: &Grid, scan: &Grid) -> Result<(), Error> {
-    if scan.matches(grid) {
-        return Ok(());
+fn on_grid(image: ImageKind, grid: &Grid, scan: &Grid) -> Result<(), InputError> {
+    match scan.matches(grid) {
+        true => Ok(()),
+        false => Err(InputError::Grids {
+            image,
+            own: grid.shape,
+            scan: scan.shape,
+        }),
     }
-    let side = |g: &Grid| g.shape.map(|n| n.to_string()).join(" × ");
-    input(format!(
-        "The {what} and the scan are on different grids ({} and {} voxels), expected one; resample the \
-         {what} to the scan",
-        side(grid),
-        side(scan)
-    ))
 }
 
 impl Inputs<'_> {
@@ -104,74 +96,50 @@ impl Inputs<'_> {
     pub fn check(&self, params: &Params) -> Result<Samples, Error> {
         params.model.check()?;
         if self.tractogram.is_empty() {
-            return input(
-                "The tractogram has no streamlines, expected at least one; track or open some first",
-            );
+            return Err(InputError::NoStreamlines.into());
         }
         let inside = self.share_inside();
         if inside < MIN_INSIDE {
-            return input(format!(
-                "Only {:.0} % of the streamlines' points lie in the scan's box, expected nearly all: the \
-                 two are in different spaces; align them first",
-                100.0 * inside
-            ));
+            return Err(InputError::Elsewhere(inside).into());
         }
         params.check()?;
         if params.group > 0.0 && self.tractogram.groups.is_empty() {
-            return input(
-                "The bundle penalty needs groups of streamlines, and the file has none; give a TRX file with \
-                 groups, or leave the penalty out",
-            );
+            return Err(InputError::NoGroups.into());
         }
         if let Some(mask) = self.mask {
-            on_grid("mask", &mask.grid, &self.scan.grid)?;
+            on_grid(ImageKind::Mask, &mask.grid, &self.scan.grid)?;
             if mask.count() == 0 {
-                return input("The mask is empty, expected at least one voxel; choose another");
+                return Err(InputError::EmptyMask.into());
             }
         }
         if let Some(peaks) = self.peaks {
-            on_grid("image of peaks", &peaks.grid, &self.scan.grid)?;
+            on_grid(ImageKind::Peaks, &peaks.grid, &self.scan.grid)?;
             if peaks.frames % 3 != 0 || peaks.frames == 0 {
-                return input(format!(
-                    "The image of peaks has {}, expected three per peak (x, y, z in world axes)",
-                    counted(peaks.frames, "volume")
-                ));
+                return Err(InputError::PeakVolumes(peaks.frames).into());
             }
         }
         let samples = match (&params.model.intra, self.gradients) {
             (Intra::Density, None) => {
                 if self.scan.frames != 1 {
-                    return input(format!(
-                        "The image of densities has {}, expected one; or give a scan's gradients",
-                        counted(self.scan.frames, "volume")
-                    ));
+                    return Err(InputError::DensityVolumes(self.scan.frames).into());
                 }
                 return Ok(Samples::one_per_voxel());
             }
-            (_, None) => {
-                return input(
-                    "The scan has no gradients, expected a b-value and a direction for each volume; name \
-                     their files",
-                );
-            }
+            (_, None) => return Err(InputError::NoGradients.into()),
             (_, Some(gradients)) => {
                 if gradients.len() != self.scan.frames {
-                    return input(format!(
-                        "The scan has {} and the gradients are for {}, expected the same number; choose \
-                         the scan's own",
-                        counted(self.scan.frames, "volume"),
-                        gradients.len()
-                    ));
+                    let error = InputError::GradientCount {
+                        volumes: self.scan.frames,
+                        gradients: gradients.len(),
+                    };
+                    return Err(error.into());
                 }
                 Samples::new(gradients, self.timing, &params.switches)?
             }
         };
         params.model.check_scan(&samples, params.force_model)?;
         if !params.model.extra.is_empty() && self.peaks.is_none() {
-            return input(
-                "Zeppelin needs the directions of the peaks, and there are none: give an image of peaks, \
-                 or leave Zeppelin out",
-            );
+            return Err(InputError::NoPeaks.into());
         }
         Ok(samples)
     }
@@ -345,10 +313,7 @@ impl Prepared {
         } = inputs.explained(params, samples);
         let dictionary = inputs.dictionary(params, &scan, &samples, control)?;
         if dictionary.segments.is_empty() {
-            return input(
-                "No streamline runs through a voxel of the mask with a signal at b = 0, expected some; \
-                 choose another mask or align the two",
-            );
+            return Err(InputError::NoSegment.into());
         }
         control.check()?;
         control.begin("Preparing signals", 0);

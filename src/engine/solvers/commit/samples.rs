@@ -1,8 +1,8 @@
 //! The measured values of a voxel, in the order of the operator: b = 0 first, then shell by shell.
 
 use super::cylinder::Timing;
+use super::error::InputError;
 use crate::data::gradients::Weighting;
-use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Volume};
 use crate::solvers::Error;
 use glam::DVec3;
@@ -62,23 +62,17 @@ impl Samples {
     ) -> Result<Self, Error> {
         let n = gradients.len();
         if timing.len() > 1 && timing.len() != n {
-            return Err(Error::Input(format!(
-                "The scheme has the timing of {}, the scan has {n}; choose the scan's own",
-                counted(timing.len(), "volume")
-            )));
+            let (timed, volumes) = (timing.len(), n);
+            return Err(InputError::TimingCount { timed, volumes }.into());
         }
         for one in timing {
-            one.check().map_err(Error::Input)?;
+            one.check()?;
         }
         let of =
             |weighting: Weighting| (0..n).filter(move |&v| gradients.weighting(v) == weighting);
         let b0: Vec<usize> = of(Weighting::B0).collect();
         if b0.is_empty() {
-            return Err(Error::Input(format!(
-                "The scan has no volume with b = 0 ({}), expected at least one; add it or choose another \
-                 scan",
-                gradients.summary()
-            )));
+            return Err(InputError::NoB0(gradients.summary()).into());
         }
         let b0 = if switches.merge_b0 {
             vec![b0]

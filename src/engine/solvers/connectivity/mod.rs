@@ -6,13 +6,14 @@
 //! direction. On the diagonal both ends have the same label.
 
 mod ends;
+mod error;
 
 use super::Error;
 use super::region::Numbers;
 use crate::compute::{Backend, Cancelled, Control, memory};
-use crate::data::text::{counted, number};
 use crate::data::{Tractogram, Volume};
 use ends::Ends;
+use error::InputError;
 use rayon::prelude::*;
 
 const CHUNK: usize = 1024;
@@ -75,16 +76,10 @@ pub fn connectome(
 ) -> Result<Connectome, Error> {
     let nodes: Vec<i64> = numbers.0.iter().map(|found| found.number).collect();
     if nodes.len() > MAX_NODES || nodes.is_empty() {
-        return Err(Error::Input(format!(
-            "Found {}, expected 1 to {MAX_NODES}; choose a label map",
-            counted(nodes.len(), "label")
-        )));
+        return Err(InputError::Labels(nodes.len()).into());
     }
     if !(0.0..=1000.0).contains(&radius_mm) {
-        return Err(Error::Input(format!(
-            "Found a search radius of {} mm, expected 0 to 1000 mm; choose for example 2",
-            number(radius_mm)
-        )));
+        return Err(InputError::Radius(radius_mm).into());
     }
     // The labels at the ends and the length of each streamline, twice while they are joined.
     let bytes = tractogram.len() as u64 * 2 * 12 + (nodes.len() * nodes.len()) as u64 * 28;

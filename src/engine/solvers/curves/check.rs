@@ -1,28 +1,22 @@
 //! Checks before curves are followed in a field.
 
 use super::Params;
-use crate::data::text::large_count;
+use super::error::{InputError, MAX_VOXELS};
 use crate::data::{Region, Role, Shape, TensorField};
 
-/// Returns one sentence about the first invalid input.
-pub fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result<(), String> {
-    // Beyond this the eight-lane indices would overflow; such a field has 64 GB.
-    const MAX_VOXELS: usize = i32::MAX as usize;
-    params.check().map_err(|e| e.to_string())?;
+/// Returns an error about the first invalid input.
+pub fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result<(), InputError> {
+    params.check()?;
     let (low, high) = field.grid.bounds();
-    let across = low.distance(high);
-    if params.step_mm > across {
-        return Err(format!(
-            "The step is {} mm, longer than the whole volume of {across:.0} mm; choose for example \
-             0.5 mm",
-            large_count(params.step_mm)
-        ));
+    let across_mm = low.distance(high);
+    if params.step_mm > across_mm {
+        return Err(InputError::Step {
+            step_mm: params.step_mm,
+            across_mm,
+        });
     }
     if field.tensors.len() > MAX_VOXELS {
-        return Err(format!(
-            "The tensors have {} voxels, expected at most {MAX_VOXELS}; crop or resample the scan",
-            field.tensors.len()
-        ));
+        return Err(InputError::TooManyVoxels(field.tensors.len()));
     }
     for region in regions {
         let valid = match &*region.shape {
@@ -35,10 +29,7 @@ pub fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result
             Shape::Mask(mask) => region.role != Role::Seed || mask.inside.iter().any(|v| *v != 0),
         };
         if !valid {
-            return Err(format!(
-                "The region \"{}\" is empty, expected a volume; enlarge or remove it",
-                region.name
-            ));
+            return Err(InputError::EmptyRegion(region.name.clone()));
         }
     }
     Ok(())

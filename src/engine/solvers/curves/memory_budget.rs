@@ -1,9 +1,8 @@
 //! Checks whether results fit in the host's memory while they arrive.
 
 use super::collect::{CurvePart, JoinedCurves};
-use crate::compute::memory::size;
+use super::error::InputError;
 use crate::compute::{Cancelled, Control};
-use crate::data::text::large_count;
 use crate::solvers::Error;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,14 +83,13 @@ impl<'a> MemoryBudget<'a> {
         if bytes <= self.memory() as f64 {
             return Ok(());
         }
-        Err(Error::Input(format!(
-            "The {} of {} seeds would take about {} of memory, but {} are free; ask for fewer or choose \
-             a longer step",
-            self.curves,
-            large_count(self.seeds as f64),
-            size(bytes as u64),
-            size(self.memory())
-        )))
+        let error = InputError::Memory {
+            curves: self.curves,
+            seeds: self.seeds,
+            bytes: bytes as u64,
+            free_bytes: self.memory(),
+        };
+        Err(error.into())
     }
 
     /// Counts the curves of this many more seeds and `steps` of progress; returns an error if they do not fit.
@@ -120,14 +118,13 @@ impl<'a> MemoryBudget<'a> {
     }
 
     fn full(&self, done: u64) -> Error {
-        Error::Input(format!(
-            "The {} of {} of {} seeds fill the {} of memory that are free; ask for fewer or choose a \
-             longer step",
-            self.curves,
-            large_count(done as f64),
-            large_count(self.seeds as f64),
-            size(self.memory())
-        ))
+        let error = InputError::FullMemory {
+            curves: self.curves,
+            done,
+            seeds: self.seeds,
+            free_bytes: self.memory(),
+        };
+        error.into()
     }
 }
 

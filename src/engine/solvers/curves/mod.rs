@@ -18,6 +18,7 @@ mod check;
 pub(super) mod collect;
 mod composite;
 pub(super) mod cuda;
+mod error;
 pub(super) mod half_queue;
 mod integrate;
 pub(super) mod memory_budget;
@@ -29,6 +30,7 @@ pub(super) mod spline;
 
 pub(super) use check::check;
 pub use composite::{DeflectionParts, SeedingKind, SeedingParts};
+pub(super) use error::InputError;
 pub use integrate::{DirectionField, step};
 pub use output::{Output, SeedOutcome, Starts, StopReason};
 pub use parameters::{

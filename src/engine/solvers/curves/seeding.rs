@@ -1,9 +1,9 @@
 //! Seed points.
 
+use super::error::InputError;
 use super::{Params, Seeding};
 use crate::compute::Control;
 use crate::data::random::Stream;
-use crate::data::text::{large_count, number};
 use crate::data::{Grid, Mask, Region, Role, Shape, TensorField};
 use crate::solvers::Error;
 use glam::DVec3;
@@ -11,6 +11,9 @@ use rayon::prelude::*;
 
 /// The largest number for which the index of a seed is exact in `f32`, in which tractograms store it.
 pub const MAX_SEEDS: usize = 1 << 24;
+
+/// Largest number of grid points over the seed area: candidates are cheap, but limited to a second or two on one core.
+pub(super) const MAX_CANDIDATES: f64 = 4e8;
 
 /// Attempts to draw a point that no earlier region contains: with 100 regions in one place, all of them fail once in
 /// 10⁴³.
@@ -62,10 +65,7 @@ impl<'a> Seeds<'a> {
             .map(|r| &*r.shape)
             .collect();
         if !shapes.is_empty() && !shapes.iter().any(|s| s.intersects_grid(&field.grid)) {
-            return Err(input(
-                "The seed regions lie outside the tensors' volume, expected at least one inside; \
-                 move one into the brain",
-            ));
+            return Err(InputError::SeedsOutside.into());
         }
         let seeds = match params.seeding {
             Seeding::Random { count } => Self::Random {
@@ -85,23 +85,16 @@ impl<'a> Seeds<'a> {
             Self::PerVoxel { voxels, count, .. } => voxels.len().saturating_mul(*count),
             other => other.len(),
         };
-        check_count(found).map_err(Error::Input)?;
+        check_count(found)?;
         if found > 0 {
             return Ok(seeds);
         }
-        Err(match params.seeding {
-            _ if shapes.is_empty() => input(
-                "The tensors' mask has no voxel to seed from; fit the scan with a mask that covers \
-                 the brain",
-            ),
-            Seeding::Grid { spacing_mm } => input(format!(
-                "No point of a {spacing_mm} mm grid lies in the seed regions; choose a smaller \
-                 spacing"
-            )),
-            _ => input(
-                "No voxel's centre lies in the seed regions; enlarge one or choose random seeds",
-            ),
-        })
+        let error = match params.seeding {
+            _ if shapes.is_empty() => InputError::NothingToSeed,
+            Seeding::Grid { spacing_mm } => InputError::NoGridPoint(spacing_mm),
+            _ => InputError::NoVoxelCentre,
+        };
+        Err(error.into())
     }
 
     pub fn len(&self) -> usize {
@@ -135,20 +128,12 @@ impl<'a> Seeds<'a> {
     }
 }
 
-fn input(sentence: impl Into<String>) -> Error {
-    Error::Input(sentence.into())
-}
-
 /// Returns an error for more seeds than the program can number.
-fn check_count(seeds: usize) -> Result<(), String> {
-    if seeds <= MAX_SEEDS {
-        return Ok(());
+fn check_count(seeds: usize) -> Result<(), InputError> {
+    match seeds <= MAX_SEEDS {
+        true => Ok(()),
+        false => Err(InputError::TooManySeeds(seeds)),
     }
-    Err(format!(
-        "Found {} seeds, expected at most {}; ask for fewer",
-        large_count(seeds as f64),
-        large_count(MAX_SEEDS as f64)
-    ))
 }
 
 /// The voxels of the field's own mask.
@@ -215,11 +200,11 @@ fn parts<'a>(field: &'a TensorField, shapes: &[&'a Shape]) -> Result<Vec<SeedReg
     if !parts.is_empty() {
         return Ok(parts);
     }
-    Err(input(if shapes.is_empty() {
-        "The tensors' mask has no voxel to seed from; fit the scan with a mask that covers the brain"
-    } else {
-        "The seed regions have no volume to draw random seeds from; enlarge one or choose another mask"
-    }))
+    let error = match shapes.is_empty() {
+        true => InputError::NothingToSeed,
+        false => InputError::NoVolume,
+    };
+    Err(error.into())
 }
 
 impl SeedRegion<'_> {
@@ -314,16 +299,12 @@ fn lattice(
     }
     let first = ((low - anchor) / spacing).ceil();
     let counts = (((high - anchor) / spacing).floor() - first + 1.0).max(DVec3::ZERO);
-    // Candidates are cheap, but limited to a second or two on one core.
-    const MAX_CANDIDATES: f64 = 4e8;
     if !(counts.element_product() <= MAX_CANDIDATES) {
-        return Err(input(format!(
-            "A {} mm grid over the seed area has {} points, expected at most {}; choose a \
-             larger spacing",
-            number(spacing),
-            large_count(counts.element_product()),
-            large_count(MAX_CANDIDATES)
-        )));
+        let error = InputError::TooManyPoints {
+            spacing_mm: spacing,
+            points: counts.element_product(),
+        };
+        return Err(error.into());
     }
     let in_area = |point: DVec3| {
         if shapes.is_empty() {
@@ -350,7 +331,7 @@ fn lattice(
                 Ok(inside(row).count())
             })
             .sum();
-        check_count(found?).map_err(Error::Input)?;
+        check_count(found?)?;
     }
     let rows: Result<Vec<Vec<[f32; 3]>>, Error> = (0..ny * nz)
         .into_par_iter()

@@ -1,7 +1,7 @@
 //! The grids of density maps.
 
+use super::error::InputError;
 use super::{Error, Voxels};
-use crate::data::text::large_count;
 use crate::data::{AffineSource, Grid};
 use glam::{DAffine3, DMat3, DVec3};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub enum DensityGrid {
 }
 
 /// Programs that count voxels with 32 bits could not read a larger map.
-const MAX_VOXELS: f64 = i32::MAX as f64;
+pub(super) const MAX_VOXELS: f64 = i32::MAX as f64;
 
 impl DensityGrid {
     /// `bounds`: bounds of the streamlines, mm.
@@ -39,12 +39,7 @@ impl DensityGrid {
                 Ok(Arc::new(made.with_space_code(grid.space_code)))
             }
             Self::Around(edge_mm) => {
-                let (low, high) = bounds.ok_or_else(|| {
-                    Error::Input(
-                        "There are no streamlines to place voxels around; name an image as template"
-                            .into(),
-                    )
-                })?;
+                let (low, high) = bounds.ok_or(InputError::NoBounds)?;
                 Voxels::check_edge(*edge_mm)?;
                 // One more voxel on each side, and corners at multiples of the edge: two maps with the same edge
                 // match.
@@ -62,15 +57,12 @@ fn cubes(corner: DVec3, directions: DMat3, extent: DVec3, edge_mm: f64) -> Resul
     // A small margin keeps 10 mm at 20 voxels of 0.5 mm despite rounding.
     let counts = (extent / edge_mm - 1e-6).ceil().max(DVec3::ONE);
     if !(counts.element_product() <= MAX_VOXELS) {
-        return Err(Error::Input(format!(
-            "Voxels of {edge_mm} mm would number {}, expected at most {}; choose larger ones",
-            large_count(counts.element_product()),
-            large_count(MAX_VOXELS)
-        )));
+        let voxels = counts.element_product();
+        return Err(InputError::TooManyVoxels { edge_mm, voxels }.into());
     }
     let axes = directions * edge_mm;
     let affine = DAffine3::from_mat3_translation(axes, corner + axes * DVec3::splat(0.5));
     let shape = counts.to_array().map(|n| n as usize);
-    Grid::new(shape, affine, AffineSource::Computed)
-        .ok_or_else(|| Error::Input("The template has no volume; choose another image".into()))
+    let grid = Grid::new(shape, affine, AffineSource::Computed);
+    Ok(grid.ok_or(InputError::NoVolume)?)
 }

@@ -11,6 +11,7 @@
 //! threads. Along a streamline they are differences of one rounded running length: the error of a streamline is 2⁻²⁴
 //! mm, however many pieces it has. Cost: one floor per axis and segment, one cut per crossed face.
 
+mod error;
 mod grids;
 mod parameters;
 mod walk;
@@ -21,6 +22,7 @@ pub use parameters::{Measure, Params, Voxels};
 pub use super::Error;
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::{Grid, Tractogram, Volume, VolumeKind};
+use error::InputError;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -82,21 +84,17 @@ pub fn density(
 ) -> Result<Output, Error> {
     params.check()?;
     if let Some(sent) = params.sent.filter(|&n| n < tractogram.len() as u64) {
-        return Err(Error::Input(format!(
-            "The number of streamlines sent is {sent}, fewer than the {} in the file; give the number sent \
-             from the seeds, or leave it out for counts",
-            tractogram.len()
-        )));
+        let streamlines = tractogram.len();
+        return Err(InputError::Sent { sent, streamlines }.into());
     }
     let bytes = bytes(grid, params);
     if let Some(free) = memory.filter(|&free| bytes > free) {
-        let [x, y, z] = grid.shape;
-        return Err(Error::Input(format!(
-            "A map of {x} × {y} × {z} voxels would take {} of memory, but {} are free; choose \
-             larger voxels",
-            memory::size(bytes),
-            memory::size(free)
-        )));
+        let error = InputError::Memory {
+            shape: grid.shape,
+            bytes,
+            free_bytes: free,
+        };
+        return Err(error.into());
     }
     memory::claim("The density map", bytes)?;
     Ok(backend.install(|| count(tractogram, grid, params, control))?)

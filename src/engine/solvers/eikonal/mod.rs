@@ -23,6 +23,7 @@
 
 mod cpu;
 mod cuda;
+mod error;
 mod layout;
 mod readers;
 mod row;
@@ -39,6 +40,7 @@ use super::Error;
 use super::metric::Metric;
 use crate::compute::{Accelerator, Backend, Cancelled, Control, DataId, memory};
 use crate::data::Volume;
+use error::InputError;
 use layout::Layout;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
@@ -245,7 +247,7 @@ pub fn solve(
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<CostField>, Error> {
-    check(prepared, sources, params).map_err(Error::Input)?;
+    check(prepared, sources, params)?;
     control.check()?;
     // For each source: values, the same in bricks, and those with which voxels last woke others.
     let places = prepared.metric.len().saturating_mul(sources.len());
@@ -284,35 +286,30 @@ pub fn iterates(
     control: &Control,
     mut look: impl FnMut(Vec<Vec<f32>>) + Send,
 ) -> Result<(), Error> {
-    check(prepared, sources, params).map_err(Error::Input)?;
+    check(prepared, sources, params)?;
     let look = |front: &cpu::Front| look(front.values());
     backend.install(|| cpu::solve(prepared, sources, params, control, look))?;
     Ok(())
 }
 
-fn check(prepared: &Prepared, sources: &[Arc<CostSource>], params: &Params) -> Result<(), String> {
+fn check(
+    prepared: &Prepared,
+    sources: &[Arc<CostSource>],
+    params: &Params,
+) -> Result<(), InputError> {
     if !(params.tolerance >= 0.0 && params.tolerance < 0.1) {
-        return Err(format!(
-            "Found a tolerance of {}, expected 0 or more and less than 0.1; choose for example 1e-6",
-            params.tolerance
-        ));
+        return Err(InputError::Tolerance(params.tolerance));
     }
     if let Some(schedule) = params.schedule {
         let valid = schedule.brick.iter().all(|n| (1..=8).contains(n));
         if !valid || schedule.inner == 0 || schedule.one_in == 0 {
-            return Err(format!(
-                "Found the schedule {schedule:?}, expected bricks of 1 to 8 voxels and counts from 1; \
-                 leave it out"
-            ));
+            return Err(InputError::Schedule(schedule));
         }
     }
     let places = prepared.metric.len();
     for source in sources {
         if source.seeds.iter().any(|s| s.place as usize >= places) {
-            return Err(format!(
-                "Region '{}' was made for another mask; place it again",
-                source.name
-            ));
+            return Err(InputError::OtherMask(source.name.clone()));
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! The voxels where a cost field is 0, and the ball around them that is filled from the local metric.
 
+use super::error::InputError;
 use super::{BALL_VOXELS, Metric};
 use crate::data::{Region, Shape};
 use crate::solvers::Error;
@@ -63,11 +64,7 @@ impl CostSource {
             }
         }
         if zero.is_empty() {
-            return Err(Error::Input(format!(
-                "Region '{}' lies outside the mask, expected at least one voxel inside; move it or choose \
-                 another mask",
-                region.name
-            )));
+            return Err(InputError::OutsideMask(region.name.clone()).into());
         }
         zero.sort_unstable();
         Ok(Self::places(metric, &region.name, zero))

@@ -1,5 +1,6 @@
 //! Rays on the CPU: chunks of seeds in parallel, then one tractogram in the order of the rays.
 
+use super::error::InputError;
 use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::RayFollower;
 use super::half_ray::{HalfRayRules, RayHalves};
@@ -101,15 +102,11 @@ pub fn rays(
 }
 
 /// Returns an error for more rays than the program can number.
-fn check_rays(seeds: usize, directions: usize) -> Result<(), Error> {
-    let rays = seeds.saturating_mul(directions);
-    if rays <= MAX_SEEDS {
+fn check_rays(seeds: usize, directions: usize) -> Result<(), InputError> {
+    if seeds.saturating_mul(directions) <= MAX_SEEDS {
         return Ok(());
     }
-    Err(Error::Input(format!(
-        "{seeds} seeds with {directions} directions are {rays} rays, expected at most {MAX_SEEDS}; \
-         ask for fewer"
-    )))
+    Err(InputError::TooManyRays { seeds, directions })
 }
 
 struct Job<'a> {

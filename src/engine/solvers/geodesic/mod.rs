@@ -35,6 +35,7 @@ mod composite;
 mod cpu;
 mod cuda;
 mod directions;
+mod error;
 mod field;
 mod follow;
 mod half_ray;
@@ -57,6 +58,7 @@ use super::Error;
 use super::curves::{self, Interpolation};
 use crate::compute::{Accelerator, Backend, Control};
 use crate::data::{Region, Role};
+use error::InputError;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -144,7 +146,7 @@ pub fn shoot_within(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    check(medium, regions, params).map_err(Error::Input)?;
+    check(medium, regions, params)?;
     control.check()?;
     match backend.accelerator() {
         Some(Accelerator::Cuda(_)) => {
@@ -154,32 +156,24 @@ pub fn shoot_within(
     }
 }
 
-/// Returns one sentence about the first invalid input.
-fn check(medium: &RayMetric, regions: &[Region], params: &Params) -> Result<(), String> {
+/// Returns an error about the first invalid input.
+fn check(medium: &RayMetric, regions: &[Region], params: &Params) -> Result<(), InputError> {
     curves::check(&medium.field, regions, &params.curves)?;
-    params.check().map_err(|e| e.to_string())?;
+    params.check()?;
     if params.form == Form::Christoffel && medium.interpolation != Interpolation::Trilinear {
-        return Err(
-            "The papers' form supports only linear interpolation, found cubic B-splines; choose linear \
-             interpolation or the Hamiltonian form"
-                .into(),
-        );
+        return Err(InputError::SplinesInPapersForm);
     }
     let gates = regions
         .iter()
         .filter(|r| !matches!(r.role, Role::Seed | Role::Mask | Role::Region));
     if gates.clone().count() > MAX_REGIONS {
-        return Err(format!(
-            "There are {} target, include, exclude and terminate regions, expected at most \
-             {MAX_REGIONS}; join some in one mask",
-            gates.count()
-        ));
+        return Err(InputError::TooManyRegions(gates.count()));
     }
     if medium.interpolation != params.curves.interpolation {
-        return Err(format!(
-            "The medium was prepared for {:?} interpolation, expected {:?}; prepare it again",
-            medium.interpolation, params.curves.interpolation
-        ));
+        return Err(InputError::Interpolation {
+            prepared: medium.interpolation,
+            requested: params.curves.interpolation,
+        });
     }
     Ok(())
 }

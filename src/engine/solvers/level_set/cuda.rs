@@ -10,6 +10,7 @@ mod tables;
 
 use super::Count;
 use super::bricks::{Field, INSIDE, OUTSIDE, counts};
+use super::error::InputError;
 use super::parameters::Mode;
 use super::stencil::{Kind, Stencil};
 use crate::compute::cuda::Device;
@@ -110,11 +111,7 @@ impl Engine {
         let device = &devices[0];
         let shape = counts(field.grid.shape, 8);
         if shape.iter().any(|n| *n > 1023) {
-            return Err(Error::Input(
-                "Found an image with more than 8184 voxels along an axis, the limit on a graphics card; \
-                 choose --backend cpu"
-                    .to_owned(),
-            ));
+            return Err(InputError::LongAxis.into());
         }
         let bricks: usize = shape.iter().product();
         // Excluding speeds, which are allocated later.

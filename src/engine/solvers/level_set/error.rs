@@ -1,11 +1,12 @@
 //! Errors of a level set's inputs.
 
+use super::parameters::Layout;
 use super::run_history::MAX_STEPS;
 use crate::solvers::Error;
 use glam::DVec3;
 use std::fmt;
 
-/// An image, a sphere or a script that a level set cannot use: one sentence each.
+/// An image, a sphere, a script or a layout that a level set cannot use: one sentence each.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InputError {
     /// No voxel of the image has a value.
@@ -31,6 +32,27 @@ pub enum InputError {
     /// The reference has another grid.
     ReferenceGrid,
     EmptyReference,
+    /// Bricks of this many voxels.
+    Brick(usize),
+    /// A band of this many voxels.
+    Band(f32),
+    /// A layout that graphics cards do not support.
+    LayoutOnCard(Layout),
+    /// An image too long for a graphics card.
+    LongAxis,
+    /// The parameters use the speed of a layer, and there is none.
+    NoLayer,
+    /// A script without an image.
+    NoImage,
+    /// The initial surface contains no voxel.
+    EmptySurface,
+    /// The initial surface contains all voxels.
+    FullSurface,
+    /// A cut that leaves no voxel inside.
+    EmptyAfterCut,
+    /// A sphere that leaves no voxel outside.
+    FullAfterSphere,
+    NoSpeed,
 }
 
 impl fmt::Display for InputError {
@@ -82,6 +104,44 @@ impl fmt::Display for InputError {
             Self::EmptyReference => {
                 f.write_str("Found an empty reference, expected voxels in it; choose another")
             }
+            Self::Brick(voxels) => write!(
+                f,
+                "Found bricks of {voxels} voxels, expected 8 or 16; choose 8"
+            ),
+            Self::Band(voxels) => write!(
+                f,
+                "Found a band of {voxels} voxels, expected 2 to 16; choose 3"
+            ),
+            Self::LayoutOnCard(layout) => write!(
+                f,
+                "Found the layout {layout:?}, expected bricks of 8 that follow the band on a graphics card; \
+                 leave it out"
+            ),
+            Self::LongAxis => f.write_str(
+                "Found an image with more than 8184 voxels along an axis, the limit on a graphics card; \
+                 choose --backend cpu",
+            ),
+            Self::NoLayer => f.write_str(
+                "Found a layer's speed without a layer, expected an image; choose one",
+            ),
+            Self::NoImage => f.write_str("Found no image to run on, expected one; name it"),
+            Self::EmptySurface => f.write_str(
+                "Found a surface without a voxel of the image inside, expected some; add a sphere or \
+                 begin with another mask",
+            ),
+            Self::FullSurface => f.write_str(
+                "Found a surface around the whole image, expected voxels outside; make it smaller",
+            ),
+            Self::EmptyAfterCut => f.write_str(
+                "Found no voxel left after the cut, expected some; the surface is kept: cut away less",
+            ),
+            Self::FullAfterSphere => f.write_str(
+                "Found no voxel outside any more, expected some; the surface is kept: add a smaller sphere",
+            ),
+            Self::NoSpeed => f.write_str(
+                "Found a speed of 0 in every voxel, expected one that moves the surface; raise a weight or paint where \
+                 it grows",
+            ),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::background::{Background, Contact};
 use super::bricks::Field;
 use super::cpu::Pass;
 use super::engine::Engine;
+use super::error::InputError;
 use super::history::{History, Packed};
 use super::leak_detector::{Joined, LeakDetector};
 use super::parameters::{Layout, Mode, Params};
@@ -82,12 +83,9 @@ impl Evolution {
         control: &Control,
     ) -> Result<Self, Error> {
         params.check()?;
-        layout.check().map_err(Error::Input)?;
+        layout.check()?;
         if !backend.devices().is_empty() && (layout.brick, layout.everywhere) != (8, false) {
-            return Err(Error::Input(format!(
-                "Found the layout {layout:?}, expected bricks of 8 that follow the band on a graphics card; \
-                 leave it out"
-            )));
+            return Err(InputError::LayoutOnCard(layout).into());
         }
         inputs.have_layer(params)?;
         let grid = &inputs.image.grid;
@@ -103,17 +101,10 @@ impl Evolution {
             let field = start.field(grid, &stencil, &layout);
             let census = field.count_voxels(0.0);
             if census.inside == 0 {
-                return Err(Error::Input(
-                    "Found a surface without a voxel of the image inside, expected some; add a sphere or \
-                     begin with another mask"
-                        .to_owned(),
-                ));
+                return Err(InputError::EmptySurface.into());
             }
             if census.inside == census.all {
-                return Err(Error::Input(
-                    "Found a surface around the whole image, expected voxels outside; make it smaller"
-                        .to_owned(),
-                ));
+                return Err(InputError::FullSurface.into());
             }
             let speeds = moving(inputs, params, &stencil, &start.spheres)?;
             let engine = Engine::new(&field, &stencil, &layout, backend)?;
@@ -133,7 +124,12 @@ impl Evolution {
                 start_spheres: start.spheres.clone(),
                 stencil,
                 speeds,
-                script: RunHistory { params: params.clone(), layout, events: Vec::new(), steps: 0 },
+                script: RunHistory {
+                    params: params.clone(),
+                    layout,
+                    events: Vec::new(),
+                    steps: 0,
+                },
                 like,
                 engine,
                 dt: 0.0,

@@ -1,5 +1,6 @@
 //! Parameters of the level set.
 
+use super::error::InputError;
 use crate::parameters::{
     self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Unit,
     shortest_f64, used,
@@ -346,18 +347,12 @@ impl Layout {
         everywhere: false,
     };
 
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), InputError> {
         if !matches!(self.brick, 8 | 16) {
-            return Err(format!(
-                "Found bricks of {} voxels, expected 8 or 16; choose 8",
-                self.brick
-            ));
+            return Err(InputError::Brick(self.brick));
         }
         if !(2.0..=16.0).contains(&self.band) {
-            return Err(format!(
-                "Found a band of {} voxels, expected 2 to 16; choose 3",
-                self.band
-            ));
+            return Err(InputError::Band(self.band));
         }
         Ok(())
     }

@@ -9,7 +9,6 @@ use super::row::KEPT_OUT;
 use super::start::Sphere;
 use super::stencil::Stencil;
 use crate::data::{Mask, Volume};
-use crate::solvers::Error;
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
@@ -155,10 +154,9 @@ impl Inputs {
     }
 
     /// Checks that there is a layer if the parameters use its speed.
-    pub fn have_layer(&self, params: &Params) -> Result<(), Error> {
+    pub fn have_layer(&self, params: &Params) -> Result<(), InputError> {
         if params.layer.is_some() && !self.has_layer() {
-            let why = "Found a layer's speed without a layer, expected an image; choose one";
-            return Err(Error::Input(why.to_owned()));
+            return Err(InputError::NoLayer);
         }
         Ok(())
     }

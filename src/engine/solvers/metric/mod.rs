@@ -13,6 +13,7 @@
 //! diffusivity costs 1 per mm. Both matrices are stored in *voxel* axes, where neighbours are at distance 1 on every
 //! grid, sheared or not: W = A W Aᵀ, with A mapping world vectors to voxel vectors.
 
+mod error;
 mod halve;
 mod parameters;
 
@@ -23,6 +24,7 @@ use super::Error;
 use crate::compute::{Backend, Control, DataId, memory};
 use crate::data::{Grid, Mask, TensorField};
 use crate::solvers::tensor_fit::eigen_symmetric;
+use error::InputError;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -84,7 +86,11 @@ impl Metric {
         let grid = &field.grid;
         let voxels = backend.install(|| inside(field, mask));
         if voxels.is_empty() {
-            return Err(Error::Input(empty(mask.is_some())));
+            let error = match mask {
+                Some(_) => InputError::EmptyMask,
+                None => InputError::NoTensors,
+            };
+            return Err(error.into());
         }
         // Speed, cost and grid index for each voxel of the mask; the place and a mark for each voxel of the grid.
         let bytes = voxels.len() as u64 * (24 + 24 + 4) + 5 * grid.voxel_count() as u64;
@@ -141,7 +147,7 @@ impl Metric {
             }
         }
         if voxels.is_empty() {
-            return Err(Error::Input(empty(true)));
+            return Err(InputError::EmptyMask.into());
         }
         Ok(Self::of_voxels(grid, voxels, speeds))
     }
@@ -246,15 +252,6 @@ impl Metric {
             open
         })
     }
-}
-
-fn empty(of_mask: bool) -> String {
-    let found = if of_mask {
-        "The mask holds no voxel with a tensor"
-    } else {
-        "There is no voxel with a tensor"
-    };
-    format!("{found}, expected at least one; choose another mask or fit again")
 }
 
 /// Indices of the voxels of the metric.

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use super::Pathway;
+use super::error::InputError;
 use crate::compute::cuda::Device;
 use crate::compute::{DeviceCopy, kernels};
 use crate::data::ExportedImage;
@@ -22,10 +23,8 @@ pub fn excess(
     let metric = pathway.metric();
     let shape = metric.grid.shape.map(|n| n as u32);
     if image.size != shape {
-        return Err(Error::Input(format!(
-            "An image of {:?} texels was exported for {shape:?} voxels",
-            image.size
-        )));
+        let (texels, voxels) = (image.size, shape);
+        return Err(InputError::Texels { texels, voxels }.into());
     }
     let [nx, ny, nz] = shape;
     let voxels = device.cached(metric.id(), "voxels", || metric.voxels.to_vec())?;

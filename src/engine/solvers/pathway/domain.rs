@@ -1,5 +1,6 @@
 //! The voxels that paths may use and the ends they join, from the regions and the FA.
 
+use super::error::InputError;
 use crate::data::{Grid, Mask, Region, Role, Shape, Volume};
 use crate::solvers::Error;
 use crate::solvers::eikonal::CostSource;
@@ -28,7 +29,7 @@ impl Domain<'_> {
         let voxels = (0..grid.voxel_count()).into_par_iter();
         let inside: Vec<u8> = voxels.map(|v| u8::from(inside(v))).collect();
         if inside.iter().all(|i| *i == 0) {
-            return Err(Error::Input(self.empty()));
+            return Err(self.empty().into());
         }
         Ok(Mask::new(grid.clone(), inside))
     }
@@ -37,10 +38,7 @@ impl Domain<'_> {
     pub fn source(&self, metric: &Metric, role: Role) -> Result<Arc<CostSource>, Error> {
         let these: Vec<&Region> = self.regions.iter().filter(|r| r.role == role).collect();
         let (Some(first), one) = (these.first(), these.len() == 1) else {
-            return Err(Error::Input(format!(
-                "Found no {0}, expected at least one; place a {0} region",
-                role.name().to_lowercase()
-            )));
+            return Err(InputError::NoRegion(role).into());
         };
         let mut zero = Vec::new();
         for region in &these {
@@ -83,26 +81,26 @@ impl Domain<'_> {
         inside.map(|(_, fa)| *fa).max_by(f32::total_cmp)
     }
 
-    fn empty(&self) -> String {
+    /// The error for a domain without a voxel.
+    fn empty(&self) -> InputError {
         match self.highest(|_| true) {
-            Some(fa) => format!(
-                "The mask's highest FA is {fa:.3}, expected a voxel of at least {}; lower Domain FA \
-                 (--min-fa)",
-                self.min_fa
-            ),
-            None if self.regions.iter().any(|r| matches!(r.role, Role::Mask | Role::Exclude)) => {
-                "Mask and exclude regions leave no voxel with a tensor, expected at least one; move, enlarge or \
-                 remove one"
-                    .to_owned()
+            Some(highest) => InputError::LowFa {
+                highest,
+                min_fa: self.min_fa,
+            },
+            None if self
+                .regions
+                .iter()
+                .any(|r| matches!(r.role, Role::Mask | Role::Exclude)) =>
+            {
+                InputError::NothingLeft
             }
-            None => "The mask holds no voxel with a tensor, expected at least one; choose another mask or \
-                     fit again"
-                .to_owned(),
+            None => InputError::EmptyMask,
         }
     }
 
     /// The error for a region that mask and exclude regions leave no voxel of; `None` if there are none of these.
-    fn blocked(&self, region: &Region) -> Option<Error> {
+    fn blocked(&self, region: &Region) -> Option<InputError> {
         let (walls, grid) = (self.walls(), &self.fa.grid);
         let confined = (0..grid.voxel_count()).into_par_iter().any(|v| {
             let at = centre(grid, v);
@@ -115,10 +113,10 @@ impl Domain<'_> {
             (Some(masks), None) => format!("outside {masks}"),
             (None, None) => return None,
         };
-        Some(Error::Input(format!(
-            "Region '{}' lies {place}, expected at least one voxel that paths may use; move one of them",
-            region.name
-        )))
+        Some(InputError::Blocked {
+            region: region.name.clone(),
+            place,
+        })
     }
 
     /// The error for a region without a voxel of the domain: that its FA is too low, otherwise `error`.
@@ -131,12 +129,13 @@ impl Domain<'_> {
             self.highest_of([(middle, &self.fa.frame(0)[middle])].into_par_iter())
         };
         match highest.or_else(middle) {
-            Some(fa) if f64::from(fa) < self.min_fa => Error::Input(format!(
-                "Region '{}' lies where the FA is at most {fa:.3}, expected a voxel of at least {}; move it \
-                 or lower Domain FA (--min-fa)",
-                region.name, self.min_fa
-            )),
-            None => self.blocked(region).unwrap_or(error),
+            Some(highest) if f64::from(highest) < self.min_fa => InputError::LowFaOfRegion {
+                region: region.name.clone(),
+                highest,
+                min_fa: self.min_fa,
+            }
+            .into(),
+            None => self.blocked(region).map_or(error, Error::from),
             Some(_) => error,
         }
     }

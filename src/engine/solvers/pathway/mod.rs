@@ -10,6 +10,7 @@
 
 mod cuda;
 mod domain;
+mod error;
 mod parameters;
 mod random_pairs;
 mod trace;
@@ -25,6 +26,7 @@ use super::eikonal::{CostField, image};
 use super::metric::Metric;
 use crate::compute::memory;
 use crate::data::{Mask, Volume};
+use error::InputError;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -52,11 +54,9 @@ pub struct Pathway {
 impl Pathway {
     /// The pathway between two fields of one preparation.
     pub fn new(a: CostField, b: CostField) -> Result<Self, Error> {
+        let names = || [&a, &b].map(|field| field.source.name.clone());
         if a.prepared.id() != b.prepared.id() {
-            return Err(Error::Input(format!(
-                "The cost fields of '{}' and '{}' come from different metrics; solve both again",
-                a.source.name, b.source.name
-            )));
+            return Err(InputError::OtherMetric(names()).into());
         }
         memory::claim_for::<f32>("The pathway", a.values.len(), 3)?;
         let sums = a.values.iter().zip(b.values.iter());
@@ -66,17 +66,11 @@ impl Pathway {
             if value < best.1 { (place, value) } else { best }
         });
         if !least.is_finite() {
-            return Err(Error::Input(format!(
-                "No path: region '{}' is not connected to '{}' inside the mask; widen the mask or move a \
-                 region",
-                b.source.name, a.source.name
-            )));
+            let [from, to] = names();
+            return Err(InputError::NotConnected { from, to }.into());
         }
         if least == 0.0 {
-            return Err(Error::Input(format!(
-                "Regions '{}' and '{}' overlap, expected two apart; move one",
-                a.source.name, b.source.name
-            )));
+            return Err(InputError::Overlap(names()).into());
         }
         let end = |from: &CostField, to: &CostField| {
             let values = to.source.zero.iter().map(|&p| from.values[p as usize]);

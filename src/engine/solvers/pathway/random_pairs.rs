@@ -5,11 +5,11 @@
 //! to each of them. Sources and targets are balls with the volumes of the pathway's own regions around voxels of
 //! white matter. Pairs are at least one stretch apart, so that every path has a costliest stretch.
 
+use super::error::InputError;
 use super::trace::{Path, trace};
 use crate::compute::{Backend, Control};
 use crate::data::TensorField;
 use crate::data::random::Stream;
-use crate::data::text::count;
 use crate::solvers::Error;
 use crate::solvers::eikonal::{self, CostField, CostSource, Prepared, solve};
 use crate::solvers::metric::Metric;
@@ -128,11 +128,7 @@ impl RandomPairs {
         control: &Control,
     ) -> Result<Self, Error> {
         if pairs > MAX_PAIRS {
-            return Err(Error::Input(format!(
-                "Found {} random pairs, expected at most {}; choose for example 200",
-                count(pairs as u64),
-                count(MAX_PAIRS as u64)
-            )));
+            return Err(InputError::RandomPairs(pairs).into());
         }
         let metric = &prepared.metric;
         let mut drawn = Self {

@@ -1,5 +1,6 @@
 //! Flood fill.
 
+use super::error::InputError;
 use super::{Error, Fill};
 use crate::compute::Control;
 use crate::data::{Mask, Volume};
@@ -26,13 +27,7 @@ pub fn fill(
     control: &Control,
 ) -> Result<FilledMask, Error> {
     let grid = &volume.grid;
-    let input = |text: String| Err(Error::Input(text));
-    let Some(first) = grid.nearest(from) else {
-        return input(
-            "The point to fill from lies outside the image, expected one inside; choose another"
-                .into(),
-        );
-    };
+    let first = grid.nearest(from).ok_or(InputError::FillOutside)?;
     let limits = Fill {
         tolerance: shortest_f64(tolerance),
         // Without a limit `most_ml` is infinite.
@@ -42,10 +37,7 @@ pub fn fill(
     let values = volume.frame(frame);
     let value = values[grid.index(first)];
     if !value.is_finite() {
-        return input(
-            "The image has no value at the point to fill from, expected a number; choose another"
-                .into(),
-        );
+        return Err(InputError::FillWithoutValue.into());
     }
     let voxel_ml = grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
     let most = ((most_ml / voxel_ml) as usize).max(1);

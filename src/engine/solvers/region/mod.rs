@@ -20,6 +20,7 @@
 //! centres.
 
 mod distance;
+mod error;
 mod fill;
 mod parameters;
 mod smooth;

@@ -1,6 +1,7 @@
 //! Regions from the values of an image.
 
 use super::Error;
+use super::error::InputError;
 use crate::compute::Control;
 use crate::data::labels::LARGEST_WHOLE;
 use crate::data::mask::Block;
@@ -9,7 +10,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// With more distinct numbers, an image holds measured values, not labels.
-const MAX_NUMBERS: usize = 20_000;
+pub(super) const MAX_NUMBERS: usize = 20_000;
 
 /// Voxels with values from `low` to `high`, inclusive. Needs the backend's threads installed.
 pub fn threshold(
@@ -40,12 +41,6 @@ pub struct Numbers(pub Vec<LabelCount>);
 
 /// The numbers of a label map; returns an error for measured values.
 pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbers, Error> {
-    let refused = |what: String| {
-        Error::Input(format!(
-            "The image has {what}, expected whole numbers, one for each structure; choose a label map, \
-             or make a region from a range of these values"
-        ))
-    };
     let grid = &volume.grid;
     let [nx, ny, _] = grid.shape;
     let mut found: BTreeMap<i64, LabelCount> = BTreeMap::new();
@@ -69,15 +64,11 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
                 continue;
             }
             if value.fract() != 0.0 || !value.is_finite() {
-                return Err(refused(format!("the value {value}")));
+                return Err(InputError::NotWhole(value).into());
             }
             // From 2²⁴ on, several labels may have been rounded to one.
             if value.abs() > LARGEST_WHOLE {
-                return Err(Error::Input(format!(
-                    "The image has a label near {:.0}, expected labels up to {LARGEST_WHOLE}; number its structures \
-                     from 1",
-                    f64::from(value)
-                )));
+                return Err(InputError::LargeLabel(value).into());
             }
             let number = value as i64;
             let (y, z) = (row % ny, row / ny);
@@ -92,7 +83,7 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
             *high = [high[0].max(last), high[1].max(y), high[2].max(z)];
         }
         if found.len() > MAX_NUMBERS {
-            return Err(refused(format!("more than {MAX_NUMBERS} different values")));
+            return Err(InputError::TooManyNumbers.into());
         }
     }
     Ok(Numbers(found.into_values().collect()))

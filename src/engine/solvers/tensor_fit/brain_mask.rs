@@ -16,6 +16,7 @@ mod shading;
 mod shape;
 
 use super::Error;
+use super::error::InputError;
 use crate::compute::Control;
 use crate::data::gradients::Weighting;
 use crate::data::statistics::upper_median;
@@ -118,7 +119,7 @@ pub(super) fn find(
         .map(|frames| mean_signal(dwi, frames, control))
         .collect::<Result<Vec<_>, _>>()?;
     if !dwi.values.iter().any(|v| v.is_finite() && *v > 0.0) {
-        return Err(no_signal());
+        return Err(InputError::NoSignal.into());
     }
     let coarse = Coarse::new(grid);
     let brightness = Brightness::find(&images, grid, &coarse, control)?;
@@ -134,7 +135,7 @@ pub(super) fn find(
     let (found, agreement) = (found?, agreement?);
     control.advance(2 * n as u64);
     if found.count() == 0 {
-        return Err(no_contrast());
+        return Err(InputError::NoContrast.into());
     }
     let (_, holes) = shape::largest_piece(&found.filled(), grid);
     let ml = grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
@@ -150,21 +151,6 @@ pub(super) fn find(
         mask: Mask::new(grid.clone(), inside),
         report,
     })
-}
-
-fn no_signal() -> Error {
-    Error::Input(
-        "Found no number above 0 in the scan, expected a signal in the brain; check that the file is whole, and \
-         write it again from the scanner's images"
-            .into(),
-    )
-}
-
-fn no_contrast() -> Error {
-    Error::Input(
-        "No brain stands out from the background in the scan's mean signal; give a mask (--mask)"
-            .into(),
-    )
 }
 
 /// Radius of the median window in voxels.
@@ -322,7 +308,7 @@ impl Brightness {
                 radius(grid),
                 &control.silent(),
             )?;
-            let threshold = otsu(&histogram(&levels)).ok_or_else(no_contrast)?;
+            let threshold = otsu(&histogram(&levels)).ok_or(InputError::NoContrast)?;
             let bright: Vec<bool> = levels.iter().map(|l| *l > threshold).collect();
             let (kept, reach) = largest_opened(&bright, grid, control)?;
             let near = grown_by(&kept, grid, reach, control)?;
@@ -345,7 +331,7 @@ impl Brightness {
         let brain: Vec<f64> = brain.collect();
         match brain.iter().any(|b| *b > 0.0) {
             true => Ok(Self { shading, brain }),
-            false => Err(no_contrast()),
+            false => Err(InputError::NoContrast.into()),
         }
     }
 

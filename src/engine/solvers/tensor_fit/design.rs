@@ -1,9 +1,8 @@
 //! The volumes used in a fit, and its linear model.
 
-use super::Error;
+use super::error::InputError;
 use crate::data::Gradients;
 use crate::data::gradients::Weighting;
-use crate::data::text::counted;
 use glam::DVec3;
 
 /// Unknowns: -Dxx -2Dxy -2Dxz -Dyy -2Dyz -Dzz (times the largest b) and ln S0.
@@ -120,7 +119,7 @@ impl Selection {
 }
 
 impl Design {
-    pub fn new(gradients: &Gradients, volumes: &[usize]) -> Result<Self, Error> {
+    pub fn new(gradients: &Gradients, volumes: &[usize]) -> Result<Self, InputError> {
         let b_of = |v: usize| match gradients.weighting(v) {
             Weighting::Diffusion => gradients.b_s_per_mm2[v],
             _ => 0.0,
@@ -131,25 +130,17 @@ impl Design {
         let of = |kind| (0..gradients.len()).filter(move |v| gradients.weighting(*v) == kind);
         let without = of(Weighting::NoDirection).count();
         if of(Weighting::Diffusion).next().is_none() && without > 0 {
-            return Err(Error::Input(format!(
-                "Found no direction for any of {}, expected one for each; name the table that belongs to this scan",
-                counted(without, "diffusion-weighted volume")
-            )));
+            return Err(InputError::NoDirections(without));
         }
         if weighted.is_empty() {
             let most = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
-            return Err(Error::Input(format!(
-                "No volume in the b range is diffusion-weighted, the scan's largest b-value is {most} s/mm²; \
-                 give b-values in s/mm², or widen the b range"
-            )));
+            return Err(InputError::NotWeighted(most));
         }
         if independent < 6 {
-            return Err(Error::Input(format!(
-                "Found {} in the {} of the b range, expected at least 6, which a tensor \
-                 needs; widen the b range or open a scan with more",
-                counted(independent, "independent direction"),
-                counted(weighted.len(), "diffusion-weighted volume")
-            )));
+            return Err(InputError::FewDirections {
+                independent,
+                weighted: weighted.len(),
+            });
         }
         let columns: Vec<[f64; UNKNOWNS]> = volumes
             .iter()
@@ -157,18 +148,12 @@ impl Design {
             .collect();
         let inverse = pseudo_inverse(&columns).map_err(|column| {
             if column < UNKNOWNS - 1 {
-                return Error::Input(format!(
-                    "The directions of the {} in the b range are too alike to \
-                     tell the tensor's components apart; widen the b range or open a scan with \
-                     directions spread over the sphere",
-                    counted(weighted.len(), "diffusion-weighted volume")
-                ));
+                return InputError::AlikeDirections(weighted.len());
             }
-            Error::Input(format!(
-                "All {} volumes in the b range are weighted with b {b_max:.0}, so the signal \
-                 without weighting is unknown; add a b = 0 volume or a second b-value",
-                weighted.len()
-            ))
+            InputError::OneWeighting {
+                volumes: weighted.len(),
+                b_s_per_mm2: b_max,
+            }
         })?;
         let rows = volumes.iter().zip(&columns).zip(inverse);
         let rows = rows.map(|((&v, model), inverse)| {

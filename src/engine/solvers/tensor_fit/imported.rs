@@ -5,10 +5,11 @@
 //! other common units, µm²/ms and m²/s, differ by factors of a thousand and a million, far outside the range of
 //! tissue, so the median identifies them.
 
+use super::error::InputError;
 use super::{Error, Output, Params, check_mask, check_params, cpu::repair};
 use crate::compute::{Backend, Control};
 use crate::data::statistics::upper_median;
-use crate::data::text::{counted, scientific};
+use crate::data::text::counted;
 use crate::data::{Mask, Tensor, TensorField, TensorLayout, Volume};
 use glam::DMat3;
 use rayon::prelude::*;
@@ -31,16 +32,11 @@ fn is_defined(d: &[f32; 6]) -> bool {
     d.iter().all(|v| v.is_finite()) && d.iter().any(|v| *v != 0.0)
 }
 
-fn check_volumes(volume: &Volume) -> Result<TensorLayout, Error> {
+fn check_volumes(volume: &Volume) -> Result<TensorLayout, InputError> {
     match volume.tensors {
         Some(layout) if volume.frames == TensorLayout::VOLUMES => Ok(layout),
-        Some(_) => Err(Error::Input(format!(
-            "Found {}, expected the six of a tensor image; open the image that holds tensors",
-            counted(volume.frames, "volume")
-        ))),
-        None => Err(Error::Input(
-            "The order and the frame of the image's tensors are unknown; name them".to_owned(),
-        )),
+        Some(_) => Err(InputError::TensorVolumes(volume.frames)),
+        None => Err(InputError::NoLayout),
     }
 }
 
@@ -51,10 +47,7 @@ pub fn given_mask(volume: &Volume) -> Result<Mask, Error> {
     let inside: Vec<u8> = (0..volume.grid.voxel_count()).map(inside).collect();
     let mask = Mask::new(volume.grid.clone(), inside);
     match mask.count() {
-        0 => Err(Error::Input(
-            "The image holds no tensor: all its values are 0 or not finite; open another"
-                .to_owned(),
-        )),
+        0 => Err(InputError::NoTensor.into()),
         _ => Ok(mask),
     }
 }
@@ -64,7 +57,7 @@ fn unit_factor(
     volume: &Volume,
     layout: TensorLayout,
     mask: &Mask,
-) -> Result<(f64, Option<&'static str>), Error> {
+) -> Result<(f64, Option<&'static str>), InputError> {
     let mean = |voxel: usize| {
         let d = components(volume, layout, voxel);
         let [xx, _, _, yy, _, zz] = d.map(f64::from);
@@ -82,11 +75,7 @@ fn unit_factor(
     let mut other = other.filter(|(factor, _)| PLAUSIBLE_MM2_PER_S.contains(&(median * factor)));
     match other.next() {
         Some(&(factor, name)) => Ok((factor, Some(name))),
-        None => Err(Error::Input(format!(
-            "The tensors have a median mean diffusivity of {}, expected about 10⁻³ mm²/s: choose another order of the \
-             components, or open tensors in mm²/s",
-            scientific(median)
-        ))),
+        None => Err(InputError::Diffusivity(median)),
     }
 }
 

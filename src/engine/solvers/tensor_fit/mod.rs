@@ -21,6 +21,7 @@ mod cpu;
 mod design;
 mod doubts;
 pub mod eigen;
+mod error;
 mod imported;
 mod map_name;
 mod maps;
@@ -37,10 +38,9 @@ pub use wild_bootstrap::Residuals;
 
 pub use super::Error;
 use crate::compute::{Backend, Control, memory};
-use crate::data::gradients::volume_numbers;
-use crate::data::text::counted;
 use crate::data::{Gradients, Grid, Mask, Tensor, TensorField, Volume};
 use design::{Design, Selection};
+use error::InputError;
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
@@ -137,12 +137,8 @@ pub fn residuals(
     let design = Design::new(gradients, &selection.used)?;
     let bytes = wild_bootstrap::bytes(mask, &design);
     if let Some(free) = memory.filter(|&free| bytes > free) {
-        return Err(Error::Input(format!(
-            "The residuals of the fit would take {} of memory, but {} are free; fit within a \
-             smaller mask or a narrower range of b",
-            memory::size(bytes),
-            memory::size(free)
-        )));
+        let free_bytes = free;
+        return Err(InputError::ResidualMemory { bytes, free_bytes }.into());
     }
     memory::claim("The bootstrap", bytes)?;
     Ok(backend.install(|| Residuals::new(dwi, mask, design, settings, control))?)
@@ -168,50 +164,39 @@ pub fn brain_mask(
     backend.install(|| brain_mask::find(dwi, gradients, control))
 }
 
-fn check_gradients(dwi: &Volume, gradients: &Gradients) -> Result<(), Error> {
+fn check_gradients(dwi: &Volume, gradients: &Gradients) -> Result<(), InputError> {
     let (frames, given) = (dwi.frames, gradients.len());
     if frames != given || given != gradients.directions.len() {
-        return Err(Error::Input(format!(
-            "The scan has {} but there are {} and {}; \
-             open the gradient table that belongs to this scan",
-            counted(frames, "volume"),
-            counted(given, "b-value"),
-            counted(gradients.directions.len(), "direction")
-        )));
+        return Err(InputError::Counts {
+            volumes: frames,
+            b_values: given,
+            directions: gradients.directions.len(),
+        });
     }
     let valid =
         |v: &usize| gradients.b_s_per_mm2[*v].is_finite() && gradients.directions[*v].is_finite();
     match (0..given).find(|v| !valid(v)) {
-        Some(volume) => Err(Error::Input(format!(
-            "Volume {} has b-value {} and direction {}, which are not all numbers; correct the gradient table",
-            volume_numbers(&[volume]),
-            gradients.b_s_per_mm2[volume],
-            gradients.directions[volume]
-        ))),
+        Some(volume) => Err(InputError::NotNumbers {
+            volume,
+            b_s_per_mm2: gradients.b_s_per_mm2[volume],
+            direction: gradients.directions[volume],
+        }),
         None => Ok(()),
     }
 }
 
-fn check_mask(mask: &Mask, grid: &Grid) -> Result<(), Error> {
-    let shape = |g: &Grid| format!("{} × {} × {}", g.shape[0], g.shape[1], g.shape[2]);
+fn check_mask(mask: &Mask, grid: &Grid) -> Result<(), InputError> {
     if mask.grid.shape != grid.shape {
-        return Err(Error::Input(format!(
-            "The mask has {} voxels but the scan has {}; make the mask on the scan's grid",
-            shape(&mask.grid),
-            shape(grid)
-        )));
+        return Err(InputError::MaskShape {
+            mask: mask.grid.shape,
+            scan: grid.shape,
+        });
     }
     if !grid.matches(&mask.grid) {
-        let distance_mm = grid.separation_mm(&mask.grid);
-        return Err(Error::Input(format!(
-            "The mask has the scan's shape but lies up to {distance_mm:.1} mm away from it; make the \
-             mask on the scan's grid"
-        )));
+        return Err(InputError::MaskAway(grid.separation_mm(&mask.grid)));
     }
     if mask.inside.iter().all(|&m| m == 0) {
-        return Err(Error::Input(
-            "The mask holds no voxel, so there is nothing to fit; choose another mask".into(),
-        ));
+        return Err(InputError::EmptyMask);
     }
     Ok(())
 }

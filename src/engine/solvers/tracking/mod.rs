@@ -40,7 +40,7 @@ pub use starts::starts;
 
 use super::Error;
 use super::curves::cells::Record;
-use super::curves::{Interpolation, Output, Params, check};
+use super::curves::{InputError, Interpolation, Output, Params, check};
 use super::tensor_fit::Residuals;
 use crate::compute::{Accelerator, Backend, Control, memory};
 use crate::data::{Region, Tensor, TensorField};
@@ -66,12 +66,10 @@ pub fn track_within(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    check(field, regions, params).map_err(Error::Input)?;
+    check(field, regions, params)?;
     params.check_reach()?;
     if params.repetitions.is_some() {
-        return Err(Error::Input(
-            "A bootstrap needs the scan that the tensors were fitted from; open the scan".into(),
-        ));
+        return Err(InputError::BootstrapWithoutScan.into());
     }
     control.check()?;
     claim_spline(field, params)?;
@@ -100,12 +98,10 @@ pub fn track_bootstrap(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    check(field, regions, params).map_err(Error::Input)?;
+    check(field, regions, params)?;
     params.check_reach()?;
     if !field.grid.matches(residuals.grid()) {
-        return Err(Error::Input(
-            "The residuals are on another grid than the tensors; fit the scan again".into(),
-        ));
+        return Err(InputError::ResidualGrid.into());
     }
     control.check()?;
     claim_spline(field, params)?;

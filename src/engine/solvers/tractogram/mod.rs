@@ -1,5 +1,6 @@
 //! Queries on curves, however they were made: selection, values along them, and picking on the screen.
 
+mod error;
 pub mod pick;
 pub mod profile;
 mod sample;

@@ -11,9 +11,9 @@
 use super::sample::sample_frame;
 use crate::compute::memory::claim_for;
 use crate::compute::{Backend, Cancelled, Control};
-use crate::data::text::counted;
 use crate::data::{Region, Tractogram, Volume};
 use crate::solvers::Error;
+use crate::solvers::tractogram::error::InputError;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -87,23 +87,17 @@ pub fn profile(
     control: &Control,
 ) -> Result<Profile, Error> {
     if !(2..=MAX_NODES).contains(&nodes) {
-        return Err(Error::Input(format!(
-            "Found {}, expected 2 to {MAX_NODES}; choose for example 100",
-            counted(nodes, "node")
-        )));
+        return Err(InputError::Nodes(nodes).into());
     }
     for along in requested {
         if let Along::Value(name) = along
             && !tractogram.per_point.contains_key(name)
         {
-            let known: Vec<&str> = tractogram.per_point.keys().map(String::as_str).collect();
-            let known = match known.is_empty() {
-                true => "an image to sample".to_owned(),
-                false => format!("one of {}, or an image to sample", known.join(", ")),
+            let error = InputError::PointValue {
+                name: name.clone(),
+                known: tractogram.per_point.keys().cloned().collect(),
             };
-            return Err(Error::Input(format!(
-                "The streamlines have no value \"{name}\" per point, expected {known}; name one of them"
-            )));
+            return Err(error.into());
         }
     }
     let shown = |line: &usize| among.is_none_or(|marks| marks[*line]);
@@ -120,10 +114,7 @@ pub fn profile(
     let coarse: Vec<Coarse> = coarse.into_iter().flatten().flatten().collect();
     let passed_over = chosen.len() - coarse.len();
     if coarse.is_empty() {
-        return Err(Error::Input(
-            "Found no streamline with a length, expected at least one; choose other streamlines"
-                .to_owned(),
-        ));
+        return Err(InputError::NoLength.into());
     }
     let mut turned = directions(&coarse);
     control.check()?;

@@ -175,7 +175,7 @@ pub fn table(
     named: &[PathBuf],
     grid: &Grid,
     volumes: usize,
-) -> Result<ScanGradients, String> {
+) -> Result<ScanGradients, io::Error> {
     let table = match io::gradients::for_scan(path, named, grid, volumes) {
         Err(error) if named.is_empty() && error != io::Error::Cancelled => {
             let text = error.sentence();
@@ -186,7 +186,7 @@ pub fn table(
                 ..ScanGradients::default()
             });
         }
-        table => table.map_err(|e| e.to_string())?,
+        table => table?,
     };
     let Some(table) = table else {
         let half = io::gradients::unpaired_table(path);
@@ -219,16 +219,15 @@ pub fn open(
     gradients: &[PathBuf],
     reading: &io::Reading,
     control: &Control,
-) -> Result<Opened, String> {
-    let sentence = |e: io::Error| e.to_string();
+) -> Result<Opened, io::Error> {
     if io::bids::is_folder(path) {
-        return io::bids::find(path).map(Opened::Folder).map_err(sentence);
+        return io::bids::find(path).map(Opened::Folder);
     }
     if path.is_dir() && !io::trx::is_folder(path) {
-        return Err(io::bids::refusal(path).to_string());
+        return Err(io::bids::refusal(path));
     }
     control.plan_last(PREPARING);
-    let opened = io::open_with_reading(path, reading, control).map_err(sentence)?;
+    let opened = io::open_with_reading(path, reading, control)?;
     // One step to determine the content, one to colour it.
     control.begin_last("Preparing the views", 2 + Volume::PRECOMPUTE_STEPS);
     let windows = |volume: &Volume| {

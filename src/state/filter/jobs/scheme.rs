@@ -40,7 +40,7 @@ impl Job for ReadScheme {
     }
 
     fn run(self, _: &Worker, _: &Control, _: &PartialSender<Scheme>) -> Result<Scheme, JobError> {
-        let read = io::scheme::timing(&self.path).map_err(|e| e.to_string())?;
+        let read = io::scheme::timing(&self.path)?;
         let differs = self.gradients.and_then(|g| read.against(&g.b_s_per_mm2));
         let notes = read.notes.into_iter().chain(differs).collect();
         let timing = read.rows.into_iter().map(|[pulse_ms, between_ms]| Timing {

@@ -298,7 +298,7 @@ impl FindPathway {
             }
         }
         let [Some(a), Some(b)] = fields else {
-            return Err("A cost field is missing".to_owned().into());
+            return Err(JobError::Sentence("A cost field is missing".to_owned()));
         };
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
         let metric_was_computed = known.is_none();

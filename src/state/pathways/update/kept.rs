@@ -5,12 +5,13 @@ use crate::state::core::layer::LayerId;
 use crate::state::core::notices::Severity;
 use crate::state::pathways::KeptPathway;
 use crate::state::pathways::jobs::FindPathway;
+use crate::state::tensors::inputs::MissingInput;
 use crate::state::tensors::{inputs, mask_text};
 use crate::state::{Content, Document, Effect, State};
 use std::sync::Arc;
 
-/// The job that finds a kept pathway; an error is a sentence.
-pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, String> {
+/// The job that finds a kept pathway.
+pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, MissingInput> {
     Ok(FindPathway {
         tensors: inputs::tensors(document, &kept.name, kept.fit)?,
         regions: kept.regions.clone(),
@@ -45,8 +46,9 @@ pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>)
             state.session.pathways.solving = Some(kept.id);
             effects.push(Effect::submit(request));
         }
-        Err(sentence) => {
+        Err(missing) => {
             state.session.pathways.unsolved.push(kept.id);
+            let sentence = missing.to_string();
             state.session.notify(Severity::Warning, sentence);
         }
     }

@@ -20,8 +20,8 @@ pub struct CountLabels {
     pub frame: usize,
 }
 
-/// The numbers, or a sentence if it is no label map.
-pub type LabelCounts = Result<Arc<Numbers>, String>;
+/// The numbers, or why it is no label map.
+pub type LabelCounts = Result<Arc<Numbers>, solvers::Error>;
 
 /// Makes masks of some labels.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl Job for CountLabels {
         // An image that is no label map is a valid answer, not a failure of the job.
         match region::numbers(&self.volume, self.frame, control) {
             Err(solvers::Error::Cancelled) => Err(JobError::from(solvers::Error::Cancelled)),
-            other => Ok(other.map(Arc::new).map_err(|e| e.to_string())),
+            other => Ok(other.map(Arc::new)),
         }
     }
 }

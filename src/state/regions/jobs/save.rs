@@ -100,14 +100,12 @@ impl WriteFile for SaveLabels {
             }
             control.advance(1);
         }
-        let failed = |e: io::Error| JobError::Sentence(e.to_string());
-        io::nifti::save_labels(&self.path, &self.grid, &values, &self.command, control)
-            .map_err(failed)?;
+        io::nifti::save_labels(&self.path, &self.grid, &values, &self.command, control)?;
         let rows = numbers.iter().zip(&self.regions);
         let rows = rows.map(|(n, (name, colour, _))| (u32::from(*n), name.as_str(), *colour));
         let mut rows: Vec<_> = rows.collect();
         rows.sort_by_key(|(number, ..)| *number);
-        let table = io::label_table::save(&self.path, rows.into_iter()).map_err(failed)?;
+        let table = io::label_table::save(&self.path, rows.into_iter())?;
         let name = table.file_name().unwrap_or_default().to_string_lossy();
         let mut what = format!(
             "{} as labels{note}, with their names in {name}",
@@ -169,8 +167,7 @@ impl WriteFile for SaveMasks {
         control.begin("Writing masks", count as u64);
         for (path, shape, command) in &self.regions {
             let mask = shape.mask_on(&self.grid).on_whole_grid();
-            io::nifti::save_mask(path, &mask, command, &control.silent())
-                .map_err(|e| JobError::Sentence(e.to_string()))?;
+            io::nifti::save_mask(path, &mask, command, &control.silent())?;
             control.advance(1);
         }
         let what = format!(

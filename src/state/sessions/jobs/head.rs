@@ -3,6 +3,7 @@
 use crate::compute::{Backend, Control, memory};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::phantom::Demo;
+use crate::solvers;
 use crate::state::job_end::ended;
 use crate::state::sessions::update::demo::{self, HeadImages};
 use crate::state::{Effect, State};
@@ -50,11 +51,10 @@ impl Receive<State> for MakeHead {
     }
 }
 
-/// Generates the head of a seed; an error is a sentence.
-pub fn make(seed: u64, backend: &Backend, control: &Control) -> Result<Demo, String> {
-    memory::claim("The built-in head", Demo::bytes()).map_err(|e| e.to_string())?;
-    let demo = backend.install(|| Demo::new(seed, control));
-    let demo = demo.map_err(|e| e.to_string())?;
+/// Generates the head of a seed.
+pub fn make(seed: u64, backend: &Backend, control: &Control) -> Result<Demo, solvers::Error> {
+    memory::claim("The built-in head", Demo::bytes())?;
+    let demo = backend.install(|| Demo::new(seed, control))?;
     control.begin("Preparing the views", 0);
     demo.dwi.precompute_windows();
     demo.t1.precompute_windows();

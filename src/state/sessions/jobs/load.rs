@@ -1,6 +1,6 @@
 //! Reads the layers of a session, and computes those that are in no file.
 
-use crate::compute::{Backend, Control};
+use crate::compute::{Backend, Cancelled, Control};
 use crate::data::{Tractogram, Volume};
 use crate::io::session::{self, Change, Entry, FileComparison};
 use crate::io::{Reading, Remark};
@@ -12,10 +12,10 @@ use crate::solvers::density::{self, DensityGrid, Params};
 use crate::solvers::tractogram::selection::{self, Edit, apply_edits};
 use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
 use crate::state::sessions::jobs::{head, opened};
+use crate::state::sessions::types::restore_error::NotRestored;
 use crate::state::sessions::update;
 use crate::state::{Effect, State};
 use glam::DAffine3;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -101,33 +101,8 @@ pub enum LayerToRestore {
     },
 }
 
-/// By the layers' numbers; an error is a sentence.
+/// By the layers' numbers.
 pub type RestoredLayers = Vec<(u64, Result<RestoredLayer, NotRestored>)>;
-
-/// Why a layer of a session is missing: one sentence.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum NotRestored {
-    /// Kept streamlines whose file next to the session is missing.
-    Gone(PathBuf),
-    Other(String),
-}
-
-impl From<String> for NotRestored {
-    fn from(sentence: String) -> Self {
-        Self::Other(sentence)
-    }
-}
-
-impl fmt::Display for NotRestored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gone(path) => {
-                write!(f, "Its file beside the session is gone: {}", path.display())
-            }
-            Self::Other(sentence) => f.write_str(sentence),
-        }
-    }
-}
 
 /// The result of an [`LayerToRestore`].
 #[derive(Clone, Debug)]
@@ -139,8 +114,8 @@ pub enum RestoredLayer {
         notes: Vec<Remark>,
         /// How it differs from before.
         changed: Option<Change>,
-        /// Its transformed streamlines; an error is a sentence.
-        moved: Vec<(DAffine3, Result<Tractogram, String>)>,
+        /// Its transformed streamlines.
+        moved: Vec<(DAffine3, Result<Tractogram, NotRestored>)>,
     },
     Head(Arc<phantom::Demo>),
     Curves(Tractogram),
@@ -171,7 +146,7 @@ impl RestoredLayer {
     }
 
     /// The transformed streamlines of a layer, if they were requested.
-    pub fn transformed(&self, by: DAffine3) -> Result<Option<Tractogram>, String> {
+    pub fn transformed(&self, by: DAffine3) -> Result<Option<Tractogram>, NotRestored> {
         let Self::File { moved, .. } = self else {
             return Ok(None);
         };
@@ -185,7 +160,7 @@ fn file(
     gradients: &[PathBuf],
     reported: &crate::io::Reading,
     control: &Control,
-) -> Result<RestoredLayer, String> {
+) -> Result<RestoredLayer, NotRestored> {
     match open(path, gradients, reported, control)? {
         Opened::File(file) => {
             let OpenedFile {
@@ -204,7 +179,7 @@ fn file(
                 moved: Vec::new(),
             })
         }
-        Opened::Folder(_) => Err(format!("Nothing was read: {}", path.display())),
+        Opened::Folder(_) => Err(NotRestored::Empty(path.to_owned())),
     }
 }
 
@@ -214,9 +189,9 @@ fn looked_at(
     path: &Path,
     entry: Option<&Entry>,
     control: &Control,
-) -> Result<RestoredLayer, String> {
+) -> Result<RestoredLayer, NotRestored> {
     if let (RestoredLayer::File { changed, .. }, Some(entry)) = (&mut restored, entry) {
-        let standing = session::check(path, entry, false, control).map_err(|e| e.to_string())?;
+        let standing = session::check(path, entry, false, control)?;
         *changed = match standing {
             FileComparison::Changed(why) => Some(why),
             FileComparison::Same | FileComparison::Missing(_) => None,
@@ -231,7 +206,7 @@ fn edited(
     edits: &[Edit],
     backend: &Backend,
     control: &Control,
-) -> Result<RestoredLayer, String> {
+) -> Result<RestoredLayer, NotRestored> {
     match restored {
         RestoredLayer::File {
             loaded: Loaded::Tractogram(tractogram),
@@ -243,7 +218,10 @@ fn edited(
         } if !edits.is_empty() => {
             let memory = memory_for_curves();
             let left = apply_edits(&tractogram, edits, memory, backend, control);
-            let left = left.map_err(|e| format!("{e}: {}", path.display()))?;
+            let left = left.map_err(|error| NotRestored::Curves {
+                error,
+                path: path.clone(),
+            })?;
             left.bounds();
             Ok(RestoredLayer::File {
                 loaded: Loaded::Tractogram(left),
@@ -273,7 +251,10 @@ fn with_transforms(mut restored: RestoredLayer, moves: &[DAffine3]) -> RestoredL
             .filter(valid)
             .map(|by| {
                 let copy = selection::copy_transformed(tractogram, *by, memory_for_curves());
-                let copy = copy.map_err(|e| format!("{e}: {}", path.display()));
+                let copy = copy.map_err(|error| NotRestored::Curves {
+                    error,
+                    path: path.clone(),
+                });
                 if let Ok(copy) = &copy {
                     copy.bounds();
                 }
@@ -288,7 +269,7 @@ fn load(
     items: Vec<(u64, LayerToRestore)>,
     backend: &Backend,
     control: &Control,
-) -> Result<RestoredLayers, String> {
+) -> Result<RestoredLayers, Cancelled> {
     let mut head: Option<(u64, Arc<phantom::Demo>)> = None;
     let mut restored: RestoredLayers = Vec::new();
     // Maps come after the layers that they are computed from.
@@ -307,8 +288,7 @@ fn load(
             } => file(&path, &gradients, &reading, control)
                 .and_then(|restored| looked_at(restored, &path, entry.as_deref(), control))
                 .and_then(|restored| edited(restored, &edits, backend, control))
-                .map(|restored| with_transforms(restored, &moves))
-                .map_err(NotRestored::from),
+                .map(|restored| with_transforms(restored, &moves)),
             LayerToRestore::Head { seed } => match &head {
                 Some((made, demo)) if *made == seed => Ok(RestoredLayer::Head(demo.clone())),
                 _ => head::make(seed, backend, control)
@@ -334,7 +314,7 @@ fn load(
                     true => streamlines.cloned(),
                     false => streamlines.map(|t| t.moved(transform)),
                 });
-                density(of.as_ref(), &grid, &params, backend, control).map_err(NotRestored::from)
+                density(of.as_ref(), &grid, &params, backend, control)
             }
             LayerToRestore::Stored { path, sha256 } => session::restore(&path, &sha256, control)
                 .map(|tractogram| {
@@ -343,10 +323,10 @@ fn load(
                 })
                 .map_err(|e| match e {
                     crate::io::Error::Missing { path } => NotRestored::Gone(path),
-                    other => NotRestored::Other(other.to_string()),
+                    other => NotRestored::File(other),
                 }),
         };
-        control.check().map_err(|_| "Cancelled".to_owned())?;
+        control.check()?;
         restored.push((layer, one));
     }
     Ok(restored)
@@ -358,11 +338,11 @@ fn density(
     params: &Params,
     backend: &Backend,
     control: &Control,
-) -> Result<RestoredLayer, String> {
-    let of = of.ok_or("The streamlines that it maps are missing")?;
-    let grid = on.grid(of.bounds()).map_err(|e| e.to_string())?;
+) -> Result<RestoredLayer, NotRestored> {
+    let of = of.ok_or(NotRestored::NoStreamlines)?;
+    let grid = on.grid(of.bounds())?;
     let made = density::density(of, &grid, params, memory_for_curves(), backend, control);
-    let picture = made.map_err(|e| e.to_string())?.picture();
+    let picture = made?.picture();
     picture.precompute_windows();
     Ok(RestoredLayer::Density(picture))
 }

@@ -1,7 +1,7 @@
 //! The files that hold masks of a session, for commands.
 
 use crate::compute::Control;
-use crate::io::session;
+use crate::io::{self, session};
 use crate::state::sessions::types::file::{Entry, FileComparison};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,12 @@ pub(in crate::state) fn added(
     folder: &Path,
     known: &dyn Fn(&Path) -> Option<String>,
     control: &Control,
-) -> Result<Value, String> {
+) -> Result<Value, io::Error> {
     let mut files = Vec::new();
     for (mask, path) in stored {
         match session::describe(path, false, folder, known, control) {
             Ok(file) => files.push(MaskFile { mask: *mask, file }),
-            Err(crate::io::Error::Cancelled) => return Err("Cancelled".to_owned()),
+            Err(io::Error::Cancelled) => return Err(io::Error::Cancelled),
             Err(_) => {}
         }
     }
@@ -44,14 +44,14 @@ pub(in crate::state) fn take_out(
     content: &mut Value,
     folder: &Path,
     control: &Control,
-) -> Result<Vec<(usize, PathBuf)>, String> {
+) -> Result<Vec<(usize, PathBuf)>, io::Error> {
     let list = content.as_object_mut().and_then(|m| m.remove(MASK_FILES));
     let list = list.and_then(|list| serde_json::from_value(list).ok());
     let list: Vec<MaskFile> = list.unwrap_or_default();
     let mut same = Vec::new();
     for MaskFile { mask, file } in list {
         let place = file.path_from(folder);
-        let standing = session::check(&place, &file, true, control).map_err(|e| e.to_string())?;
+        let standing = session::check(&place, &file, true, control)?;
         if standing == FileComparison::Same {
             same.push((mask, place));
         }

@@ -2,11 +2,35 @@
 
 use crate::compute::DataId;
 use crate::data::Mask;
+use crate::io;
 use crate::io::recovery::{self, RecoveryFolder};
 use crate::io::session::{PackedMask, SessionFile, Stamp, Sum};
+use crate::jobs::JobError;
 use std::collections::HashMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Why the work cannot be saved for recovery: one sentence.
+pub(in crate::state) enum NoRecoveryFolder {
+    NoHome,
+    NotMade(io::Error),
+}
+
+impl fmt::Display for NoRecoveryFolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHome => f.write_str("There is no home folder for the recovery copy"),
+            Self::NotMade(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<NoRecoveryFolder> for JobError {
+    fn from(error: NoRecoveryFolder) -> Self {
+        Self::Sentence(error.to_string())
+    }
+}
 
 #[derive(Default)]
 pub(in crate::state) struct Memory(Mutex<Inner>);
@@ -32,13 +56,13 @@ impl Memory {
     }
 
     /// The file to which this window saves for recovery.
-    pub(in crate::state) fn own_session(&self) -> Result<PathBuf, String> {
+    pub(in crate::state) fn own_session(&self) -> Result<PathBuf, NoRecoveryFolder> {
         let mut inner = self.lock();
         if let Some(recovery_folder) = &inner.recovery_folder {
             return Ok(recovery_folder.session());
         }
-        let root = recovery::root().ok_or("There is no home folder for the recovery copy")?;
-        let recovery_folder = RecoveryFolder::new(&root).map_err(|e| e.to_string())?;
+        let root = recovery::root().ok_or(NoRecoveryFolder::NoHome)?;
+        let recovery_folder = RecoveryFolder::new(&root).map_err(NoRecoveryFolder::NotMade)?;
         let path = recovery_folder.session();
         inner.recovery_folder = Some(recovery_folder);
         Ok(path)

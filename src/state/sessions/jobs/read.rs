@@ -1,14 +1,15 @@
 //! Reads session files, and compares the files that they refer to.
 
 use crate::compute::Control;
-use crate::io::checksum;
 use crate::io::session::{self, Entry, FileComparison, PackedMask, PackedNumbers};
+use crate::io::{self, checksum};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::state::core::text::file_name;
 use crate::state::job_end::ended;
 use crate::state::sessions::jobs::{mask_files, opened};
 use crate::state::sessions::saved;
 use crate::state::sessions::types::file::{FileStatus, ReadSession, UnreadableArray};
+use crate::state::sessions::types::restore_error::ArrayError;
 use crate::state::sessions::update::{self, checked};
 use crate::state::{Effect, State};
 use serde_json::Value;
@@ -146,16 +147,14 @@ impl Receive<State> for VerifyFiles {
     }
 }
 
-fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, String> {
-    let sentence = |e: crate::io::Error| e.to_string();
+fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, io::Error> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let sha256 = checksum::of_file(&path, control).map_err(sentence)?;
-    let mut session = session::read(&path).map_err(sentence)?;
+    let sha256 = checksum::of_file(&path, control)?;
+    let mut session = session::read(&path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mask_files = mask_files::take_out(&mut session.content, folder, control)?;
-    const NO_ROOM: &str = "more memory than is available";
     // Compressed text of a few bytes may expand to very much.
-    let room = || crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
+    let room = || io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
     let fits = session
         .masks
         .iter()
@@ -165,8 +164,8 @@ fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, Str
     let mut masks = Vec::new();
     for packed in session.masks {
         let mask = match fits {
-            true => packed.unpack(),
-            false => Err(format!("it needs {NO_ROOM}")),
+            true => packed.unpack().map_err(ArrayError::from),
+            false => Err(ArrayError::MaskMemory),
         };
         // Items that refer to it report this.
         masks.push(mask.map_err(|reason| UnreadableArray {
@@ -179,8 +178,8 @@ fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, Str
     let mut numbers = Vec::new();
     for packed in session.numbers {
         let values = match fits || packed.room_bytes() == 0 {
-            true => packed.unpack(),
-            false => Err(format!("they need {NO_ROOM}")),
+            true => packed.unpack().map_err(ArrayError::from),
+            false => Err(ArrayError::NumbersMemory),
         };
         numbers.push(values.map_err(|reason| UnreadableArray {
             packed: Arc::new(packed),
@@ -190,7 +189,7 @@ fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, Str
     let mut files = Vec::new();
     for entry in session.files {
         let place = entry.path_from(folder);
-        let standing = session::check(&place, &entry, strict, control).map_err(sentence)?;
+        let standing = session::check(&place, &entry, strict, control)?;
         let folders = [folder.to_owned()];
         let suggestion = matches!(standing, FileComparison::Missing(_))
             .then(|| session::find_moved(&entry, &folders, control))
@@ -219,14 +218,14 @@ fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, Str
 }
 
 /// Whether the session of a copy for recovery is unchanged since the copy was written.
-fn origin_is_same(content: &Value, control: &Control) -> Result<bool, String> {
+fn origin_is_same(content: &Value, control: &Control) -> Result<bool, io::Error> {
     let [origin, sum] = ["origin", "origin_sha256"].map(|name| content[name].as_str());
     let (Some(origin), Some(sum)) = (origin, sum) else {
         return Ok(false);
     };
     match checksum::of_file(Path::new(origin), control) {
         Ok(found) => Ok(found == sum),
-        Err(crate::io::Error::Cancelled) => Err("Cancelled".to_owned()),
+        Err(io::Error::Cancelled) => Err(io::Error::Cancelled),
         // Whatever the reason, it has changed.
         Err(_) => Ok(false),
     }
@@ -236,11 +235,11 @@ fn origin_is_same(content: &Value, control: &Control) -> Result<bool, String> {
 fn verify(
     files: Vec<(PathBuf, Entry)>,
     control: &Control,
-) -> Result<Vec<(PathBuf, FileComparison)>, String> {
+) -> Result<Vec<(PathBuf, FileComparison)>, io::Error> {
     control.begin("Verifying files", files.len() as u64);
     let mut differ = Vec::new();
     for (path, entry) in files {
-        let standing = session::check(&path, &entry, true, control).map_err(|e| e.to_string())?;
+        let standing = session::check(&path, &entry, true, control)?;
         if standing != FileComparison::Same {
             differ.push((path, standing));
         }
@@ -253,8 +252,7 @@ fn relocate(
     mut files: Vec<FileStatus>,
     to: Vec<(usize, PathBuf)>,
     control: &Control,
-) -> Result<Vec<FileStatus>, String> {
-    let sentence = |e: crate::io::Error| e.to_string();
+) -> Result<Vec<FileStatus>, io::Error> {
     let folders: Vec<PathBuf> = to
         .iter()
         .filter_map(|(_, path)| path.parent().map(Path::to_owned))
@@ -263,7 +261,7 @@ fn relocate(
         let Some(found) = files.get_mut(index) else {
             continue;
         };
-        found.standing = session::check(&path, &found.entry, false, control).map_err(sentence)?;
+        found.standing = session::check(&path, &found.entry, false, control)?;
         found.path = path;
         found.suggestion = None;
     }

@@ -12,7 +12,7 @@ use crate::state::document::Document;
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::job_end::ended;
 use crate::state::sessions::update::later;
-use crate::state::tensors::inputs::tensors;
+use crate::state::tensors::inputs::{MissingInput, tensors};
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::track::jobs::shoot::ShootRays;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
@@ -106,13 +106,13 @@ impl Receive<State> for Remake {
 }
 
 impl Remake {
-    /// The job that recomputes kept curves; an error is a sentence.
+    /// The job that recomputes kept curves.
     pub fn new(
         document: &Document,
         layer: u64,
         name: &str,
         made: &CurveRecipe,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, MissingInput> {
         let curves = match made.curves.clone() {
             CurveParams::Streamlines(params) => Remade::Streamlines(params),
             CurveParams::Rays(medium, params) => Remade::Rays {

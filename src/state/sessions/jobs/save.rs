@@ -1,8 +1,8 @@
 //! Writes sessions.
 
 use crate::compute::Control;
-use crate::io::checksum;
 use crate::io::session::{self, Entry, PackedMask, PackedNumbers, SessionFile, Stamp, Sum};
+use crate::io::{self, checksum};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::state::core::text::file_name;
 use crate::state::job_end::ended;
@@ -84,7 +84,7 @@ fn compose(
     draft: &SessionDraft,
     memory: &Memory,
     control: &Control,
-) -> Result<SessionFile, String> {
+) -> Result<SessionFile, io::Error> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = absolute.parent().unwrap_or(Path::new("/"));
     let known = |path: &Path| {
@@ -118,7 +118,7 @@ fn compose(
                 }
                 entry
             }
-            (Err(crate::io::Error::Cancelled), _) => return Err("Cancelled".to_owned()),
+            (Err(io::Error::Cancelled), _) => return Err(io::Error::Cancelled),
             (Err(_), Some((entry, from))) => entry.moved(from, folder),
             (Err(_), None) => Entry::unreadable(&listed.path, folder),
         });
@@ -161,8 +161,7 @@ fn compose(
                 let stamp = Stamp::new(path);
                 stamp.is_some() && memory.lock().kept.get(path).copied() == stamp
             };
-            let file = session::store(&absolute, tractogram, &sum.sha256, &known, control);
-            let file = file.map_err(|e| e.to_string())?;
+            let file = session::store(&absolute, tractogram, &sum.sha256, &known, control)?;
             let place = folder.join(&file);
             if let Some(stamp) = Stamp::new(&place) {
                 memory.lock().kept.insert(place, stamp);
@@ -223,12 +222,9 @@ fn write(
     known: Option<&str>,
     memory: &Memory,
     control: &Control,
-) -> Result<SaveOutcome, String> {
+) -> Result<SaveOutcome, io::Error> {
     let has_changed = || match known {
-        Some(known) if path.exists() => {
-            let sum = checksum::of_file(path, control).map_err(|e| e.to_string())?;
-            Ok::<_, String>(sum != known)
-        }
+        Some(known) if path.exists() => checksum::of_file(path, control).map(|sum| sum != known),
         _ => Ok(false),
     };
     if has_changed()? {
@@ -253,7 +249,7 @@ pub(in crate::state) fn write_if_new(
     draft: &SessionDraft,
     memory: &Memory,
     control: &Control,
-) -> Result<(), String> {
+) -> Result<(), io::Error> {
     let session = compose(path, draft, memory, control)?;
     if memory.lock().last.as_ref() == Some(&session) {
         return Ok(());
@@ -264,10 +260,10 @@ pub(in crate::state) fn write_if_new(
 }
 
 /// Returns the checksum of the written file.
-fn write_session(path: &Path, mut session: SessionFile) -> Result<String, String> {
+fn write_session(path: &Path, mut session: SessionFile) -> Result<String, io::Error> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     session.saved_s = now.map_or(0, |d| d.as_secs());
-    let sum = session::write(path, &session).map_err(|e| e.to_string())?;
+    let sum = session::write(path, &session)?;
     let names: Vec<String> = session.results.into_iter().filter_map(|r| r.file).collect();
     session::remove_unreferenced(path, &names);
     Ok(sum)

@@ -2,18 +2,18 @@
 
 use crate::data::Tractogram;
 use crate::state::Document;
-use crate::state::alignment::AlignedBy;
+use crate::state::alignment::{AlignedBy, ShiftError};
 use crate::state::core::layer::{Content, LayerId};
 use glam::DAffine3;
 
-/// Applies the saved transform of a layer; an error is a sentence. `moved_curves`: the streamlines already transformed by the
-/// reader, if available.
+/// Applies the saved transform of a layer. `moved_curves`: the streamlines already transformed by the reader, if
+/// available.
 pub(in crate::state) fn set_transform(
     document: &mut Document,
     id: LayerId,
     moved: Option<(DAffine3, AlignedBy)>,
     moved_curves: Option<Tractogram>,
-) -> Result<(), String> {
+) -> Result<(), ShiftError> {
     let Some((by, how)) = moved else {
         return Ok(());
     };

@@ -5,6 +5,7 @@ use crate::io::AffineReading;
 use crate::solvers::density::{DensityGrid, Params};
 use crate::state::LayerId;
 use crate::state::density::recipe::DensityRecipe;
+use crate::state::sessions::PartError;
 use crate::state::sessions::saved::{SavedDensity, SavedGrid, SavedInput};
 use glam::DAffine3;
 use std::sync::Arc;
@@ -45,8 +46,7 @@ pub fn saved_grid(grid: &Grid) -> SavedGrid {
     }
 }
 
-/// An error is a sentence.
-pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, String> {
+pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, PartError> {
     let sides = saved.shape.iter();
     let voxels = sides.copied().try_fold(1usize, usize::checked_mul);
     let affine = DAffine3::from_cols_array(&saved.affine);
@@ -54,7 +54,7 @@ pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, String> {
     let grid = Grid::new(saved.shape, affine, source);
     let grid = grid.filter(|_| voxels.is_some_and(|n| n <= MOST_VOXELS));
     grid.map(|grid| Arc::new(grid.with_space_code(saved.space_code)))
-        .ok_or_else(|| "The grid of the map is invalid".to_owned())
+        .ok_or(PartError::MapGrid)
 }
 
 /// The rows of a transform; `None` for the identity.
@@ -65,16 +65,14 @@ pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
     }
 }
 
-/// Reads the inputs of a density map from a session; an error is a sentence.
-pub fn read(saved: &SavedDensity) -> Result<DensityInputs, String> {
+/// Reads the inputs of a density map from a session.
+pub fn read(saved: &SavedDensity) -> Result<DensityInputs, PartError> {
     let grid = saved.grid.as_ref().map(grid_of);
     let on = match (grid.transpose()?, saved.voxel_mm) {
         (Some(grid), None) => DensityGrid::Grid(grid),
         (Some(grid), Some(mm)) => DensityGrid::Within(grid, mm),
         (None, Some(mm)) => DensityGrid::Around(mm),
-        (None, None) => {
-            return Err("The session does not name the grid of the map".to_owned());
-        }
+        (None, None) => return Err(PartError::NoMapGrid),
     };
     Ok(DensityInputs {
         layer: LayerId(saved.input.layer),

@@ -1,18 +1,16 @@
 //! Weights of streamlines in a session: the weights, the maps, and the inputs of their fit.
 
 use crate::data::Volume;
-use crate::data::text::counted;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::text::count;
 use crate::state::filter::{FittedWeights, WEIGHT, sorted};
-use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::density::{grid_of, saved_grid};
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
     MissingWeights, SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedWeights,
     SessionPart, Table, add_missing,
 };
+use crate::state::sessions::{PartError, ReadSession};
 use crate::state::streamlines::streamlines_of;
 use std::sync::Arc;
 
@@ -64,60 +62,54 @@ impl ReferencedItems<'_> {
     }
 }
 
-pub(in crate::state) fn omitted_weights(layer: &SavedLayer, why: &str) -> String {
+pub(in crate::state) fn omitted_weights(layer: &SavedLayer, why: &PartError) -> String {
     format!("The weights of “{}” are left out: {why}", layer.name)
 }
 
-/// Adds the weights from a session to a layer's streamlines, if it has any. Parts that fail are left out, and an error
-/// is the sentence about them.
+/// Adds the weights from a session to a layer's streamlines, if it has any. Parts that fail are left out; returns the
+/// sentence about them.
 pub(in crate::state) fn attach(
     document: &mut Document,
     read: &Arc<ReadSession>,
     layer: &SavedLayer,
-) -> Result<(), String> {
-    let Some(saved) = &layer.weights else {
-        return Ok(());
+) -> Option<String> {
+    let saved = layer.weights.as_ref()?;
+    let why = put_on(document, read, layer, saved).err()?;
+    let id = LayerId(layer.id);
+    let lines = document.layer(id).and_then(|l| streamlines_of(l));
+    let missing = MissingWeights {
+        layer: id,
+        layer_name: layer.name.clone(),
+        tractogram: lines.map(|lines| lines.id()),
+        saved: (**saved).clone(),
     };
-    put_on(document, read, layer, saved).map_err(|why| {
-        let id = LayerId(layer.id);
-        let lines = document.layer(id).and_then(|l| streamlines_of(l));
-        let missing = MissingWeights {
-            layer: id,
-            layer_name: layer.name.clone(),
-            tractogram: lines.map(|lines| lines.id()),
-            saved: (**saved).clone(),
-        };
-        add_missing(document, read, SessionPart::Weights(Box::new(missing)), why);
-        let part = document.missing_parts().last();
-        part.map_or_else(String::new, |part| part.sentence())
-    })
+    add_missing(document, read, SessionPart::Weights(Box::new(missing)), why);
+    document.missing_parts().last().map(|part| part.sentence())
 }
 
-/// An error is the end of a sentence.
 fn put_on(
     document: &mut Document,
     read: &ReadSession,
     layer: &SavedLayer,
     saved: &SavedWeights,
-) -> Result<(), String> {
+) -> Result<(), PartError> {
     let id = LayerId(layer.id);
     let values = read.numbers.get(saved.values);
-    let values = values.ok_or("the session does not contain them")?;
+    let values = values.ok_or(PartError::NoWeights)?;
     let values = values.clone().map_err(|unread| unread.reason)?;
     let lines = document.layer(id).and_then(|l| streamlines_of(l)).cloned();
-    let lines = lines.ok_or("their streamlines are missing")?;
+    let lines = lines.ok_or(PartError::StreamlinesOfWeights)?;
     if lines.len() != values.len() {
-        return Err(format!(
-            "they are for {}, but there are {}",
-            counted(values.len(), "streamline"),
-            count(lines.len() as u64)
-        ));
+        return Err(PartError::WeightCount {
+            weights: values.len(),
+            streamlines: lines.len(),
+        });
     }
     let fit = Table::new(read)
         .resolve(document, read, [saved.fit])
         .get(saved.fit)?;
     let known = document.origins.weight_fit(fit);
-    known.ok_or("the session does not say what they were fitted to")?;
+    known.ok_or(PartError::NoWeightFit)?;
     let before = lines.id();
     let weighted = lines
         .with_new_id()
@@ -151,7 +143,7 @@ pub(in crate::state) fn add_weights(
         if document.layer(LayerId(layer.id)).is_none() {
             continue;
         }
-        // Its error is reported together with everything left out.
+        // The sentence is reported together with everything left out.
         let _ = attach(document, read, layer);
     }
 }
@@ -161,7 +153,7 @@ pub(in crate::state) fn make(
     document: &mut Document,
     read: &ReadSession,
     layer: &SavedLayer,
-) -> Option<Result<Layer, String>> {
+) -> Option<Result<Layer, PartError>> {
     match Table::new(read).base(layer.origin) {
         Some(SavedOrigin::WeightMap { layer: of, .. }) => {
             Some(map(document, read, layer, LayerId(*of)))
@@ -175,22 +167,21 @@ fn map(
     read: &ReadSession,
     layer: &SavedLayer,
     of: LayerId,
-) -> Result<Layer, String> {
-    const NO_VALUES: &str = "the session has no values of it";
+) -> Result<Layer, PartError> {
     let Some(SavedContent::Image { grid, values }) = &layer.content else {
-        return Err(NO_VALUES.to_owned());
+        return Err(PartError::NoValues);
     };
     let grid = grid_of(grid)?;
-    let values = read.numbers.get(*values).ok_or(NO_VALUES)?;
+    let values = read.numbers.get(*values).ok_or(PartError::NoValues)?;
     let values = values.clone().map_err(|unread| unread.reason)?;
     if values.len() != grid.voxel_count() {
-        return Err("it has another number of voxels than its grid".to_owned());
+        return Err(PartError::MapVoxels);
     }
     let weights = document.weights.get(&of);
-    let weights = weights.ok_or("its streamlines are missing")?;
+    let weights = weights.ok_or(PartError::StreamlinesOfMap)?;
     let scan = document.fit_inputs(weights).map(|from| from.scan);
     let scan = scan.and_then(|scan| document.layer(scan));
-    scan.ok_or("its scan is missing")?;
+    scan.ok_or(PartError::ScanOfMap)?;
     let origins = Table::new(read).resolve(document, read, [layer.origin]);
     let origin = origins.get(layer.origin)?;
     let content = Content::Image(Volume::scalar(grid, values.to_vec()));

@@ -11,19 +11,19 @@ use crate::state::sessions::saved::{
     MissingLayer, SavedOrigin, Table, alignment, changed_file, filter, regions, result_name,
     segment,
 };
-use crate::state::sessions::{FileStatus, ReadSession};
+use crate::state::sessions::{FileStatus, NotRestored, PartError, ReadSession};
 use crate::state::streamlines::streamlines_of;
 use glam::DAffine3;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The content to read for a missing layer whose file has been found.
-pub fn relocated(missing: &MissingLayer, path: PathBuf) -> Result<LayerToRestore, String> {
+pub fn relocated(missing: &MissingLayer, path: PathBuf) -> Result<LayerToRestore, NotRestored> {
     let read = missing.session_with_file_at(path);
     let table = Table::new(&read);
     let name = result_name(missing.layer.id);
     let item = item(table, &missing.layer, &name, &read)?;
-    match item.ok_or("Nothing is read for this layer")? {
+    match item.ok_or(NotRestored::NotRead)? {
         LayerToRestore::File {
             path,
             gradients,
@@ -57,7 +57,7 @@ pub fn restore_missing(
     document: &mut Document,
     missing: &MissingLayer,
     restored: RestoredLayer,
-) -> Result<(Vec<Remark>, Arc<ReadSession>), String> {
+) -> Result<(Vec<Remark>, Arc<ReadSession>), NotRestored> {
     let saved = &missing.layer;
     let id = LayerId(saved.id);
     let file_change = match (&restored, own_file(missing)) {
@@ -97,14 +97,14 @@ pub fn restore_missing(
     notes.extend(
         alignment::set_transform(document, id, moved, moved_curves)
             .err()
-            .map(Remark::from),
+            .map(|e| Remark::from(e.to_string())),
     );
     record_edits(document, id, &steps);
     let origins = table.resolve(document, &read, [saved.origin]);
     map_origin(document, table, &origins, saved);
     regions::find_again(document, id);
     find_again(document, segment::make);
-    let unread = filter::attach(document, &read, saved).err();
+    let unread = filter::attach(document, &read, saved);
     notes.extend(unread.map(Remark::from));
     find_again(document, filter::make);
     Ok((notes, read))
@@ -152,21 +152,23 @@ pub fn maps_of(document: &Document, streamlines: &[LayerId]) -> Vec<(u64, LayerT
     maps.collect()
 }
 
-/// Restores the weights of recomputed streamlines, and their maps; an error is a sentence. `same`: they are bitwise
-/// equal to the original.
+/// Restores the weights of recomputed streamlines, and their maps; returns the sentence about weights that are left
+/// out. `same`: the streamlines are bitwise equal to the original.
 pub fn restore_weights(
     document: &mut Document,
     missing: &MissingLayer,
     same: bool,
-) -> Result<(), String> {
-    match same {
-        true => filter::attach(document, &missing.session, &missing.layer)?,
-        false if missing.layer.weights.is_some() => {
-            let why = "they belong to different streamlines";
-            return Err(filter::omitted_weights(&missing.layer, why));
+) -> Option<String> {
+    let omitted = match same {
+        true => filter::attach(document, &missing.session, &missing.layer),
+        false => {
+            let weights = missing.layer.weights.as_ref();
+            let why = PartError::OtherStreamlines;
+            weights.map(|_| filter::omitted_weights(&missing.layer, &why))
         }
-        false => {}
+    };
+    if omitted.is_none() {
+        find_again(document, filter::make);
     }
-    find_again(document, filter::make);
-    Ok(())
+    omitted
 }

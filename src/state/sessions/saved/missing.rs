@@ -9,6 +9,7 @@ use crate::state::sessions::types::missing::{
     MissingGroup, MissingItem, MissingLayer, MissingPart, SessionPart,
 };
 use crate::state::sessions::types::origins::Table;
+use crate::state::sessions::types::restore_error::PartError;
 use crate::state::track::recipe::CurveRecipe;
 use std::sync::Arc;
 
@@ -30,13 +31,13 @@ pub fn away(document: &Document) -> Option<String> {
 /// Why the missing files of the session could not be opened.
 pub fn unopened(document: &Document) -> Option<String> {
     let missing = document.missing_layers().filter(|m| m.file().is_some());
-    let all: Vec<&str> = missing.map(|m| &*m.reason).collect();
+    let all: Vec<String> = missing.map(|m| m.reason.to_string()).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
 impl MissingLayer {
-    /// The recipe of its streamlines; `None` if they were not computed here. An error is half a sentence.
-    pub fn curve_recipe(&self, document: &Document) -> Option<Result<Arc<CurveRecipe>, String>> {
+    /// The recipe of its streamlines; `None` if they were not computed here.
+    pub fn curve_recipe(&self, document: &Document) -> Option<Result<Arc<CurveRecipe>, PartError>> {
         if !self.can_be_recomputed() {
             return None;
         }
@@ -47,13 +48,13 @@ impl MissingLayer {
         Some(
             origin.and_then(|origin| match document.origins.base(origin) {
                 Origin::Computed(Recipe::Curves(made)) => Ok(made.clone()),
-                _ => Err("its session does not say how".to_owned()),
+                _ => Err(PartError::NoRecipe),
             }),
         )
     }
 
-    /// The steps that kept some of its streamlines; an error is a sentence.
-    pub fn edits(&self) -> Result<Vec<Edit>, String> {
+    /// The steps that kept some of its streamlines.
+    pub fn edits(&self) -> Result<Vec<Edit>, PartError> {
         let table = Table::new(&self.session);
         edits(&self.session, &table.steps(self.layer.origin))
     }
@@ -63,7 +64,7 @@ pub(in crate::state) fn add_missing(
     document: &mut Document,
     session: &Arc<ReadSession>,
     what: SessionPart,
-    reason: String,
+    reason: PartError,
 ) {
     let session = session.clone();
     let part = MissingPart {

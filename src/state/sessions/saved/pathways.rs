@@ -3,10 +3,10 @@
 use crate::state::Document;
 use crate::state::core::layer::LayerId;
 use crate::state::pathways::{KeptPathway, PathwaySettings, RandomPairRank};
-use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{SavedDocument, SavedPathway, SessionPart, Table, add_missing};
+use crate::state::sessions::{PartError, ReadSession};
 use std::sync::Arc;
 
 impl ReferencedItems<'_> {
@@ -42,9 +42,9 @@ pub(in crate::state) fn add_pathways(
     let origins = Table::new(read).resolve(document, read, fits);
     for one in &saved.kept_pathways {
         let regions = one.regions.iter().map(|r| region(document, read, r));
-        let regions: Result<Vec<_>, String> = regions.collect();
+        let regions: Result<Vec<_>, PartError> = regions.collect();
         let made = origins.get(one.fit).and_then(|fit| Ok((fit, regions?)));
-        let valid = one.params.check().map_err(|e| e.to_string());
+        let valid = one.params.check().map_err(PartError::from);
         let (fit, regions) = match made.and_then(|made| valid.map(|()| made)) {
             Ok(made) => made,
             Err(why) => {

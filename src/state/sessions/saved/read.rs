@@ -8,7 +8,7 @@ use crate::state::density::quantity;
 use crate::state::document::Rays;
 use crate::state::files::jobs::open::Loaded;
 use crate::state::origin::{Origin, Origins, PhantomPart};
-use crate::state::sessions::jobs::{LayerToRestore, NotRestored, RestoredLayer, RestoredLayers};
+use crate::state::sessions::jobs::{LayerToRestore, RestoredLayer, RestoredLayers};
 use crate::state::sessions::saved::origins::{ResolvedOrigins, edits};
 use crate::state::sessions::saved::{
     AwaitedLayers, Content, MissingItem, MissingLayer, SavedDocument, SavedLayer, SavedOrigin,
@@ -16,7 +16,7 @@ use crate::state::sessions::saved::{
     segment, snapshots, stored,
 };
 use crate::state::sessions::types::file::Parse;
-use crate::state::sessions::{FileComparison, ReadSession};
+use crate::state::sessions::{FileComparison, NotRestored, ParseError, ReadSession};
 use crate::state::snapshots::MOST as MOST_SNAPSHOTS;
 use crate::state::{Camera, Document, Slab, Tool, View};
 use serde::Deserialize as _;
@@ -27,8 +27,8 @@ use std::sync::Arc;
 
 /// Parses the content of a session's file; nothing is read for its layers yet.
 pub fn parse(text: Value) -> Parse {
-    let content = Content::deserialize(&text)
-        .map_err(|e| format!("Found a session with {}", crate::io::json::found(&e)))?;
+    let content =
+        Content::deserialize(&text).map_err(|e| ParseError::Json(crate::io::json::found(&e)))?;
     // Far below overflow.
     const MOST: u64 = 1 << 53;
     let snapshots = content.snapshots.iter().map(|s| &s.document);
@@ -36,14 +36,11 @@ pub fn parse(text: Value) -> Parse {
         let mut ids = BTreeSet::new();
         let mut layers = document.layers.iter();
         if !layers.all(|l| l.id < MOST && ids.insert(l.id)) {
-            return Err("Found a session with two layers with the same number".to_owned());
+            return Err(ParseError::LayerNumbers);
         }
     }
     if content.snapshots.len() > MOST_SNAPSHOTS {
-        return Err(format!(
-            "Found a session with {} snapshots",
-            content.snapshots.len()
-        ));
+        return Err(ParseError::Snapshots(content.snapshots.len()));
     }
     let known = serde_json::to_value(&content).unwrap_or(Value::Null);
     let unknown = crate::io::json::unknown(&text, &known);
@@ -53,7 +50,7 @@ pub fn parse(text: Value) -> Parse {
 /// Files that must be read, by the layers' numbers.
 pub type Items = Vec<(u64, LayerToRestore)>;
 /// Layers that cannot be read, and why.
-pub type Missing = Vec<(u64, String)>;
+pub type Missing = Vec<(u64, NotRestored)>;
 
 /// Files that must be read for a session's layers, and the layers that cannot be read, with the reasons.
 pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
@@ -74,16 +71,19 @@ pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
 }
 
 /// A session's file, if it exists.
-fn file(read: &ReadSession, number: usize) -> Result<PathBuf, String> {
+fn file(read: &ReadSession, number: usize) -> Result<PathBuf, NotRestored> {
     let found = read.files.get(number);
-    let found = found.ok_or_else(|| format!("The session has no file {number}"))?;
+    let found = found.ok_or(NotRestored::NoFile(number))?;
     match &found.standing {
-        FileComparison::Missing(why) => Err(format!("{why}: {}", found.path.display())),
+        FileComparison::Missing(why) => Err(NotRestored::MissingFile {
+            why: why.clone(),
+            path: found.path.clone(),
+        }),
         FileComparison::Same | FileComparison::Changed(_) => Ok(found.path.clone()),
     }
 }
 
-fn files(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> {
+fn files(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, NotRestored> {
     numbers.iter().map(|n| file(read, *n)).collect()
 }
 
@@ -93,9 +93,9 @@ pub(in crate::state) fn item(
     layer: &SavedLayer,
     name: &str,
     read: &ReadSession,
-) -> Result<Option<LayerToRestore>, String> {
+) -> Result<Option<LayerToRestore>, NotRestored> {
     let base = table.base(layer.origin);
-    let base = base.ok_or_else(|| format!("The session has no origin {}", layer.origin))?;
+    let base = base.ok_or(NotRestored::NoOrigin(layer.origin))?;
     Ok(match base {
         SavedOrigin::File {
             file: number,
@@ -136,7 +136,7 @@ pub(in crate::state) fn item(
         SavedOrigin::Curves(_) => {
             let sum = read.results.iter().find(|r| r.result == name);
             let stored = sum.and_then(|s| Some((s, s.file.as_ref()?)));
-            let (sum, stored) = stored.ok_or("The session has its recipe, not its streamlines")?;
+            let (sum, stored) = stored.ok_or(NotRestored::RecipeOnly)?;
             let folder = read.path.parent().unwrap_or(std::path::Path::new("/"));
             Some(LayerToRestore::Stored {
                 path: folder.join(stored),
@@ -147,12 +147,9 @@ pub(in crate::state) fn item(
         | SavedOrigin::Weights(_)
         | SavedOrigin::Edited { .. }
         | SavedOrigin::Moved { .. }
-        | SavedOrigin::Reoriented { .. } => return Err(ANOTHER_KIND.to_owned()),
+        | SavedOrigin::Reoriented { .. } => return Err(NotRestored::AnotherKind),
     })
 }
-
-/// The content of a layer and its origin in the session are of two kinds.
-const ANOTHER_KIND: &str = "The session file describes this layer differently";
 
 /// A document of a session, with sentences about changes, and about parts left out, which stay in the session.
 pub struct BuiltDocument {
@@ -198,7 +195,7 @@ pub fn build(
                 document.layers.push(Arc::new(layer));
                 let unmoved =
                     alignment::set_transform(&mut document, LayerId(id), moved, moved_curves).err();
-                notes.extend(unmoved.map(Remark::from));
+                notes.extend(unmoved.map(|e| Remark::from(e.to_string())));
             }
             Err(reason) => {
                 // One sentence names all missing kept results.
@@ -210,7 +207,7 @@ pub fn build(
                     );
                     notes.push(sentence.into());
                 }
-                missing.push((id, reason.to_string()));
+                missing.push((id, reason));
             }
         }
     }
@@ -238,7 +235,7 @@ pub fn build(
                 let (layer, session) = (layer.clone(), session.clone());
                 let layer = Arc::new(MissingLayer {
                     layer,
-                    reason,
+                    reason: reason.into(),
                     session,
                 });
                 document.missing.push(MissingItem::Origin(layer));
@@ -286,7 +283,7 @@ fn set_missing(
     document
         .missing
         .retain(|item| !matches!(item, MissingItem::Layer(_)));
-    let one = |(id, reason): &(u64, String)| {
+    let one = |(id, reason): &(u64, NotRestored)| {
         let layer = saved.layers.iter().find(|l| l.id == *id)?.clone();
         let (reason, session) = (reason.clone(), session.clone());
         Some(MissingItem::Layer(Arc::new(MissingLayer {
@@ -380,7 +377,7 @@ pub(in crate::state) fn restore(
     table: Table,
     saved: &SavedLayer,
     restored: RestoredLayer,
-) -> Result<(Layer, Vec<Remark>), String> {
+) -> Result<(Layer, Vec<Remark>), NotRestored> {
     let mut notes = Vec::new();
     let (content, origin) = match (table.base(saved.origin), restored) {
         (
@@ -429,7 +426,7 @@ pub(in crate::state) fn restore(
         (Some(SavedOrigin::Density(_)), RestoredLayer::Density(volume)) => {
             (DocumentContent::Image(volume), Origin::Unknown)
         }
-        _ => return Err(ANOTHER_KIND.to_owned()),
+        _ => return Err(NotRestored::AnotherKind),
     };
     let can_turn = matches!(&origin, Origin::Phantom { .. })
         || matches!(&origin, Origin::File { reading, .. } if reading.is_empty());

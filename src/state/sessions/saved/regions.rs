@@ -4,23 +4,23 @@ use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::state::Document;
 use crate::state::core::layer::{Content as DocumentContent, LayerId};
-use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
     MissingPart, SavedDocument, SavedPathway, SavedRegion, SavedShape, SessionPart, add_missing,
 };
+use crate::state::sessions::{PartError, ReadSession};
 use std::sync::Arc;
 
-/// A region of a session; an error says why not: `its sphere has no size`.
+/// A region of a session.
 fn read_region(
     document: &Document,
     read: &ReadSession,
     saved: &SavedRegion,
-) -> Result<Region, String> {
+) -> Result<Region, PartError> {
     let shape = match &saved.shape {
         SavedShape::Sphere { centre, radius_mm } => {
             if !(*radius_mm > 0.0 && radius_mm.is_finite() && centre.is_finite()) {
-                return Err("its sphere has no size".to_owned());
+                return Err(PartError::SphereSize);
             }
             Shape::Sphere {
                 centre: *centre,
@@ -30,7 +30,7 @@ fn read_region(
         SavedShape::Box { centre, half_mm } => {
             let valid = half_mm.cmpgt(glam::DVec3::ZERO).all() && half_mm.is_finite();
             if !(valid && centre.is_finite()) {
-                return Err("its box has no size".to_owned());
+                return Err(PartError::BoxSize);
             }
             Shape::Box {
                 centre: *centre,
@@ -39,15 +39,15 @@ fn read_region(
         }
         SavedShape::Mask(number) => match read.masks.get(*number) {
             Some(Ok(mask)) => Shape::Mask(mask.clone()),
-            Some(Err(unread)) => return Err(format!("its mask cannot be read: {}", unread.reason)),
-            None => return Err("its mask is not in the session".to_owned()),
+            Some(Err(unread)) => return Err(PartError::UnreadableMask(unread.reason.clone())),
+            None => return Err(PartError::NoMask),
         },
         SavedShape::Layer(id) => {
             let layer = document.layer(LayerId(*id)).map(|l| &l.content);
             let Some(DocumentContent::Mask(mask)) = layer else {
                 return Err(match document.missing_layer(LayerId(*id)) {
-                    Some(missing) => format!("its mask could not be opened: {}", missing.reason),
-                    None => "its own mask is missing".to_owned(),
+                    Some(missing) => PartError::UnopenedMask(Box::new(missing.reason.clone())),
+                    None => PartError::OwnMask,
                 });
             };
             Shape::Mask(mask.clone())
@@ -64,14 +64,16 @@ fn read_region(
     })
 }
 
-/// A region that another item refers to; an error is half a sentence.
+/// A region that another item refers to.
 pub(in crate::state) fn region(
     document: &Document,
     read: &ReadSession,
     saved: &SavedRegion,
-) -> Result<Region, String> {
-    let message = |why| format!("its region “{}” is unusable: {why}", saved.name);
-    read_region(document, read, saved).map_err(message)
+) -> Result<Region, PartError> {
+    read_region(document, read, saved).map_err(|error| PartError::Region {
+        name: saved.name.clone(),
+        error: Box::new(error),
+    })
 }
 
 /// Adds the regions to a document whose layers are loaded; returns which they are, by their indices in the session.

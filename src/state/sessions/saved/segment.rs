@@ -8,7 +8,6 @@ use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{Content, Input, Layer, LayerId};
 use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{KeptSurface, SegmentRecipe, Segmentation, SpeedInputs, Start, scalar};
-use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
@@ -16,6 +15,7 @@ use crate::state::sessions::saved::{
     SavedRun, SavedSegment, SavedSegmentation, SavedStart, SessionPart, SpeedRegion, Table,
     add_missing,
 };
+use crate::state::sessions::{PartError, ReadSession};
 use std::sync::Arc;
 
 /// Far more than a user runs, so that a damaged session does not run for hours.
@@ -189,12 +189,12 @@ fn place_of(document: &Document, region: Option<RegionId>) -> Option<usize> {
     regions.position(|r| Some(r.id) == region)
 }
 
-fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
+fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, PartError> {
     Ok(match saved {
         SavedStart::Spheres => Start::Spheres,
         SavedStart::Mask { name, mask } => {
             let mask = read.masks.get(*mask).and_then(|m| m.as_ref().ok());
-            let mask = mask.ok_or("its initial mask is damaged")?;
+            let mask = mask.ok_or(PartError::InitialMask)?;
             Start::Mask(name.clone(), mask.clone())
         }
         SavedStart::Values { low, high } => Start::Values {
@@ -209,12 +209,12 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
 }
 
 /// `inputs`: their number.
-fn check_history(script: &RunHistory, inputs: usize) -> Result<(), String> {
-    script.params.check().map_err(|e| e.to_string())?;
+fn check_history(script: &RunHistory, inputs: usize) -> Result<(), PartError> {
+    script.params.check()?;
     script.layout.check()?;
-    script.check(inputs).map_err(|e| e.to_string())?;
+    script.check(inputs)?;
     if script.steps > MOST_STEPS {
-        return Err(format!("it has {} steps", script.steps));
+        return Err(PartError::Steps(script.steps));
     }
     Ok(())
 }
@@ -223,20 +223,20 @@ fn painted(
     document: &Document,
     read: &ReadSession,
     saved: &SavedInputs,
-) -> Result<[Vec<Arc<Shape>>; 2], String> {
+) -> Result<[Vec<Arc<Shape>>; 2], PartError> {
     let shape = |saved: &SavedRegion| Ok(region(document, read, saved)?.shape);
-    let shapes = |all: &[SavedRegion]| all.iter().map(shape).collect::<Result<Vec<_>, String>>();
+    let shapes = |all: &[SavedRegion]| all.iter().map(shape).collect::<Result<Vec<_>, PartError>>();
     let [grow, hold] = &saved.painted;
     Ok([shapes(grow)?, shapes(hold)?])
 }
 
-/// Progress of the surface; an error is half a sentence.
+/// Progress of the surface.
 fn resume(
     document: &Document,
     read: &ReadSession,
     run: &SavedRun,
     spheres: &[PlacedSphere],
-) -> Result<RunCheckpoint, String> {
+) -> Result<RunCheckpoint, PartError> {
     // Older sessions have none.
     check_history(&run.script, run.inputs.len().max(1))?;
     let speed_sources = run.inputs.iter().map(|inputs| {
@@ -245,7 +245,7 @@ fn resume(
             Some((SavedInput { layer: id, .. }, frame)) => {
                 let layer = document.layer(LayerId(id)).and_then(|l| scalar(l));
                 let layer = layer.filter(|volume| frame < volume.frames);
-                let layer = layer.ok_or("an image of its speeds is missing")?;
+                let layer = layer.ok_or(PartError::SpeedImage)?;
                 Some((id, layer.clone(), frame))
             }
         };
@@ -259,18 +259,18 @@ fn resume(
     Ok(RunCheckpoint {
         script: run.script.clone(),
         placed: placed.collect(),
-        speed_sources: speed_sources.collect::<Result<_, String>>()?,
+        speed_sources: speed_sources.collect::<Result<_, PartError>>()?,
         leak: run.leak.filter(|l| l.leak.rewind_step <= run.script.steps),
     })
 }
 
-/// How a mask was segmented; an error is half a sentence.
+/// How a mask was segmented.
 pub(in crate::state) fn resolve(
     document: &Document,
     read: &ReadSession,
     saved: &SavedSegment,
     input: &dyn Fn(&SavedInput) -> Input,
-) -> Result<SegmentRecipe, String> {
+) -> Result<SegmentRecipe, PartError> {
     check_history(&saved.script, saved.inputs.len().max(1))?;
     let inputs = saved.inputs.iter().map(|inputs| {
         let layer = inputs.layer.as_ref();
@@ -279,7 +279,7 @@ pub(in crate::state) fn resolve(
             painted: painted(document, read, inputs)?,
         })
     });
-    let mut inputs = inputs.collect::<Result<Vec<_>, String>>()?;
+    let mut inputs = inputs.collect::<Result<Vec<_>, PartError>>()?;
     if inputs.is_empty() {
         inputs.push(SpeedInputs::default());
     }
@@ -298,18 +298,17 @@ fn restored(
     document: &mut Document,
     read: &ReadSession,
     layer: &SavedLayer,
-) -> Result<Layer, String> {
-    const DAMAGED: &str = "its mask is damaged";
+) -> Result<Layer, PartError> {
     let Some(SavedContent::Mask {
         mask,
         colour,
         measures,
     }) = &layer.content
     else {
-        return Err(DAMAGED.to_owned());
+        return Err(PartError::DamagedMask);
     };
     let mask = read.masks.get(*mask).and_then(|m| m.as_ref().ok());
-    let mask = mask.ok_or(DAMAGED)?.clone();
+    let mask = mask.ok_or(PartError::DamagedMask)?.clone();
     let origins = Table::new(read).resolve(document, read, [layer.origin]);
     let origin = origins.get(layer.origin)?;
     let surface = KeptSurface {
@@ -328,7 +327,7 @@ pub(in crate::state) fn make(
     document: &mut Document,
     read: &ReadSession,
     layer: &SavedLayer,
-) -> Option<Result<Layer, String>> {
+) -> Option<Result<Layer, PartError>> {
     match Table::new(read).base(layer.origin) {
         Some(SavedOrigin::Segment(_)) => Some(restored(document, read, layer)),
         _ => None,
@@ -366,7 +365,7 @@ fn segmentation(
     read: &ReadSession,
     saved: &SavedSegmentation,
     painted: [Option<RegionId>; 2],
-) -> Result<Segmentation, String> {
+) -> Result<Segmentation, PartError> {
     let start = start(read, &saved.start)?;
     let spheres = saved.spheres.iter();
     let spheres: Vec<PlacedSphere> = spheres.map(|s| (document.fresh_id(), *s)).collect();

@@ -2,13 +2,13 @@
 
 use crate::state::Document;
 use crate::state::core::layer::{Layer, LayerId};
-use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::{MissingLayer, SavedDocument, SavedLayer};
+use crate::state::sessions::{NotRestored, PartError, ReadSession};
 use std::sync::Arc;
 
-/// Makes a layer from data stored in a session; `None`: it is of another kind. An error says why that is impossible.
+/// Makes a layer from data stored in a session; `None`: it is of another kind.
 pub(in crate::state) type LayerBuilder =
-    fn(&mut Document, &ReadSession, &SavedLayer) -> Option<Result<Layer, String>>;
+    fn(&mut Document, &ReadSession, &SavedLayer) -> Option<Result<Layer, PartError>>;
 
 /// Adds such layers to a document whose other layers and regions are loaded; returns those that fail, with a sentence
 /// each, in which they are called `what`.
@@ -17,7 +17,7 @@ pub(in crate::state) fn add_layers(
     read: &ReadSession,
     saved: &SavedDocument,
     (what, make): (&str, LayerBuilder),
-) -> Vec<(String, (u64, String))> {
+) -> Vec<(String, (u64, NotRestored))> {
     let mut missing = Vec::new();
     for layer in &saved.layers {
         match make(document, read, layer) {
@@ -27,7 +27,7 @@ pub(in crate::state) fn add_layers(
                 let name = &layer.name;
                 let sentence =
                     format!("The {what} “{name}” is left out and stays in the session: {why}");
-                missing.push((sentence, (layer.id, why)));
+                missing.push((sentence, (layer.id, why.into())));
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::data::{Mask, Tractogram};
 use crate::io::session::STORED_AT_MOST_BYTES;
 use crate::state::sessions::types::content::Content;
+use crate::state::sessions::types::restore_error::{ArrayError, ParseError};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ pub use crate::io::session::{
     PackedNumbers, Sum,
 };
 
-/// The content of a session, and the names of its unknown parts. An error is the beginning of a sentence.
-pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
+/// The content of a session, and the names of its unknown parts.
+pub type Parse = Result<(Arc<Content>, Vec<String>), ParseError>;
 
 /// The streamlines that are stored next to the session; the others are recomputed from their recipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -47,8 +48,7 @@ impl ResultStorage {
 #[derive(Clone, Debug)]
 pub struct UnreadableArray<T> {
     pub packed: Arc<T>,
-    /// The end of a sentence: `its grid has no volume`.
-    pub reason: String,
+    pub reason: ArrayError,
 }
 
 /// A session that was read, and the state of its files.

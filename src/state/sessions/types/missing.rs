@@ -10,6 +10,7 @@ use crate::state::sessions::types::content::{
 };
 use crate::state::sessions::types::file::{FileComparison, ReadSession};
 use crate::state::sessions::types::origins::{SavedOrigin, Table};
+use crate::state::sessions::types::restore_error::{NotRestored, PartError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,8 +26,7 @@ pub enum MissingItem {
 #[derive(Clone, Debug)]
 pub struct MissingLayer {
     pub layer: SavedLayer,
-    /// A sentence.
-    pub reason: String,
+    pub reason: NotRestored,
     /// The session that its numbers refer to.
     pub session: Arc<ReadSession>,
 }
@@ -117,8 +117,7 @@ impl MissingLayer {
 #[derive(Clone, Debug)]
 pub struct MissingPart {
     pub part: SessionPart,
-    /// `its sphere has no size`.
-    pub reason: String,
+    pub reason: PartError,
     /// The session that its numbers refer to.
     pub session: Arc<ReadSession>,
 }
@@ -195,10 +194,10 @@ impl MissingPart {
 }
 
 /// The missing parts of one kind, for one reason.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct MissingGroup {
     kind: PartKind,
-    reason: String,
+    reason: PartError,
 }
 
 impl MissingGroup {

@@ -30,7 +30,7 @@ pub(in crate::state) fn restore(
             let items = vec![(layer.0, item)];
             submit(effects, LoadLayers { items });
         }
-        Err(why) => state.session.notify_failure(Slot::Load, why),
+        Err(why) => state.session.notify_failure(Slot::Load, why.to_string()),
     }
 }
 
@@ -44,7 +44,7 @@ pub(in crate::state) fn was_restored(
         let Some(missing) = state.document.missing_layer(LayerId(id)).cloned() else {
             continue;
         };
-        let outcome = one.map_err(|why| why.to_string()).and_then(|one| {
+        let outcome = one.and_then(|one| {
             // The layer belongs to the session, so this is no step: undoing it would remove the layer again.
             saved::restore_missing(&mut state.document, &missing, one)
         });
@@ -66,7 +66,7 @@ pub(in crate::state) fn was_restored(
                 }
                 is_taken(state, path);
             }
-            Err(why) => state.session.notify_failure(Slot::Load, why),
+            Err(why) => state.session.notify_failure(Slot::Load, why.to_string()),
         }
     }
     if let Some(saved) = state.document.awaited.clone() {
@@ -128,7 +128,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
     let request = match missing.curve_recipe(document) {
         None => return,
         Some(Err(why)) => Err(format!("{name} cannot be recomputed: {why}")),
-        Some(Ok(made)) => Remake::new(document, layer.0, &name, &made),
+        Some(Ok(made)) => Remake::new(document, layer.0, &name, &made).map_err(|e| e.to_string()),
     };
     match request {
         Ok(request) => {
@@ -141,7 +141,9 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
                 .cloned();
             let edits = match missing.edits() {
                 Ok(edits) => edits,
-                Err(why) => return state.session.notify_failure(Slot::Remake, why),
+                Err(why) => {
+                    return state.session.notify_failure(Slot::Remake, why.to_string());
+                }
             };
             let request = Remake {
                 expected,
@@ -186,7 +188,7 @@ pub(in crate::state) fn was_made_again(
         let layer = Layer::new(id, name.clone(), content, display, origin);
         document.layers.push(Arc::new(layer));
         let same = outcome == Some(Match::SameBytes);
-        lost = saved::restore_weights(document, &missing, same).err();
+        lost = saved::restore_weights(document, &missing, same);
     });
     if outcome == Some(Match::SameBytes) {
         let base = Arc::make_mut(&mut state.session.saving.base);

@@ -97,7 +97,7 @@ fn save(
     control: &Control,
     write: impl FnOnce(&mut dyn Write) -> Result<(), WriteStop>,
 ) -> Result<Saved, JobError> {
-    write_rows(&path, control, write).map_err(|e| JobError::Sentence(e.to_string()))?;
+    write_rows(&path, control, write)?;
     Ok(saved(path, what, None))
 }
 

@@ -233,7 +233,7 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         set(ScanTimings::Both(timing), phase);
     }
     if let Err(why) = timing.check() {
-        rows::hint(ui, &why);
+        rows::hint(ui, &why.to_string());
     } else {
         let effective = timing.between_ms - timing.pulse_ms / 3.0;
         let text = format!("Diffusion time Δ − δ/3: {} ms", fixed(effective, 1));

@@ -386,7 +386,8 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     match &labels.numbers {
         None => rows::hint(ui, "Counting…"),
         Some(Err(why)) => {
-            let note = Note::new(p, Severity::Warning, why).action("Threshold…");
+            let why = why.to_string();
+            let note = Note::new(p, Severity::Warning, &why).action("Threshold…");
             let layer = state.document.layer(labels.layer);
             let volume = layer.and_then(|l| l.content.volume());
             if note.show(ui) == Some(NoteResponse::Accepted)

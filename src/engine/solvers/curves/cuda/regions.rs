@@ -4,6 +4,7 @@ use crate::compute::cuda::Device;
 use crate::data::{Region, Role, Shape};
 use crate::solvers::Error;
 use crate::solvers::curves::cells::rows;
+use crate::solvers::curves::error::InputError;
 use crate::solvers::curves::regions::{Effect, RegionTests};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr};
@@ -77,7 +78,7 @@ impl Regions {
 }
 
 /// A region in the kernel's layout; the bytes of a mask are appended to `bytes`.
-fn kernel_gate(shape: &Shape, bytes: &mut Vec<u8>) -> Result<KernelGate, Error> {
+fn kernel_gate(shape: &Shape, bytes: &mut Vec<u8>) -> Result<KernelGate, InputError> {
     let mut gate = KernelGate::zeroed();
     match shape {
         Shape::Sphere { centre, radius_mm } => {
@@ -91,12 +92,7 @@ fn kernel_gate(shape: &Shape, bytes: &mut Vec<u8>) -> Result<KernelGate, Error> 
         }
         Shape::Mask(mask) => {
             gate.kind = 2;
-            gate.first = u32::try_from(bytes.len()).map_err(|_| {
-                Error::Input(
-                    "The mask regions have more than 4 billion voxels, expected fewer; remove one"
-                        .into(),
-                )
-            })?;
+            gate.first = u32::try_from(bytes.len()).map_err(|_| InputError::LargeMasks)?;
             gate.shape = mask.grid.shape.map(|n| n as u32);
             gate.voxel = rows(&mask.grid.voxel_from_world);
             bytes.extend(mask.inside.iter().map(|v| u8::from(*v != 0)));

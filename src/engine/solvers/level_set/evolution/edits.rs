@@ -3,6 +3,7 @@
 use super::{Engine, Evolution, Field};
 use crate::compute::Backend;
 use crate::solvers::Error;
+use crate::solvers::level_set::error::InputError;
 use crate::solvers::level_set::parameters::Params;
 use crate::solvers::level_set::run_history::{Event, ScriptEvent};
 use crate::solvers::level_set::speed::{Inputs, Speeds};
@@ -75,16 +76,10 @@ impl Evolution {
         let field = edited(&before, sphere);
         let census = field.count_voxels(0.0);
         if census.inside == 0 {
-            return Err(Error::Input(
-                "Found no voxel left after the cut, expected some; the surface is kept: cut away less"
-                    .to_owned(),
-            ));
+            return Err(InputError::EmptyAfterCut.into());
         }
         if census.inside == census.all {
-            return Err(Error::Input(
-                "Found no voxel outside any more, expected some; the surface is kept: add a smaller sphere"
-                    .to_owned(),
-            ));
+            return Err(InputError::FullAfterSphere.into());
         }
         let (old_sum, old_inside) = self.inside();
         let mut spheres = self.spheres();
@@ -147,15 +142,11 @@ pub(super) fn moving(
     params: &Params,
     stencil: &Stencil,
     spheres: &[Sphere],
-) -> Result<Arc<Speeds>, Error> {
+) -> Result<Arc<Speeds>, InputError> {
     let speeds = Speeds::new(inputs, params, stencil, spheres);
     let all = speeds.max_speed + speeds.drift + f64::from(params.smoothness + params.rescaling);
     if all > 0.0 {
         return Ok(Arc::new(speeds));
     }
-    Err(Error::Input(
-        "Found a speed of 0 in every voxel, expected one that moves the surface; raise a weight or paint where \
-         it grows"
-            .to_owned(),
-    ))
+    Err(InputError::NoSpeed)
 }

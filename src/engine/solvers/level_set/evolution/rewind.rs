@@ -3,6 +3,7 @@
 use super::{Evolution, Field, History, LeakDetector};
 use crate::compute::{Backend, Control};
 use crate::solvers::Error;
+use crate::solvers::level_set::error::InputError;
 use crate::solvers::level_set::run_history::{Ended, Event, RunHistory, ScriptEvent};
 use crate::solvers::level_set::speed::{Inputs, Speeds};
 use crate::solvers::level_set::start::Start;
@@ -188,10 +189,7 @@ impl Evolution {
         control: &Control,
     ) -> Result<(Self, Ended), Error> {
         script.check(inputs.len())?;
-        let Some(first) = inputs.first() else {
-            let why = "Found no image to run on, expected one; name it";
-            return Err(Error::Input(why.to_owned()));
-        };
+        let first = inputs.first().ok_or(InputError::NoImage)?;
         let (params, layout) = (&script.params, script.layout);
         let mut made = Self::new(first, start, params, layout, backend, control)?;
         made.inputs = inputs.to_vec();

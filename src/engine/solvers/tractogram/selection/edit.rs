@@ -1,11 +1,11 @@
 //! Recorded edits of streamlines after they were made or read, so that they can be repeated.
 
 use super::{SelectionRules, select};
-use crate::compute::memory::{claim, size};
+use crate::compute::memory::claim;
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
-use crate::data::text::{counted, large_count};
 use crate::solvers::Error;
+use crate::solvers::tractogram::error::InputError;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 
@@ -85,13 +85,12 @@ fn check_memory(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(
     let Some(free) = memory.filter(|free| bytes > *free) else {
         return Ok(claim("The copy of the streamlines", bytes)?);
     };
-    Err(Error::Input(format!(
-        "A copy of {} streamlines would take {} of memory, but {} are free; remove layers that are not \
-         needed, or choose fewer streamlines",
-        large_count(streamlines as f64),
-        size(bytes),
-        size(free)
-    )))
+    let error = InputError::CopyMemory {
+        streamlines,
+        bytes,
+        free_bytes: free,
+    };
+    Err(error.into())
 }
 
 /// A transformed copy of all streamlines; returns an error as a copy does.
@@ -118,18 +117,16 @@ pub fn apply_edits(
         let marks = match edit {
             Edit::Select(rules) => select(&left, rules, backend, control)?.marks,
             Edit::Keep(runs) => {
-                let wrong = |found: String| {
-                    Error::Input(format!(
-                        "Found {found}, expected the {} from which some were chosen by hand; choose \
-                         them again",
-                        runs.total
-                    ))
-                };
-                if runs.total != left.len() as u64 {
-                    return Err(wrong(counted(left.len(), "streamline")));
+                let chosen_from = runs.total;
+                if chosen_from != left.len() as u64 {
+                    let error = InputError::OtherNumber {
+                        streamlines: left.len(),
+                        chosen_from,
+                    };
+                    return Err(error.into());
                 }
                 let marks = runs.marks();
-                marks.ok_or_else(|| wrong("a selection beyond the last streamline".to_owned()))?
+                marks.ok_or(InputError::BeyondLast { chosen_from })?
             }
         };
         control.check()?;

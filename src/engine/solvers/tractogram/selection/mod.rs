@@ -13,10 +13,10 @@ pub use values::{NAMED_STOPS, OnImage, PointStatistic, column, means};
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::bounding_chunks::BoundingChunks;
 use crate::data::random::Stream;
-use crate::data::text::counted;
 use crate::data::{Region, Tractogram};
 use crate::solvers::Error;
 use crate::solvers::curves::StopReason;
+use crate::solvers::tractogram::error::InputError;
 use meeting::RegionsByRole;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -158,7 +158,7 @@ pub fn select(
 ) -> Result<Selection, Error> {
     for within in &rules.values {
         if !tractogram.is_empty() && value(tractogram, &within.name, 0).is_none() {
-            return Err(Error::Input(unknown(tractogram, &within.name)));
+            return Err(unknown(tractogram, &within.name).into());
         }
     }
     if let Some(given) = rules
@@ -166,18 +166,14 @@ pub fn select(
         .iter()
         .find(|g| g.values.len() != tractogram.len())
     {
-        return Err(Error::Input(format!(
-            "Found {} for {}, expected one for each; choose the values that belong to them",
-            counted(given.values.len(), "value"),
-            counted(tractogram.len(), "streamline")
-        )));
+        let error = InputError::GivenValues {
+            values: given.values.len(),
+            streamlines: tractogram.len(),
+        };
+        return Err(error.into());
     }
     if rules.stop.is_some() && !tractogram.is_empty() && !values::has_stops(tractogram) {
-        return Err(Error::Input(format!(
-            "The streamlines have no stop reasons, expected the values {} and {}; select without --stop, or \
-             track them with Arcuate",
-            NAMED_STOPS[0], NAMED_STOPS[1]
-        )));
+        return Err(InputError::NoStops.into());
     }
     let members = rules.group.as_ref().map(|name| members(tractogram, name));
     let members = members.transpose()?;
@@ -240,16 +236,12 @@ fn compute_bounding_chunks(tractogram: &Tractogram) {
 }
 
 /// Marks of the members of a group.
-fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
+fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, InputError> {
     let Some(group) = tractogram.groups.get(name) else {
-        let known: Vec<&str> = tractogram.groups.keys().map(String::as_str).collect();
-        let known = match known.as_slice() {
-            [] => "a file that has groups".to_owned(),
-            names => format!("one of {}", names.join(", ")),
-        };
-        return Err(Error::Input(format!(
-            "The streamlines have no group \"{name}\", expected {known}; use a name listed by `arcuate info`"
-        )));
+        return Err(InputError::Group {
+            name: name.to_owned(),
+            known: tractogram.groups.keys().cloned().collect(),
+        });
     };
     let mut marks = vec![false; tractogram.len()];
     for &i in group.iter() {

@@ -6,6 +6,7 @@ use crate::data::tractogram::LENGTH;
 use crate::data::{Tractogram, Volume};
 use crate::solvers::Error;
 use crate::solvers::curves::StopReason;
+use crate::solvers::tractogram::error::InputError;
 use crate::solvers::tractogram::sample::sample_inside;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -38,16 +39,18 @@ fn mean(values: &[f32]) -> f32 {
     (sum / values.len() as f64) as f32
 }
 
-pub(super) fn unknown(tractogram: &Tractogram, name: &str) -> String {
+/// The error for a value that the streamlines do not have.
+pub(super) fn unknown(tractogram: &Tractogram, name: &str) -> InputError {
     let known = tractogram.per_streamline.keys();
     let known = known.chain(tractogram.per_point.keys());
     let mut known: Vec<&str> = known.map(String::as_str).filter(|k| *k != LENGTH).collect();
     known.sort_unstable();
     known.dedup();
-    format!(
-        "The streamlines have no value \"{name}\", expected one of {}",
-        [&[LENGTH], &known[..]].concat().join(", ")
-    )
+    let known = [&[LENGTH], &known[..]].concat();
+    InputError::Value {
+        name: name.to_owned(),
+        known: known.into_iter().map(str::to_owned).collect(),
+    }
 }
 
 pub(super) fn has_stops(tractogram: &Tractogram) -> bool {
@@ -187,7 +190,7 @@ pub fn column(
     control: &Control,
 ) -> Result<Vec<f32>, Error> {
     if !tractogram.is_empty() && value(tractogram, name, 0).is_none() {
-        return Err(Error::Input(unknown(tractogram, name)));
+        return Err(unknown(tractogram, name).into());
     }
     let one = |line| value(tractogram, name, line).unwrap_or(f32::NAN);
     map_streamlines(tractogram, backend, control, one)

@@ -11,25 +11,25 @@ use crate::state::origin::BrainMaskRecipe;
 use crate::state::origin::FitMapRecipe;
 use crate::state::origin::FitRecipe;
 use crate::state::origin::Origin;
-use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::{
     SavedEdit, SavedInput, SavedMask, SavedOrigin, Table, density, segment,
 };
+use crate::state::sessions::{PartError, ReadSession};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::track::recipe::CurveRecipe;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The origins of a table in the document; an error is half a sentence.
-pub struct ResolvedOrigins(BTreeMap<usize, Result<OriginId, String>>);
+/// The origins of a table in the document.
+pub struct ResolvedOrigins(BTreeMap<usize, Result<OriginId, PartError>>);
 
 impl ResolvedOrigins {
-    pub fn get(&self, number: usize) -> Result<OriginId, String> {
+    pub fn get(&self, number: usize) -> Result<OriginId, PartError> {
         match self.0.get(&number) {
             Some(origin) => origin.clone(),
             None if number == 0 => Ok(OriginId::default()),
-            None => Err(format!("the session has no origin {number}")),
+            None => Err(PartError::NoOrigin(number)),
         }
     }
 
@@ -68,23 +68,23 @@ impl Table<'_> {
     }
 }
 
-/// A file of the session, wherever it is; an error is half a sentence.
-fn path(read: &ReadSession, number: usize) -> Result<PathBuf, String> {
+/// A file of the session, wherever it is.
+fn path(read: &ReadSession, number: usize) -> Result<PathBuf, PartError> {
     let found = read.files.get(number).map(|f| f.path.clone());
-    found.ok_or_else(|| format!("the session has no file {number}"))
+    found.ok_or(PartError::NoFile(number))
 }
 
-fn paths(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> {
+fn paths(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, PartError> {
     numbers.iter().map(|n| path(read, *n)).collect()
 }
 
-/// An origin whose inputs are those `before`; an error is half a sentence.
+/// An origin whose inputs are those `before`.
 fn resolve(
     document: &Document,
     read: &ReadSession,
     before: &ResolvedOrigins,
     saved: &SavedOrigin,
-) -> Result<Origin, String> {
+) -> Result<Origin, PartError> {
     let input = |saved: &SavedInput| before.input(document, saved);
     Ok(match saved {
         SavedOrigin::File {
@@ -183,8 +183,8 @@ fn resolve(
     })
 }
 
-/// A step that kept some of a layer's streamlines; an error is a sentence.
-pub(in crate::state) fn edit(read: &ReadSession, saved: &SavedEdit) -> Result<Edit, String> {
+/// A step that kept some of a layer's streamlines.
+pub(in crate::state) fn edit(read: &ReadSession, saved: &SavedEdit) -> Result<Edit, PartError> {
     let rules = match saved {
         SavedEdit::Keep(runs) => return Ok(Edit::Keep(runs.clone())),
         SavedEdit::Select(rules) => rules,
@@ -199,7 +199,7 @@ pub(in crate::state) fn edit(read: &ReadSession, saved: &SavedEdit) -> Result<Ed
     };
     Ok(Edit::Select(Box::new(SelectionRules {
         group: rules.group.clone(),
-        regions: regions.collect::<Result<_, String>>()?,
+        regions: regions.collect::<Result<_, PartError>>()?,
         by_ends: rules.by_ends,
         values: rules.values.iter().map(value).collect(),
         given: Vec::new(),
@@ -213,6 +213,6 @@ pub(in crate::state) fn edit(read: &ReadSession, saved: &SavedEdit) -> Result<Ed
 pub(in crate::state) fn edits(
     read: &ReadSession,
     saved: &[&SavedEdit],
-) -> Result<Vec<Edit>, String> {
+) -> Result<Vec<Edit>, PartError> {
     saved.iter().map(|step| edit(read, step)).collect()
 }

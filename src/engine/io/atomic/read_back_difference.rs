@@ -1,0 +1,67 @@
+//! How a written file differs from its intended contents.
+
+use super::super::Error;
+use super::super::error::without_os_error;
+use std::fmt;
+
+/// The first difference that is found when a file is read back.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ReadBackDifference {
+    /// Any part of the file.
+    File,
+    /// The copy differs from the file that was copied.
+    Copy,
+    Bytes,
+    Array,
+    Text,
+    Pixels,
+    Metadata,
+    /// Values of an image or of a list.
+    Values,
+    /// The values of this name.
+    NamedValues(String),
+    MissingValues,
+    Sizes,
+    Affine,
+    Streamlines,
+    Points,
+    Groups,
+    /// The system's reason why the file cannot be read.
+    Unreadable(String),
+    /// Why the file is not a file of its format.
+    Invalid(Box<Error>),
+    /// Why the contents have no JSON text, so that nothing was written.
+    NotJson(String),
+}
+
+impl fmt::Display for ReadBackDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::File => "it differs",
+            Self::Copy => "it is not what was copied",
+            Self::Bytes => "its bytes differ",
+            Self::Array => "it reads back differently",
+            Self::Text => "the text differs",
+            Self::Pixels => "its pixels differ",
+            Self::Metadata => "its metadata differ",
+            Self::Values => "its values differ",
+            Self::NamedValues(name) => return write!(f, "the values {name} differ"),
+            Self::MissingValues => "some values are missing",
+            Self::Sizes => "its sizes differ",
+            Self::Affine => "its affine differs",
+            Self::Streamlines => "its streamlines differ",
+            Self::Points => "its points differ",
+            Self::Groups => "its groups differ",
+            Self::Unreadable(reason) | Self::NotJson(reason) => reason,
+            Self::Invalid(error) => return error.fmt(f),
+        })
+    }
+}
+
+impl std::error::Error for ReadBackDifference {}
+
+impl From<std::io::Error> for ReadBackDifference {
+    fn from(error: std::io::Error) -> Self {
+        Self::Unreadable(without_os_error(&error))
+    }
+}

@@ -1,0 +1,40 @@
+//! Errors of the inputs of a connectome.
+
+use super::MAX_NODES;
+use crate::data::text::{counted, number};
+use crate::solvers::Error;
+use std::fmt;
+
+/// Labels or a search radius that a connectome cannot have: one sentence each.
+#[derive(Clone, PartialEq, Debug)]
+pub enum InputError {
+    /// A label map with this many labels.
+    Labels(usize),
+    /// Millimetres.
+    Radius(f64),
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Labels(labels) => write!(
+                f,
+                "Found {}, expected 1 to {MAX_NODES}; choose a label map",
+                counted(*labels, "label")
+            ),
+            Self::Radius(mm) => write!(
+                f,
+                "Found a search radius of {} mm, expected 0 to 1000 mm; choose for example 2",
+                number(*mm)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        Self::Input(error.to_string())
+    }
+}

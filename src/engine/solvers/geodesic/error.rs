@@ -1,0 +1,80 @@
+//! Errors of the inputs of rays.
+
+use super::MAX_REGIONS;
+use crate::parameters::ParamError;
+use crate::solvers::Error;
+use crate::solvers::curves::{self, Interpolation, MAX_SEEDS};
+use std::fmt;
+
+/// A medium, regions or parameters with which no rays can be shot: one sentence each.
+#[derive(Clone, PartialEq, Debug)]
+pub enum InputError {
+    Curves(curves::InputError),
+    Parameters(ParamError),
+    /// The papers' form with cubic B-splines.
+    SplinesInPapersForm,
+    /// Rays are to be tested against this many regions.
+    TooManyRegions(usize),
+    /// A medium that was prepared for another interpolation.
+    Interpolation {
+        prepared: Interpolation,
+        requested: Interpolation,
+    },
+    TooManyRays {
+        seeds: usize,
+        directions: usize,
+    },
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Curves(error) => error.fmt(f),
+            Self::Parameters(error) => error.fmt(f),
+            Self::SplinesInPapersForm => f.write_str(
+                "The papers' form supports only linear interpolation, found cubic B-splines; choose linear \
+                 interpolation or the Hamiltonian form",
+            ),
+            Self::TooManyRegions(regions) => write!(
+                f,
+                "There are {regions} target, include, exclude and terminate regions, expected at most \
+                 {MAX_REGIONS}; join some in one mask"
+            ),
+            Self::Interpolation {
+                prepared,
+                requested,
+            } => write!(
+                f,
+                "The medium was prepared for {prepared:?} interpolation, expected {requested:?}; prepare it again"
+            ),
+            Self::TooManyRays { seeds, directions } => {
+                let rays = seeds.saturating_mul(*directions);
+                write!(
+                    f,
+                    "{seeds} seeds with {directions} directions are {rays} rays, expected at most {MAX_SEEDS}; \
+                     ask for fewer"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl From<curves::InputError> for InputError {
+    fn from(error: curves::InputError) -> Self {
+        Self::Curves(error)
+    }
+}
+
+impl From<ParamError> for InputError {
+    fn from(error: ParamError) -> Self {
+        Self::Parameters(error)
+    }
+}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        Self::Input(error.to_string())
+    }
+}

@@ -1,0 +1,115 @@
+//! Errors of the inputs of a pathway.
+
+use super::random_pairs::MAX_PAIRS;
+use crate::data::Role;
+use crate::data::text::count;
+use crate::solvers::Error;
+use std::fmt;
+
+/// Regions, a mask or fields that no path joins: one sentence each.
+#[derive(Clone, PartialEq, Debug)]
+pub enum InputError {
+    /// There is no region with this role.
+    NoRegion(Role),
+    /// The FA is too low in the whole mask.
+    LowFa {
+        highest: f32,
+        min_fa: f64,
+    },
+    /// Mask and exclude regions leave no voxel.
+    NothingLeft,
+    EmptyMask,
+    /// Mask or exclude regions leave no voxel of the region; `place` states where it lies.
+    Blocked {
+        region: String,
+        place: String,
+    },
+    /// The FA is too low in the region.
+    LowFaOfRegion {
+        region: String,
+        highest: f32,
+        min_fa: f64,
+    },
+    /// Fields of two regions on different metrics.
+    OtherMetric([String; 2]),
+    NotConnected {
+        from: String,
+        to: String,
+    },
+    Overlap([String; 2]),
+    /// An exported image has other sizes than the grid.
+    Texels {
+        texels: [u32; 3],
+        voxels: [u32; 3],
+    },
+    RandomPairs(usize),
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRegion(role) => write!(
+                f,
+                "Found no {0}, expected at least one; place a {0} region",
+                role.name().to_lowercase()
+            ),
+            Self::LowFa { highest, min_fa } => write!(
+                f,
+                "The mask's highest FA is {highest:.3}, expected a voxel of at least {min_fa}; lower Domain FA \
+                 (--min-fa)"
+            ),
+            Self::NothingLeft => f.write_str(
+                "Mask and exclude regions leave no voxel with a tensor, expected at least one; move, enlarge or \
+                 remove one",
+            ),
+            Self::EmptyMask => f.write_str(
+                "The mask holds no voxel with a tensor, expected at least one; choose another mask or \
+                 fit again",
+            ),
+            Self::Blocked { region, place } => write!(
+                f,
+                "Region '{region}' lies {place}, expected at least one voxel that paths may use; move one of them"
+            ),
+            Self::LowFaOfRegion {
+                region,
+                highest,
+                min_fa,
+            } => write!(
+                f,
+                "Region '{region}' lies where the FA is at most {highest:.3}, expected a voxel of at least {min_fa}; move it \
+                 or lower Domain FA (--min-fa)"
+            ),
+            Self::OtherMetric([a, b]) => write!(
+                f,
+                "The cost fields of '{a}' and '{b}' come from different metrics; solve both again"
+            ),
+            Self::NotConnected { from, to } => write!(
+                f,
+                "No path: region '{to}' is not connected to '{from}' inside the mask; widen the mask or move a \
+                 region"
+            ),
+            Self::Overlap([a, b]) => write!(
+                f,
+                "Regions '{a}' and '{b}' overlap, expected two apart; move one"
+            ),
+            Self::Texels { texels, voxels } => write!(
+                f,
+                "An image of {texels:?} texels was exported for {voxels:?} voxels"
+            ),
+            Self::RandomPairs(pairs) => write!(
+                f,
+                "Found {} random pairs, expected at most {}; choose for example 200",
+                count(*pairs as u64),
+                count(MAX_PAIRS as u64)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        Self::Input(error.to_string())
+    }
+}

@@ -1,0 +1,55 @@
+//! Errors of the images of regions.
+
+use super::values::MAX_NUMBERS;
+use crate::data::labels::LARGEST_WHOLE;
+use crate::solvers::Error;
+use std::fmt;
+
+/// An image from which a region or labels cannot be made: one sentence each.
+#[derive(Clone, PartialEq, Debug)]
+pub enum InputError {
+    /// The point to fill from lies outside the image.
+    FillOutside,
+    /// The image has no value at the point to fill from.
+    FillWithoutValue,
+    /// A label map has a value that is not a whole number.
+    NotWhole(f32),
+    /// A label map has more different numbers than there are structures.
+    TooManyNumbers,
+    /// A label that single precision may have rounded.
+    LargeLabel(f32),
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const INSTEAD: &str = "expected whole numbers, one for each structure; choose a label map, \
+                               or make a region from a range of these values";
+        match self {
+            Self::FillOutside => f.write_str(
+                "The point to fill from lies outside the image, expected one inside; choose another",
+            ),
+            Self::FillWithoutValue => f.write_str(
+                "The image has no value at the point to fill from, expected a number; choose another",
+            ),
+            Self::NotWhole(value) => write!(f, "The image has the value {value}, {INSTEAD}"),
+            Self::TooManyNumbers => write!(
+                f,
+                "The image has more than {MAX_NUMBERS} different values, {INSTEAD}"
+            ),
+            Self::LargeLabel(value) => write!(
+                f,
+                "The image has a label near {:.0}, expected labels up to {LARGEST_WHOLE}; number its structures \
+                 from 1",
+                f64::from(*value)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
