@@ -4,7 +4,9 @@ use crate::state::sessions::types::content::Content;
 use crate::state::sessions::types::file::{
     FileComparison, FileStatus, ReadSession, RecoverableSession,
 };
-use crate::state::sessions::types::{ChangedSince, FileDecision, FileVerification, UnsavedAction};
+use crate::state::sessions::types::{
+    ChangedSince, FileDecision, FileVerification, NotRestored, UnsavedAction,
+};
 use crate::state::sessions::unsaved::{Base, DataInFiles, RecipeOnly};
 use crate::state::view::View;
 use std::collections::BTreeMap;

@@ -6,8 +6,7 @@ use crate::scene::volume_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::density::DensityOptions;
 use crate::state::{
-    Action, CommandLine, Content, DensityAction, Display, Document, Layer, LayerAction, LayerId,
-    Phase, State,
+    Action, CommandLine, Content, DensityAction, Display, Layer, LayerAction, LayerId, Phase, State,
 };
 
 pub(super) fn entries(state: &State) -> Vec<Entry> {

@@ -9,7 +9,6 @@ use super::error::InputError;
 use super::{Error, Output, Params, check_mask, check_params, cpu::repair};
 use crate::compute::{Backend, Control};
 use crate::data::statistics::upper_median;
-use crate::data::text::counted;
 use crate::data::{Mask, Tensor, TensorField, TensorLayout, Volume};
 use glam::DMat3;
 use rayon::prelude::*;
