@@ -29,6 +29,7 @@ pub mod lines;
 mod mask;
 mod members;
 mod mgh;
+mod mif;
 mod mmap;
 pub mod nifti;
 mod nrrd;
@@ -56,6 +57,7 @@ pub mod trx;
 mod voxels;
 pub mod vtk;
 pub mod vtp;
+mod written_voxels;
 
 pub use crate::compute::memory::{available_bytes, forget_peak, limit_memory, resident_bytes};
 pub use error::without_os_error;
@@ -79,16 +81,6 @@ use std::path::{Path, PathBuf};
 
 /// Common formats that are not read: extension, name, advice.
 const KNOWN: &[(&str, &str, &str)] = &[
-    (
-        "mif",
-        "an MRtrix image",
-        "convert it with mrconvert to .nii.gz",
-    ),
-    (
-        "mif.gz",
-        "an MRtrix image",
-        "convert it with mrconvert to .nii.gz",
-    ),
     ("mha", "a MetaImage", "convert it to .nii.gz"),
     ("mhd", "a MetaImage", "convert it to .nii.gz"),
     ("gipl", "a GIPL image", "convert it to .nii.gz"),
@@ -212,6 +204,8 @@ fn sniff(path: &Path) -> Result<Option<Format>, Error> {
             Some(Format::Nifti)
         } else if start.starts_with(b"mrtrix tracks") {
             Some(Format::Tck)
+        } else if start.starts_with(mif::MAGIC.as_bytes()) {
+            Some(Format::Mif)
         } else if start.starts_with(b"TRACK\0") {
             Some(Format::Trk)
         } else if start.starts_with(b"# vtk DataFile") {
