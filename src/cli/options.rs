@@ -2,10 +2,12 @@
 //! numbers, sessions. Options of all commands (backend, threads, memory, …) are in [`super::Global`].
 
 mod common;
+mod images;
 mod parameters;
 mod regions;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
+pub use images::ImageEnding;
 pub use parameters::{GivenParameters, RowSelection};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 
