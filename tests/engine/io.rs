@@ -12,9 +12,11 @@ mod images;
 pub mod kept;
 mod kept_gradients;
 mod kept_losses;
+mod kept_mif;
 mod kept_rest;
 mod labels;
 mod masks;
+pub mod mif;
 mod mutations;
 mod peers;
 mod races;
@@ -34,10 +36,12 @@ pub fn tests() -> Vec<Trial> {
         kept::tests(),
         kept_gradients::tests(),
         kept_losses::tests(),
+        kept_mif::tests(),
         kept_rest::tests(),
         hostile::tests(),
         labels::tests(),
         masks::tests(),
+        mif::tests(),
         gradients::tests(),
         definitions::tests(),
         differential::tests(),

@@ -52,6 +52,9 @@ pub const ENTRIES: &[Entry] = &[
     Entry::new("mgz", Form::Packed("a.mgz"), read_any),
     Entry::new("nrrd", Form::Plain("a.nrrd"), read_any),
     Entry::new("nhdr", Form::Several("a.nhdr"), read_any),
+    Entry::new("mif", Form::Plain("a.mif"), read_any),
+    Entry::new("mif_gz", Form::Packed("a.mif.gz"), read_any),
+    Entry::new("mih", Form::Several("a.mih"), read_any),
     Entry::new("fsl_gradients", Form::Several("a.bval"), fsl_gradients),
     Entry::new("mrtrix_gradients", Form::Plain("a.b"), mrtrix_gradients),
     Entry::new("scheme", Form::Plain("a.scheme"), scheme),
@@ -276,6 +279,7 @@ fn image_again(path: &Path) {
     let ending = match bytes % 4 {
         0 => "nii",
         1 => "nrrd",
+        2 => "mif",
         _ => return,
     };
     let out = path.with_file_name(format!("out.{ending}"));
