@@ -18,6 +18,7 @@ mod labels;
 mod masks;
 pub mod mif;
 mod mutations;
+mod orientations;
 mod peers;
 mod races;
 mod scalars;
@@ -49,6 +50,7 @@ pub fn tests() -> Vec<Trial> {
         files::tests(),
         formats::tests(),
         mutations::tests(),
+        orientations::tests(),
         peers::tests(),
         races::tests(),
         surfaces::tests(),

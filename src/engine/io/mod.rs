@@ -35,6 +35,7 @@ pub mod nifti;
 mod nrrd;
 mod numbers;
 mod obj;
+pub mod orientations;
 mod ply;
 pub mod png;
 mod polydata;

@@ -193,7 +193,7 @@ fn signed_orders() {
             image::read_grid(&path, &Control::new()).expect("a grid"),
             *found.grid
         );
-        // The same in a type of its own, and compressed.
+        // A conversion reads the stored type instead.
         go_told(
             folder.path(),
             "a.mif",
