@@ -27,6 +27,7 @@ pub mod json;
 pub mod label_table;
 pub mod lines;
 mod mask;
+mod matlab;
 mod members;
 mod mgh;
 mod mif;
