@@ -14,6 +14,7 @@ pub mod checksum;
 pub mod colours;
 pub mod convert;
 pub mod disk;
+mod dsi_studio;
 pub mod ending;
 mod error;
 mod file_bytes;

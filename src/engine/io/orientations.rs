@@ -5,7 +5,7 @@
 
 use super::source::READING;
 use super::text::counted;
-use super::{AffineReading, Error, Format, image, in_world, moved_grid};
+use super::{AffineReading, Error, Format, dsi_studio, image, in_world, moved_grid};
 use crate::compute::{Control, memory};
 use crate::data::axis_change::world_from_fsl;
 use crate::data::odf_field::{OdfConversion, OdfField, OdfLayout, Tissue};
@@ -202,8 +202,8 @@ pub struct OpenedPeaks {
     pub notes: Vec<String>,
 }
 
-/// Opens peaks: FSL's `dyads1` with the dyads and mean fractions beside it, otherwise an image of three volumes per
-/// peak in world axes, as MRtrix writes it. An affine moves the image, and the peaks turn.
+/// Opens peaks: FSL's `dyads1` with the dyads and mean fractions beside it, a model of DSI Studio (`.fib.gz`), otherwise
+/// an image of three volumes per peak in world axes, as MRtrix writes it. An affine moves the image, and the peaks turn.
 pub fn open_peaks(
     path: &Path,
     affine: Option<&AffineReading>,
@@ -211,6 +211,15 @@ pub fn open_peaks(
 ) -> Result<OpenedPeaks, Error> {
     let mut opened = match dyad_stem(path) {
         Some(stem) => open_dyads(path, &stem, control)?,
+        None if super::extension(path) == "fib.gz" => {
+            let (field, warnings) = dsi_studio::read_peaks(path, control)?;
+            OpenedPeaks {
+                field,
+                files: vec![path.to_owned()],
+                warnings,
+                notes: Vec::new(),
+            }
+        }
         None => open_vectors(path, control)?,
     };
     if let Some(by) = affine {

@@ -5,7 +5,7 @@ use crate::io::kept::Nifti;
 use crate::io::mif::Mif;
 use crate::io::{variants, volumes, vtp};
 use crate::support::Random;
-use crate::support::made::{CurveRecipe, gzip};
+use crate::support::made::{CurveRecipe, gzip, matlab};
 use crate::support::session_window::Window;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
@@ -59,6 +59,7 @@ pub fn seeds_for(entry: &str) -> Seeds {
         ]),
         "trx_folder" => vec![("whole".to_owned(), trx_folder())],
         "tinytrack" => vec![("three".to_owned(), variants::tiny())],
+        "dsi_model" => dsi_models(),
         "colours" => texts(&[
             (
                 "freesurfer",
@@ -266,6 +267,39 @@ fn mrtrix_images() -> Seeds {
     ]
     .map(|(name, bytes)| (name.to_owned(), bytes))
     .to_vec()
+}
+
+/// Peaks as numbers of a table, and as vectors of a placed grid.
+fn dsi_models() -> Seeds {
+    let sizes: [(&str, &[f64]); 3] = [
+        ("dimension", &[2.0, 1.0, 2.0]),
+        ("voxel_size", &[2.0, 2.0, 3.0]),
+        ("fa0", &[0.5, 0.25, 0.0, 1.0]),
+    ];
+    let indexed: [(&str, &[f64]); 2] = [
+        ("odf_vertices", &[1.0, 0.0, 0.0, 0.0, 0.6, 0.8]),
+        ("index0", &[0.0, 1.0, 0.0, 1.0]),
+    ];
+    let trans = [
+        -2.0, 0.0, 0.0, 9.0, 0.0, -2.0, 0.0, 8.0, 0.0, 0.0, 3.0, -7.0, 0.0, 0.0, 0.0, 1.0,
+    ];
+    let placed: [(&str, &[f64]); 2] = [
+        ("trans", &trans),
+        (
+            "dir0",
+            &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.6, 0.0, 0.8],
+        ),
+    ];
+    vec![
+        (
+            "indexed".to_owned(),
+            matlab(&[&sizes[..], &indexed].concat(), true),
+        ),
+        (
+            "vectors".to_owned(),
+            matlab(&[&sizes[..], &placed].concat(), false),
+        ),
+    ]
 }
 
 fn mrtrix_pair() -> Seeds {

@@ -2,6 +2,7 @@
 
 use super::sentence;
 use super::volumes::opened;
+use crate::support::made::{gzip, matlab};
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::axis_change::world_from_fsl;
@@ -25,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::orientations::moved_images", moved),
         test("io::orientations::peaks_of_mrtrix", peaks),
         test("io::orientations::dyads_of_fsl", dyads),
+        test("io::orientations::models_of_dsi_studio", dsi_studio),
         data_test(
             "io::orientations::bases_of_dipy",
             "mrtrix_reference/dipy_bases",
@@ -411,6 +413,85 @@ fn dyads() {
     let error = orientations::open_peaks(&here.join("s_dyads1.nii.gz"), None, &control);
     let text = sentence(&error.expect_err("no fractions"));
     assert!(text.contains("s_mean_f2samples.nii.gz"), "{text}");
+}
+
+/// Amplitudes with directions as numbers of a table or as vectors, in axes to the left, back and top.
+fn dsi_studio() {
+    let mut random = Random::fresh("DSI Studio");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.fib.gz");
+    let vertices: Vec<DVec3> = (0..20).map(|_| random.direction()).collect();
+    let table: Vec<f64> = vertices.iter().flat_map(|v| v.to_array()).collect();
+    let n = 24;
+    let amplitudes: [Vec<f64>; 2] = [0.5, 0.2].map(|most| {
+        (0..n)
+            .map(|i| if i % 5 == 0 { 0.0 } else { most })
+            .collect()
+    });
+    let numbers: Vec<f64> = (0..n).map(|_| (random.bits() % 20) as f64).collect();
+    let vectors: Vec<DVec3> = (0..n).map(|_| random.direction()).collect();
+    let flat: Vec<f64> = vectors.iter().flat_map(|v| v.to_array()).collect();
+    let trans = [
+        -2.0, 0.0, 0.0, 9.0, 0.0, -2.0, 0.0, 8.0, 0.0, 0.0, 3.0, -7.0, 0.0, 0.0, 0.0, 1.0,
+    ];
+    let sizes: [&[f64]; 2] = [&[2.0, 3.0, 4.0], &[2.0, 2.0, 3.0]];
+    let mut matrices: Vec<(&str, &[f64])> = vec![
+        ("dimension", sizes[0]),
+        ("voxel_size", sizes[1]),
+        ("odf_vertices", &table),
+        ("fa0", &amplitudes[0]),
+        ("index0", &numbers),
+        ("fa1", &amplitudes[1]),
+        ("dir1", &flat),
+    ];
+    let write = |matrices: &[(&str, &[f64])]| {
+        std::fs::write(&path, gzip(&matlab(matrices, true))).expect("written");
+        orientations::open_peaks(&path, None, &Control::new())
+    };
+    let flip = |v: DVec3| DVec3::new(-v.x, -v.y, v.z);
+    for placed in [false, true] {
+        if placed {
+            matrices.push(("trans", &trans));
+        }
+        let found = write(&matrices).expect("peaks");
+        assert_eq!(
+            (found.field.count(), found.warnings.len()),
+            (2, usize::from(!placed))
+        );
+        let corner = found.field.grid.world(DVec3::ZERO);
+        let expected = if placed {
+            DVec3::new(9.0, 8.0, -7.0)
+        } else {
+            DVec3::new(1.0, 2.0, -4.5)
+        };
+        assert!(corner.distance(expected) < 1e-9, "{corner}");
+        for voxel in 0..n {
+            let peaks: Vec<DVec3> = found.field.peaks(voxel).collect();
+            if voxel % 5 == 0 {
+                assert!(peaks.is_empty());
+                continue;
+            }
+            let first = flip(vertices[numbers[voxel] as usize]) * 0.5;
+            assert!(
+                peaks[0].distance(first) < 1e-6
+                    && peaks[1].distance(flip(vectors[voxel]) * 0.2) < 1e-6
+            );
+        }
+    }
+    for (name, says) in [
+        ("fa0", "no matrix fa0"),
+        ("dimension", "no dimension"),
+        ("odf_vertices", "one of 0 in odf_vertices"),
+        ("index0", "0 numbers in index0"),
+    ] {
+        let rest: Vec<(&str, &[f64])> = matrices
+            .iter()
+            .copied()
+            .filter(|(n, _)| *n != name)
+            .collect();
+        let text = sentence(&write(&rest).expect_err(says));
+        assert!(text.contains(says), "{text}");
+    }
 }
 
 /// DIPY's four bases, in world axes, and MRtrix's are the same functions.
