@@ -513,10 +513,6 @@ fn refusals() {
         (flat, "flatten"),
         (text.replace("file:", "scaling: 0,0\nfile:"), "the scaling"),
         (
-            text.replace("file:", "dw_scheme: 0,0,1\nfile:"),
-            "the gradient",
-        ),
-        (
             text.replace(&format!("file: . {offset}"), "file: ."),
             "the place of the voxels",
         ),
@@ -543,6 +539,11 @@ fn refusals() {
             "{says}: {found}"
         );
     }
+    // An image with a damaged scheme is read, its gradients are not.
+    std::fs::write(&path, text.replace("file:", "dw_scheme: 0,0,1\nfile:")).expect("written");
+    io::open(&path, &Control::new()).expect("an image");
+    let error = io::gradients::rows_of(&path, 1).expect_err("three numbers");
+    assert!(sentence(&error).contains("the gradient “0,0,1”"), "{error}");
     assert_eq!(Format::named(Path::new("a.b.MIF.GZ")), Some(Format::Mif));
     std::fs::write(folder.path().join("unnamed"), &good).expect("written");
     assert_eq!(io::detect(&folder.path().join("unnamed")), Ok(Format::Mif));

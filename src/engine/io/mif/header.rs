@@ -8,6 +8,8 @@ use crate::compute::Control;
 use glam::{DAffine3, DVec3};
 use std::path::Path;
 
+/// The key of a scan's gradients.
+pub const SCHEME: &str = "dw_scheme";
 /// The first line of a file.
 pub const MAGIC: &str = "mrtrix image";
 /// A header is a page of text; the directions of a scan and the commands that made it take a few more.
@@ -76,8 +78,8 @@ pub struct Header {
     /// Slope and intercept; `None` if values are used as stored.
     pub scaling: Option<(f64, f64)>,
     pub data: DataFile,
-    /// `x y z b` in world axes, one row for each volume of a scan.
-    pub scheme: Vec<[f64; 4]>,
+    /// The rows of a scan's gradients, `x,y,z,b` in world axes.
+    pub scheme: Vec<String>,
     /// Every other line, key and value.
     pub pairs: Vec<(String, String)>,
     /// Number of lines without a key.
@@ -143,11 +145,30 @@ impl Header {
             transform: fields.transform()?,
             scaling: fields.scaling()?,
             data: fields.data_file()?,
-            scheme: fields.scheme()?,
+            scheme: fields.rows(SCHEME).map(str::to_owned).collect(),
             pairs: fields.pairs,
             ignored_lines: fields.ignored_lines,
         })
     }
+}
+
+/// b-value (s/mm²) and vector of a row of gradients.
+pub fn gradient(path: &Path, row: &str) -> Result<(f64, DVec3), Error> {
+    match numbers(row).as_deref() {
+        Some(&[x, y, z, b]) => Ok((b, DVec3::new(x, y, z))),
+        _ => Err(Error::malformed(
+            path,
+            format!("the gradient “{row}”"),
+            "four numbers: x y z b",
+        )),
+    }
+}
+
+/// Numbers separated by commas or blanks.
+fn numbers<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
+    let separates = |c: char| c == ',' || c.is_whitespace();
+    let numbers = text.split(separates).filter(|word| !word.is_empty());
+    numbers.map(|word| word.parse().ok()).collect()
 }
 
 /// The header's bytes before the line `END`, if that was read. The last line may go on unless the file is whole.
@@ -180,7 +201,7 @@ const KNOWN: [&str; 8] = [
     "transform",
     "scaling",
     "file",
-    "dw_scheme",
+    SCHEME,
 ];
 
 impl<'a> Fields<'a> {
@@ -405,14 +426,5 @@ impl<'a> Fields<'a> {
                 offset,
             }),
         }
-    }
-
-    fn scheme(&self) -> Result<Vec<[f64; 4]>, Error> {
-        let one = |row: &str| {
-            let numbers: Vec<f64> = self.numbers("dw_scheme", row)?;
-            <[f64; 4]>::try_from(numbers)
-                .map_err(|_| self.wrong(format!("the gradient “{row}”"), "four numbers: x y z b"))
-        };
-        self.rows("dw_scheme").map(one).collect()
     }
 }

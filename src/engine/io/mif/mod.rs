@@ -107,9 +107,9 @@ pub type Rows = (Vec<f64>, Vec<DVec3>);
 /// The gradients in a header, whatever their number; `None` if there are none.
 pub(super) fn gradients(path: &Path) -> Result<Option<Rows>, Error> {
     let header = Header::read(path, &Control::new())?;
-    let rows = header.scheme.iter();
-    let rows = rows.map(|&[x, y, z, b]| (b, DVec3::new(x, y, z))).unzip();
-    Ok((!header.scheme.is_empty()).then_some(rows))
+    let rows = header.scheme.iter().map(|row| header::gradient(path, row));
+    let rows: Vec<(f64, DVec3)> = rows.collect::<Result<_, _>>()?;
+    Ok((!rows.is_empty()).then(|| rows.into_iter().unzip()))
 }
 
 /// Whether the header has a row of gradients for each of its volumes.
@@ -281,22 +281,22 @@ fn stored_parts(
     if !layout.is_plain() {
         let is_lost =
             |(key, _): &(String, String)| AXIS_KEYS.contains(&key.to_ascii_lowercase().as_str());
-        let lost: Vec<String> = keys
+        let mut lost: Vec<String> = keys
             .extract_if(.., |pair| is_lost(pair))
             .map(|(key, _)| key)
             .collect();
-        if let Some(first) = lost.first() {
+        lost.dedup();
+        if !lost.is_empty() {
             info.warnings.push(format!(
-                "The header's key {first} describes axes in another order than that of the voxels and is left out"
+                "Keys of the header that describe axes in another order than that of the voxels are left out: {}",
+                lost.join(", ")
             ));
         }
     }
     // The scheme of the scan from which this image was made.
     if header.scheme.len() != frames {
-        keys.extend(header.scheme.iter().map(|row| {
-            let [x, y, z, b] = row;
-            (write::SCHEME.to_owned(), format!("{x},{y},{z},{b}"))
-        }));
+        let rows = header.scheme.into_iter();
+        keys.extend(rows.map(|row| (header::SCHEME.to_owned(), row)));
     }
     let step = |i: usize| {
         header

@@ -1,6 +1,7 @@
 //! Writes MRtrix images: `.mif`, the same compressed (`.mif.gz`), and a header `.mih` with its voxels in a `.dat`. The
 //! axes are those of the grid, in its order and directions.
 
+use super::header::SCHEME;
 use crate::compute::Control;
 use crate::data::{Grid, Mask, Volume};
 use crate::io::atomic::{self, PreparedFile, VerifyFailure, WriteStop};
@@ -16,8 +17,6 @@ use glam::{DAffine3, DMat3, DVec3};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The key of a scan's gradients.
-pub const SCHEME: &str = "dw_scheme";
 const COMMENTS: &str = "comments";
 const HISTORY: &str = "command_history";
 /// The voxels begin at a multiple of this many bytes.
