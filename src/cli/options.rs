@@ -3,11 +3,13 @@
 
 mod common;
 mod images;
+mod orientations;
 mod parameters;
 mod regions;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
 pub use images::ImageEnding;
+pub use orientations::OrientationOptions;
 pub use parameters::{GivenParameters, RowSelection};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 

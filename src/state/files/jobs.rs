@@ -1,7 +1,10 @@
 //! Jobs that open, write and convert files. Each written file is read back and compared.
 
 pub mod open;
+mod orientations;
 mod paths;
+
+pub use orientations::{OpenOrientations, OrientationReading};
 
 use crate::compute::{Control, memory};
 use crate::data::{Mask, Shape, Surface, Tractogram, Volume};
