@@ -3,7 +3,7 @@
 use crate::io::formats::rich;
 use crate::io::kept::Nifti;
 use crate::io::mif::Mif;
-use crate::io::{variants, volumes, vtp};
+use crate::io::{mif, variants, volumes, vtp};
 use crate::support::Random;
 use crate::support::made::{CurveRecipe, gzip, matlab};
 use crate::support::session_window::Window;
@@ -33,7 +33,9 @@ pub fn seeds_for(entry: &str) -> Seeds {
         ]
         .concat(),
         "nhdr" => detached(),
-        "mif" | "mif_gz" => mrtrix_images(),
+        "mif" | "mif_gz" => mif::seeds()
+            .map(|(name, bytes)| (name.to_owned(), bytes))
+            .to_vec(),
         "mih" => mrtrix_pair(),
         "fsl_gradients" => texts(&[
             ("rows", FSL),
@@ -238,35 +240,6 @@ fn detached() -> Seeds {
             with("encoding: gz\ndata file: ./p.gz\n", "p.gz", &gzip(&voxels)),
         ),
     ]
-}
-
-/// A scan whose volumes vary fastest, a mask of bits, and numbers with a scaling.
-fn mrtrix_images() -> Seeds {
-    let scheme = (0..7).map(|i| format!("dw_scheme: 0,0.6,0.8,{}\n", 500 * i));
-    let scan = Mif {
-        order: vec![(1, true), (2, true), (3, false), (0, false)],
-        extra: scheme.collect(),
-        ..Mif::new(&[3, 2, 2, 7], "UInt16LE")
-    };
-    let mask = Mif {
-        order: vec![(2, false), (0, true), (1, false)],
-        ..Mif::new(&[3, 3, 3], "Bit")
-    };
-    let scaled = Mif {
-        extra: "scaling: -1,0.5\ncomments: one # half\n".to_owned(),
-        ..Mif::new(&[2, 2, 2, 1, 2], "Float64BE")
-    };
-    let counts: Vec<u8> = (0..84u16).flat_map(|v| (v % 50).to_le_bytes()).collect();
-    let numbers: Vec<u8> = (0..16)
-        .flat_map(|v| (0.25 * f64::from(v)).to_be_bytes())
-        .collect();
-    [
-        ("scan", scan.bytes(&counts)),
-        ("mask", mask.bytes(&[0xa5, 0x0f, 0x33, 0x80])),
-        ("scaled", scaled.bytes(&numbers)),
-    ]
-    .map(|(name, bytes)| (name.to_owned(), bytes))
-    .to_vec()
 }
 
 /// Peaks as numbers of a table, and as vectors of a placed grid.

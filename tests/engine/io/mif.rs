@@ -146,6 +146,33 @@ pub fn little(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
+/// A scan whose volumes vary fastest, a mask of bits, and numbers with a scaling.
+pub fn seeds() -> [(&'static str, Vec<u8>); 3] {
+    let scheme = (0..7).map(|i| format!("dw_scheme: 0,0.6,0.8,{}\n", 500 * i));
+    let scan = Mif {
+        order: vec![(1, true), (2, true), (3, false), (0, false)],
+        extra: scheme.collect(),
+        ..Mif::new(&[3, 2, 2, 7], "UInt16LE")
+    };
+    let mask = Mif {
+        order: vec![(2, false), (0, true), (1, false)],
+        ..Mif::new(&[3, 3, 3], "Bit")
+    };
+    let scaled = Mif {
+        extra: "scaling: -1,0.5\ncomments: one # half\n".to_owned(),
+        ..Mif::new(&[2, 2, 2, 1, 2], "Float64BE")
+    };
+    let counts: Vec<u8> = (0..84u16).flat_map(|v| (v % 50).to_le_bytes()).collect();
+    let numbers: Vec<u8> = (0..16)
+        .flat_map(|v| (0.25 * f64::from(v)).to_be_bytes())
+        .collect();
+    [
+        ("scan", scan.bytes(&counts)),
+        ("mask", mask.bytes(&[0xa5, 0x0f, 0x33, 0x80])),
+        ("scaled", scaled.bytes(&numbers)),
+    ]
+}
+
 /// Orders of three axes, each with every combination of directions.
 pub fn orders() -> Vec<[(usize, bool); 3]> {
     let ranks = [

@@ -85,14 +85,14 @@ impl Layout {
     /// Puts samples into the order of a volume.
     pub fn order<T: Copy>(&self, samples: &[T], ordered: &mut [T]) {
         let [nx, ny, nz] = self.grid.shape;
-        let firsts: Vec<usize> = (0..self.frames()).map(|f| self.first_sample(f)).collect();
         let voxels = self.grid.voxel_count();
         // Frames inside a row: in a file whose volumes vary fastest, a row's samples are adjacent.
         for k in 0..nz {
             for j in 0..ny {
                 let row = j * self.steps[1] + k * self.steps[2];
                 let place = nx * (j + ny * k);
-                for (frame, first) in firsts.iter().enumerate() {
+                for frame in 0..self.frames() {
+                    let first = self.first_sample(frame);
                     let ordered = &mut ordered[frame * voxels + place..][..nx];
                     for (i, ordered) in ordered.iter_mut().enumerate() {
                         *ordered = samples[first + row + i * self.steps[0]];
