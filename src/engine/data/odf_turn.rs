@@ -73,7 +73,7 @@ impl OdfTurn {
 }
 
 /// Evenly spread directions of a half sphere, along a spiral.
-fn half_sphere(count: usize) -> impl Iterator<Item = DVec3> {
+pub fn half_sphere(count: usize) -> impl Iterator<Item = DVec3> {
     let golden = PI * (3.0 - 5f64.sqrt());
     (0..count).map(move |i| {
         let z = 1.0 - (i as f64 + 0.5) / count as f64;
