@@ -208,6 +208,13 @@ fn orientations() {
             "{line}: {message}"
         );
     }
+    let compared = run("gradients distributions odf.nii.gz", here);
+    assert_eq!(compared["ranked"].as_array().map(Vec::len), Some(10));
+    refuses(
+        &["gradients", "distributions", "peaks.nii.gz"],
+        &["Found 3 volumes, expected 6, 15"],
+        here,
+    );
     let peaks = [
         "convert",
         "odf.nii.gz",
