@@ -1,6 +1,6 @@
 //! What a file of fibre orientations holds, which its header does not say.
 
-use super::tensor_frame;
+use super::{ValueError, tensor_frame};
 use crate::data::spherical_harmonics::Basis;
 use crate::data::{OdfLayout, TensorFrame};
 use crate::state::files::jobs::OrientationReading;
@@ -35,10 +35,10 @@ impl OrientationOptions {
     }
 }
 
-fn odf_basis(text: &str) -> Result<Basis, String> {
+fn odf_basis(text: &str) -> Result<Basis, ValueError> {
     let found = Basis::ALL.into_iter().find(|basis| basis.key() == text);
     found.ok_or_else(|| {
         let keys = Basis::ALL.map(Basis::key);
-        format!("expected one of {}, found \"{text}\"", keys.join(", "))
+        ValueError::new(format!("one of {}", keys.join(", ")), text)
     })
 }

@@ -4,7 +4,7 @@
 use super::header::SCHEME;
 use crate::compute::Control;
 use crate::data::{Grid, Mask, Volume};
-use crate::io::atomic::{self, PreparedFile, VerifyFailure, WriteStop};
+use crate::io::atomic::{self, PreparedFile, ReadBackDifference, VerifyFailure, WriteStop};
 use crate::io::gradients::Rows;
 use crate::io::numbers::Type;
 use crate::io::stored::{Pixel, Stored};
@@ -462,14 +462,17 @@ fn verify(
             (found.grid, found.frames, same)
         }
     };
-    if frames != image.frames || !grid.is_written_as(image.grid, near(image.grid)) {
-        return Err("its sizes or its affine differ".to_owned().into());
+    if frames != image.frames || grid.shape != image.grid.shape {
+        return Err(ReadBackDifference::Sizes.into());
+    }
+    if !grid.is_written_as(image.grid, near(image.grid)) {
+        return Err(ReadBackDifference::Affine.into());
     }
     if super::has_gradients(written)? != image.gradients.is_some() {
-        return Err("its gradients differ".to_owned().into());
+        return Err(ReadBackDifference::Gradients.into());
     }
     match same {
         true => Ok(control.check()?),
-        false => Err("its values differ".to_owned().into()),
+        false => Err(ReadBackDifference::Values.into()),
     }
 }

@@ -53,8 +53,7 @@ impl Job for OpenOrientations {
         let (path, affine) = (&self.path, self.affine.as_ref());
         match self.reading {
             OrientationReading::Distributions(layout) => {
-                let opened = orientations::open_odf(path, layout, affine, control);
-                let opened = opened.map_err(|e| e.to_string())?;
+                let opened = orientations::open_odf(path, layout, affine, control)?;
                 Ok(OrientationImage {
                     volume: opened.field.volume(),
                     content: format!("distributions of order {}", opened.field.order()),
@@ -62,8 +61,7 @@ impl Job for OpenOrientations {
                 })
             }
             OrientationReading::Peaks => {
-                let opened = orientations::open_peaks(path, affine, control);
-                let opened = opened.map_err(|e| e.to_string())?;
+                let opened = orientations::open_peaks(path, affine, control)?;
                 let peaks = io::text::counted(opened.field.count(), "peak");
                 Ok(OrientationImage {
                     volume: opened.field.volume(),
