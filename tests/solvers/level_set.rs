@@ -7,6 +7,7 @@ mod invariants;
 mod keep_out;
 mod leak;
 mod leak_allowance;
+mod leak_second;
 mod leak_small;
 mod leak_starts;
 mod parity;
@@ -33,6 +34,7 @@ pub fn tests() -> Vec<Trial> {
         invariants::tests(),
         leak::tests(),
         leak_allowance::tests(),
+        leak_second::tests(),
         leak_starts::tests(),
         conduct::tests(),
         distance::tests(),

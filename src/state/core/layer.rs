@@ -1,6 +1,7 @@
 //! Layers: content, display and origin.
 
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
+use crate::io::Remark;
 use crate::state::Phase;
 use crate::state::core::display::Display;
 use glam::DVec3;
@@ -61,8 +62,8 @@ pub struct Layer {
     pub unit: &'static str,
     /// Factor applied to displayed values (1e3 for diffusivities displayed as 10⁻³ mm²/s).
     pub unit_scale: f32,
-    /// Remarks from reading it, one sentence each.
-    pub notes: Vec<String>,
+    /// Remarks from reading it.
+    pub notes: Vec<Remark>,
     /// The sentence about its file, which had changed since the session was saved.
     pub file_change: Option<String>,
 }

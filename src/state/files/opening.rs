@@ -1,6 +1,7 @@
 //! Turns opened files into layers.
 
 use crate::data::{AffineSource, Gradients, Volume};
+use crate::io::Remark;
 use crate::jobs::{Folder, Slot};
 use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
@@ -24,7 +25,7 @@ pub(in crate::state) struct NewLayer {
     pub name: String,
     pub content: Content,
     pub origin: Origin,
-    pub notes: Vec<String>,
+    pub notes: Vec<Remark>,
 }
 
 pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
@@ -80,8 +81,15 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         name: name.clone(),
         content,
         origin,
-        notes: notes.iter().map(ToString::to_string).collect(),
+        notes,
     };
+    if let Some(known) = already_open(&state.document, &new) {
+        let sentence = format!(
+            "The file is already open as “{known}”; it was opened once more as another layer: {}",
+            path.display()
+        );
+        state.session.notify(Severity::Information, sentence);
+    }
     let together = std::mem::take(&mut state.session.files.opened_together);
     if b_range.is_some() {
         // Messages about the previous scan.
@@ -122,6 +130,36 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     }
     remember(state, path, kind, summary, effects);
     state.session.files.just_opened = Some(JustOpened { is_first: first });
+}
+
+/// The layer that shows the file of a new layer; `None` where the new layer takes its place.
+fn already_open<'a>(document: &'a Document, new: &NewLayer) -> Option<&'a str> {
+    let Origin::File { file, .. } = &new.origin else {
+        return None;
+    };
+    let shows = |l: &&Arc<Layer>| {
+        let own = document.origin(l);
+        let same = matches!(own, Origin::File { file: known, .. } if known == file);
+        same && !replaces(document, (&new.content, &new.origin), l)
+    };
+    let known = document.layers.iter().find(shows);
+    known.map(|l| l.name.as_str())
+}
+
+/// Whether a new layer takes the place of a layer of the same file: a scan does, and so does another reading.
+fn replaces(document: &Document, (content, origin): (&Content, &Origin), old: &Layer) -> bool {
+    let Origin::File { file, .. } = origin else {
+        return false;
+    };
+    let scans = [&old.content, content].map(|c| matches!(c, Content::Scan { .. }));
+    let reading = |origin: &Origin| match origin {
+        Origin::File {
+            reading, gradients, ..
+        } => Some(!reading.is_empty()).filter(|_| gradients.is_empty()),
+        _ => None,
+    };
+    let same_reading = reading(document.origin(old)).is_some() && reading(origin) == Some(true);
+    (scans == [true; 2] || same_reading) && document.path(old) == Some(file.as_path())
 }
 
 /// Opens the mask file next to the scan as the fit's mask.
@@ -327,9 +365,8 @@ pub(in crate::state) fn add(
     let display = match &content {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
             if volume.grid.source == AffineSource::Pixdim {
-                notes.push(
-                    "The file has neither sform nor qform: left and right unknown".to_owned(),
-                );
+                let sentence = "The file has neither sform nor qform: left and right unknown";
+                notes.push(sentence.to_owned().into());
             }
             let mut recent = state.session.files.recent.iter();
             let known = recent.find(|r| path.as_ref() == Some(&r.path));
@@ -351,20 +388,7 @@ pub(in crate::state) fn add(
         Content::Tractogram(_) => state.document.track.streamline_display.clone(),
     };
     edit(state, "Open", false, |document| {
-        let again = |l: &Arc<Layer>| {
-            let scans = [&l.content, &content].map(|c| matches!(c, Content::Scan { .. }));
-            let reading = |origin: &Origin| match origin {
-                Origin::File {
-                    reading, gradients, ..
-                } => Some(!reading.is_empty()).filter(|_| gradients.is_empty()),
-                _ => None,
-            };
-            let same_reading =
-                reading(document.origin(l)).is_some() && reading(&origin) == Some(true);
-            (scans == [true; 2] || same_reading)
-                && path.is_some()
-                && document.path(l) == path.as_deref()
-        };
+        let again = |l: &Arc<Layer>| replaces(document, (&content, &origin), l);
         let old = document.layers.iter().position(again);
         let (id, at, display, file_change) = match old.map(|at| (at, document.layers.remove(at))) {
             Some((at, old)) => {

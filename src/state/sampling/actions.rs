@@ -8,8 +8,8 @@ use crate::state::{Effect, State};
 /// Applies one action.
 pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
     match action {
-        SampleAction::Begin(at) => {
-            state.session.sample = begin(state);
+        SampleAction::Begin { at, adds } => {
+            state.session.sample = begin(state, adds);
             match &mut state.session.sample {
                 Some(sample) => sample.pass(at, at),
                 None => state.session.notify(

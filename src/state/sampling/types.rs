@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 /// Steps of sampling.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SampleAction {
-    Begin(DVec3),
+    /// A sample that begins at a point, world mm; `adds`: to the voxels of the sample before, where Segment has one.
+    Begin { at: DVec3, adds: bool },
     /// Samples between two points, world mm.
     Over(DVec3, DVec3),
     /// Applies the sample.

@@ -16,8 +16,9 @@ const DEVIATIONS: f64 = 2.0;
 /// Fraction of an image's window that is background.
 const GROUND: f32 = 0.02;
 
-/// The cost if it is shown as a cloud; else the selected image, else the topmost visible one.
-pub(in crate::state) fn begin(state: &State) -> Option<Sample> {
+/// The cost if it is shown as a cloud; else the selected image, else the topmost visible one. `adds`: to the voxels
+/// sampled before.
+pub(in crate::state) fn begin(state: &State, adds: bool) -> Option<Sample> {
     let live = state.session.pathways.live.value().map(Arc::as_ref);
     if let Some(live) =
         live.filter(|_| state.view.task == Task::Pathways && state.document.pathways.cloud)
@@ -32,8 +33,9 @@ pub(in crate::state) fn begin(state: &State) -> Option<Sample> {
     }
     if state.view.task == Task::Segment {
         let (layer, image) = state.document.segmented_image()?;
-        // Samples of one image accumulate.
-        let known = state.segment_sample().map(|sample| (**sample).clone());
+        // Without a new sample, one that holds several tissues could not be corrected.
+        let known = state.segment_sample().filter(|_| adds);
+        let known = known.map(|sample| (**sample).clone());
         let known = known.filter(|s| s.source == SampleSource::Layer(layer.id));
         let frame = crate::state::segment::frame_of(layer, image);
         let fresh = || {
@@ -65,8 +67,12 @@ pub(in crate::state) fn end(state: &mut State, sample: &Sample, effects: &mut Ve
     }
     take_over(state, sample, effects);
     // Last, because an edit clears the status.
+    let more = match state.view.task {
+        Task::Segment => " · drag with Shift to add to it",
+        _ => "",
+    };
     state.session.notices.status = format!(
-        "Sampled {} of {}: {}",
+        "Sampled {} of {}: {}{more}",
         counted(sample.count(), "voxel"),
         sample.name,
         sample.text(),

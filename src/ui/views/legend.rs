@@ -137,30 +137,46 @@ fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
     let lines = scene::tractograms(state);
     let mut lines = lines.iter().filter(|(t, _)| !t.is_empty()).peekable();
     lines.peek()?;
-    let mut all: Vec<(Legend, &Tractogram)> = Vec::new();
+    // Layers that look alike share a legend.
+    let mut all: Vec<(Legend, Vec<&Layer>)> = Vec::new();
     for (tractogram, display) in lines {
-        let legend = of_lines(tractogram, display);
-        let fresh = legend.filter(|legend| !all.iter().any(|(known, _)| known == legend));
-        all.extend(fresh.map(|legend| (legend, *tractogram)));
+        let Some(mut legend) = of_lines(tractogram, display) else {
+            continue;
+        };
+        let layer = layer_of(state, tractogram);
+        let shown = layer.map(|layer| state.document.shown_by_weight(layer.id));
+        if let Legend::Bar { name, .. } = &mut legend
+            && *name == WEIGHT_NAME
+            && shown == Some(ShownStreamlines::Difference)
+        {
+            *name = DIFFERENCE_NAME.to_owned();
+        }
+        match all.iter_mut().find(|(known, _)| *known == legend) {
+            Some((_, layers)) => layers.extend(layer),
+            None => all.push((legend, Vec::from_iter(layer))),
+        }
     }
     let is_bar = |legend: &Legend| matches!(legend, Legend::Bar { .. });
     let several = all.iter().filter(|(legend, _)| is_bar(legend)).count() > 1;
-    let named = all.into_iter().map(|(mut legend, of)| {
+    let named = all.into_iter().map(|(mut legend, layers)| {
         if let Legend::Bar { name, .. } = &mut legend
-            && let Some(layer) = layer_of(state, of)
+            && let Some(layers) = names(&layers).filter(|_| several)
         {
-            let shown = state.document.shown_by_weight(layer.id);
-            if *name == WEIGHT_NAME && shown == ShownStreamlines::Difference {
-                *name = DIFFERENCE_NAME.to_owned();
-            }
-            // Names the layer that has these colours.
-            if several {
-                *name = format!("{} · {name}", layer.name);
-            }
+            *name = format!("{layers} · {name}");
         }
         legend
     });
     Some(named.collect())
+}
+
+/// `A`, `A and B` or `A and 2 more`: the layers that have the colours of one bar.
+fn names(layers: &[&Layer]) -> Option<String> {
+    match layers {
+        [] => None,
+        [one] => Some(one.name.clone()),
+        [one, other] => Some(format!("{} and {}", one.name, other.name)),
+        [one, more @ ..] => Some(format!("{} and {} more", one.name, more.len())),
+    }
 }
 
 /// The layer of these streamlines; `None` for live ones.

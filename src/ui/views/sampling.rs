@@ -15,9 +15,14 @@ pub fn is_active(ui: &Ui, state: &State) -> bool {
     state.view.tool == Tool::Sample || ui.input(|i| i.key_down(Key::P))
 }
 
-/// Begins a sample; in 3-D it stays in this plane (a point and its normal).
-pub fn begin(at: DVec3, plane: Option<(DVec3, DVec3)>, actions: &mut Vec<Action>) -> Kind {
-    actions.push(Action::Sample(SampleAction::Begin(at)));
+/// Begins a sample, with Shift adds to the one before; in 3-D it stays in this plane (a point and its normal).
+pub fn begin(
+    at: DVec3,
+    plane: Option<(DVec3, DVec3)>,
+    adds: bool,
+    actions: &mut Vec<Action>,
+) -> Kind {
+    actions.push(Action::Sample(SampleAction::Begin { at, adds }));
     Kind::Sample { last: at, plane }
 }
 

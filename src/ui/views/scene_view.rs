@@ -309,7 +309,8 @@ fn sample_press(
     let samples = button == PointerButton::Primary && sampling::is_active(ui, scene.state);
     let flat = scene.flat_under(at).filter(|_| samples)?;
     let plane = (flat.point, flat.normal);
-    Some(sampling::begin(flat.point, Some(plane), actions))
+    let adds = ui.input(|i| i.modifiers.shift);
+    Some(sampling::begin(flat.point, Some(plane), adds, actions))
 }
 
 fn scene_press(

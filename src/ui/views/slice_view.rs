@@ -109,9 +109,9 @@ impl Views {
         if self.drag.is_none()
             && let Some((button, at)) = drag::press(ui, response)
             && let Some(kind) = match button {
-                PointerButton::Primary if sampling::is_active(ui, slice.state) => {
-                    Some(sampling::begin(slice.world(at), None, actions))
-                }
+                PointerButton::Primary if sampling::is_active(ui, slice.state) => Some(
+                    sampling::begin(slice.world(at), None, modifiers.shift, actions),
+                ),
                 _ => self.slice_press(slice, button, at, modifiers, actions),
             }
         {

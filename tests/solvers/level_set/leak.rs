@@ -3,7 +3,9 @@
 use super::{USUAL, begin, grid, leak_small, run, sphere};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
-use arcuate::solvers::level_set::{Cause, Contact, Ended, Layout, Leak, LeakDetector, Params};
+use arcuate::solvers::level_set::{
+    Cause, Contact, Ended, Layout, Leak, LeakDetector, Params, SphereEdit,
+};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 
@@ -291,7 +293,11 @@ fn cut() {
             alarm.record(cisterns(step));
         }
         let left = |step: u64| cisterns(step) * if added { 101 } else { 99 } / 100;
-        alarm.record_sphere(left(edited), added, [Contact::default(); 2]);
+        let placed = match added {
+            true => SphereEdit::Added(left(edited)),
+            false => SphereEdit::Cut,
+        };
+        alarm.record_sphere(left(edited), placed, [Contact::default(); 2]);
         let mut step = edited;
         while alarm.suspected_since().is_none() {
             step += 1;
@@ -310,7 +316,7 @@ fn cut() {
     let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
     (1..=850).for_each(|step| alarm.record(cisterns(step)));
     let left = |step: u64| cisterns(step) / 4;
-    alarm.record_sphere(left(850), false, [Contact::default(); 2]);
+    alarm.record_sphere(left(850), SphereEdit::Cut, [Contact::default(); 2]);
     for step in 851..=1000 {
         alarm.record(left(step));
         assert!(
@@ -371,7 +377,7 @@ fn changes() {
         }
         // An added sphere is a new seed.
         let now = grown(10, 0.5) + stands / 10;
-        alarm.record_sphere(now + 100, true, [Contact::default(); 2]);
+        alarm.record_sphere(now + 100, SphereEdit::Added(100), [Contact::default(); 2]);
         for n in 0..200 {
             alarm.record(now + 100 + n * now / 60);
             assert_eq!(alarm.leak(), None, "{structure} {n}");

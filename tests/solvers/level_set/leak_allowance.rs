@@ -7,7 +7,7 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::Volume;
 use arcuate::solvers::level_set::{
-    Cause, Contact, Ended, Evolution, Layout, Leak, LeakDetector, Params,
+    Cause, Contact, Ended, Evolution, Layout, Leak, LeakDetector, Params, SphereEdit,
 };
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -43,21 +43,25 @@ fn spheres() {
         detector
     };
     // A sphere inside the surface, a new seed and a cut do not allow a contact that the surface already had.
-    for (inside, added) in [(1250, true), (3000, true), (1200, false)] {
+    for (inside, placed) in [
+        (1250, SphereEdit::Added(100)),
+        (3000, SphereEdit::Added(1750)),
+        (1200, SphereEdit::Cut),
+    ] {
         let mut detector = before();
-        detector.record_sphere(inside, added, [touches(20), touches(20)]);
+        detector.record_sphere(inside, placed, [touches(20), touches(20)]);
         let cause = next_check(detector, inside, 40);
         assert_eq!(cause, Some(Cause::Border), "{inside}");
     }
     // An added sphere may touch the border, up to twice as much.
     for (border, cause) in [(120, None), (400, Some(Cause::Border))] {
         let mut detector = before();
-        detector.record_sphere(3000, true, [touches(20), touches(100)]);
+        detector.record_sphere(3000, SphereEdit::Added(1750), [touches(20), touches(100)]);
         assert_eq!(next_check(detector, 3000, border), cause, "{border}");
     }
     // Little is left of a surface: its contact counts as that of a start.
     let mut detector = before();
-    detector.record_sphere(300, false, [touches(20), touches(20)]);
+    detector.record_sphere(300, SphereEdit::Cut, [touches(20), touches(20)]);
     assert_eq!(next_check(detector, 300, 40), None);
 }
 

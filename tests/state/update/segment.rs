@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::segment::sampled_placed_run", run),
+        test("update::segment::a_new_sample_replaces_the_last", resampled),
         test("update::segment::sliders_and_spheres_are_events", steered),
         test("update::segment::the_way_back", back),
         test("update::segment::undo_takes_a_sphere_back", undone),
@@ -74,8 +75,13 @@ pub(super) fn sphere(window: &mut Window, add: bool, centre: DVec3, radius_mm: f
 
 pub(super) fn sample(window: &mut Window) {
     let (from, to) = (dvec3(-6.0, 0.0, 0.0), dvec3(6.0, 3.0, 0.0));
-    window.act(Action::Sample(SampleAction::Begin(from)));
-    window.act(Action::Sample(SampleAction::Over(from, to)));
+    stroke(window, [from, to], false);
+}
+
+/// A drag that samples; `adds`: to the sample before.
+pub(super) fn stroke(window: &mut Window, [at, to]: [DVec3; 2], adds: bool) {
+    window.act(Action::Sample(SampleAction::Begin { at, adds }));
+    window.act(Action::Sample(SampleAction::Over(at, to)));
     window.act(Action::Sample(SampleAction::End));
 }
 
@@ -126,6 +132,30 @@ pub(super) fn ready() -> Window {
     window
 }
 
+/// A sample across the edge of the ball holds two tissues; a smaller one replaces it, and with Shift a further one adds.
+fn resampled() {
+    let mut window = opened(image());
+    let count = |window: &Window| window.state.segment_sample().map_or(0, |s| s.count());
+    let across = [DVec3::ZERO, dvec3(18.0, 0.0, 0.0)];
+    stroke(&mut window, across, false);
+    let first = count(&window);
+    assert!(first > 10, "{first}");
+    let smaller = [dvec3(-3.0, 0.0, 0.0), dvec3(3.0, 0.0, 0.0)];
+    stroke(&mut window, smaller, false);
+    let second = count(&window);
+    assert!(second < first, "{second} of {first}");
+    assert_eq!(window.state.range_doubt(), None);
+    let status = &window.state.session.notices.status;
+    assert!(status.contains("Shift to add"), "{status}");
+    let elsewhere = [dvec3(-3.0, 4.5, 0.0), dvec3(3.0, 4.5, 0.0)];
+    stroke(&mut window, elsewhere, true);
+    assert_eq!(count(&window), 2 * second);
+    window.act(Action::Undo);
+    assert_eq!(count(&window), second);
+    window.act(Action::Undo);
+    assert_eq!(count(&window), first);
+}
+
 fn run() {
     let mut window = opened(image());
     assert!(window.state.cannot_segment().is_some(), "nobody said what");
@@ -147,7 +177,8 @@ fn run() {
         sample.expect("sampled").count()
     };
     let first = count(&window);
-    sample(&mut window);
+    let over = [dvec3(-6.0, 0.0, 0.0), dvec3(6.0, 3.0, 0.0)];
+    stroke(&mut window, over, true);
     let again = count(&window);
     assert_eq!(first, again, "the same voxels count once");
     assert!(

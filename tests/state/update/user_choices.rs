@@ -26,6 +26,10 @@ pub fn tests() -> Vec<Trial> {
             "update::user_choices::a_colour_table_joins_its_labels",
             colours,
         ),
+        test(
+            "update::user_choices::a_second_layer_of_a_file_is_said",
+            twice,
+        ),
     ]
 }
 
@@ -137,6 +141,42 @@ fn spaces() {
     assert_eq!(command, "arcuate info /data/a.vtk --vtk-space lps");
     update(&mut state, Action::Undo);
     assert_eq!(first(&state), 1.0);
+}
+
+/// The notice names the layer that shows the file already; another reading takes the place of the first.
+fn twice() {
+    let notices = |path: &str, loaded: &dyn Fn() -> Loaded| {
+        let mut state = State::new(String::new());
+        let known = |state: &State| {
+            let all = state.session.notices.messages.iter();
+            all.filter(|m| m.text.contains("already open as “a”"))
+                .count()
+        };
+        for (n, other) in [(0, path), (0, "/data/b.nii"), (1, path)] {
+            let file = opened_as(other, loaded(), Reading::default());
+            update(&mut state, Action::Event(file));
+            assert_eq!(known(&state), n, "{other}");
+        }
+        state.document.layers.len()
+    };
+    let grid = Grid::axis_aligned([4, 4, 4], DVec3::ONE, DVec3::ZERO).expect("a grid");
+    let values: Vec<f32> = (0..64).map(|i| (i % 3) as f32).collect();
+    let volume = Volume::scalar(Arc::new(grid), values);
+    assert_eq!(notices("/data/a.nii", &|| Loaded::Image(volume.clone())), 3);
+    let lines = || Loaded::Tractogram(Tractogram::new(vec![[1.0; 3]; 2], vec![0, 2]));
+    assert_eq!(notices("/data/a.tck", &lines), 3);
+    // A colour table gives the labels a new reading, in their place.
+    let mut state = State::new(String::new());
+    for colours in [None, Some(PathBuf::from("/data/labels.txt"))] {
+        let reading = Reading {
+            colours,
+            ..Reading::default()
+        };
+        let file = opened_as("/data/a.nii", Loaded::Image(volume.clone()), reading);
+        update(&mut state, Action::Event(file));
+    }
+    assert_eq!(state.document.layers.len(), 1);
+    assert!(state.session.notices.messages.is_empty());
 }
 
 fn colours() {

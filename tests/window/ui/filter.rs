@@ -584,5 +584,14 @@ fn lesion() {
     window.run();
     assert_eq!(choices(&window), 0);
     window.get_by_label_contains("needs the fit in memory");
-    assert_eq!(window.query_all_by_label("Run again").count(), 2);
+    // One button runs it, also where the streamlines have changed as well.
+    assert_eq!(window.query_all_by_label("Run again").count(), 1);
+    let state = &mut window.state_mut().state;
+    let id = state.document.filtered().expect("streamlines").0.id;
+    let weights = state.document.weights.get_mut(&id).expect("weights");
+    let changed = Tractogram::new(Vec::<[f32; 3]>::new(), vec![0]).id();
+    Arc::make_mut(weights).weighted = changed;
+    window.run();
+    window.get_by_label_contains("fitted before the streamlines were changed");
+    assert_eq!(window.query_all_by_label("Run again").count(), 1);
 }

@@ -248,7 +248,10 @@ pub fn leaked() -> support::Window {
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let (from, to) = (dvec3(-4.0, 0.0, 0.0), dvec3(4.0, 0.0, 0.0));
     for action in [
-        SampleAction::Begin(from),
+        SampleAction::Begin {
+            at: from,
+            adds: false,
+        },
         SampleAction::Over(from, to),
         SampleAction::End,
     ] {

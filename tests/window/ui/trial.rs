@@ -2,10 +2,12 @@
 
 use super::rays::{measured, rays, shot};
 use super::{App, Window, click, count_submitted, small_scan, tracking, type_over, window};
-use crate::support::{Random, test, wait_for};
-use arcuate::data::{Role, Shape};
+use crate::support::{Random, opened_event, opened_file, test, wait_for};
+use arcuate::data::{Role, Shape, Tractogram};
+use arcuate::io::Remark;
 use arcuate::solvers::geodesic::Cut;
 use arcuate::state::core::display::LineColouring;
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::origin::{Origin, PhantomPart};
 use arcuate::state::{
     Action, Content, FilesAction, LayerAction, Phase, RegionAction, State, Task, TrackAction,
@@ -13,6 +15,7 @@ use arcuate::state::{
 };
 use arcuate::ui::status_bar::StageRate;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +35,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::what is opened begins at its top", begins),
         test("ui::export in Track is of the live result", live_first),
         test("ui::checks that were not run are counted", not_run),
+        test(
+            "ui::a contradiction in a file of streamlines did not pass",
+            contradicted,
+        ),
         test("ui::a target without streamlines has no median", unreached),
     ]
 }
@@ -57,6 +64,34 @@ fn not_run() {
     known.document.edit_layer(scan, |l| l.origin = origin);
     let after = open(known);
     after.get_by_label("checks passed · 1 note");
+}
+
+/// A warning about the header of streamlines is a check to look at, and information is a note, also where the scan passed.
+fn contradicted() {
+    let mut state = small_scan();
+    let tensors = state.document.tensors.as_mut().expect("tensors");
+    Arc::make_mut(tensors).repaired = 0;
+    let scan = state.document.scan().expect("a scan").clone();
+    let (seed, part) = (1, PhantomPart::Dwi);
+    let origin = state.document.origins.add(Origin::Phantom { seed, part });
+    state.document.edit_layer(scan.id, |l| l.origin = origin);
+    let centre = scan.content.volume().expect("a volume").grid.centre();
+    let points = [-1.0, 0.0, 1.0].map(|x| (centre + x * DVec3::X).as_vec3().to_array());
+    let lines = Tractogram::new(points.to_vec(), vec![0, 3]);
+    for (is_note, expected) in [
+        (None, "checks passed"),
+        (Some(true), "checks passed · 1 note"),
+        (Some(false), "1 check to look at"),
+    ] {
+        let mut file = opened_file("/data/lines.trk", Loaded::Tractogram(lines.clone()));
+        file.notes = Vec::from_iter(is_note.map(|is_note| Remark {
+            sentence: "The header contradicts itself".to_owned(),
+            is_note,
+        }));
+        let mut state = state.clone();
+        update(&mut state, Action::Event(opened_event(1, file)));
+        window(state, [1280.0, 800.0]).get_by_label(expected);
+    }
 }
 
 /// No streamlines have no length, not one of 0 mm.

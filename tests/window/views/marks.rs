@@ -29,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         test("views::L stands on the side of the patient's left", letters),
         test("views::a scale bar is as long as it says", scale_bar),
         test("views::colour bars have the limits of their layer", limits),
+        test("views::a shared colour bar names its layers", shared_bar),
         test("views::a picture has the command of what is live", command),
         test("views::a slab is as thick as it says", slab),
         test("views::slices of a mosaic are where they say", mosaic),
@@ -203,6 +204,33 @@ fn limits() {
         assert_eq!(found, expected, "{name}");
         state.document.layers.retain(|l| l.id != id);
     }
+}
+
+/// A bar that several layers share names all of them, where another bar differs.
+fn shared_bar() {
+    let mut state = state();
+    let add = |state: &mut State, name: &str, window: (f32, f32)| {
+        let lines = Tractogram::new(vec![[0.0; 3], [9.0; 3]], vec![0, 2]);
+        let lines = lines.with_per_streamline(WEIGHT, vec![1.0]);
+        let display = Display {
+            line_colouring: LineColouring::Weight,
+            window,
+            ..display::line_display()
+        };
+        add_layer(state, name, Content::Tractogram(lines), display);
+        let bars = of_scene(state).into_iter().filter_map(|l| match l {
+            Legend::Bar { name, .. } => Some(name),
+            _ => None,
+        });
+        bars.collect::<Vec<String>>()
+    };
+    assert_eq!(add(&mut state, "whole", (0.0, 1.0)), ["Weight"]);
+    let two = add(&mut state, "arc", (0.0, 2.0));
+    assert_eq!(two, ["whole · Weight", "arc · Weight"]);
+    let shared = add(&mut state, "arc 2", (0.0, 2.0));
+    assert_eq!(shared, ["whole · Weight", "arc and arc 2 · Weight"]);
+    let more = add(&mut state, "arc 3", (0.0, 2.0));
+    assert_eq!(more, ["whole · Weight", "arc and 2 more · Weight"]);
 }
 
 /// The text that the window copies.

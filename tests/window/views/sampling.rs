@@ -207,7 +207,7 @@ fn around() {
     of.0.document.layers.clear();
     arcuate::state::update(
         &mut of.0,
-        Action::Sample(arcuate::state::sampling::SampleAction::Begin(at)),
+        Action::Sample(arcuate::state::sampling::SampleAction::Begin { at, adds: false }),
     );
     assert_eq!(of.0.session.notices.messages.len(), 1);
 }

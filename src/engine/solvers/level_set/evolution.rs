@@ -15,7 +15,7 @@ use super::parameters::{Layout, Mode, Params};
 use super::passage::Growth;
 use super::run_history::{Ended, RunHistory, ScriptEvent};
 use super::speed::{Inputs, Speeds};
-use super::start::{Sphere, Start};
+use super::start::{Sphere, Start, edited};
 use super::stencil::Stencil;
 use crate::compute::{Backend, Control, memory};
 use crate::data::{BrickImage, ImageExporter};
@@ -403,10 +403,19 @@ impl Evolution {
     /// installed.
     fn belongs_since(&self, step: u64) -> Result<bool, Error> {
         let (before, now) = (self.field_before(step), self.field()?);
-        let start = self.field_before(0);
+        // A structure whose growth counts by itself is compared with its own seed as well.
+        let seed_step = self.leak_detector.seed_since();
+        let others = seed_step.map(|step| self.field_before(step));
+        let is_own = |step: u64| seed_step.is_some_and(|first| step >= first);
+        let seeds = self.script.events.iter().filter_map(|e| match e.event {
+            ScriptEvent::Sphere(sphere) if sphere.add && is_own(e.step) => Some(sphere),
+            _ => None,
+        });
+        let start = seeds.fold(self.field_before(0), |field, seed| edited(&field, &seed));
         let [target, tolerance] = [self.params().target, self.params().tolerance].map(f64::from);
         let range = [target - tolerance, target + tolerance];
-        let joined = Joined::new(&start, [&before, &now], self.inputs().values(), range);
+        let (fields, values) = ([&before, &now], self.inputs().values());
+        let joined = Joined::new(&start, others.as_ref(), fields, values, range);
         let early = self.leak_detector.suspects_early();
         Ok(joined.is_some_and(|joined| match early {
             true => joined.is_alike(),

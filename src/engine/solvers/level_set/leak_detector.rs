@@ -9,7 +9,8 @@
 //!    as its recent growth (a median over windows);
 //! 3. *multiplication*: the volume multiplies after the surface had slowed down around something larger than its
 //!    seed, by itself or after the speeds were changed: from a pace at which it hardly grew, or to several times its
-//!    slowest pace. An added sphere is a new seed, unless it lies in the surface.
+//!    slowest pace. An added sphere is a new seed, unless it lies in the surface: its growth counts by itself
+//!    ([`Seed`]), until it has slowed down or come to rest, or all structures together multiply.
 //!
 //! Growth that sets in again by itself, much faster than the surface was at its slowest and sustained, is suspected
 //! once the volume has grown by half. Few voxels have joined by then, so only their values decide; if they are alike,
@@ -26,19 +27,22 @@
 mod allowances;
 mod growth;
 mod joined;
+mod leak;
+mod seed;
 
 pub use joined::Joined;
+pub use leak::{Cause, Leak};
+pub use seed::SphereEdit;
 
 use super::background::Contact;
 use super::run_history::{Event, ScriptEvent};
+use crate::data::Grid;
 use allowances::{Allowances, BACKGROUND, BORDER};
 use growth::{Course, MIN_GROWTH, Mark, REST_WINDOWS, Rest, UNCHANGED_RATIO};
-use serde::{Deserialize, Serialize};
+use seed::Seed;
 
-/// The surface has slowed down if it changes by less than this share in `REST_WINDOWS`, …
+/// The surface has slowed down if it has left its seed and changes by less than this share in `REST_WINDOWS`, …
 const SLOW: f64 = 0.02;
-/// … has grown to this many times its seed, …
-const SEEDS: u64 = 3;
 /// … and leaks at this many times the volume it had then: adding the second structure of a pair multiplies it by
 /// less.
 const MULTIPLE: f64 = 2.5;
@@ -53,8 +57,6 @@ const SUSPECT_GROWTH: f64 = 1.5;
 /// A cut must leave more than one part in this many of the volume; otherwise the remaining surface counts as a new
 /// one.
 const MAX_CUT_RATIO: f64 = 2.0;
-/// An added sphere that multiplies the volume by at most this is no new seed: it lies in the surface.
-const MAX_ADDED_RATIO: f64 = 1.05;
 /// If the surface was not at rest, changes at most this many steps apart count as one change.
 const SERIES_STEPS: u64 = 100;
 /// A change of a surface at rest is the cause of growth that sets in within this many steps, even if the surface came
@@ -65,61 +67,6 @@ const LOOK: u64 = 50;
 /// … which happen only if the volume has changed by one part in this many: otherwise the contact is unchanged.
 const LOOK_GROWTH: u64 = 200;
 
-/// Why the surface is considered to leak.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    Background,
-    Border,
-    /// It grows again without a change of speeds.
-    Growth,
-    /// The volume multiplied after speeds were changed.
-    Change,
-}
-
-impl Cause {
-    /// Completes "The surface leaks: ".
-    pub fn clause(self) -> &'static str {
-        match self {
-            Self::Background => "it reached the background of the image",
-            Self::Border => "it reached the border of the image",
-            Self::Growth => "it grows faster than before without a change",
-            Self::Change => "its volume multiplied after a change",
-        }
-    }
-
-    /// Completes "Possible leak " in a note.
-    pub fn short_label(self) -> &'static str {
-        match self {
-            Self::Background => "into the background",
-            Self::Border => "to the image's border",
-            Self::Growth => "after growth resumed",
-            Self::Change => "after a change",
-        }
-    }
-
-    /// The key in machine output.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Background => "background",
-            Self::Border => "border",
-            Self::Growth => "growth",
-            Self::Change => "change",
-        }
-    }
-}
-
-/// Where a run leaked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Leak {
-    /// The step to rewind to: that of the change that let it leak, otherwise the last one before it grew.
-    #[serde(rename = "from")]
-    pub rewind_step: u64,
-    /// The step at which it was noticed.
-    pub noticed: u64,
-    pub cause: Cause,
-}
-
 /// Observes the number of voxels inside after each step, and contacts at intervals.
 #[derive(Clone, Debug)]
 pub struct LeakDetector {
@@ -128,8 +75,7 @@ pub struct LeakDetector {
     now: u64,
     rest: Rest,
     course: Course,
-    /// Voxels inside before the last seed was added, and voxels of the seed itself.
-    seed: (u64, u64),
+    seed: Seed,
     /// Voxels of the seed at the start.
     first_seed: u64,
     /// The points where the surface last slowed down and where it was slowest.
@@ -196,7 +142,7 @@ impl LeakDetector {
             rest: Rest::new(0, inside),
             course: Course::new(0, inside),
             first_seed,
-            seed: (0, first_seed),
+            seed: Seed::at_start(first_seed),
             slow: None,
             slowest: None,
             much_faster: 0,
@@ -217,7 +163,13 @@ impl LeakDetector {
     /// The detector after this run is rewound to its first steps, with this growth and these changes, whose leaks are
     /// in the past; `contact`: after the last of these steps. It allows what the run allowed before that step: a
     /// contact that the rewound surface already has is no reason to allow it.
-    pub(super) fn rewound(&self, growth: &[u64], events: &[Event], contact: Contact) -> Self {
+    pub(super) fn rewound(
+        &self,
+        growth: &[u64],
+        events: &[Event],
+        contact: Contact,
+        grid: &Grid,
+    ) -> Self {
         let inside = growth.first().copied().unwrap_or(0);
         let mut detector = Self::with_seed(self.first_seed, inside, contact);
         let mut events = events.iter().peekable();
@@ -234,7 +186,7 @@ impl LeakDetector {
                 match &event.event {
                     ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => detector.record_change(),
                     ScriptEvent::Sphere(sphere) => {
-                        detector.record_sphere(*inside, sphere.add, [contact; 2])
+                        detector.record_sphere(*inside, sphere.placed(grid), [contact; 2])
                     }
                 }
             }
@@ -298,7 +250,21 @@ impl LeakDetector {
     fn accept_growth(&mut self) {
         (self.suspected, self.slow, self.slowest) = (None, None, None);
         self.much_faster = 0;
-        self.seed = (0, self.now.div_ceil(SEEDS));
+        self.seed = Seed::whole(self.now);
+    }
+
+    /// The structure of the last seed has slowed down, or little is left of all: from here on their growth counts
+    /// together.
+    fn settle(&mut self) {
+        if self.seed.unsettled_since().is_some() {
+            self.seed = self.seed.settled(self.now);
+            (self.slowest, self.much_faster) = (None, 0);
+        }
+    }
+
+    /// The step after which the seed was added whose growth counts by itself.
+    pub fn seed_since(&self) -> Option<u64> {
+        self.seed.unsettled_since()
     }
 
     /// The first change of the last series, if that series is the cause of a leak from a later step: rewinding to a
@@ -331,8 +297,8 @@ impl LeakDetector {
     /// The step before the surface left its state at `mark`, and whether a change of speeds was the cause: rewinding
     /// to a change restores the speeds before it.
     fn rewind_target(&self, mark: Mark) -> (u64, Cause) {
-        let rises = self.course.last_about(mark);
-        let most = UNCHANGED_RATIO * mark.inside as f64;
+        let most = self.seed.multiple(UNCHANGED_RATIO, mark.inside);
+        let rises = self.course.last_below(mark, most);
         let near = |m: &&Mark| m.step >= mark.step && (m.inside as f64) < most;
         match self.changes.iter().rev().find(near) {
             Some(change) => (change.step, Cause::Change),
@@ -346,8 +312,11 @@ impl LeakDetector {
         self.step += 1;
         self.now = inside;
         if self.rest.record(inside) {
-            if let Some(from) = self.rest.leaks() {
+            if let Some(from) = self.rest.leaks(self.seed.others) {
                 self.leaks(from, Cause::Growth);
+            }
+            if self.is_at_rest() {
+                self.settle();
             }
             if self.rest.is_still() {
                 self.series.rested = true;
@@ -360,12 +329,14 @@ impl LeakDetector {
         if !self.has_changed() {
             self.looked.step = self.step;
         }
-        let (others, seed) = self.seed;
-        let left = others + SEEDS * seed;
-        let grown = inside >= left;
-        let share = self.course.change(REST_WINDOWS, |n| n.max(1.0).ln());
+        let grown = inside >= self.seed.left;
+        let others = self.seed.others;
+        let share = self
+            .course
+            .change(REST_WINDOWS, others, |n| n.max(1.0).ln());
         if share.is_some_and(|share| share.abs() < SLOW) {
             if grown {
+                self.settle();
                 self.slow = Some(self.current_mark());
             }
             // A surface that creeps away is not at rest; one that slowed down elsewhere is.
@@ -374,14 +345,15 @@ impl LeakDetector {
                 self.record_rest();
             }
         }
-        if let Some((before, speed)) = self.course.pace()
-            && before >= left
+        let seed = self.seed;
+        if let Some((before, speed)) = self.course.pace(seed.others)
+            && before >= seed.left
         {
             if let Some((mark, least)) = self.slowest
                 && speed >= FAST_RATIO * least
-                && inside as f64 >= MULTIPLE * mark.inside as f64
+                && inside as f64 >= seed.multiple(MULTIPLE, mark.inside)
             {
-                let sets_in = self.course.last_slow(speed);
+                let sets_in = self.course.last_slow(speed, seed.others);
                 self.record_rise(sets_in.filter(|m| m.step > mark.step).unwrap_or(mark));
             }
             self.check_renewed_growth(speed);
@@ -407,7 +379,7 @@ impl LeakDetector {
         };
         self.much_faster += 1;
         let now = self.now as f64;
-        let grown = now >= SUSPECT_GROWTH * mark.inside as f64
+        let grown = now >= self.seed.multiple(SUSPECT_GROWTH, mark.inside)
             && now >= UNCHANGED_RATIO * self.known as f64;
         let open = self.suspected.is_none() && self.answered != Some(mark.step);
         if self.much_faster < SUSPECT_WINDOWS || !grown || !open {
@@ -429,7 +401,8 @@ impl LeakDetector {
     /// Where the surface last was about as slow as at its slowest.
     fn plateau(&self) -> Option<Mark> {
         let (mark, least) = self.slowest?;
-        let plateau = self.course.last_within(FAST_RATIO * least)?;
+        let others = self.seed.others;
+        let plateau = self.course.last_within(FAST_RATIO * least, others)?;
         Some(plateau).filter(|plateau| plateau.step > mark.step)
     }
 
@@ -438,8 +411,9 @@ impl LeakDetector {
     fn left_plateau(&self) -> Option<Mark> {
         let (mark, least) = self.slowest?;
         let plateau = self.plateau().unwrap_or(mark);
-        let grown = self.now as f64 >= UNCHANGED_RATIO * plateau.inside as f64;
-        let fast = self.course.fastest_since(plateau.step) >= SUSPECT_RATIO * least;
+        let seed = self.seed;
+        let grown = self.now as f64 >= seed.multiple(UNCHANGED_RATIO, plateau.inside);
+        let fast = self.course.fastest_since(plateau.step, seed.others) >= SUSPECT_RATIO * least;
         (grown && fast).then_some(plateau)
     }
 
@@ -558,13 +532,20 @@ impl LeakDetector {
         (self.leak, self.suspected, self.early) = (None, None, false);
     }
 
-    /// Records that a sphere was added or cut away, with the voxels inside afterwards and the contacts before and
-    /// after. What an added sphere itself touches is allowed.
-    pub fn record_sphere(&mut self, inside: u64, added: bool, [before, after]: [Contact; 2]) {
-        let is_seed = added && inside as f64 > MAX_ADDED_RATIO * self.now as f64;
+    /// Records that a sphere was placed, with the voxels inside afterwards and the contacts before and after. What an
+    /// added sphere itself touches is allowed.
+    pub fn record_sphere(
+        &mut self,
+        inside: u64,
+        placed: SphereEdit,
+        [before, after]: [Contact; 2],
+    ) {
+        let is_seed = placed.is_seed(self.now, inside);
         if is_seed {
-            self.seed = (self.now, inside.saturating_sub(self.now));
-            self.slow = None;
+            // Where the others had slowed down, a multiple of their volume is suspected, whatever grows.
+            let before = self.current_mark();
+            self.slow = self.slow.map(|_| before);
+            self.seed = Seed::added(self.step, self.now, inside);
         }
         // A sphere within the surface, and a cut that leaves most of it, do not disarm the detector: the surface was
         // slow and continues from here.
@@ -577,8 +558,11 @@ impl LeakDetector {
             .slowest
             .filter(|_| goes_on)
             .map(|(_, pace)| (here, pace));
-        let cut_to_less = !added && !goes_on;
+        let cut_to_less = placed == SphereEdit::Cut && !goes_on;
         self.now = inside;
+        if cut_to_less {
+            self.settle();
+        }
         match cut_to_less {
             true => self.allowances.allow(self.step, after),
             false => self.allowances.allow_added(self.step, [before, after]),
@@ -591,7 +575,7 @@ impl LeakDetector {
     /// The user lets the run continue: what it touches now is allowed.
     pub fn allow_contact(&mut self, contact: Contact) {
         self.slow = None;
-        self.seed = (0, self.now.div_ceil(SEEDS));
+        self.seed = Seed::whole(self.now);
         self.allowances.allow(self.step, contact);
         self.touched = contact;
         self.restart();

@@ -2,11 +2,13 @@
 
 use super::bricks::{Field, INSIDE, OUTSIDE, origin};
 use super::error::InputError;
+use super::leak_detector::SphereEdit;
 use super::parameters::Layout;
 use super::stencil::{Stencil, distance};
 use crate::data::{Grid, Mask};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
 use std::sync::Arc;
 
 /// A sphere that is added or cut away. The surface stays out of a cut sphere until a later sphere is added in its
@@ -60,6 +62,21 @@ impl Sphere {
             phi.max(own)
         } else {
             phi.min(-own)
+        }
+    }
+}
+
+impl Sphere {
+    /// About how many voxels it has.
+    fn voxels(&self, grid: &Grid) -> u64 {
+        let voxel_mm3 = grid.world_from_voxel.matrix3.determinant().abs();
+        (4.0 / 3.0 * PI * self.radius_mm.powi(3) / voxel_mm3).ceil() as u64
+    }
+
+    pub(super) fn placed(&self, grid: &Grid) -> SphereEdit {
+        match self.add {
+            true => SphereEdit::Added(self.voxels(grid)),
+            false => SphereEdit::Cut,
         }
     }
 }

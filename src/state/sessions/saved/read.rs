@@ -441,7 +441,7 @@ pub(in crate::state) fn restore(
     }
     let id = LayerId(saved.id);
     let layer = Layer {
-        notes: notes.iter().map(ToString::to_string).collect(),
+        notes: notes.clone(),
         ..Layer::new(id, saved.name.clone(), content, display, origin)
     };
     Ok((layer, notes))

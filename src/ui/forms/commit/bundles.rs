@@ -15,7 +15,7 @@ use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
 use crate::ui::weights::KeptSums;
 use crate::ui::widgets::button::IconButton;
-use crate::ui::widgets::note::{Note, NoteResponse};
+use crate::ui::widgets::note::Note;
 use crate::ui::widgets::{menu, paint, rows, section};
 use crate::ui::{Memory, icons};
 use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
@@ -329,10 +329,8 @@ pub fn lesions(
         false => {
             let p = theme::palette(ui.style());
             let text = "Another virtual lesion needs the fit in memory: run it again first";
-            let note = Note::new(p, Severity::Information, text).action("Run again");
-            if note.show(ui) == Some(NoteResponse::Accepted) {
-                act(actions, FilterAction::Run);
-            }
+            // The button at the foot of the panel runs it.
+            Note::new(p, Severity::Information, text).show(ui);
         }
     }
     for lesion in &weights.lesions {

@@ -61,12 +61,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if kept > 0 {
         rows::hint(ui, ARBITRARY);
     }
-    stale(ui, state, layer, weights, actions);
+    stale(ui, state, layer, weights);
     let unfinished = super::progress::unfinished(weights);
     if let Some(why) = unfinished.as_ref().filter(|_| !state.is_filtering()) {
         let p = theme::palette(ui.style());
         let mut note = Note::new(p, Severity::Warning, why);
-        // The button at the foot of the panel continues.
+        // The button at the foot of the panel continues; in all other cases it runs the fit again.
         if state.can_continue_fit() {
             note = note.action("Run again");
         }
@@ -90,23 +90,15 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 }
 
 /// Warns that the streamlines differ from those that were fitted.
-fn stale(
-    ui: &mut Ui,
-    state: &State,
-    layer: &Layer,
-    weights: &FittedWeights,
-    actions: &mut Vec<Action>,
-) {
+fn stale(ui: &mut Ui, state: &State, layer: &Layer, weights: &FittedWeights) {
     let lines = crate::state::streamlines::streamlines_of(layer);
     if lines.is_none_or(|lines| lines.id() == weights.weighted) || state.is_filtering() {
         return;
     }
     let p = theme::palette(ui.style());
-    let text = "These weights were fitted before the streamlines were changed or moved";
-    let note = Note::new(p, Severity::Warning, text).action("Run again");
-    if note.show(ui) == Some(NoteResponse::Accepted) {
-        act(actions, FilterAction::Run);
-    }
+    let text =
+        "These weights were fitted before the streamlines were changed or moved: run the fit again";
+    Note::new(p, Severity::Warning, text).show(ui);
 }
 
 fn histogram(

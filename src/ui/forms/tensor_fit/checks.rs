@@ -234,6 +234,14 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             let moved = moved.map_or(String::new(), |text| format!("; {text}"));
             let text = streamlines(&layer.name, tractogram, first);
             report.push(format!("{text}{moved}{requested}"));
+            for note in &layer.notes {
+                verdict = match note.is_note {
+                    true if verdict == Verdict::Passed => Verdict::Note,
+                    true => verdict,
+                    false => Verdict::Warning,
+                };
+                report.push(format!("{}: {note}", layer.name));
+            }
         }
     }
     if !others.is_empty() {

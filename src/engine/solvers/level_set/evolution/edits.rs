@@ -99,8 +99,9 @@ impl Evolution {
             adopted
         })?;
         let contacts = backend.install(|| [&before, &field].map(|f| self.contact(f)));
+        let placed = sphere.placed(&self.like.grid);
         self.leak_detector
-            .record_sphere(census.inside, sphere.add, contacts);
+            .record_sphere(census.inside, placed, contacts);
         self.record_event(ScriptEvent::Sphere(*sphere));
         Ok(())
     }

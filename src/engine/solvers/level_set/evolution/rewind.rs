@@ -120,9 +120,12 @@ impl Evolution {
             self.speeds = Arc::new(Speeds::new(inputs, &params, &self.stencil, &spheres));
             self.continue_from(&field, state.inside, state.sum, backend)?;
             let contact = self.contact(&field);
-            self.leak_detector =
-                self.leak_detector
-                    .rewound(&self.inside, &self.script.events, contact);
+            self.leak_detector = self.leak_detector.rewound(
+                &self.inside,
+                &self.script.events,
+                contact,
+                &self.like.grid,
+            );
             Ok::<_, Error>(())
         })?;
         self.follow_script(&ahead, step, backend, control)?;

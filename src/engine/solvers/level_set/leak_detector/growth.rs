@@ -45,7 +45,8 @@ impl Mark {
     }
 }
 
-/// Voxels inside at the ends of windows since the last sphere.
+/// Voxels inside at the ends of windows since the last sphere. `others`: voxels of structures whose growth does not
+/// count.
 #[derive(Clone, Debug)]
 pub struct Course {
     first: u64,
@@ -76,36 +77,37 @@ impl Course {
     }
 
     /// The change of `of` the voxels inside within the last `windows` windows.
-    pub fn change(&self, windows: usize, of: fn(f64) -> f64) -> Option<f64> {
+    pub fn change(&self, windows: usize, others: u64, of: fn(f64) -> f64) -> Option<f64> {
         let last = self.inside.len() - 1;
-        let before = self.inside[last.checked_sub(windows)?];
-        Some(of(self.inside[last] as f64) - of(before as f64))
+        let first = last.checked_sub(windows)?;
+        let [before, now] = [first, last].map(|k| self.inside[k].saturating_sub(others) as f64);
+        Some(of(now) - of(before))
     }
 
     /// Voxels inside `PACE_WINDOWS` windows ago, and the growth of the cube root since.
-    pub fn pace(&self) -> Option<(u64, f64)> {
+    pub fn pace(&self, others: u64) -> Option<(u64, f64)> {
         let before = self.inside[(self.inside.len() - 1).checked_sub(PACE_WINDOWS)?];
-        let grown = self.change(PACE_WINDOWS, f64::cbrt)?;
+        let grown = self.change(PACE_WINDOWS, others, f64::cbrt)?;
         Some((before, grown.max(MIN_PACE)))
     }
 
     /// The start of the last stretch of `PACE_WINDOWS` windows that was clearly slower than this pace: growth set in
     /// within it or after it. A surface that follows a structure for long multiplies many times before it leaks.
-    pub fn last_slow(&self, pace: f64) -> Option<Mark> {
-        self.last_within(SLOWER * pace)
+    pub fn last_slow(&self, pace: f64, others: u64) -> Option<Mark> {
+        self.last_within(SLOWER * pace, others)
     }
 
     /// Growth of the cube root within `PACE_WINDOWS` windows from this one on.
-    fn pace_from(&self, window: usize) -> f64 {
-        let root = |k: usize| (self.inside[k] as f64).cbrt();
+    fn pace_from(&self, window: usize, others: u64) -> f64 {
+        let root = |k: usize| (self.inside[k].saturating_sub(others) as f64).cbrt();
         root(window + PACE_WINDOWS) - root(window)
     }
 
     /// The start of the last stretch of `PACE_WINDOWS` windows that was at most as fast as this.
-    pub fn last_within(&self, pace: f64) -> Option<Mark> {
+    pub fn last_within(&self, pace: f64, others: u64) -> Option<Mark> {
         let ends = (PACE_WINDOWS..self.inside.len()).rev();
         let mut begins = ends.map(|k| k - PACE_WINDOWS);
-        let begin = begins.find(|&k| self.pace_from(k) <= pace)?;
+        let begin = begins.find(|&k| self.pace_from(k, others) <= pace)?;
         Some(Mark {
             step: self.first + (begin * WINDOW) as u64,
             inside: self.inside[begin],
@@ -113,15 +115,16 @@ impl Course {
     }
 
     /// The fastest pace of all stretches that begin at or after a step.
-    pub fn fastest_since(&self, step: u64) -> f64 {
+    pub fn fastest_since(&self, step: u64, others: u64) -> f64 {
         let first = (step.saturating_sub(self.first) as usize).div_ceil(WINDOW);
         let begins = first..self.inside.len().saturating_sub(PACE_WINDOWS);
-        begins.map(|k| self.pace_from(k)).fold(0.0, f64::max)
+        begins
+            .map(|k| self.pace_from(k, others))
+            .fold(0.0, f64::max)
     }
 
-    /// The last window end, from a mark on, at which the volume was about that of the mark.
-    pub fn last_about(&self, mark: Mark) -> u64 {
-        let most = UNCHANGED_RATIO * mark.inside as f64;
+    /// The last window end, from a mark on, at which fewer than `most` voxels were inside.
+    pub fn last_below(&self, mark: Mark, most: f64) -> u64 {
         let last = self.inside.iter().rposition(|n| (*n as f64) < most);
         let step = self.first + (last.unwrap_or(0) * WINDOW) as u64;
         step.max(mark.step)
@@ -188,27 +191,29 @@ impl Rest {
         (REST * inside as f64).max(Self::few(inside))
     }
 
-    /// Whether it has stopped growing. A seed that shrinks before it grows has not. Net growth has no lower limit in
-    /// voxels: fluctuations leave none in about half of all windows, and a small surface that creeps is not at rest.
-    fn is_at_rest(&self) -> bool {
+    /// Whether it has stopped growing. A seed that shrinks before it grows has not, also next to `others`, which may
+    /// fluctuate like any surface at rest. Net growth has no lower limit in voxels: fluctuations leave none in about half
+    /// of all windows, and a small surface that creeps is not at rest.
+    fn is_at_rest(&self, others: u64) -> bool {
         let Some(first) = self.last().checked_sub(REST_WINDOWS) else {
             return false;
         };
         let windows = &self.inside[first..];
         let [before, now] = [windows[0], windows[REST_WINDOWS]];
         let spread = windows.iter().max().zip(windows.iter().min());
-        let wanders = spread.is_none_or(|(most, least)| {
-            (most - least) as f64 > (MIN_GROWTH * before as f64).max(Self::few(before))
-        });
-        !wanders && (now as f64 - before as f64) < REST * before as f64
+        let own = before.saturating_sub(others).max(1) as f64;
+        let fluctuates = Self::few(before).max(REST * others as f64);
+        let wanders = spread
+            .is_none_or(|(most, least)| (most - least) as f64 > (MIN_GROWTH * own).max(fluctuates));
+        !wanders && (now as f64 - before as f64) < REST * own
     }
 
     /// The step before growth resumed; called at the end of a window.
-    pub fn leaks(&mut self) -> Option<u64> {
+    pub fn leaks(&mut self, others: u64) -> Option<u64> {
         let last = self.last();
         let growth = |k: usize| self.inside[k] as f64 - self.inside[k - 1] as f64;
         let Some(rested) = self.since else {
-            if self.is_at_rest() {
+            if self.is_at_rest(others) {
                 self.since = Some(last);
             }
             return None;

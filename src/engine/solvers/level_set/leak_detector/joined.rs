@@ -52,10 +52,11 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// `start`: the user's initial surface; `range`: the values of the structure. Needs the backend's threads
-    /// installed.
+    /// `start`: the spheres or the mask that the user placed; `others`: structures beside which `before` has grown, which
+    /// are not compared; `range`: the values of the structure. Needs the backend's threads installed.
     pub fn new(
         start: &Field,
+        others: Option<&Field>,
         [before, now]: [&Field; 2],
         values: &[f32],
         range: [f64; 2],
@@ -66,10 +67,18 @@ impl Joined {
             let inside_values = all.map(|i| f64::from(values[i]));
             inside_values.filter(|v| v.is_finite()).collect()
         };
-        let own = of(&|i| old.inside[i] != 0);
+        // Where nothing has grown beside the others, all of them are compared.
+        let has_grown = |others: &Mask| (0..values.len()).any(|i| old.inside[i] > others.inside[i]);
+        let others = others.map(|field| (field, field.mask()));
+        let others = others.filter(|(_, mask)| has_grown(mask));
+        let is_own = |i: usize| {
+            let other = others.as_ref().is_some_and(|(_, mask)| mask.inside[i] != 0);
+            old.inside[i] != 0 && !other
+        };
+        let own = of(&is_own);
         let joined = of(&|i| old.inside[i] == 0 && new.inside[i] != 0);
         // Border voxels are partly another tissue.
-        let mut deep = of(&|i| old.inside[i] != 0 && is_deep(&old, i));
+        let mut deep = of(&|i| is_own(i) && is_deep(&old, i));
         if deep.is_empty() {
             deep.clone_from(&own);
         }
@@ -87,7 +96,14 @@ impl Joined {
         let in_seed_range = alike([least?, most?]);
         let area = area_mm2(&surface(before));
         let wider = area_mm2(&surface(now)) - area;
-        let thickness = own.len() as f64 / area;
+        let other_area = others.map_or(0.0, |(field, _)| area_mm2(&surface(field)));
+        // Structures that have met have less area together.
+        let own_area = if other_area < area {
+            area - other_area
+        } else {
+            area
+        };
+        let thickness = own.len() as f64 / own_area;
         // Growth that does not increase the area fills holes.
         let thicker = if wider > 0.0 {
             joined.len() as f64 / wider / thickness
