@@ -5,8 +5,6 @@ use crate::state::core::text::count;
 use crate::state::segment::jobs::ProximityTarget;
 use crate::state::{State, Task};
 
-const LIVE: &str = "Live curves";
-
 impl State {
     /// Objects whose distances are measured: the streamlines and pathways that are drawn.
     pub fn proximity_targets(&self) -> Vec<ProximityTarget> {
