@@ -58,8 +58,8 @@ fn fa() {
     assert!(along.iter().all(|fa| (0.0..=1.0).contains(fa)) && along.iter().any(|fa| *fa > 0.1));
     // The layer itself is as its file.
     let now = window.state.document.layer(layer).expect("a layer");
-    let held = streamlines_of(now).expect("streamlines");
-    assert!(!held.per_point.contains_key("fa"));
+    let of_layer = streamlines_of(now).expect("streamlines");
+    assert!(!of_layer.per_point.contains_key("fa"));
 
     // A filter keeps the longer one.
     let rules = StreamlineRules::new(layer).limited(ValueLimits {

@@ -50,7 +50,7 @@ fn control_rect(window: &Window, name: &str) -> Rect {
     first.unwrap_or_else(|| panic!("{name} is there"))
 }
 
-/// The wheel scrolls as far over the scroll bar as beside it: the bar is no control that stays under the pointer.
+/// The wheel scrolls as far over the scroll bar as next to it: the bar is no control that stays under the pointer.
 fn over_bar() {
     let scrolled = |x: Option<f32>| {
         let mut state = tracking();
@@ -72,10 +72,16 @@ fn over_bar() {
         }
         before - control_rect(&window, "Step").top()
     };
-    let beside = scrolled(None);
-    assert!(beside > 10.0, "{beside}: there is nothing to scroll");
+    let next_to_bar = scrolled(None);
+    assert!(
+        next_to_bar > 10.0,
+        "{next_to_bar}: there is nothing to scroll"
+    );
     let over = scrolled(Some(SIZES[0][0] - 4.0));
-    assert!((over - beside).abs() < 1.0, "{over} instead of {beside}");
+    assert!(
+        (over - next_to_bar).abs() < 1.0,
+        "{over} instead of {next_to_bar}"
+    );
 }
 
 fn pathway() {
