@@ -2,6 +2,7 @@
 
 use super::{Window, file};
 use crate::support::{lines, test};
+use arcuate::data::Tractogram;
 use arcuate::scene;
 use arcuate::scene::draw_list::LineColour;
 use arcuate::state::core::display::LineColouring;
@@ -21,6 +22,11 @@ fn drawn(window: &Window) -> (LineColour, Option<Vec<f32>>) {
     let (lines, display) = all.last().expect("streamlines");
     let along = lines.per_point.get("fa").map(|values| values.to_vec());
     (scene::line_colour(lines, display), along)
+}
+
+fn stored(window: &Window, layer: LayerId) -> &Tractogram {
+    let layer = window.state.document.layer(layer).expect("a layer");
+    streamlines_of(layer).expect("streamlines")
 }
 
 fn shows_fa(window: &Window) -> bool {
@@ -57,9 +63,7 @@ fn fa() {
     assert_eq!(along.len(), points);
     assert!(along.iter().all(|fa| (0.0..=1.0).contains(fa)) && along.iter().any(|fa| *fa > 0.1));
     // The layer itself is as its file.
-    let now = window.state.document.layer(layer).expect("a layer");
-    let of_layer = streamlines_of(now).expect("streamlines");
-    assert!(!of_layer.per_point.contains_key("fa"));
+    assert!(!stored(&window, layer).per_point.contains_key("fa"));
 
     // A filter keeps the longer one.
     let rules = StreamlineRules::new(layer).limited(ValueLimits {
@@ -72,8 +76,8 @@ fn fa() {
     assert!(shows_fa(&window));
     assert_eq!(drawn(&window).1.expect("sampled").len(), 14);
 
-    // Without a fit there is no FA, and the colours show directions.
+    // Without a fit there is none to sample.
+    assert!(window.state.has_fa_along(stored(&window, layer)));
     window.state.document.tensors = None;
-    window.act(Action::Layer(LayerAction::Select(Some(layer))));
-    assert_eq!(drawn(&window).0, LineColour::Direction);
+    assert!(!window.state.has_fa_along(stored(&window, layer)));
 }

@@ -386,8 +386,7 @@ fn button() {
 
 /// The buttons that are drawn where they stand, in the top bar and the status bar, leave letters as all others do.
 fn drawn_button() {
-    let mut window = window(tracking(), [1280.0, 800.0]);
-    let state = &window.state().state;
+    let state = tracking();
     let names = [
         "File".to_owned(),
         format!(
@@ -397,7 +396,7 @@ fn drawn_button() {
         format!("Backend: {}", state.session.device.backend.label),
     ];
     for name in names {
-        press(&mut window, Key::Escape);
+        let mut window = window(state.clone(), [1280.0, 800.0]);
         window
             .get_by_role_and_label(egui::Role::Button, &name)
             .focus();
