@@ -363,7 +363,7 @@ pub fn failed_save(ticket: u64, path: &str, why: String) -> Event<State> {
         slot: Job::slot(&job),
         ticket,
         wall_ms: 1.0,
-        outcome: Outcome::Failed(why),
+        outcome: Outcome::Failed(why.into()),
     };
     Event::new(job, delivery)
 }

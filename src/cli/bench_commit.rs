@@ -263,7 +263,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
         "thesis" => Arcs::wandering(case.streamlines, case.side, 89.0, 11),
         _ => Arcs::new(case.streamlines, case.side, 11),
     };
-    let arcs = arcs.ok_or_else(|| Error::Input("The arcs have no grid".into()))?;
+    let arcs = arcs.ok_or_else(|| Error::Input("The arcs have no grid".to_owned().into()))?;
     let made_s = started.elapsed().as_secs_f64();
     let switches = Switches {
         merge_b0: false,

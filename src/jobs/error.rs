@@ -4,6 +4,7 @@ use super::Outcome;
 use super::worker::sentence;
 use crate::compute::memory::Shortage;
 use crate::compute::{BackendError, cuda};
+use crate::data::Sentence;
 use crate::{io, solvers};
 
 /// A failure of a graphics card; the same job may run on the CPU.
@@ -18,7 +19,7 @@ pub struct DeviceFailure {
 /// Why a job failed.
 pub enum JobError {
     /// One sentence.
-    Sentence(String),
+    Sentence(Sentence),
     Device(cuda::Error),
 }
 
@@ -36,7 +37,7 @@ impl JobError {
 
 impl From<io::Error> for JobError {
     fn from(error: io::Error) -> Self {
-        Self::Sentence(error.to_string())
+        Self::Sentence(Sentence::new(&error))
     }
 }
 
@@ -50,8 +51,8 @@ impl From<Shortage> for JobError {
 impl From<BackendError> for JobError {
     fn from(error: BackendError) -> Self {
         Self::Sentence(match error {
-            BackendError::Cuda(error) => sentence(&error),
-            error @ BackendError::Threads { .. } => error.to_string(),
+            BackendError::Cuda(error) => sentence(&error).into(),
+            error @ BackendError::Threads { .. } => Sentence::new(&error),
         })
     }
 }
@@ -60,7 +61,7 @@ impl From<solvers::Error> for JobError {
     fn from(error: solvers::Error) -> Self {
         match error {
             solvers::Error::Card(error) => Self::Device(error),
-            error => Self::Sentence(error.to_string()),
+            error => Self::Sentence(Sentence::new(&error)),
         }
     }
 }

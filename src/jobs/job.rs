@@ -5,7 +5,7 @@ use super::error::{DeviceFailure, JobError};
 use super::slot::Slot;
 use super::worker::Worker;
 use crate::compute::Control;
-use crate::data::Tractogram;
+use crate::data::{Sentence, Tractogram};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -64,7 +64,7 @@ pub trait Receive<S: JobState>: Job {
 pub enum Unfinished<'a> {
     /// The user stopped it, or a newer job replaced it.
     Cancelled,
-    /// One sentence.
+    /// One sentence, for the window.
     Failed(&'a str),
     DeviceFailed(&'a DeviceFailure),
 }
@@ -98,8 +98,7 @@ pub enum Outcome<T> {
     Partial(T),
     Done(T),
     Cancelled,
-    /// One sentence.
-    Failed(String),
+    Failed(Sentence),
     /// Another backend may succeed.
     DeviceFailed(DeviceFailure),
 }
@@ -120,7 +119,7 @@ impl<T> Outcome<T> {
         match self {
             Self::Partial(_) | Self::Done(_) => None,
             Self::Cancelled => Some(Unfinished::Cancelled),
-            Self::Failed(sentence) => Some(Unfinished::Failed(sentence)),
+            Self::Failed(sentence) => Some(Unfinished::Failed(sentence.for_window())),
             Self::DeviceFailed(failure) => Some(Unfinished::DeviceFailed(failure)),
         }
     }
@@ -235,7 +234,7 @@ impl<S: JobState, J: Receive<S>> AnyJob<S> for J {
         let outcome = match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(output)) => Outcome::Done(output),
             Ok(Err(error)) => error.outcome(),
-            Err(_) => Outcome::Failed(format!("{label} failed: a fault in the program")),
+            Err(_) => Outcome::Failed(format!("{label} failed: a fault in the program").into()),
         };
         let outcome = match outcome {
             Outcome::Done(output) if slot.keeps_result() => Outcome::Done(output),
@@ -251,7 +250,7 @@ impl<S: JobState, J: Receive<S>> AnyJob<S> for J {
             slot: Job::slot(&*self),
             ticket,
             wall_ms: 0.0,
-            outcome: Outcome::Failed(sentence),
+            outcome: Outcome::Failed(sentence.into()),
         };
         Event::new(*self, delivery)
     }

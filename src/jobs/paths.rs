@@ -193,7 +193,7 @@ impl fmt::Display for NoAnswer {
 
 impl From<NoAnswer> for JobError {
     fn from(error: NoAnswer) -> Self {
-        Self::Sentence(error.to_string())
+        Self::Sentence(error.to_string().into())
     }
 }
 

@@ -326,10 +326,7 @@ fn lines(state: &State) -> Vec<Lines> {
     let faint = state.manual_selection().and_then(|chosen| {
         let known = state.session.bundle.extract.shown().is_some();
         let layer = state.document.layer(chosen.layer).filter(|_| known)?;
-        let Content::Tractogram(all) = &layer.content else {
-            return None;
-        };
-        Some(state.selection(layer.id).map_or(all, |s| &s.shown).id())
+        Some(state.drawn_streamlines(layer)?.id())
     });
     let live = state.session.track.live.value().map(|l| l.output.kept.id());
     let behind = pathways::live(state).is_some();
@@ -370,11 +367,8 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     let behind = pathways::live(state).is_some();
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     let kept = layers.filter_map(|l| match &l.content {
-        // The part of the layer that a filter keeps.
-        Content::Tractogram(tractogram) => {
-            let shown = state
-                .selection(l.id)
-                .map_or(tractogram, |selection| &selection.shown);
+        Content::Tractogram(_) => {
+            let shown = state.drawn_streamlines(l)?;
             let display = match l.display.line_colouring {
                 LineColouring::Fixed(_) => Cow::Borrowed(&l.display),
                 _ if behind => Cow::Owned(Display {

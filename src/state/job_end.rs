@@ -48,6 +48,7 @@ pub fn ended<J: Receive<State>>(
             }
         }
         Outcome::Failed(why) => {
+            let why = why.for_window().to_owned();
             state.session.notify_failure(event.slot, why.clone());
             failed.reason = Some(why);
         }

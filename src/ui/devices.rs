@@ -1,10 +1,10 @@
 //! The device that solvers run on: the last entry of the status bar, and its menu.
 
 use super::theme::{self, radius, size};
-use super::widgets::{menu, paint};
+use super::widgets::{focus, menu, paint};
 use super::{format, icons};
 use crate::state::{Action, BackendKind, DeviceAction, DeviceChoice, State};
-use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2};
+use egui::{Rect, Sense, Stroke, Ui, pos2};
 
 const MENU: f32 = 320.0;
 
@@ -60,7 +60,7 @@ pub fn show(
     paint::icon(painter, at, icon, size::ICON, p.t2);
     paint::focus_ring(painter, p, &response, whole, radius::CHIP);
     let name = format!("Backend: {}", state.session.device.backend.label);
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
+    focus::named_button(&response, &name);
     if response.clicked() {
         actions.push(Action::Device(DeviceAction::FindCards));
     }

@@ -3,7 +3,7 @@
 use super::files::{DialogPosition, PathPurpose};
 use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
-use super::widgets::paint;
+use super::widgets::{focus, paint};
 use super::{Memory, format, icons, panels, recovery, status_bar, top_bar};
 use crate::state::files::types::RecentKind;
 use crate::state::report::DISCLAIMER;
@@ -392,7 +392,7 @@ fn recent(
         );
         paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
         let label = format!("Open {name}, {}, {age}", file.summary);
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+        focus::named_button(&response, &label);
         if response.clicked() {
             actions.push(Action::Files(FilesAction::Open(vec![file.path.clone()])));
         }

@@ -2,7 +2,7 @@
 
 use super::theme::{self, radius, size};
 use super::widgets::button::{Button, IconButton};
-use super::widgets::{field, paint, rows};
+use super::widgets::{field, focus, paint, rows};
 use super::{Memory, icons};
 use crate::guide::{Match, PAGES, Page, search};
 use crate::state::{Action, State};
@@ -278,8 +278,7 @@ fn result(ui: &mut Ui, found: &Match, number: usize) -> bool {
     ui.allocate_rect(place, Sense::hover());
     let id = ui.make_persistent_id(("found in help", number));
     let response = ui.interact(place, id, Sense::click());
-    let info = || egui::WidgetInfo::labeled(egui::Role::Button, true, title);
-    response.widget_info(info);
+    focus::named_button(&response, title);
     if response.hovered() {
         ui.painter().rect_stroke(
             place,

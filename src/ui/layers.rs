@@ -11,7 +11,7 @@ use crate::state::segment::{LIVE_RGB, SegmentAction, SegmentSettings};
 use crate::state::streamlines::BottomPanel;
 use crate::state::update::selection_command;
 use crate::state::{
-    Action, BundleAction, Content, Display, Layer, LayerAction, LayerId, Method, Phase, State,
+    Action, BundleAction, Content, Display, Layer, LayerAction, LayerId, Phase, State,
     SurfaceUpdate, Task, TrackAction, ViewAction,
 };
 use egui::{Color32, Rect, Response, Stroke, Ui, pos2};
@@ -175,10 +175,7 @@ fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut V
 
 /// The result of the present regions; kept only on request.
 fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>) {
-    let name = match state.document.track.method {
-        Method::Streamlines => "Tracks, live",
-        Method::Rays => "Rays, live",
-    };
+    let name = state.document.track.method.live_name();
     let response = rows::list_row(ui, name, "live", false);
     let display = state.document.live_display();
     let count = format::count(count as u64);

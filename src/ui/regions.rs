@@ -6,7 +6,7 @@ use super::dialogs::rename::{self, RenameTarget, Renamed};
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size, space};
 use super::widgets::button::{eye, segmented};
-use super::widgets::{menu, paint, region, rows, section};
+use super::widgets::{focus, menu, paint, region, rows, section};
 use super::{Memory, format, forms, icons};
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
@@ -562,7 +562,7 @@ fn swatches(ui: &mut Ui, region: &Region) -> Option<Option<[u8; 3]>> {
             None => "Colour of the role".to_owned(),
             Some(_) => format!("Colour {i}"),
         };
-        response.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, &name));
+        focus::named_button(&response, &name);
         if response.clicked() {
             chosen = Some(colour);
         }

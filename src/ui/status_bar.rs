@@ -3,7 +3,7 @@
 use super::forms::commit::expected_end;
 use super::probe::{self, Quantity};
 use super::theme::{self, size};
-use super::widgets::{charts, paint};
+use super::widgets::{charts, focus, paint};
 use super::{devices, format, icons};
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::pictures::TurntableProgress;
@@ -291,7 +291,7 @@ fn show_work(ui: &mut Ui, free: Rect, shown: RunningWork<'_>, actions: &mut Vec<
     paint::centre(ui.painter(), place, "Cancel", cancel_font, p.t1);
     paint::focus_ring(ui.painter(), p, &response, place, theme::radius::CONTROL);
     let name = format!("Cancel {}", label.to_lowercase());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
+    focus::named_button(&response, &name);
     if response.clicked() {
         actions.push(Action::CancelJob(slot));
     }

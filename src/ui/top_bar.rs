@@ -4,7 +4,7 @@ use super::dialogs::unsaved_changes;
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, radius, size};
 use super::widgets::button::IconButton;
-use super::widgets::{menu, paint};
+use super::widgets::{focus, menu, paint};
 use super::{Memory, file_menu, icons, quit};
 use crate::state::core::text::counted;
 use crate::state::{Action, Convention, Layout, Look, State, Task, ViewAction};
@@ -160,7 +160,7 @@ fn file_button(
     let caret = pos2(rect.right() - 13.0, y + 1.0);
     paint::icon(painter, caret, icons::CARET_DOWN, 12.0, p.t3);
     paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, "File"));
+    focus::named_button(&response, "File");
     file_menu::show(ui, &response, state, memory, actions);
     rect.right()
 }
@@ -471,7 +471,7 @@ fn pill(ui: &mut Ui, right_centre: egui::Pos2, state: &State, actions: &mut Vec<
     paint::right(painter, inner, "R", theme::regular(size::LABEL), p.t3);
     paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
     let name = format!("Orientation: {}", convention.name().to_lowercase());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
+    focus::named_button(&response, &name);
     if response.clicked() {
         actions.push(Action::View(ViewAction::SetConvention(other(convention))));
     }

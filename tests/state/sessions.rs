@@ -49,7 +49,7 @@ fn reading() {
             slot: Slot::Load,
             ticket: 1,
             wall_ms: 1.0,
-            outcome: Outcome::Failed("Found nothing".to_owned()),
+            outcome: Outcome::Failed("Found nothing".to_owned().into()),
         }
     }
     let other = Event::new(MakeHead { seed: 1 }, failed());

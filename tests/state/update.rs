@@ -1,6 +1,7 @@
 //! The state: every edit can be undone, a drag is one step, coarse results are followed by full ones.
 
 mod backend;
+mod colours;
 mod drags;
 mod filter;
 mod fits;
@@ -72,7 +73,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
-    let own = own.chain(drags::tests());
+    let own = own.chain(drags::tests()).chain(colours::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
     let own = own
         .chain(segment_changes::tests())

@@ -188,9 +188,14 @@ pub fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> std::fmt
         Some(most) => write!(
             f,
             "needs {needed} of memory, and the limit for the program is {}, of which {} are in use; raise the \
-             limit (--memory, or Settings) or {then}",
+             limit ({}) or {then}",
             size(most),
-            size(resident_bytes().map_or(0, |(stored, _)| stored))
+            size(resident_bytes().map_or(0, |(stored, _)| stored)),
+            if f.alternate() {
+                "Settings"
+            } else {
+                "--memory, or Settings"
+            }
         ),
         None => write!(
             f,

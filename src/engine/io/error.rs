@@ -4,6 +4,7 @@ use super::atomic::ReadBackDifference;
 use super::text::{in_line, is_control};
 use crate::compute::Cancelled;
 use crate::compute::memory::{Shortage, against_limit};
+use crate::data::Sentence as Advice;
 use crate::data::text::counted;
 use std::fmt::{Display, Formatter, Result};
 use std::io::ErrorKind;
@@ -49,7 +50,7 @@ pub enum Error {
     Unsupported {
         path: PathBuf,
         found: String,
-        instead: String,
+        instead: Advice,
     },
     /// Content that violates its format's rules.
     Malformed {
@@ -157,7 +158,7 @@ pub enum Error {
 pub struct Expected {
     content: String,
     /// `None` for the advice that applies to any damaged file.
-    remedy: Option<String>,
+    remedy: Option<Advice>,
 }
 
 impl From<&str> for Expected {
@@ -175,7 +176,7 @@ impl From<String> for Expected {
     }
 }
 
-impl<W: Into<String>, R: Into<String>> From<(W, R)> for Expected {
+impl<W: Into<String>, R: Into<Advice>> From<(W, R)> for Expected {
     fn from((what, remedy): (W, R)) -> Self {
         Self {
             content: what.into(),
@@ -260,7 +261,7 @@ impl Error {
     pub(super) fn unsupported(
         path: &Path,
         found: impl Into<String>,
-        instead: impl Into<String>,
+        instead: impl Into<Advice>,
     ) -> Self {
         Self::Unsupported {
             path: path.to_owned(),
@@ -341,7 +342,10 @@ impl Error {
                 "Unknown kind of file, expected {}; convert it to one of these",
                 super::Format::readable_names()
             ),
-            Self::Unsupported { found, instead, .. } => write!(f, "This is {found}; {instead}"),
+            Self::Unsupported { found, instead, .. } => {
+                write!(f, "This is {found}; ")?;
+                instead.fmt(f)
+            }
             Self::Malformed {
                 found, expected, ..
             } => write_malformed(f, found, expected),
@@ -398,9 +402,13 @@ impl Error {
             Self::FolderInPlace { .. } => {
                 f.write_str("A folder has this name and was left unchanged; choose another name")
             }
-            Self::Appeared { .. } => f.write_str(
-                "Another program took this name meanwhile, and its file was left unchanged; add --force to \
-                 replace it, or choose another name",
+            Self::Appeared { .. } => write!(
+                f,
+                "Another program took this name meanwhile, and its file was left unchanged; {}choose another name",
+                match f.alternate() {
+                    true => "",
+                    false => "add --force to replace it, or ",
+                }
             ),
             Self::TooLarge { .. } => f.write_str(
                 "The file is larger than the disk or your limit (ulimit -f) allows and was not written; \
@@ -436,8 +444,11 @@ fn write_malformed(f: &mut Formatter<'_>, found: &str, expected: &Expected) -> R
     // Damage or a mistake of another program: the advice is the same.
     const DEFAULT_ADVICE: &str =
         "choose another file, or write this one again with the program that made it";
-    let remedy = expected.remedy.as_deref().unwrap_or(DEFAULT_ADVICE);
-    write!(f, "Found {found}, expected {}; {remedy}", expected.content)
+    write!(f, "Found {found}, expected {}; ", expected.content)?;
+    match &expected.remedy {
+        Some(remedy) => remedy.fmt(f),
+        None => f.write_str(DEFAULT_ADVICE),
+    }
 }
 
 fn write_counts(
@@ -498,7 +509,10 @@ impl Display for Sentence<'_> {
 
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str(&self.sentence())?;
+        f.write_str(&match f.alternate() {
+            true => in_line(&format!("{:#}", Sentence(self)), '·'),
+            false => self.sentence(),
+        })?;
         match self.path() {
             // The file's name may contain anything, too.
             Some(path) => write!(f, ": {}", in_line(&path.to_string_lossy(), '·')),

@@ -76,7 +76,7 @@ pub use streamlines::FibreInfo;
 pub const DISCLAIMER: &str = "For research only: not a medical device";
 
 use crate::compute::Control;
-use crate::data::{Grid, TensorLayout, Tractogram, Volume, VolumeKind};
+use crate::data::{Grid, Sentence, TensorLayout, Tractogram, Volume, VolumeKind};
 use glam::DAffine3;
 use source::Source;
 use std::borrow::Cow;
@@ -357,8 +357,12 @@ fn in_world(by: &AffineReading, own: Option<&Grid>, control: &Control) -> Result
                 Error::unsupported(
                     file,
                     "a FLIRT matrix, which refers to the voxels of two images",
-                    "name the fixed image of the alignment with --fixed, and move an image or \
-                     streamlines with a grid",
+                    Sentence::worded(
+                        "name the fixed image of the alignment with --fixed, and move an image or \
+                         streamlines with a grid",
+                        "choose the fixed image of the alignment, and move an image or streamlines with a \
+                         grid",
+                    ),
                 )
             })
         }

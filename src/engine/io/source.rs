@@ -6,6 +6,7 @@ use super::disk::{self, Metadata};
 use super::members::Members;
 use crate::compute::Control;
 use crate::compute::memory::{self, size};
+use crate::data::Sentence;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -216,8 +217,10 @@ impl Source {
                 format!("{} packed into {}", size(bytes), size(self.file_bytes)),
                 (
                     format!("at most {MAX_EXPANSION} times the file"),
-                    "if you trust it, allow as much memory as it needs \
-                     (--memory GB, or the setting)",
+                    Sentence::worded(
+                        "if you trust it, allow as much memory as it needs (--memory GB, or the setting)",
+                        "if you trust it, allow as much memory as it needs (Settings)",
+                    ),
                 ),
             ));
         }

@@ -63,10 +63,17 @@ impl std::fmt::Display for ParamError {
                 found,
                 expected,
                 example,
-            } => write!(
-                f,
-                "Found {found} for {label} (--{key}), expected {expected}; choose for example {example}"
-            ),
+            } => {
+                // The window has no options.
+                let option = match f.alternate() {
+                    true => String::new(),
+                    false => format!(" (--{key})"),
+                };
+                write!(
+                    f,
+                    "Found {found} for {label}{option}, expected {expected}; choose for example {example}"
+                )
+            }
             Self::Unused { key, reason } => {
                 write!(
                     f,

@@ -24,13 +24,14 @@ pub mod tractogram;
 
 use crate::compute::memory::Shortage;
 use crate::compute::{Cancelled, cuda};
+use crate::data::Sentence;
 use crate::parameters::ParamError;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
     Cancelled,
     /// One sentence: what was found, what was expected, what to do.
-    Input(String),
+    Input(Sentence),
     /// The host lacks memory.
     Memory(Shortage),
     /// A graphics card failed or lacks memory: the CPU may succeed.
@@ -41,7 +42,7 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Cancelled => Cancelled.fmt(f),
-            Self::Input(sentence) => f.write_str(sentence),
+            Self::Input(sentence) => sentence.fmt(f),
             Self::Memory(shortage) => shortage.fmt(f),
             Self::Card(error) => error.fmt(f),
         }
@@ -56,9 +57,15 @@ impl From<cuda::Error> for Error {
     }
 }
 
+impl From<String> for Error {
+    fn from(sentence: String) -> Self {
+        Self::Input(sentence.into())
+    }
+}
+
 impl From<ParamError> for Error {
     fn from(error: ParamError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }
 

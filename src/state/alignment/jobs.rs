@@ -156,7 +156,7 @@ impl Job for ReadAffine {
                 "A FLIRT matrix refers to the voxels of two images, found a layer without a grid or no \
                  scan; open the scan that it was aligned to, or convert the matrix: {}",
                 self.path.display()
-            ))
+            ).into())
         })?;
         Ok(AffineRead {
             layer: self.layer,

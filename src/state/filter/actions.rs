@@ -35,6 +35,10 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
         FilterAction::Mask(id) => edit(state, "Mask of the fit", false, |d| d.filter.mask = id),
         FilterAction::Peaks(id) => edit(state, "Peaks", false, |d| d.filter.peaks = id),
         FilterAction::Params { params, phase } => {
+            if state.cannot_filter().is_some() {
+                // The fit that could not start was another one.
+                state.session.forget_failures(FIT_WEIGHTS);
+            }
             edit(state, "Model of the signal", phase == Phase::Live, |d| {
                 d.filter.params = params;
             });

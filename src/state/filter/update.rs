@@ -203,7 +203,7 @@ pub(in crate::state) fn run(
     effects: &mut Vec<Effect>,
 ) {
     if let Some(why) = state.cannot_filter() {
-        return state.session.notify_blocked(FIT_WEIGHTS, why);
+        return block(state, why);
     }
     if state.is_filtering() {
         return;
@@ -217,7 +217,7 @@ pub(in crate::state) fn run(
     };
     let mut request = match request(&state.document, &key.tractogram, &inputs) {
         Ok(request) => request,
-        Err(why) => return state.session.notify_blocked(FIT_WEIGHTS, why.to_string()),
+        Err(why) => return block(state, format!("{why:#}")),
     };
     request.excluded = without;
     let reused = state.holds_fit();
@@ -268,6 +268,15 @@ pub(in crate::state) fn run(
     state.session.notices.status.clear();
     state.session.forget_failures(FIT_WEIGHTS);
     effects.push(Effect::submit(request));
+}
+
+/// A fit cannot start. The row of a model that the scan does not determine says so itself, and how to force it: the
+/// status line repeats it where that row is out of sight.
+fn block(state: &mut State, why: String) {
+    match state.document.undetermined_model() {
+        Some(_) => state.session.notices.status = why,
+        None => state.session.notify_blocked(FIT_WEIGHTS, why),
+    }
 }
 
 /// Number of values of a curve before its run.

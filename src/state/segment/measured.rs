@@ -5,8 +5,6 @@ use crate::state::core::text::count;
 use crate::state::segment::jobs::ProximityTarget;
 use crate::state::{State, Task};
 
-const LIVE: &str = "Live curves";
-
 impl State {
     /// Objects whose distances are measured: the streamlines and pathways that are drawn.
     pub fn proximity_targets(&self) -> Vec<ProximityTarget> {
@@ -19,7 +17,8 @@ impl State {
                 Some((_, [kept, _])) => kept,
                 None => &live.output.kept,
             };
-            targets.push(ProximityTarget::Lines(LIVE.to_owned(), kept.clone()));
+            let name = document.track.method.live_name();
+            targets.push(ProximityTarget::Lines(name.to_owned(), kept.clone()));
         }
         for layer in &document.layers {
             let Content::Tractogram(all) = &layer.content else {
@@ -66,7 +65,7 @@ impl State {
             hidden && !lines.is_empty()
         });
         let pathways = document.kept_pathways.iter().filter(|k| !k.visible);
-        let live = live.map(|_| LIVE.to_owned());
+        let live = live.map(|_| document.track.method.live_name().to_owned());
         let layers = layers.map(|layer| layer.name.clone());
         let pathways = pathways.map(|kept| kept.name.clone());
         live.into_iter().chain(layers).chain(pathways).collect()
@@ -109,8 +108,9 @@ impl State {
         if !display.visible || display.opacity <= 0.0 {
             return Vec::new();
         }
+        let name = self.document.track.method.live_name();
         if self.final_live().is_none() {
-            return vec![format!("{LIVE} (not final)")];
+            return vec![format!("{name} (not final)")];
         }
         let mut all = Vec::new();
         let gone = match self.stopped() {
@@ -118,7 +118,7 @@ impl State {
             None => 0,
         };
         if gone > 0 {
-            all.push(filtered(LIVE, gone, output.kept.len()));
+            all.push(filtered(name, gone, output.kept.len()));
         }
         if !output.missed.is_empty() {
             let missed = count(output.missed.len() as u64);

@@ -3,6 +3,7 @@
 use crate::data::{DataId, Tractogram, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::State;
+use crate::state::core::display::LineColouring;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::filter::WEIGHT;
@@ -17,6 +18,11 @@ pub fn streamlines_of(layer: &Layer) -> Option<&Tractogram> {
         Content::Tractogram(tractogram) => Some(tractogram),
         _ => None,
     }
+}
+
+/// Whether the colours of a layer show the FA, and its streamlines hold none.
+pub(in crate::state) fn lacks_fa(layer: &Layer, lines: &Tractogram) -> bool {
+    layer.display.line_colouring == LineColouring::Fa && !lines.per_point.contains_key("fa")
 }
 
 impl Document {
@@ -73,6 +79,30 @@ impl State {
         let (key, selection) = self.session.bundle.selections.get(&layer)?.shown()?;
         let lines = streamlines_of(self.document.layer(layer)?)?;
         (self.has_rules(layer) && key.tractogram == lines.id()).then_some(selection)
+    }
+
+    /// The streamlines of a layer that its rules keep, or all.
+    pub fn kept_streamlines<'a>(&'a self, layer: &'a Layer) -> Option<&'a Tractogram> {
+        let all = streamlines_of(layer)?;
+        Some(self.selection(layer.id).map_or(all, |kept| &kept.shown))
+    }
+
+    /// The streamlines of a layer as they are drawn: those that its rules keep, with the fit's FA if their colours show
+    /// it. While it is being sampled along newly kept ones, the previous ones are drawn.
+    pub fn drawn_streamlines<'a>(&'a self, layer: &'a Layer) -> Option<&'a Tractogram> {
+        let kept = self.kept_streamlines(layer)?;
+        let along = self.session.bundle.fa_along.get(&layer.id);
+        let sampled = along.and_then(|along| {
+            let (key, sampled) = along.shown()?;
+            let is_current = key.tractogram == kept.id();
+            (is_current || along.running().is_some()).then_some(sampled)
+        });
+        Some(sampled.filter(|_| lacks_fa(layer, kept)).unwrap_or(kept))
+    }
+
+    /// Whether the FA along streamlines is known, or can be sampled from the fit.
+    pub fn has_fa_along(&self, lines: &Tractogram) -> bool {
+        lines.per_point.contains_key("fa") || self.document.tensors.is_some()
     }
 
     /// Whether this layer has rules.

@@ -122,6 +122,8 @@ pub struct StreamlineRuntime {
     pub subject: Option<LayerId>,
     /// The streamlines that the rules of each layer keep.
     pub selections: BTreeMap<LayerId, Live<SelectionKey, StreamlineSelection>>,
+    /// The drawn streamlines of each layer with the fit's FA along them, where their colours show it and they hold none.
+    pub fa_along: BTreeMap<LayerId, Live<ColumnKey, Tractogram>>,
     pub columns: Live<Vec<ColumnKey>, ()>,
     pub values: Vec<(ColumnKey, Arc<[f32]>)>,
     /// The kept and the missed live curves with an end that stopped for the reason.

@@ -1,5 +1,6 @@
 //! Streamlines of a layer: rules, selection, deletion, profiles and connections.
 
+mod colours;
 mod command_line;
 pub(in crate::state) mod edits;
 pub(in crate::state) mod export;

@@ -31,6 +31,14 @@ impl Method {
             Self::Rays => "Geodesic rays",
         }
     }
+
+    /// The name of its live result, in lists of layers and of distances.
+    pub fn live_name(self) -> &'static str {
+        match self {
+            Self::Streamlines => "Tracks, live",
+            Self::Rays => "Rays, live",
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]

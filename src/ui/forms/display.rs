@@ -170,6 +170,8 @@ pub fn controls(
             let has = AvailableValues {
                 measure: measured,
                 weight: t.per_streamline.contains_key(WEIGHT),
+                fa: state.has_fa_along(t),
+                stop_reasons: t.per_streamline.contains_key("stop_end"),
             };
             lines(ui, d, has, &mut set);
             file_space(ui, state, layer, actions);
@@ -378,6 +380,20 @@ pub struct AvailableValues {
     pub measure: bool,
     /// The weight: how much of the signal each explains.
     pub weight: bool,
+    /// The FA along them, or a fit to sample it from.
+    pub fa: bool,
+    pub stop_reasons: bool,
+}
+
+impl AvailableValues {
+    /// Why the colours cannot show a value.
+    fn why_not(self, colouring: &LineColouring) -> Option<&'static str> {
+        match colouring {
+            LineColouring::Fa if !self.fa => Some("needs a fit"),
+            LineColouring::StopReason if !self.stop_reasons => Some("file has no stop reasons"),
+            _ => None,
+        }
+    }
 }
 
 /// Colour, shape and opacity of streamlines.
@@ -385,7 +401,12 @@ pub fn lines(ui: &mut Ui, d: &Display, has: AvailableValues, set: &mut impl FnMu
     let measured = has.measure;
     let by_measure =
         |c: &LineColouring| matches!(c, LineColouring::Measure | LineColouring::MeasureAlong);
-    let now = COLOURINGS.iter().find(|c| c.0 == d.line_colouring);
+    // What is drawn if the values are missing.
+    let drawn = match has.why_not(&d.line_colouring) {
+        Some(_) => &LineColouring::Direction,
+        None => &d.line_colouring,
+    };
+    let now = COLOURINGS.iter().find(|c| c.0 == *drawn);
     let fixed = || {
         let mut named = theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES);
         named.find(|(_, rgb)| d.line_colouring == LineColouring::Fixed(*rgb))
@@ -403,8 +424,8 @@ pub fn lines(ui: &mut Ui, d: &Display, has: AvailableValues, set: &mut impl FnMu
             if lacks {
                 continue;
             }
-            let current = colouring == d.line_colouring;
-            if menu::Item::new(name).chosen(current).show(ui) {
+            let item = menu::Item::new(name).chosen(colouring == *drawn);
+            if item.disabled(has.why_not(&colouring)).show(ui) {
                 chosen = Some(colouring);
             }
         }

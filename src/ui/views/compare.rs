@@ -6,7 +6,7 @@ use crate::state::runtime::SnapshotComparison;
 use crate::state::{Action, Pane, SnapshotAction, State};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::field::{self, Typed};
-use crate::ui::widgets::paint;
+use crate::ui::widgets::{focus, paint};
 use egui::{Color32, CursorIcon, Id, Rect, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
 
@@ -197,7 +197,7 @@ impl Views {
             plate,
             0,
         );
-        response.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, shown));
+        focus::named_button(&response, shown);
         if response.clicked() {
             self.naming = Some((pane, comparing.snapshot.name.clone()));
             ui.ctx().request_repaint();

@@ -7,7 +7,7 @@ use crate::scene::{self, pathways};
 use crate::solvers::curves::StopReason;
 use crate::state::filter::{ShownStreamlines, WEIGHT};
 use crate::state::pathways::ShownCost;
-use crate::state::{Content, Display, Layer, State};
+use crate::state::{Display, Layer, State};
 use crate::ui::format::{fixed, measure, significant, with_unit};
 
 const WEIGHT_NAME: &str = "Weight";
@@ -181,14 +181,9 @@ fn names(layers: &[&Layer]) -> Option<String> {
 
 /// The layer of these streamlines; `None` for live ones.
 fn layer_of<'a>(state: &'a State, of: &Tractogram) -> Option<&'a Layer> {
-    let is = |layer: &&std::sync::Arc<Layer>| match &layer.content {
-        Content::Tractogram(all) => {
-            let shown = state
-                .selection(layer.id)
-                .map_or(all, |selection| &selection.shown);
-            shown.id() == of.id()
-        }
-        _ => false,
+    let is = |layer: &&std::sync::Arc<Layer>| {
+        let drawn = state.drawn_streamlines(layer);
+        drawn.is_some_and(|drawn| drawn.id() == of.id())
     };
     let layer = state.document.layers.iter().find(is);
     layer.map(AsRef::as_ref)

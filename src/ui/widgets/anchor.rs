@@ -24,6 +24,8 @@ struct AnchorState {
     height: f32,
 }
 
+/// The axis of a scroll area's bar, which is a part of the bar's id.
+const VERTICAL: usize = 1;
 /// Passes in which the panel scrolls for one request.
 const FOLLOWS: u8 = 3;
 
@@ -78,6 +80,11 @@ fn under(ctx: &Context, panel: Rect, layer: LayerId) -> Option<(Id, f32)> {
     })
 }
 
+/// Whether this pass has drawn a widget: of one that is gone, egui returns the previous place.
+fn is_drawn(ctx: &Context, id: Id) -> bool {
+    ctx.viewport(|viewport| viewport.this_pass.widgets.get(id).is_some())
+}
+
 /// Menus lie over notes and panels.
 fn is_menu(layer: LayerId) -> bool {
     layer.order == Order::Foreground
@@ -113,7 +120,10 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     let natural = shown.content_size.y - kept.room[0] - kept.room[1];
     // The offset at which this pass was drawn: if rows disappeared, egui has limited its own to the remaining content.
     let offset = kept.room[0] - origin;
+    // Scrolling does not move the scroll bar: following it would scroll the panel again in every pass.
+    let bar = shown.id.with(VERTICAL);
     let moved = under_pointer
+        .filter(|(id, _)| *id != bar && is_drawn(&ctx, *id))
         .zip(before)
         .and_then(|((id, middle), before)| {
             let now = ctx.read_response(id)?.rect.center().y;

@@ -2,7 +2,7 @@
 
 use super::super::format;
 use super::super::theme::{self, Palette, radius, size, space};
-use super::paint;
+use super::{focus, paint};
 use egui::{Color32, Mesh, Painter, Rect, Role, Sense, Shape, Ui, WidgetInfo, pos2, vec2};
 
 pub const BINS: usize = 64;
@@ -227,6 +227,7 @@ pub fn stacked<T: Copy + PartialEq>(
             ];
             paint::spans(ui.painter(), text, egui::Align2::LEFT_CENTER, &spans);
             paint::focus_ring(ui.painter(), p, &response, behind, radius::CHIP);
+            focus::button(&response);
             response.widget_info(|| {
                 let text = format!("{} {count}", part.name);
                 WidgetInfo::selected(Role::Button, true, is_chosen, text)

@@ -58,6 +58,12 @@ pub fn button(response: &Response) {
     }
 }
 
+/// Names a widget as a button to screen readers, and leaves letters to the window while it has the focus.
+pub fn named_button(response: &Response, name: impl ToString) {
+    button(response);
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, name.to_string()));
+}
+
 /// Whether a widget is the button that last had the focus.
 pub fn is_button(ui: &Ui, id: Id) -> bool {
     ui.data(|d| d.get_temp(button_id())) == Some(id)

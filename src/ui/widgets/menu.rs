@@ -335,6 +335,14 @@ impl<'a> Item<'a> {
         self
     }
 
+    /// Cannot be chosen for this reason, which stands where a key would.
+    pub fn disabled(self, reason: Option<&'a str>) -> Self {
+        match reason {
+            Some(reason) => self.key(reason).enabled(false),
+            None => self,
+        }
+    }
+
     /// Returns whether it was clicked.
     pub fn show(self, ui: &mut Ui) -> bool {
         self.show_with(ui, |_, _| {})

@@ -225,7 +225,7 @@ fn volumes_left_out_are_named() {
 fn refusal(dwi: &Volume, gradients: &Gradients, mask: &Mask, params: &Params) -> String {
     let control = Control::new();
     match tensor_fit::fit(dwi, gradients, mask, params, &backend(1), &control) {
-        Err(Error::Input(sentence)) => sentence,
+        Err(Error::Input(sentence)) => sentence.to_string(),
         other => panic!("a refusal was expected, not {other:?}"),
     }
 }

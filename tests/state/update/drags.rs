@@ -120,7 +120,7 @@ fn first() {
     let from = window.submitted.len();
     window.holding = true;
     to_alpha(&mut window, 2.5, Phase::Done);
-    let failed = Outcome::Failed("No path".to_owned());
+    let failed = Outcome::Failed("No path".to_owned().into());
     window.deliver(|events| *events[0].outcome_mut::<FindPathway>().expect("a pathway") = failed);
     assert_eq!(coarse(&window, from), [true, false]);
     window.deliver(|_| {});

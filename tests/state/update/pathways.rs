@@ -261,7 +261,7 @@ fn apart() {
     change(&mut window, Phase::Done, |s| s.params.min_fa = 1.0);
     let why = window.state.session.pathways.live.failure();
     let why = why.expect("a sentence");
-    assert!(why.ends_with("lower Domain FA (--min-fa)"), "{why}");
+    assert!(why.ends_with("lower Domain FA"), "{why}");
     // One region inside the other.
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));

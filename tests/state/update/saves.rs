@@ -11,6 +11,7 @@ use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::files::jobs::{ConvertedFiles, SaveWithValues};
 use arcuate::state::origin::Origin;
+use arcuate::state::pathways::PathwayAction;
 use arcuate::state::regions::jobs::SaveRegion;
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
@@ -28,6 +29,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::saves::pictures_save_no_work", pictures),
         test("update::saves::what is lost for good comes first", order),
+        test(
+            "update::saves::a pathway's width is a parameter",
+            pathway_width,
+        ),
         test("update::saves::later_edits_are_not_in_a_file", later_edits),
         test("update::saves::kept_streamlines_are_work", kept_streamlines),
         test("update::saves::files_beside_are_named", beside),
@@ -77,6 +82,16 @@ fn order() {
     let lines = window.state.unsaved_lines();
     assert_eq!(lines[..2], ["1 region", "Parameters of tracking"]);
     assert!(lines[2].contains("streamline"), "{lines:?}");
+}
+
+/// The question before closing names the task whose width was changed.
+fn pathway_width() {
+    let mut window = Window::fitted();
+    let mut settings = window.state.document.pathways.clone();
+    settings.epsilon = 0.12;
+    let phase = Phase::Done;
+    window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+    assert_eq!(window.state.unsaved_lines(), ["Parameters of pathways"]);
 }
 
 /// A layer that was edited while its file was written is in no file.

@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::keys::Esc acts at once after a command", after_command),
         test("ui::keys::letters are letters in a field", typing),
         test("ui::keys::a button with the focus leaves letters", button),
+        test("ui::keys::a drawn button leaves letters", drawn_button),
         test(
             "ui::a value typed in one frame is no key",
             typed_in_one_frame,
@@ -381,6 +382,32 @@ fn button() {
     assert!(focused(&window), "the button keeps the focus");
     press(&mut window, Key::Delete);
     assert_eq!(window.state().state.document.regions.len(), 3);
+}
+
+/// The buttons that are drawn where they stand, in the top bar and the status bar, leave letters as all others do.
+fn drawn_button() {
+    let state = tracking();
+    let names = [
+        "File".to_owned(),
+        format!(
+            "Orientation: {}",
+            state.view.convention.name().to_lowercase()
+        ),
+        format!("Backend: {}", state.session.device.backend.label),
+    ];
+    for name in names {
+        let mut window = window(state.clone(), [1280.0, 800.0]);
+        window
+            .get_by_role_and_label(egui::Role::Button, &name)
+            .focus();
+        window.run();
+        press(&mut window, Key::S);
+        let seed = Tool::NewRegion {
+            role: Role::Seed,
+            cube: false,
+        };
+        assert_eq!(window.state().state.view.tool, seed, "{name}");
+    }
 }
 
 /// T takes the tool that places a target region, whether the surface is paused or at rest. A typed target T moves a

@@ -5,6 +5,7 @@ use super::segment::leaked;
 use super::{Window, click, pathways, rays, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::scene::draw_list::Interpolation;
+use arcuate::state::core::display::LineColouring;
 use arcuate::state::filter::jobs::FitWeights;
 use arcuate::state::runtime::TourStep;
 use arcuate::state::{State, Task, Tool};
@@ -16,6 +17,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
+        test("ui::menus::colours that lack their values", colours),
         test("ui::menus::arrows and Enter choose", arrows),
         test("ui::menus::from the keyboard alone", by_keyboard),
         test("ui::menus::by Tab, a drop-down and a menu", by_tab),
@@ -474,5 +476,35 @@ fn plainest() {
             let has_rim = rims.iter().any(|rim| rim.contains(row.rect().center()));
             assert_eq!(has_rim, name == by_keys, "{name}, light: {light}");
         }
+    }
+}
+
+/// Colours whose values a layer lacks cannot be chosen, and are not shown as chosen: it is drawn by direction.
+fn colours() {
+    let mut state = super::room::beside_beams();
+    state.view.task = Task::View;
+    let layer = state.document.layer_named("Beams").expect("streamlines").id;
+    state.session.selected_layer = Some(layer);
+    state.document.edit_layer(layer, |layer| {
+        layer.display.line_colouring = LineColouring::Fa;
+    });
+    for has_fit in [true, false] {
+        let mut state = state.clone();
+        if !has_fit {
+            state.document.tensors = None;
+        }
+        let mut window = window(state, [1920.0, 1080.0]);
+        let field = window.get_by_role_and_label(egui::Role::ComboBox, "Colour by");
+        let shown = field.accesskit_node().value();
+        let expected = if has_fit { "FA" } else { "Direction" };
+        assert_eq!(shown.as_deref(), Some(expected));
+        let at = field.rect().center();
+        super::click_with(&mut window, at, Modifiers::NONE);
+        let is_disabled = |name: &str| {
+            let row = window.get_by_role_and_label(egui::accesskit::Role::MenuItem, name);
+            row.accesskit_node().is_disabled()
+        };
+        assert_eq!(is_disabled("FA"), !has_fit);
+        assert!(is_disabled("Stop reason") && !is_disabled("Length"));
     }
 }

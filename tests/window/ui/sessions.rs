@@ -180,7 +180,7 @@ fn recovery() {
             slot: Slot::Load,
             ticket: 0,
             wall_ms: 1.0,
-            outcome: Outcome::Failed("damaged".to_owned()),
+            outcome: Outcome::Failed("damaged".to_owned().into()),
         };
         let event = Event::new(job, delivery);
         update(&mut state, Action::Event(event));

@@ -39,6 +39,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::still::the guide ends at its last step", last_step),
         test("ui::still::the figures of a comparison are whole", figures),
         test("ui::still::a stopped fit says that it was stopped", stopped),
+        test("ui::still::the wheel over a scroll bar", over_bar),
     ]
 }
 
@@ -47,6 +48,40 @@ fn control_rect(window: &Window, name: &str) -> Rect {
     let all = window.query_all_by_label(name).map(|n| n.rect());
     let first = all.min_by(|a, b| a.top().total_cmp(&b.top()));
     first.unwrap_or_else(|| panic!("{name} is there"))
+}
+
+/// The wheel scrolls as far over the scroll bar as next to it: the bar is no control that stays under the pointer.
+fn over_bar() {
+    let scrolled = |x: Option<f32>| {
+        let mut state = tracking();
+        state.view.task = Task::Track;
+        let mut window = window(state, SIZES[0]);
+        let heading = control_rect(&window, "Controls").center();
+        window.hover_at(Pos2::new(x.unwrap_or(heading.x), heading.y));
+        window.run();
+        let before = control_rect(&window, "Step").top();
+        for _ in 0..2 {
+            window.event(Event::MouseWheel {
+                unit: egui::MouseWheelUnit::Point,
+                delta: egui::vec2(0.0, -12.0),
+                modifiers: Modifiers::NONE,
+                phase: egui::TouchPhase::Move,
+                source: egui::MouseWheelSource::Unknown,
+            });
+            window.run();
+        }
+        before - control_rect(&window, "Step").top()
+    };
+    let next_to_bar = scrolled(None);
+    assert!(
+        next_to_bar > 10.0,
+        "{next_to_bar}: there is nothing to scroll"
+    );
+    let over = scrolled(Some(SIZES[0][0] - 4.0));
+    assert!(
+        (over - next_to_bar).abs() < 1.0,
+        "{over} instead of {next_to_bar}"
+    );
 }
 
 fn pathway() {

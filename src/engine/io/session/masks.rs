@@ -196,7 +196,11 @@ impl fmt::Display for PackedMaskError {
                 return write!(
                     f,
                     "its grid has {voxels} voxels, more than the {most} allowed for a text of its length; if you \
-                     trust it, allow as much memory as it needs (--memory GB, or the setting)"
+                     trust it, allow as much memory as it needs ({})",
+                    match f.alternate() {
+                        true => "Settings",
+                        false => "--memory GB, or the setting",
+                    }
                 );
             }
             Self::NotBase64 => "its voxels are not base64 text",

@@ -6,7 +6,7 @@ use super::header::{Header, NAME_BYTES, NAMES};
 use super::{BATCH, space, tolerance_mm, verify};
 use crate::compute::Control;
 use crate::data::tractogram::{Columns, columns};
-use crate::data::{Grid, Tractogram};
+use crate::data::{Grid, Sentence, Tractogram};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use glam::{DAffine3, DVec3, Vec3};
@@ -33,7 +33,10 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         return Err(Error::unsupported(
             path,
             "a TRK file, which needs the grid of the image that the streamlines are from",
-            "name that image (arcuate convert --reference), or choose another format",
+            Sentence::worded(
+                "name that image (arcuate convert --reference), or choose another format",
+                "choose another format",
+            ),
         ));
     };
     let scalars = columns(&tractogram.per_point);

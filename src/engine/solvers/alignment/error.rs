@@ -1,5 +1,6 @@
 //! Errors of the images of an alignment.
 
+use crate::data::Sentence;
 use crate::solvers::Error;
 use std::fmt;
 
@@ -70,6 +71,6 @@ impl std::error::Error for InputError {}
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

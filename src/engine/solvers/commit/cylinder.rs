@@ -7,6 +7,7 @@
 //!
 //! with R α_n the zeros of J₁′, and −b D cos²θ along the axis; (γ G δ)² (Δ − δ/3) = b.
 
+use crate::data::Sentence;
 use crate::data::text::number;
 use crate::solvers::Error;
 use std::f64::consts::PI;
@@ -57,7 +58,7 @@ impl std::error::Error for TimingError {}
 
 impl From<TimingError> for Error {
     fn from(error: TimingError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Errors of the inputs of a fit of weights.
 
 use crate::compute::memory::size;
+use crate::data::Sentence;
 use crate::data::text::{counted, large_count};
 use crate::solvers::Error;
 use std::fmt;
@@ -152,6 +153,6 @@ impl std::error::Error for InputError {}
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

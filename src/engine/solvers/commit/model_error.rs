@@ -2,6 +2,7 @@
 
 use super::cylinder::GammaRadii;
 use super::model::{MIN_RADIUS_UM, MIN_SHAPE};
+use crate::data::sentence::{Sentence, option};
 use crate::data::text::number;
 use crate::solvers::Error;
 use std::fmt;
@@ -65,7 +66,8 @@ impl fmt::Display for ModelError {
             ),
             Self::Undetermined(what) => write!(
                 f,
-                "{what}; leave Ball out, or force the model (--force-model)"
+                "{what}; leave Ball out, or force the model{}",
+                option(f, "force-model")
             ),
             Self::NoTiming => f.write_str(
                 "Cylinders need the gradients' timing, and it is not known: give δ and Δ of the protocol, \
@@ -79,6 +81,6 @@ impl std::error::Error for ModelError {}
 
 impl From<ModelError> for Error {
     fn from(error: ModelError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

@@ -1,6 +1,7 @@
 //! Errors of the inputs of a connectome.
 
 use super::MAX_NODES;
+use crate::data::Sentence;
 use crate::data::text::{counted, number};
 use crate::solvers::Error;
 use std::fmt;
@@ -35,6 +36,6 @@ impl std::error::Error for InputError {}
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

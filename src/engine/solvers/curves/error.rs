@@ -2,6 +2,7 @@
 
 use super::seeding::{MAX_CANDIDATES, MAX_SEEDS};
 use crate::compute::memory::size;
+use crate::data::Sentence;
 use crate::data::text::{large_count, number};
 use crate::parameters::ParamError;
 use crate::solvers::Error;
@@ -157,6 +158,6 @@ impl From<ParamError> for InputError {
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::grids::MAX_VOXELS;
 use crate::compute::memory::size;
+use crate::data::Sentence;
 use crate::data::text::large_count;
 use crate::solvers::Error;
 use std::fmt;
@@ -65,6 +66,6 @@ impl std::error::Error for InputError {}
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

@@ -1,6 +1,7 @@
 //! Errors of the inputs of a cost field.
 
 use super::Schedule;
+use crate::data::Sentence;
 use crate::solvers::Error;
 use std::fmt;
 
@@ -44,6 +45,6 @@ impl std::error::Error for InputError {}
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

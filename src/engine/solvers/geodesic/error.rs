@@ -1,6 +1,7 @@
 //! Errors of the inputs of rays.
 
 use super::MAX_REGIONS;
+use crate::data::Sentence;
 use crate::parameters::ParamError;
 use crate::solvers::Error;
 use crate::solvers::curves::{self, Interpolation, MAX_SEEDS};
@@ -75,6 +76,6 @@ impl From<ParamError> for InputError {
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

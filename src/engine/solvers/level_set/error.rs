@@ -2,6 +2,7 @@
 
 use super::parameters::Layout;
 use super::run_history::MAX_STEPS;
+use crate::data::Sentence;
 use crate::solvers::Error;
 use glam::DVec3;
 use std::fmt;
@@ -150,6 +151,6 @@ impl std::error::Error for InputError {}
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of the inputs of a metric.
 
+use crate::data::Sentence;
 use crate::solvers::Error;
 use std::fmt;
 
@@ -28,6 +29,6 @@ impl std::error::Error for InputError {}
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::random_pairs::MAX_PAIRS;
 use crate::data::Role;
+use crate::data::sentence::{Sentence, option};
 use crate::data::text::count;
 use crate::solvers::Error;
 use std::fmt;
@@ -55,8 +56,8 @@ impl fmt::Display for InputError {
             ),
             Self::LowFa { highest, min_fa } => write!(
                 f,
-                "The mask's highest FA is {highest:.3}, expected a voxel of at least {min_fa}; lower Domain FA \
-                 (--min-fa)"
+                "The mask's highest FA is {highest:.3}, expected a voxel of at least {min_fa}; lower Domain FA{}",
+                option(f, "min-fa")
             ),
             Self::NothingLeft => f.write_str(
                 "Mask and exclude regions leave no voxel with a tensor, expected at least one; move, enlarge or \
@@ -77,7 +78,8 @@ impl fmt::Display for InputError {
             } => write!(
                 f,
                 "Region '{region}' lies where the FA is at most {highest:.3}, expected a voxel of at least {min_fa}; move it \
-                 or lower Domain FA (--min-fa)"
+                 or lower Domain FA{}",
+                option(f, "min-fa")
             ),
             Self::OtherMetric([a, b]) => write!(
                 f,
@@ -110,6 +112,6 @@ impl std::error::Error for InputError {}
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

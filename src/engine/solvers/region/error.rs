@@ -1,6 +1,7 @@
 //! Errors of the images of regions.
 
 use super::values::MAX_NUMBERS;
+use crate::data::Sentence;
 use crate::data::labels::LARGEST_WHOLE;
 use crate::solvers::Error;
 use std::fmt;
@@ -50,6 +51,6 @@ impl std::error::Error for InputError {}
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::compute::memory::size;
 use crate::data::gradients::volume_numbers;
+use crate::data::sentence::{Sentence, option};
 use crate::data::text::{counted, scientific};
 use crate::solvers::Error;
 use glam::DVec3;
@@ -152,8 +153,10 @@ impl fmt::Display for InputError {
                 "Found no number above 0 in the scan, expected a signal in the brain; check that the file is whole, and \
                  write it again from the scanner's images",
             ),
-            Self::NoContrast => f.write_str(
-                "No brain stands out from the background in the scan's mean signal; give a mask (--mask)",
+            Self::NoContrast => write!(
+                f,
+                "No brain stands out from the background in the scan's mean signal; give a mask{}",
+                option(f, "mask")
             ),
             Self::TensorVolumes(volumes) => write!(
                 f,
@@ -180,6 +183,6 @@ impl std::error::Error for InputError {}
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

@@ -3,6 +3,7 @@
 use super::profile::MAX_NODES;
 use super::selection::NAMED_STOPS;
 use crate::compute::memory::size;
+use crate::data::Sentence;
 use crate::data::text::{counted, large_count};
 use crate::solvers::Error;
 use std::fmt;
@@ -99,9 +100,11 @@ impl fmt::Display for InputError {
             ),
             Self::NoStops => write!(
                 f,
-                "The streamlines have no stop reasons, expected the values {} and {}; select without --stop, or \
+                "The streamlines have no stop reasons, expected the values {} and {}; select without {}, or \
                  track them with Arcuate",
-                NAMED_STOPS[0], NAMED_STOPS[1]
+                NAMED_STOPS[0],
+                NAMED_STOPS[1],
+                if f.alternate() { "a reason" } else { "--stop" }
             ),
             Self::OtherNumber {
                 streamlines,
@@ -138,6 +141,6 @@ impl std::error::Error for InputError {}
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
+        Self::Input(Sentence::new(&error))
     }
 }

@@ -355,7 +355,7 @@ impl FitWeights {
         };
         if marks.as_ref().is_some_and(|m| m.len() != now.len()) {
             let sentence = "The chosen streamlines belong to another tractogram: choose again";
-            return Err(JobError::Sentence(sentence.to_owned()));
+            return Err(JobError::Sentence(sentence.to_owned().into()));
         }
         let Some(left) = left else {
             return Ok(marks);

@@ -122,15 +122,18 @@ fn end_outside_domain(
             true => whose,
             false => "the volume",
         };
-        Error::Input(format!(
-            "Region '{}' lies outside {place}, expected at least one voxel inside; move it{}",
-            region.name,
-            if place == whose {
-                " or fit within another mask"
-            } else {
-                ""
-            }
-        ))
+        Error::Input(
+            format!(
+                "Region '{}' lies outside {place}, expected at least one voxel inside; move it{}",
+                region.name,
+                if place == whose {
+                    " or fit within another mask"
+                } else {
+                    ""
+                }
+            )
+            .into(),
+        )
     })
     .next()
 }
@@ -148,12 +151,15 @@ fn not_joined([a, b]: [&CostField; 2], regions: &[Region]) -> Option<Error> {
     let outside = excluded.as_ref().map(|names| format!(" outside {names}"));
     let place: Vec<String> = inside.into_iter().chain(outside).collect();
     (!place.is_empty()).then(|| {
-        Error::Input(format!(
-            "No path: region '{}' is not connected to '{}'{}; move, change or remove a region",
-            b.source.name,
-            a.source.name,
-            place.join(" and")
-        ))
+        Error::Input(
+            format!(
+                "No path: region '{}' is not connected to '{}'{}; move, change or remove a region",
+                b.source.name,
+                a.source.name,
+                place.join(" and")
+            )
+            .into(),
+        )
     })
 }
 
@@ -298,7 +304,9 @@ impl FindPathway {
             }
         }
         let [Some(a), Some(b)] = fields else {
-            return Err(JobError::Sentence("A cost field is missing".to_owned()));
+            return Err(JobError::Sentence(
+                "A cost field is missing".to_owned().into(),
+            ));
         };
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
         let metric_was_computed = known.is_none();
@@ -316,7 +324,13 @@ impl FindPathway {
         let separated_by = not_joined([&a, &b], &regions);
         let pathway = Pathway::new(a, b).map_err(|error| separated_by.unwrap_or(error))?;
         control.check()?;
-        let nowhere = || Error::Input("No path leads through the voxel of least cost".to_owned());
+        let nowhere = || {
+            Error::Input(
+                "No path leads through the voxel of least cost"
+                    .to_owned()
+                    .into(),
+            )
+        };
         let path = pathway.minimal_path().ok_or_else(nowhere)?;
         let line = PathwayResult::line_of(&path, metric);
         let along = backend.install(|| tractogram::sample(&fa, &line));

@@ -80,9 +80,12 @@ impl WriteFile for SaveLabels {
         let mut shared = 0usize;
         let count = self.regions.len();
         if count > usize::from(u16::MAX) {
-            return Err(JobError::Sentence(format!(
-                "A label map holds at most 65535 regions, found {count}; save masks instead"
-            )));
+            return Err(JobError::Sentence(
+                format!(
+                    "A label map holds at most 65535 regions, found {count}; save masks instead"
+                )
+                .into(),
+            ));
         }
         let (numbers, note) = self.numbers();
         let masks = self.masks_on_grid();

@@ -195,7 +195,7 @@ impl RunMemory {
                         before.iter().all(|(n, _)| n != number)
                     });
                     let (number, _) = last.ok_or(Error::Input(why.clone()))?;
-                    refused.push((*number, why));
+                    refused.push((*number, why.for_window().to_owned()));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -225,7 +225,9 @@ impl RunMemory {
                     run.placed.push((*sphere, run.evolution.step()));
                     run.forget();
                 }
-                Err(Error::Input(why)) => refused.push((sphere.0, why)),
+                Err(Error::Input(why)) => {
+                    refused.push((sphere.0, why.for_window().to_owned()));
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -470,7 +472,13 @@ impl RunMemory {
             None => (Arc::new(evolution.field()?), step),
         };
         run.looked = Some((field.clone(), field_step));
-        let gone = || Error::Input("The surface has vanished: go back, or start again".to_owned());
+        let gone = || {
+            Error::Input(
+                "The surface has vanished: go back, or start again"
+                    .to_owned()
+                    .into(),
+            )
+        };
         let (mut phi, mut mask) = (None, None);
         if rests {
             phi = Some(backend.install(|| field.cropped()).ok_or_else(gone)?);

@@ -28,7 +28,7 @@ impl fmt::Display for NoRecoveryFolder {
 
 impl From<NoRecoveryFolder> for JobError {
     fn from(error: NoRecoveryFolder) -> Self {
-        Self::Sentence(error.to_string())
+        Self::Sentence(error.to_string().into())
     }
 }
 

@@ -22,9 +22,17 @@ pub(in crate::state) struct Parameters {
     track: curves::Params,
     whole_brain: WholeBrain,
     rays: (RayMetricParams, geodesic::Params, Cut),
-    pathways: pathway::Params,
+    pathways: PathwayParameters,
     filter: FilterParameters,
     segment: Segment,
+}
+
+/// Parameters of the task Pathways, without the display of the cost.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct PathwayParameters {
+    params: pathway::Params,
+    /// Width of the pathway, as a fraction of the least cost.
+    epsilon: f64,
 }
 
 /// Parameters of the task Filter.
@@ -88,7 +96,10 @@ impl Parameters {
             track: document.track.streamlines.clone(),
             whole_brain: document.track.whole_brain,
             rays: (rays.medium, rays.params.clone(), rays.cut),
-            pathways: document.pathways.params,
+            pathways: PathwayParameters {
+                params: document.pathways.params,
+                epsilon: document.pathways.epsilon,
+            },
         }
     }
 

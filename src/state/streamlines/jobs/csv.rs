@@ -178,7 +178,7 @@ impl WriteFile for SaveConnectome {
         let n = self.connectome.nodes.len();
         if self.table == ConnectomeTable::Value && self.connectome.value.is_empty() {
             let sentence = "The matrix has no value to average: choose one";
-            return Err(JobError::Sentence(sentence.to_owned()));
+            return Err(JobError::Sentence(sentence.to_owned().into()));
         }
         let what = format!("connections of {n} labels");
         save(self.path.clone(), what, control, |to| {

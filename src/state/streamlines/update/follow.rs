@@ -13,6 +13,7 @@ use crate::state::streamlines::jobs::pick::ExtractStreamlines;
 use crate::state::streamlines::jobs::profile::ComputeProfile;
 use crate::state::streamlines::jobs::select::FilterStreamlines;
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
+use crate::state::streamlines::update::colours;
 use crate::state::streamlines::{
     BottomPanel, Column, ColumnKey, ConnectKey, OrderKey, ProfileKey, RegionRule, SameShape,
     SelectionKey, StreamlineRules, streamlines_of,
@@ -28,6 +29,7 @@ const MOST_VALUES: usize = 64;
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     forget(state);
     follow_selection(state, effects);
+    colours::follow(state, effects);
     columns(state, effects);
     order(state, effects);
     extract(state, effects);

@@ -157,7 +157,7 @@ pub fn fitted(
             "None of the mask's {} has enough signal for a tensor, expected values above 0; check that the \
              scan is whole and that the mask belongs to it",
             counted(mask.count(), "voxel")
-        )));
+        ).into()));
     }
     let meant = params.min_eigenvalue_mm2_per_s > tensor_fit::MAX_FLOOR_MM2_PER_S;
     if fit.repaired.count() == fitted && !meant {
@@ -168,7 +168,7 @@ pub fn fitted(
         return Err(JobError::Sentence(format!(
             "None of {} has a positive definite tensor, which is impossible in tissue; check {check}",
             counted(fitted, "voxel")
-        )));
+        ).into()));
     }
     let maps = tensor_fit::maps(&fit.field, backend, control)?;
     Ok(TensorFit {

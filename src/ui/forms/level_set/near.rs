@@ -3,8 +3,8 @@
 use crate::state::{Action, Distance, Proximity, State, SurfaceStatistics, ViewAction};
 use crate::ui::format::{count, fixed, with_unit};
 use crate::ui::theme::{self, radius, size, space};
-use crate::ui::widgets::{paint, rows};
-use egui::{CursorIcon, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use crate::ui::widgets::{focus, paint, rows};
+use egui::{CursorIcon, Rect, Sense, Ui, pos2, vec2};
 
 const ROW: f32 = 22.0;
 
@@ -102,7 +102,7 @@ fn row(ui: &mut Ui, name: &str, value: &str, help: &str) -> bool {
     let name_at = Rect::from_min_max(inner.min, pos2(value_at.left() - 8.0, inner.bottom()));
     paint::name(painter, name_at, name, theme::regular(size::LABEL), p.t2);
     paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{name} {value}")));
+    focus::named_button(&response, format!("{name} {value}"));
     let response = response.on_hover_cursor(CursorIcon::PointingHand);
     response.on_hover_text(help).clicked()
 }

@@ -487,6 +487,8 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
         let has = display::AvailableValues {
             measure: measured,
             weight: false,
+            fa: true,
+            stop_reasons: true,
         };
         display::lines(ui, shown, has, &mut |display, phase| {
             actions.push(Action::Track(TrackAction::SetDisplay { display, phase }));

@@ -3,14 +3,15 @@
 use super::super::segment::{act, live, ready, sphere};
 use super::Window;
 use crate::support::{lines, test};
-use arcuate::data::Tractogram;
+use arcuate::data::{Role, Tractogram};
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::state::core::layer::{Content, LayerId};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::streamlines::{Column, StreamlineRules, ValueLimits};
 use arcuate::state::{
-    Action, BundleAction, Display, Distance, LayerAction, Phase, Proximity, ViewAction, update,
+    Action, BundleAction, Display, Distance, LayerAction, Phase, Proximity, TrackAction,
+    ViewAction, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -21,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::near: how many go through", through),
         test("update::segment::near: what is not counted", left_out),
         test("update::segment::near: while it moves", moving),
+        test("update::segment::near: the live result has one name", named),
     ]
 }
 
@@ -39,6 +41,19 @@ fn open(window: &mut Window, name: &str, of: Tractogram) -> LayerId {
 fn near(window: &Window) -> Vec<Proximity> {
     let figures = live(window).figures.as_ref().expect("figures");
     figures.distances.clone()
+}
+
+/// Distances name the live result as the list of layers does.
+fn named() {
+    let mut window = Window::fitted();
+    window.place(Role::Seed, DVec3::ZERO);
+    let display = Display {
+        visible: false,
+        ..window.state.document.live_display().clone()
+    };
+    let phase = Phase::Done;
+    window.act(Action::Track(TrackAction::SetDisplay { display, phase }));
+    assert_eq!(window.state.hidden_from_distances(), ["Tracks, live"]);
 }
 
 /// The surface is a sphere of 5 mm on voxels of 1.5 mm.
