@@ -13,9 +13,9 @@ use arcuate::state::segment::SegmentAction;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::Measurement;
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, FilesAction, LayerAction, LayerId, Method, Pane, Phase,
-    RegionAction, SessionAction, SnapshotAction, State, Task, TrackAction, ViewAction, WholeBrain,
-    density, update,
+    Action, Content, Effect, FilesAction, LayerAction, LayerId, Method, Pane, Phase, RegionAction,
+    SessionAction, SnapshotAction, State, StreamlineAction, Task, TrackAction, ViewAction,
+    WholeBrain, density, update,
 };
 use glam::{DVec3, dvec3};
 use std::fmt::Write as _;
@@ -321,7 +321,7 @@ pub fn everything(folder: &Path) -> Window {
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
     window.act(Action::Pathway(PathwayAction::Keep));
-    window.act(Action::Bundle(BundleAction::Measure(Measurement {
+    window.act(Action::Streamline(StreamlineAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Coronal,
     })));

@@ -71,14 +71,14 @@ impl<'a> Headless<'a> {
         folders: &[PathBuf],
         partly: bool,
     ) -> Result<(), Failure> {
-        self.state.session.saving.strict = true;
+        self.state.session.sessions.strict = true;
         let path = std::path::absolute(file).unwrap_or(file.to_owned());
         self.act(Action::Session(SessionAction::CloseDocument(
             UnsavedAction::Open(path),
         )))?;
         // A file that was found but cannot be read is not searched for again.
         let mut tried = BTreeSet::new();
-        while let Some(opening) = self.state.session.saving.opening.clone() {
+        while let Some(opening) = self.state.session.sessions.opening.clone() {
             let missing = opening.changed_files().filter(|(i, _)| !tried.contains(i));
             let mut missing =
                 missing.filter(|(_, f)| matches!(f.standing, FileComparison::Missing(_)));

@@ -8,7 +8,7 @@ use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::text::{counted, number, singular_or_plural};
 use crate::data::{Mask, Region, Role};
-use crate::jobs::Values;
+use crate::jobs::ValueNames;
 use crate::parameters::Parameters as _;
 use crate::solvers::metric::{self, MAX_ANISOTROPY};
 use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates, Params, Width};
@@ -198,7 +198,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         tractogram: found.curve.clone(),
         path: path_file,
         command: command.clone(),
-        values: Values::default(),
+        values: ValueNames::default(),
     })?;
     let (mut value, mut text) = summary(&found, &set, epsilon);
     if options.null > 0 {

@@ -8,14 +8,14 @@ use super::runner::{Failure, Runner};
 use super::segment;
 use crate::data::Tractogram;
 use crate::io::session::{self, Match, RecomputedResult};
-use crate::jobs::Values;
+use crate::jobs::ValueNames;
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::text::count;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::origin::commands;
 use crate::state::pathways::PathwayResult;
-use crate::state::sessions::jobs::Remake;
+use crate::state::sessions::jobs::RecomputeCurves;
 use crate::state::sessions::saved::{self, MissingItem};
 use crate::state::sessions::{NotRestored, PartError, ReadSession};
 use crate::state::streamlines::streamlines_of;
@@ -182,9 +182,9 @@ fn kept(
     let mut one = |id: u64, name: &str, made: Result<Arc<CurveRecipe>, NotRestored>| {
         let made =
             made.map_err(|why| Failure::new(format!("{name} cannot be recomputed: {why}")))?;
-        let remake = Remake {
+        let remake = RecomputeCurves {
             edits: steps(id)?,
-            ..Remake::new(document, id, name, &made)?
+            ..RecomputeCurves::new(document, id, name, &made)?
         };
         let output = window.run(remake)?;
         let tractogram = output.tractogram;
@@ -435,7 +435,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let mut window = Headless::new(runner);
     window.open_session(&options.from.session, &options.from.look.look_in, true)?;
-    let read = window.state.session.saving.opened.clone();
+    let read = window.state.session.sessions.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
     for message in &window.state.session.notices.messages {
         super::output::report_message(message.severity, &message.text);
@@ -588,7 +588,7 @@ fn write(
             tractogram: tractogram.clone(),
             path,
             command: command.clone(),
-            values: Values::default(),
+            values: ValueNames::default(),
         })?;
     }
     Ok(())

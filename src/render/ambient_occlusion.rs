@@ -35,11 +35,11 @@ fn radius(pixel_scale: f32) -> f32 {
 }
 
 /// Averaged distances, and buffers to blur them.
-pub(super) struct Hollows {
+pub(super) struct OcclusionTargets {
     textures: [wgpu::TextureView; 2],
 }
 
-impl Hollows {
+impl OcclusionTargets {
     pub fn new(gpu: &Gpu, scene_px: [u32; 2]) -> Self {
         let size = scene_px.map(|n| n.div_ceil(BLOCK));
         let make = |_| {
@@ -91,7 +91,7 @@ impl Darkening {
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
         (depth, samples): (&wgpu::TextureView, u32),
-        hollows: &Hollows,
+        hollows: &OcclusionTargets,
         (view, numbers, farthest): (&SceneView, [f32; 4], f32),
     ) {
         let [width, height] = view.size_px;

@@ -81,7 +81,7 @@ impl LinePass {
 }
 
 /// The chunks of some streamlines of the 3-D view, ready to draw.
-pub(super) struct Strand {
+pub(super) struct ReadyLines {
     /// With the number of slots.
     groups: Vec<(wgpu::BindGroup, usize)>,
     rank: Rank,
@@ -204,7 +204,7 @@ impl LinePipelines {
         key: LineKey,
         view: &SceneView,
         most_slots: usize,
-    ) -> Strand {
+    ) -> ReadyLines {
         let mut style = StyleUniform {
             from_world: view.clip_from_world.as_mat4().to_cols_array_2d(),
             eye: view.eye.as_vec4().to_array(),
@@ -226,7 +226,7 @@ impl LinePipelines {
         };
         let [width, height] = view.size_px.map(|n| n as f32);
         style.view = [width, height, view.px_per_mm as f32, half_width as f32];
-        let mut strand = Strand::empty(lines);
+        let mut strand = ReadyLines::empty(lines);
         let fades = if strand.rank == Rank::Translucent {
             0.5
         } else {
@@ -277,7 +277,7 @@ impl LinePipelines {
         &self,
         gpu: &Gpu,
         pass: &mut wgpu::RenderPass,
-        strands: &[Strand],
+        strands: &[ReadyLines],
         (samples, cut): (u32, bool),
         (for_use, part): (LinePass, &Range<usize>),
     ) {
@@ -306,7 +306,7 @@ pub(super) fn overlap(part: &Range<usize>, whole: Range<usize>) -> Range<usize> 
 }
 
 /// The range of each pass among the slots of a picture.
-pub(super) fn pass_ranges(strands: &[Strand]) -> [(LinePass, Range<usize>); 4] {
+pub(super) fn pass_ranges(strands: &[ReadyLines]) -> [(LinePass, Range<usize>); 4] {
     let mut end = 0;
     LinePass::ALL.map(|for_use| {
         let own = strands.iter().filter(|s| s.rank == for_use.rank());
@@ -363,7 +363,7 @@ pub(super) fn sum_of_slots(
     some.flat_map(chunks).sum()
 }
 
-impl Strand {
+impl ReadyLines {
     fn empty(lines: &Lines) -> Self {
         Self {
             groups: Vec::new(),

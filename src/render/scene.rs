@@ -2,7 +2,7 @@
 
 mod passes;
 
-use super::ambient_occlusion::{Darkening, Hollows};
+use super::ambient_occlusion::{Darkening, OcclusionTargets};
 use super::composite::Compositor;
 use super::glyphs::Glyphs;
 use super::gpu::{COLOUR, DEPTH, Gpu};
@@ -126,7 +126,7 @@ pub(super) struct Targets {
     pub through: Option<TransparencyTargets>,
     pub fog: Option<Fog>,
     pub glass: wgpu::TextureView,
-    pub hollows: Hollows,
+    pub hollows: OcclusionTargets,
 }
 
 impl Targets {
@@ -154,7 +154,7 @@ impl Targets {
             through: None,
             fog: None,
             glass: make(GLASS, 1, Usage::STORAGE_BINDING | Usage::TEXTURE_BINDING),
-            hollows: Hollows::new(gpu, size),
+            hollows: OcclusionTargets::new(gpu, size),
         }
     }
 

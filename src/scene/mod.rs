@@ -324,7 +324,7 @@ fn lines(state: &State) -> Vec<Lines> {
     };
     // Next to selected streamlines, the others of their layer are faint and never drawn over them.
     let faint = state.manual_selection().and_then(|chosen| {
-        let known = state.session.bundle.extract.shown().is_some();
+        let known = state.session.streamlines.extract.shown().is_some();
         let layer = state.document.layer(chosen.layer).filter(|_| known)?;
         let Content::Tractogram(all) = &layer.content else {
             return None;
@@ -394,7 +394,7 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
 fn chosen(state: &State, ink: [u8; 3]) -> Option<Lines> {
     let chosen = state.manual_selection()?;
     let layer = state.document.layer(chosen.layer)?;
-    let (_, some) = state.session.bundle.extract.shown()?;
+    let (_, some) = state.session.streamlines.extract.shown()?;
     let style = match layer.display.line_style {
         LineStyle::Lines { width_px } => LineStyle::Lines {
             width_px: width_px * 2.0 + 1.0,

@@ -33,7 +33,7 @@ pub fn ended<J: Receive<State>>(
         ticket: event.ticket,
         reason: None,
     };
-    state.session.saving.autosave.is_due |= done && event.slot != Slot::Recovery;
+    state.session.sessions.autosave.is_due |= done && event.slot != Slot::Recovery;
     let end = event.outcome.unfinished();
     let is_reported = end.is_some_and(|end| job.unfinished(&end, state));
     match event.outcome {
@@ -59,7 +59,7 @@ pub fn ended<J: Receive<State>>(
         }
         Outcome::Done(output) => {
             // When several files are opened or written, one must not hide another's failure.
-            if !matches!(event.slot, Slot::Load | Slot::Save | Slot::Remake) {
+            if !matches!(event.slot, Slot::Load | Slot::Save | Slot::RecomputeCurves) {
                 state.session.forget_failures(event.slot);
             }
             receive(state, output, event.wall_ms, effects);

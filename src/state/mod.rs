@@ -40,7 +40,7 @@ pub use crate::io::{Reading, Space};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination,
     DeviceChoice, Ffmpeg, Folder, JobHandle, NoFfmpeg, PathAnswer, PathCheck, PathError,
-    PathQuestion, Slot, Values, Visit,
+    PathQuestion, Slot, ValueNames, Visit,
 };
 pub use crate::state::alignment::AlignmentAction;
 pub use crate::state::core::camera::Camera;
@@ -54,7 +54,7 @@ pub use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
 pub use crate::state::regions::types::{Drawing, RegionAction, RegionsChange};
 pub use crate::state::sessions::{SessionAction, UnsavedAction};
 pub use crate::state::snapshots::SnapshotAction;
-pub use crate::state::streamlines::BundleAction;
+pub use crate::state::streamlines::StreamlineAction;
 pub use crate::state::tensors::types::TensorAction;
 pub use crate::state::track::types::TrackAction;
 pub use crate::state::track::types::WholeBrain;

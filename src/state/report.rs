@@ -191,10 +191,10 @@ pub fn state(state: &State) -> Value {
         "undo": state.history.undo_label(),
         "redo": state.history.redo_label(),
         "unsettled": session.track.live.waits_for_rest(),
-        "session": session.saving.file,
+        "session": session.sessions.file,
         "dirty": state.is_dirty(),
-        "autosaved": session.saving.autosave.last.is_some() && !session.saving.autosave.is_running,
-        "left_behind": session.saving.recovery.sessions.len(),
+        "autosaved": session.sessions.autosave.last.is_some() && !session.sessions.autosave.is_running,
+        "left_behind": session.sessions.recovery.sessions.len(),
         "view": view,
     })
 }

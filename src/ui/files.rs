@@ -85,7 +85,7 @@ impl Sheet {
 }
 
 /// The settings of a dialog.
-pub struct Ask {
+pub struct DialogSettings {
     purpose: PathPurpose,
     place: DialogPosition,
     suggested: String,
@@ -94,9 +94,9 @@ pub struct Ask {
 /// A dialog, before or after it is on screen, and the question to be answered first.
 enum Dialog {
     /// It opens in a folder where files can be saved.
-    ToOpen(PathCheck, Ask),
+    ToOpen(PathCheck, DialogSettings),
     /// Chosen path; files that would be replaced besides the one that the dialog itself asked about.
-    Chosen(PathCheck, Ask, PathBuf),
+    Chosen(PathCheck, DialogSettings, PathBuf),
 }
 
 impl Dialog {
@@ -159,7 +159,7 @@ impl Files {
             }
             return self.type_path(purpose, place, suggested);
         }
-        let ask = Ask {
+        let ask = DialogSettings {
             purpose,
             place,
             suggested: suggested.to_owned(),

@@ -12,9 +12,9 @@ use crate::solvers::level_set::Sphere;
 use crate::state::regions::region_radius_mm;
 use crate::state::segment::SPHERE_MM;
 use crate::state::{
-    Action, AlignmentAction, BundleAction, Camera, Convention, Drawing, FilterAction, LayerAction,
-    Pane, PathwayAction, Phase, RegionAction, RegionsChange, SegmentAction, SessionAction, Slot,
-    SnapshotAction, State, Task, Tool, UnsavedAction, ViewAction,
+    Action, AlignmentAction, Camera, Convention, Drawing, FilterAction, LayerAction, Pane,
+    PathwayAction, Phase, RegionAction, RegionsChange, SegmentAction, SessionAction, Slot,
+    SnapshotAction, State, StreamlineAction, Task, Tool, UnsavedAction, ViewAction,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -201,7 +201,7 @@ fn command(
         | Key::PageUp
         | Key::PageDown => actions.extend(nudge(state, key, modifiers.shift)),
         Key::A if state.manual_selection().is_some() || state.view.bottom_panel.is_some() => {
-            actions.push(Action::Bundle(BundleAction::ChooseAll));
+            actions.push(Action::Streamline(StreamlineAction::ChooseAll));
         }
         Key::B if modifiers.shift => {
             actions.push(Action::Snapshot(SnapshotAction::ToggleComparing))
@@ -467,11 +467,11 @@ fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
 
 fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
     if state.manual_selection().is_some() {
-        return Some(Action::Bundle(BundleAction::DeleteChosen));
+        return Some(Action::Streamline(StreamlineAction::DeleteChosen));
     }
     if state.view.tool == Tool::Pick {
         // The user is picking streamlines: a notice says that none is selected, and their layer stays.
-        return Some(Action::Bundle(BundleAction::DeleteChosen));
+        return Some(Action::Streamline(StreamlineAction::DeleteChosen));
     }
     let regions = memory.region_panel.chosen.several(state);
     if !regions.is_empty() {

@@ -11,7 +11,7 @@ use crate::state::segment::{LIVE_RGB, SegmentAction, SegmentSettings};
 use crate::state::streamlines::BottomPanel;
 use crate::state::update::selection_command;
 use crate::state::{
-    Action, BundleAction, Content, Display, Layer, LayerAction, LayerId, Method, Phase, State,
+    Action, Content, Display, Layer, LayerAction, LayerId, Method, Phase, State, StreamlineAction,
     SurfaceUpdate, Task, TrackAction, ViewAction,
 };
 use egui::{Color32, Rect, Response, Stroke, Ui, pos2};
@@ -289,7 +289,7 @@ fn context_menu(
         ] {
             if menu::Item::new(text).icon(icons::PATH).show(ui) {
                 actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
-                actions.push(Action::Bundle(BundleAction::Open(Some(drawer))));
+                actions.push(Action::Streamline(StreamlineAction::Open(Some(drawer))));
                 ui.close();
             }
         }

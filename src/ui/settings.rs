@@ -166,7 +166,7 @@ fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
 
 fn paths(ui: &mut Ui, now: &Paths, default_value: &Paths, changed: &mut Paths) {
     let (now, default_value) = (now.params(), default_value.params());
-    let set: &mut curve_parameters::Set = &mut |params, _| *changed = Paths::from(&params);
+    let set: &mut curve_parameters::OnChange = &mut |params, _| *changed = Paths::from(&params);
     curve_parameters::seeding(ui, &now, SeedingKind::Random.key(), set);
     curve_parameters::step(ui, &now, &default_value, set);
     curve_parameters::angle(ui, &now, &default_value, set);

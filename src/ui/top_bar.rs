@@ -91,7 +91,7 @@ fn name(
     }
     let unsaved = state.unsaved();
     let unsaved_layers = state.saved_without();
-    let saved = match (&state.session.saving.file, unsaved.is_empty()) {
+    let saved = match (&state.session.sessions.file, unsaved.is_empty()) {
         (_, false) => " · not saved".to_owned(),
         (Some(_), true) if !unsaved_layers.is_empty() => {
             format!(
@@ -116,13 +116,13 @@ fn name(
     let response = ui.interact(shown, id, Sense::hover());
     let label = format!("{name}{saved}");
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
-    let file = state.session.saving.file.as_deref();
+    let file = state.session.sessions.file.as_deref();
     let mut layers = state.document.layers.iter();
     let path = file.or(layers.find_map(|l| state.document.path(l)));
     let mut hint = path.map_or(state.document.name.clone(), |path| {
         path.display().to_string()
     });
-    if let Some(verified) = &state.session.saving.verified {
+    if let Some(verified) = &state.session.sessions.verified {
         hint += &format!("\n{}", verified.label());
     }
     for layer in &unsaved_layers {
@@ -167,7 +167,7 @@ fn file_button(
 
 /// The tasks that show their names next to their icons.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
+enum NamedTasks {
     All,
     Active,
     None,
@@ -179,7 +179,8 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
     let font = theme::medium(size::BODY);
     let active = |task| enabled && state.view.task == task;
     let (pad, gap) = (8.0, 8.0);
-    let named = |names, task| names == Named::All || names == Named::Active && active(task);
+    let named =
+        |names, task| names == NamedTasks::All || names == NamedTasks::Active && active(task);
     let widths = |names| {
         Task::ALL.map(|task| match named(names, task) {
             true => size::ICON + 8.0 + paint::width(ui, task.name(), font.clone()),
@@ -192,8 +193,8 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
     };
     let (first, last) = (free.0 + 16.0, free.1 - 16.0);
     // The names disappear before anything overlaps the orientation.
-    let fits = |names: &Named| total(*names) <= last - first;
-    let names = [Named::All, Named::Active, Named::None];
+    let fits = |names: &NamedTasks| total(*names) <= last - first;
+    let names = [NamedTasks::All, NamedTasks::Active, NamedTasks::None];
     let Some(names) = names.into_iter().find(fits) else {
         return tasks_menu(ui, bar, (first, last), state, actions);
     };

@@ -6,13 +6,13 @@
 use arcuate_tests as support;
 
 mod backend;
-mod bundle;
 mod cli;
 mod contract;
 mod faults;
 #[cfg(unix)]
 mod folders;
 mod sessions;
+mod streamlines;
 
 use std::process::Command;
 
@@ -29,7 +29,7 @@ fn main() {
     faults::child();
     support::run([
         backend::tests(),
-        bundle::tests(),
+        streamlines::tests(),
         cli::tests(),
         contract::tests(),
         faults::tests(),

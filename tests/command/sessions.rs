@@ -248,11 +248,11 @@ fn questions() {
     window.place(Role::Seed, DVec3::ZERO, 4.0);
     window.session(leave(UnsavedAction::Quit));
     assert_eq!(
-        window.state.session.saving.pending_action,
+        window.state.session.sessions.pending_action,
         Some(UnsavedAction::Quit)
     );
-    window.session(SessionAction::Stay);
-    assert!(!window.closed && window.state.session.saving.pending_action.is_none());
+    window.session(SessionAction::CancelQuestion);
+    assert!(!window.closed && window.state.session.sessions.pending_action.is_none());
     // Saved, then closed.
     window.session(leave(UnsavedAction::Quit));
     window.session(SessionAction::Save {
@@ -268,7 +268,7 @@ fn questions() {
     assert!(!window.state.document.is_empty());
     window.session(SessionAction::Discard);
     assert!(window.state.document.is_empty() && !window.state.is_dirty());
-    assert!(window.state.session.saving.file.is_none());
+    assert!(window.state.session.sessions.file.is_none());
     // If it cannot be saved, nothing follows.
     window.open(&path);
     window.place(Role::Seed, dvec3(1.0, 0.0, 0.0), 4.0);
@@ -279,7 +279,7 @@ fn questions() {
     });
     assert!(!window.closed && window.state.is_dirty());
     assert!(window.said().contains("folder"), "{}", window.said());
-    assert!(window.state.session.saving.next.is_none());
+    assert!(window.state.session.sessions.next.is_none());
 }
 
 fn made_again() {
@@ -317,7 +317,7 @@ fn made_again() {
             "{message}"
         );
         let layer = arcuate::state::LayerId(absent.layer.id);
-        again.session(SessionAction::MakeAgain(layer));
+        again.session(SessionAction::Recompute(layer));
         let status = &again.state.session.notices.status;
         assert!(status.ends_with("same bytes"), "{status} {}", again.said());
     }

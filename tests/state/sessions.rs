@@ -12,8 +12,8 @@ use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, BundleAction, Event, FilesAction, LayerId, SessionAction, Slot, SnapshotAction, State,
-    Task, TrackAction, ViewAction, update,
+    Action, Event, FilesAction, LayerId, SessionAction, Slot, SnapshotAction, State,
+    StreamlineAction, Task, TrackAction, ViewAction, update,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -43,7 +43,7 @@ pub fn tests() -> Vec<Trial> {
 fn reading() {
     let mut state = State::new(String::new());
     let path = std::path::PathBuf::from("/tmp/left.arcuate");
-    state.session.saving.recovery.reading = Some(path);
+    state.session.sessions.recovery.reading = Some(path);
     fn failed<T>() -> Delivery<T> {
         Delivery {
             slot: Slot::Load,
@@ -54,13 +54,13 @@ fn reading() {
     }
     let other = Event::new(MakeHead { seed: 1 }, failed());
     update(&mut state, Action::Event(other));
-    assert!(state.session.saving.recovery.reading.is_some());
+    assert!(state.session.sessions.recovery.reading.is_some());
     let own = OpenSession {
         path: std::path::PathBuf::from("/tmp/left.arcuate"),
         strict: false,
     };
     update(&mut state, Action::Event(Event::new(own, failed())));
-    assert!(state.session.saving.recovery.reading.is_none());
+    assert!(state.session.sessions.recovery.reading.is_none());
 }
 
 fn keep_streamlines(window: &mut Window) -> LayerId {
@@ -79,12 +79,12 @@ fn map(window: &mut Window, layer: LayerId) -> LayerId {
 }
 
 fn delete(window: &mut Window, lines: std::ops::Range<u32>) {
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: lines.collect(),
         mode: SelectionMode::Replace,
         anchor: None,
     }));
-    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.act(Action::Streamline(StreamlineAction::DeleteChosen));
 }
 
 /// The numbers of other origins in one.
@@ -178,7 +178,7 @@ fn found() {
     assert!(again.state.document.missing_layer(tracks).is_some());
     let (layer, path) = (scan, moved.join("dwi.nii.gz"));
     again.session(SessionAction::Restore { layer, path });
-    again.session(SessionAction::MakeAgain(tracks));
+    again.session(SessionAction::Recompute(tracks));
     let status = &again.state.session.notices.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
     // The map of the streamlines, which the session does not hold either, comes back with them.

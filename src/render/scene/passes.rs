@@ -3,7 +3,7 @@
 use super::{Part, Quality, Scenes, Targets, Tools};
 use crate::render::glyphs::{self, Look};
 use crate::render::line_buffers::LineKey;
-use crate::render::lines::{LinePass, Rank, Strand, overlap, pass_ranges};
+use crate::render::lines::{LinePass, Rank, ReadyLines, overlap, pass_ranges};
 use crate::render::slice::Layer;
 use crate::render::solids;
 use crate::render::textures::Key;
@@ -36,7 +36,7 @@ enum Stage {
 /// The objects of a scene, ready to draw.
 pub(super) struct Objects {
     layers: Vec<Layer>,
-    pub strands: Vec<Strand>,
+    pub strands: Vec<ReadyLines>,
     solids: Vec<solids::Ready>,
     glyphs: Option<glyphs::Ready>,
 }
@@ -51,7 +51,7 @@ pub(super) struct Share<'a> {
 
 impl<'a> Share<'a> {
     /// `height`: number of rows of volumes in the picture.
-    pub fn new(part: &'a Part, strands: &[Strand], height: u32) -> Self {
+    pub fn new(part: &'a Part, strands: &[ReadyLines], height: u32) -> Self {
         Self {
             part,
             uses: pass_ranges(strands),
@@ -246,7 +246,7 @@ impl Scenes {
         tools: &Tools,
         encoder: &mut wgpu::CommandEncoder,
         frame: &Frame,
-        strands: &[Strand],
+        strands: &[ReadyLines],
         share: &Share,
         targets: &mut Targets,
     ) {

@@ -102,7 +102,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     match taken {
         Some(adjacent) => adjacent.requested = false,
         None => {
-            let base = Arc::make_mut(&mut state.session.saving.base);
+            let base = Arc::make_mut(&mut state.session.sessions.base);
             base.follow_fit(&before, &state.document);
         }
     }

@@ -38,7 +38,7 @@ pub fn saved(state: &mut State, saved: Saved) {
 /// A file was written, with the data that it holds in full; it has replaced whatever it contained before.
 fn file_written(state: &mut State, path: &Path, complete: Option<CompleteData>) {
     state.document.mask_files.retain(|(_, p)| p != path);
-    state.session.saving.in_files.written(path, complete);
+    state.session.sessions.in_files.written(path, complete);
 }
 
 /// Streamlines were written with their values.
@@ -51,7 +51,7 @@ pub fn converted(state: &mut State, files: &ConvertedFiles) {
     // The first is the streamlines' own file; the others hold their values.
     for (i, path) in done.written.iter().enumerate() {
         let whole = whole.clone().filter(|_| i == 0);
-        state.session.saving.in_files.written(path, whole);
+        state.session.sessions.in_files.written(path, whole);
     }
     let path = done.written.first().map(|p| p.display().to_string());
     let path = path.unwrap_or_default();

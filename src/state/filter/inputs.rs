@@ -152,7 +152,7 @@ impl Document {
 
     /// The visible streamlines of a layer, as far as weights decide.
     pub fn shown_by_weight(&self, layer: LayerId) -> ShownStreamlines {
-        let rules = self.bundle.rules_of(layer);
+        let rules = self.streamlines.rules_of(layer);
         match rules.and_then(|s| s.limit(&weight())) {
             None => ShownStreamlines::Before,
             Some(limit) if limit.low.is_none() => ShownStreamlines::Difference,
@@ -162,7 +162,7 @@ impl Document {
 
     /// The rules of a layer; if it has none, rules that keep everything: regions were placed for another purpose.
     fn rules_or_all(&self, layer: LayerId) -> StreamlineRules {
-        let known = self.bundle.rules_of(layer).cloned();
+        let known = self.streamlines.rules_of(layer).cloned();
         known.unwrap_or_else(|| {
             let regions = self.regions.iter();
             regions.fold(StreamlineRules::new(layer), |rules, r| {
@@ -175,7 +175,7 @@ impl Document {
     fn has_own_rules(&self, layer: LayerId) -> bool {
         match self.filter.by_weight_of(layer) {
             Some(ByWeight::On { has_own_rules, .. }) => *has_own_rules,
-            _ => self.bundle.rules_of(layer).is_some(),
+            _ => self.streamlines.rules_of(layer).is_some(),
         }
     }
 
@@ -194,9 +194,9 @@ impl Document {
         };
         let rules = self.rules_or_all(layer).limited(cut);
         if !has_own_rules && self.is_plain(&rules) {
-            self.bundle.remove_rules(layer);
+            self.streamlines.remove_rules(layer);
         } else {
-            self.bundle.set_rules(rules);
+            self.streamlines.set_rules(rules);
         }
         let by_weight = match shown {
             ShownStreamlines::Before if !group => ByWeight::Unset,
@@ -231,7 +231,7 @@ impl Document {
             group,
             ..self.rules_or_all(layer)
         };
-        self.bundle.set_rules(rules);
+        self.streamlines.set_rules(rules);
         self.filter.set_by_weight(layer, by_weight);
         self.show_by_weight(layer, self.shown_by_weight(layer));
     }
@@ -257,7 +257,7 @@ impl Document {
                 has_own_rules,
             };
             self.filter.set_by_weight(layer, on);
-            self.bundle.set_rules(rules);
+            self.streamlines.set_rules(rules);
             self.show_by_weight(layer, ShownStreamlines::Before);
             let off = ByWeight::Off { shown, group };
             self.filter.set_by_weight(layer, off);
@@ -275,7 +275,10 @@ impl Document {
             if !self.has_weights(layer) {
                 continue;
             }
-            let own = self.bundle.rules_of(layer).and_then(|s| s.limit(&weight()));
+            let own = self
+                .streamlines
+                .rules_of(layer)
+                .and_then(|s| s.limit(&weight()));
             if own.is_some() {
                 // The user limited the weights in another task meanwhile.
                 self.filter.set_by_weight(layer, ByWeight::Unset);

@@ -6,7 +6,7 @@ mod kept;
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
-use crate::jobs::Values;
+use crate::jobs::ValueNames;
 use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Detail, Live, Order, Pace};
@@ -406,7 +406,7 @@ pub(in crate::state) fn save(
                 tractogram: pathway.curve.clone(),
                 path,
                 command,
-                values: Values::default(),
+                values: ValueNames::default(),
             }));
         }
         PathwayFile::Total => pathway.pathway.image(),

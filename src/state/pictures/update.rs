@@ -40,7 +40,7 @@ pub fn start(state: &mut State, picture: Picture, effects: &mut Vec<Effect>) {
 /// Copies the command of a picture, which draws from a session: orientation, camera and visibility are those saved,
 /// except for the crosshair, which is in the command.
 pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec<Effect>) {
-    let saving = &state.session.saving;
+    let saving = &state.session.sessions;
     let same = saving.view.as_ref().is_some_and(|saved| {
         let crosshair = saved.crosshair;
         let now = state.view.clone();

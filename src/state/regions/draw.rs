@@ -39,7 +39,7 @@ pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Eff
     }
     state.session.regions.selected = region;
     state.session.selected_layer = None;
-    state.session.bundle.manual_selection = None;
+    state.session.streamlines.manual_selection = None;
     if region.is_some() && state.view.tool.draws() {
         state.session.regions.drawn = region;
     }

@@ -19,7 +19,7 @@ impl State {
                 Some((_, [kept, _])) => kept,
                 None => &live.output.kept,
             };
-            targets.push(ProximityTarget::Lines(LIVE.to_owned(), kept.clone()));
+            targets.push(ProximityTarget::Streamlines(LIVE.to_owned(), kept.clone()));
         }
         for layer in &document.layers {
             let Content::Tractogram(all) = &layer.content else {
@@ -31,12 +31,15 @@ impl State {
             // While rules are dragged only some are drawn: until they rest, all are measured.
             let selection = self.selection(layer.id).filter(|s| s.every == 1);
             let drawn = selection.map_or(all, |s| &s.shown);
-            targets.push(ProximityTarget::Lines(layer.name.clone(), drawn.clone()));
+            targets.push(ProximityTarget::Streamlines(
+                layer.name.clone(),
+                drawn.clone(),
+            ));
         }
         for kept in document.kept_pathways.iter().filter(|k| k.visible) {
             if let Some(found) = &kept.result {
                 let level = kept.epsilon as f32;
-                targets.push(ProximityTarget::Set(
+                targets.push(ProximityTarget::Voxels(
                     kept.name.clone(),
                     found.excess.clone(),
                     level,
@@ -44,7 +47,7 @@ impl State {
             }
         }
         targets.retain(
-            |target| !matches!(target, ProximityTarget::Lines(_, lines) if lines.is_empty()),
+            |target| !matches!(target, ProximityTarget::Streamlines(_, lines) if lines.is_empty()),
         );
         targets
     }

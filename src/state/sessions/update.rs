@@ -42,7 +42,7 @@ pub(in crate::state) fn relocate(
     effects: &mut Vec<Effect>,
 ) {
     state.session.forget_failures(Slot::Load);
-    if let Some(opening) = &mut state.session.saving.opening {
+    if let Some(opening) = &mut state.session.sessions.opening {
         for (index, _) in &new_paths {
             opening.decisions.remove(index);
         }
@@ -77,7 +77,7 @@ pub fn follow(state: &mut State) {
 /// Closes the document, or asks first.
 pub fn close_document(state: &mut State, pending_action: UnsavedAction, effects: &mut Vec<Effect>) {
     if state.asks_before_closing() {
-        state.session.saving.pending_action = Some(pending_action);
+        state.session.sessions.pending_action = Some(pending_action);
     } else {
         carry_out(state, pending_action, effects);
     }
@@ -134,7 +134,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     session.device.fallback.requests.clear();
     session.device.fallback.live = false;
     session.tensors.live = Live::default();
-    session.bundle = StreamlineRuntime::default();
+    session.streamlines = StreamlineRuntime::default();
     session.filter = Default::default();
     session.segment = crate::state::segment::SegmentRuntime {
         run: session.segment.run + 1,
@@ -147,7 +147,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     ) = (Vec::new(), None, None);
     session.tensors.orders = None;
     session.revision += 1;
-    let saving = &mut session.saving;
+    let saving = &mut session.sessions;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
     (saving.seen, saving.changed_since, saving.verified) = (None, None, None);
     (saving.in_files, saving.base_being_saved) = (DataInFiles::default(), None);
@@ -165,7 +165,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Nothing has been done yet with the opened files.
 pub fn untouched(state: &mut State) {
-    state.session.saving.base = Arc::new(Base::untouched(state));
+    state.session.sessions.base = Arc::new(Base::untouched(state));
 }
 
 pub(in crate::state) fn save(
@@ -176,15 +176,15 @@ pub(in crate::state) fn save(
     effects: &mut Vec<Effect>,
 ) {
     state.session.forget_failures(Slot::Save);
-    let saving = &mut state.session.saving;
+    let saving = &mut state.session.sessions;
     (saving.pending_action, saving.changed_since) = (None, None);
     let Some(path) = path.or(saving.file.clone()) else {
         return;
     };
     saving.next = then;
     let draft = Box::new(saved::draft(state));
-    state.session.saving.view_being_saved = Some(state.view.clone());
-    state.session.saving.base_being_saved = Some(Arc::new(Base::saved(state)));
+    state.session.sessions.view_being_saved = Some(state.view.clone());
+    state.session.sessions.base_being_saved = Some(Arc::new(Base::saved(state)));
     submit(
         effects,
         SaveSession {
@@ -198,7 +198,7 @@ pub(in crate::state) fn save(
 /// Saves for recovery what is in no file yet.
 pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
     let changed = state.is_dirty();
-    let saving = &mut state.session.saving;
+    let saving = &mut state.session.sessions;
     saving.autosave.is_due = false;
     if !changed {
         if saving.autosave.last.take().is_some() {
@@ -219,8 +219,8 @@ pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Load);
-    state.session.saving.recovery.reading = recovered.then(|| path.clone());
-    let strict = state.session.saving.strict;
+    state.session.sessions.recovery.reading = recovered.then(|| path.clone());
+    let strict = state.session.sessions.strict;
     submit(effects, OpenSession { path, strict });
 }
 
@@ -239,7 +239,7 @@ pub(in crate::state) fn save_ended(
     else {
         return checked::changed_since(state, path.to_owned());
     };
-    state.session.saving.seen = Some(sha256);
+    state.session.sessions.seen = Some(sha256);
     if numbers_omitted > 0 {
         let lists = counted(numbers_omitted, "set");
         let sentence = format!(
@@ -252,7 +252,7 @@ pub(in crate::state) fn save_ended(
 }
 
 pub(in crate::state) fn autosaved(state: &mut State, effects: &mut Vec<Effect>) {
-    state.session.saving.autosave.is_running = false;
+    state.session.sessions.autosave.is_running = false;
     forget_recovered(state, effects);
 }
 
@@ -262,7 +262,7 @@ pub(in crate::state) fn were_relocated(
     files: Vec<FileStatus>,
     effects: &mut Vec<Effect>,
 ) {
-    if let Some(opening) = &mut state.session.saving.opening {
+    if let Some(opening) = &mut state.session.sessions.opening {
         Arc::make_mut(&mut opening.session).files = files;
         opening.moved = true;
         if opening.changed_files().next().is_none() {
@@ -276,14 +276,14 @@ const COPY_KEPT: &str = "The recovery copy is kept until everything is restored:
 
 /// A session could not be read.
 pub fn not_read(state: &mut State) {
-    let saving = &mut state.session.saving;
+    let saving = &mut state.session.sessions;
     saving.recovery.reading = None;
     saving.opening = saving.opening.take().filter(|opening| opening.asking);
 }
 
 /// A job that saves failed or was stopped.
 pub fn failed(state: &mut State, slot: Slot) {
-    let saving = &mut state.session.saving;
+    let saving = &mut state.session.sessions;
     match slot {
         Slot::Save => saving.next = None,
         Slot::Recovery => {
@@ -300,7 +300,7 @@ fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
     if !(state.document.is_whole() && snapshots.all(Document::is_whole)) {
         return;
     }
-    if let Some(session) = state.session.saving.recovery.source.take() {
+    if let Some(session) = state.session.sessions.recovery.source.take() {
         state.session.forget(Topic::CopyKept);
         submit(effects, ForgetRecoverable { session });
     }
@@ -318,7 +318,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     };
     notify_lost(state);
     state.session.forget(Topic::Recovered);
-    let saving = &mut state.session.saving;
+    let saving = &mut state.session.sessions;
     // The last of several waiting saves may hold another revision.
     if let Some(base) = saving.base_being_saved.take_if(|b| b.is_of(revision)) {
         saving.base = base;
@@ -335,13 +335,13 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     // The document changed while it was written, or large layers are not in the file: the question about the following
     // action is asked again.
     if let Some(pending_action) = then.clone().filter(|_| asks || state.asks_before_closing()) {
-        state.session.saving.pending_action = Some(pending_action);
+        state.session.sessions.pending_action = Some(pending_action);
         return;
     }
     if asks {
         return;
     }
-    if state.session.saving.autosave.last.take().is_some() {
+    if state.session.sessions.autosave.last.take().is_some() {
         submit(effects, RemoveRecoveryCopy);
     }
     if let Some(pending_action) = then {
@@ -377,7 +377,7 @@ pub(in crate::state) fn was_read(
     session: Arc<ReadSession>,
     effects: &mut Vec<Effect>,
 ) {
-    let recovered = state.session.saving.recovery.reading.take().is_some();
+    let recovered = state.session.sessions.recovery.reading.take().is_some();
     let (content, unknown) = match &session.content {
         Ok((content, unknown)) => (content.clone(), unknown.clone()),
         Err(why) => {
@@ -412,7 +412,7 @@ pub(in crate::state) fn was_read(
         unreadable: Vec::new(),
     };
     let asking = opening.changed_files().next().is_some();
-    state.session.saving.opening = Some(Opening { asking, ..opening });
+    state.session.sessions.opening = Some(Opening { asking, ..opening });
     if !asking {
         load(state, effects);
     }
@@ -420,7 +420,7 @@ pub(in crate::state) fn was_read(
 
 /// Reads the parts of the session being opened.
 pub(in crate::state) fn load(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(opening) = &mut state.session.saving.opening else {
+    let Some(opening) = &mut state.session.sessions.opening else {
         return;
     };
     opening.asking = false;
@@ -444,7 +444,7 @@ pub(in crate::state) fn was_loaded(
     restored: RestoredLayers,
     effects: &mut Vec<Effect>,
 ) {
-    let Some(opening) = state.session.saving.opening.take() else {
+    let Some(opening) = state.session.sessions.opening.take() else {
         return later::was_restored(state, restored, effects);
     };
     let Opening {
@@ -501,7 +501,7 @@ pub(in crate::state) fn was_loaded(
         true => Base::recovered(state, content.in_session(&session)),
         false => Base::saved(state),
     };
-    let saving = &mut state.session.saving;
+    let saving = &mut state.session.sessions;
     saving.opened = Some(session.clone());
     saving.view = Some(state.view.clone());
     saving.base = Arc::new(base);

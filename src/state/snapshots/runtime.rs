@@ -54,7 +54,7 @@ impl SnapshotComparison {
         let mut seen = state.clone();
         seen.document = self.snapshot.document.clone();
         seen.session.track.show(self.snapshot.live.clone());
-        seen.session.bundle.stopped.ask(None);
+        seen.session.streamlines.stopped.ask(None);
         seen.session.regions.selected = None;
         seen.view.visible.missed &= self.shows_missed(state.session.track.live.value());
         seen.session.snapshots.comparing = None;

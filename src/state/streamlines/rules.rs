@@ -2,9 +2,9 @@
 
 use crate::data::region::RegionId;
 use crate::state::core::layer::LayerId;
-use crate::state::streamlines::{Bundle, StreamlineRules};
+use crate::state::streamlines::{StreamlineRules, StreamlineSettings};
 
-impl Bundle {
+impl StreamlineSettings {
     /// The rules of all layers that have some.
     pub fn rules(&self) -> impl Iterator<Item = &StreamlineRules> {
         self.rules.iter()

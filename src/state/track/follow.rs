@@ -73,12 +73,12 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Whether the task hides the curves. A run without a window computes all results of a session.
 fn is_hidden(state: &State) -> bool {
-    state.view.task == Task::Pathways && !state.session.saving.strict
+    state.view.task == Task::Pathways && !state.session.sessions.strict
 }
 
 fn pace(state: &State) -> Pace {
     // Without a window, a coarse result would be useless.
-    if state.session.saving.strict {
+    if state.session.sessions.strict {
         return Pace::Newest;
     }
     let has_coarse = match state.document.track.method {
@@ -158,7 +158,7 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
             reason,
         });
     let curves = live.map(|live| [&live.output.kept, &live.output.missed].map(Tractogram::clone));
-    let query = state.session.bundle.stopped.ask(requested);
+    let query = state.session.streamlines.stopped.ask(requested);
     let (Some(StopFilterKey { reason, .. }), Some(curves)) = (query, curves) else {
         return;
     };
@@ -166,7 +166,7 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
         return effects.push(Effect::submit(CollectStopped { curves, reason }));
     }
     let found = curves.map(|curves| reason.only(&curves));
-    state.session.bundle.stopped.finish(found);
+    state.session.streamlines.stopped.finish(found);
 }
 
 fn follow_crosshair(state: &mut State) {

@@ -53,7 +53,7 @@ impl State {
     /// The curves shown instead of the live ones: those with an end that stopped for one reason.
     pub fn stopped(&self) -> Option<(&StopFilterKey, &[Tractogram; 2])> {
         let live = self.session.track.live.value()?;
-        let known = self.session.bundle.stopped.shown();
+        let known = self.session.streamlines.stopped.shown();
         known.filter(|(key, _)| key.curves == [live.output.kept.id(), live.output.missed.id()])
     }
 

@@ -114,7 +114,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
             .filter(|l| with(*l))
             .collect();
         maps = gone.len();
-        document.bundle.forget(id);
+        document.streamlines.forget(id);
         document.filter.forget(id);
         remember_mask(document, id);
         document
@@ -178,9 +178,9 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
 
 /// The panel shows a layer, and no region.
 fn select_layer(state: &mut State, layer: Option<LayerId>) {
-    let chosen = state.session.bundle.manual_selection.as_ref();
+    let chosen = state.session.streamlines.manual_selection.as_ref();
     if chosen.is_some_and(|c| Some(c.layer) != layer) {
-        state.session.bundle.manual_selection = None;
+        state.session.streamlines.manual_selection = None;
     }
     state.session.selected_layer = layer;
     state.session.regions.selected = None;

@@ -105,7 +105,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::Set(settings) => settings::set(state, settings, effects),
         Action::Session(action) => sessions::actions::act(state, action, effects),
-        Action::Bundle(action) => streamlines::actions::act(state, action, effects),
+        Action::Streamline(action) => streamlines::actions::act(state, action, effects),
         Action::Density(action) => density::actions::act(state, action, effects),
         Action::Sample(action) => sampling::actions::act(state, action, effects),
         Action::Pathway(action) => pathways::actions::act(state, action, effects),
@@ -163,7 +163,7 @@ fn job_started(state: &mut State, job: JobHandle) {
 
 /// Copies the command of one result, or of the whole session if there is none.
 fn copy_command(state: &mut State, command_line: &CommandLine, effects: &mut Vec<Effect>) {
-    let file = state.session.saving.file.as_ref();
+    let file = state.session.sessions.file.as_ref();
     let saved = file.filter(|_| !state.is_dirty());
     match (command_line.no_command(), saved) {
         (None, _) => {

@@ -22,7 +22,7 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         .find(|j| !matches!(j.slot, Slot::Save | Slot::Device))
     {
         stop(state, job.slot, effects);
-    } else if state.session.bundle.manual_selection.take().is_none() {
+    } else if state.session.streamlines.manual_selection.take().is_none() {
         state.session.regions.selected = None;
         state.session.selected_layer = None;
         state.session.pathways.selected = None;

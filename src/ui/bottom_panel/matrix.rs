@@ -10,7 +10,7 @@ use crate::data::appearance::ColourMap;
 use crate::solvers::connectivity::Connectome;
 use crate::state::core::text::counted;
 use crate::state::streamlines::{LabelledConnectome, MatrixValue, SelectionMode};
-use crate::state::{Action, BundleAction, State};
+use crate::state::{Action, State, StreamlineAction};
 use egui::{
     Color32, ColorImage, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,
     WidgetInfo, pos2, vec2,
@@ -41,7 +41,7 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let place = rect_after_settings(ui, |ui| connectivity::show(ui, state, lines, actions));
-    let runtime = &state.session.bundle.connect;
+    let runtime = &state.session.streamlines.connect;
     let Some((_, found)) = runtime.shown() else {
         let text = match (state.label_map().is_some(), runtime.has_failed()) {
             (false, _) if connectivity::maps(state).next().is_none() => "No label map is open",
@@ -51,7 +51,7 @@ pub fn show(
         };
         return empty(ui, place, text);
     };
-    let shown = match state.document.bundle.connect.shown {
+    let shown = match state.document.streamlines.connect.shown {
         MatrixValue::Value if found.connectome.value.is_empty() => MatrixValue::Count,
         shown => shown,
     };
@@ -230,7 +230,9 @@ fn sentence(state: &State, found: &LabelledConnectome, row: usize, column: usize
         "{pair}: {}, {mm}",
         counted(c.count[at] as usize, "streamline")
     );
-    if let (Some(value), Some(column)) = (c.value.get(at), &state.document.bundle.connect.value) {
+    if let (Some(value), Some(column)) =
+        (c.value.get(at), &state.document.streamlines.connect.value)
+    {
         let value = format::significant(f64::from(*value));
         text += &format!(", {} {value}", state.column_name(column));
     }
@@ -302,7 +304,7 @@ fn square(
     painter.rect_stroke(here, 0.0, Stroke::new(2.0, p.t1), StrokeKind::Outside);
     if response.clicked() {
         let mode = selection_mode(ui);
-        actions.push(Action::Bundle(BundleAction::ChoosePair {
+        actions.push(Action::Streamline(StreamlineAction::ChoosePair {
             row,
             column,
             mode,
@@ -318,7 +320,7 @@ fn scale_text(state: &State, shown: MatrixValue, (low, high): (f32, f32)) -> Str
         MatrixValue::Count => format!("up to {}", counted(high as usize, "streamline")),
         MatrixValue::Length => format!("{}–{} mm", number(low), number(high)),
         MatrixValue::Value => {
-            let column = &state.document.bundle.connect.value;
+            let column = &state.document.streamlines.connect.value;
             let name = column
                 .as_ref()
                 .map_or(String::new(), |c| state.column_name(c));
@@ -396,7 +398,7 @@ fn pairs(ui: &mut Ui, state: &State, found: &LabelledConnectome, actions: &mut V
             }
             if response.clicked() {
                 let mode = selection_mode(ui);
-                actions.push(Action::Bundle(BundleAction::ChoosePair {
+                actions.push(Action::Streamline(StreamlineAction::ChoosePair {
                     row,
                     column,
                     mode,

@@ -13,7 +13,7 @@ use egui::{FontId, Key, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 const WIDTH: f32 = 600.0;
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let opening = state.session.saving.opening.as_ref();
+    let opening = state.session.sessions.opening.as_ref();
     let Some(opening) = opening.filter(|o| o.asking) else {
         return;
     };

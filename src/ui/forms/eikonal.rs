@@ -31,7 +31,7 @@ const WIDTH: &str = "Pathway width ε";
 const METRIC: &[&str] = &["alpha"];
 const SOLVER: &[&str] = &["min-fa"];
 
-type Set<'a> = dyn FnMut(PathwaySettings, Phase) + 'a;
+type OnChange<'a> = dyn FnMut(PathwaySettings, Phase) + 'a;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), section::HEAD));
@@ -141,7 +141,7 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
         ..Shown::default()
     };
     let (width, defaults) = (Width { epsilon }, Width::defaults());
-    let set: &mut parameters::Set<Width> =
+    let set: &mut parameters::OnChange<Width> =
         &mut |width, phase| chosen = Some((width.epsilon, phase));
     parameters::number(ui, &width, &defaults, "epsilon", shown, set);
     chosen
@@ -149,7 +149,7 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
 
 /// Whether the width joins the ends, and a remedy where it does not. The row exists before the pathway does, so
 /// nothing moves when a pathway arrives or while the width is dragged.
-fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
+fn joined(ui: &mut Ui, state: &State, set: &mut OnChange) {
     const HEIGHT: f32 = 26.0;
     let settings = &state.document.pathways;
     let percent = |value: f64| format::with_unit(&format::fixed(value, 1), "%");
@@ -212,7 +212,12 @@ pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> 
 }
 
 /// Rows of parameters: the metric's, then the solver's.
-fn rows(ui: &mut Ui, settings: &PathwaySettings, (metric, solver): (Rows, Rows), set: &mut Set) {
+fn rows(
+    ui: &mut Ui,
+    settings: &PathwaySettings,
+    (metric, solver): (Rows, Rows),
+    set: &mut OnChange,
+) {
     let (now, defaults) = (settings.params, pathway::Params::defaults());
     parameters::rows(
         ui,

@@ -14,7 +14,7 @@ use crate::ui::widgets::note::Note;
 use crate::ui::widgets::section;
 use crate::ui::{Memory, panels, theme};
 use egui::Ui;
-pub use kinds::Kinds;
+pub use kinds::KindSettings;
 
 const MORE: &str = "Directions, integrator, precision";
 /// Parameters with a row elsewhere; the cut's is with the results, and no row sets which points are kept.
@@ -29,7 +29,7 @@ const PLACED: &[&str] = &[
     "cut",
 ];
 
-type Set<'a> = super::parameters::Set<'a, Rays>;
+type OnChange<'a> = super::parameters::OnChange<'a, Rays>;
 
 pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
@@ -108,7 +108,7 @@ fn with_sharpening(rays: &Rays, parts: SharpeningParts) -> Rays {
 }
 
 /// How much the tensors are sharpened.
-fn strength(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
+fn strength(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut OnChange) {
     let key = if parts.low_fa_only { "power" } else { "alpha" };
     let defaults = SharpeningParts::defaults();
     parameters::rows(
@@ -123,7 +123,7 @@ fn strength(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
 }
 
 /// The choice of the tensors that are sharpened.
-fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
+fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut OnChange) {
     let defaults = SharpeningParts::defaults();
     let shown = Rows::AllBut(&["alpha", "power"]);
     parameters::rows(ui, parts, &defaults, shown, &mut |parts, phase| {
@@ -131,7 +131,13 @@ fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) 
     });
 }
 
-fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, set: &mut Set) {
+fn second_rank(
+    ui: &mut Ui,
+    state: &State,
+    defaults: &Rays,
+    kinds: &mut KindSettings,
+    set: &mut OnChange,
+) {
     let rays = &state.document.track.rays;
     directions::kind(ui, rays, kinds, set);
     curve_parameters::angle(

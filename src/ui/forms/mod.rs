@@ -1,7 +1,6 @@
 //! The panels of the tasks: inputs, controls, results, actions.
 
 pub mod alignment;
-pub mod bundle;
 pub mod commit;
 pub mod connectivity;
 pub mod curve_parameters;
@@ -16,6 +15,7 @@ pub mod mosaic;
 pub mod parameters;
 pub mod region;
 mod scene;
+pub mod streamlines;
 pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;

@@ -8,7 +8,7 @@ use super::{Views, annotations};
 use crate::scene::SLAB_MM;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
 use crate::state::streamlines::SelectionMode;
-use crate::state::{Action, BundleAction, State, Tool};
+use crate::state::{Action, State, StreamlineAction, Tool};
 use crate::ui::theme::IN_VIEW;
 use egui::{Color32, Modifiers, Painter, Pos2, Rect, Shape, Stroke, Ui};
 use glam::{DMat4, DVec2, DVec3, DVec4};
@@ -88,7 +88,7 @@ fn action(
             radius: REACH,
         },
     };
-    Action::Bundle(BundleAction::Pick {
+    Action::Streamline(StreamlineAction::Pick {
         screen,
         target,
         mode: how(ui.input(|i| i.modifiers)),

@@ -1,7 +1,7 @@
 //! Drags that sample the values of an image: on slices, and on planes in 3-D.
 
 use super::annotations;
-use super::drag::Kind;
+use super::drag::DragKind;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use crate::state::sampling::{Sample, SampleAction};
@@ -16,9 +16,9 @@ pub fn is_active(ui: &Ui, state: &State) -> bool {
 }
 
 /// Begins a sample; in 3-D it stays in this plane (a point and its normal).
-pub fn begin(at: DVec3, plane: Option<(DVec3, DVec3)>, actions: &mut Vec<Action>) -> Kind {
+pub fn begin(at: DVec3, plane: Option<(DVec3, DVec3)>, actions: &mut Vec<Action>) -> DragKind {
     actions.push(Action::Sample(SampleAction::Begin(at)));
-    Kind::Sample { last: at, plane }
+    DragKind::Sample { last: at, plane }
 }
 
 /// The pointer has moved.

@@ -2,7 +2,7 @@
 
 use super::bars::{self, Column};
 use super::cut::Cut;
-use super::drag::{CLICK, Kind};
+use super::drag::{CLICK, DragKind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
@@ -235,7 +235,7 @@ impl Views {
         };
         let colour = theme::role_colour(role);
         let placing = self.drag.as_ref().and_then(|d| match &d.kind {
-            Kind::NewRegion { centre } if d.pane == crate::state::Pane::Scene => {
+            DragKind::NewRegion { centre } if d.pane == crate::state::Pane::Scene => {
                 Some((*centre, d.pressed))
             }
             _ => None,

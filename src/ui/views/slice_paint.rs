@@ -2,7 +2,7 @@
 
 use super::bars::{self, Column};
 use super::cut::Cut;
-use super::drag::{CLICK, Kind};
+use super::drag::{CLICK, DragKind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
 use super::{
@@ -208,7 +208,7 @@ impl Views {
         let state = slice.state;
         let selected = state.session.regions.selected;
         let dragged = self.drag.as_ref().and_then(|d| match &d.kind {
-            Kind::Region { id, .. } => Some(*id),
+            DragKind::Region { id, .. } => Some(*id),
             _ => None,
         });
         let at = pointer(ui).filter(|_| hovered && self.drag.is_none());
@@ -263,7 +263,7 @@ impl Views {
         let colour = theme::role_colour(role);
         let default_radius = region_radius_mm(role) / slice.plane.mm_per_point;
         match self.drag.as_ref().map(|d| (d.pane, &d.kind, d.pressed)) {
-            Some((pane, Kind::NewRegion { centre }, pressed)) if pane == slice.pane => {
+            Some((pane, DragKind::NewRegion { centre }, pressed)) if pane == slice.pane => {
                 let centre = slice.screen(*centre);
                 let far = pointer(ui)
                     .map(|at| at.distance(pressed))

@@ -6,7 +6,7 @@ use super::{Views, annotations, slice_paint, spheres};
 use crate::render::PaneId;
 use crate::scene::{self, Size};
 use crate::state::{Action, Pane, SegmentAction, State, Tool, ViewAction};
-use crate::ui::paint_callback::{List, pixels};
+use crate::ui::paint_callback::{PaneContent, pixels};
 use crate::ui::theme::{self, IN_VIEW, size};
 use egui::{Align2, Id, Rect, Sense, Ui, WidgetInfo, vec2};
 use glam::DVec2;
@@ -33,7 +33,7 @@ impl Views {
         if let Some(list) = scene::segment::speed_slice(state, pane, size_of) {
             let ctx = ui.ctx().clone();
             let id = PaneId(FIRST + u32::from(self.still));
-            painter.add(pixels(&ctx, rect, id, List::Slice(list)));
+            painter.add(pixels(&ctx, rect, id, PaneContent::Slice(list)));
         }
         spheres::on_slice(&painter, &slice);
         let under = painter.add(egui::Shape::Noop);

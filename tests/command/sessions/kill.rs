@@ -38,14 +38,14 @@ pub fn child() {
     window.session(SessionAction::FindRecoverable);
     // The lock of a killed process can outlive it.
     for _ in 0..600 {
-        let saving = &window.state.session.saving;
+        let saving = &window.state.session.sessions;
         if !saving.recovery.search_again || !saving.recovery.sessions.is_empty() {
             break;
         }
         std::thread::sleep(Duration::from_millis(100));
         window.session(SessionAction::FindRecoverable);
     }
-    let left = window.state.session.saving.recovery.sessions.clone();
+    let left = window.state.session.sessions.recovery.sessions.clone();
     match left.first() {
         Some(left) => {
             let path = left.session.clone();

@@ -140,7 +140,7 @@ fn made_again() {
     let mut again = Window::opened(&path);
     let absent = again.state.document.missing_layers().next();
     let absent = absent.expect("the map").layer.id;
-    again.session(SessionAction::MakeAgain(LayerId(absent)));
+    again.session(SessionAction::Recompute(LayerId(absent)));
     let status = &again.state.session.notices.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
 }

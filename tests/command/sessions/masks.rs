@@ -104,7 +104,7 @@ fn sources() {
         assert!(again.state.document.is_whole());
     }
     assert_eq!(
-        recovered(&path).state.session.saving.recovery.source,
+        recovered(&path).state.session.sessions.recovery.source,
         Some(path.clone()),
         "it may go once it is saved here"
     );
@@ -198,7 +198,7 @@ fn unreadable() {
         recovered.said()
     );
     recovered.save(&folder.path().join("part.arcuate"));
-    assert!(recovered.state.session.saving.recovery.source.is_some());
+    assert!(recovered.state.session.sessions.recovery.source.is_some());
     // Removed by the user, they are gone: those of one sentence, not those of another.
     whole["masks"][0]["affine"] = Value::from("of a version after that");
     let two = folder.path().join("two.arcuate");
@@ -317,7 +317,7 @@ fn exported() {
             std::fs::remove_file(&file).expect("removed");
         }
         let again = Window::opened(&path);
-        assert!(again.state.session.saving.opening.is_none());
+        assert!(again.state.session.sessions.opening.is_none());
         assert_eq!(again.said(), "");
         assert!(!in_command(&again), "{}", command(&again));
     }

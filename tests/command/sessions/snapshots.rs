@@ -178,7 +178,7 @@ fn lacking() {
     let other = Mask::new(other.grid.clone(), all);
     nifti::save_mask(&extra, &other, "test", &Control::new()).expect("saved");
     let mut again = Window::opened(&path);
-    let opening = again.state.session.saving.opening.as_ref();
+    let opening = again.state.session.sessions.opening.as_ref();
     let index = opening.expect("it is being opened").changed_files().next();
     let (index, decision) = (index.expect("the mask").0, FileDecision::UseAsItIs);
     again.session(SessionAction::Decide { index, decision });

@@ -9,7 +9,7 @@ use arcuate::state::segment::{self, SegmentAction};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, BundleAction, FilesAction, LayerAction, Phase, SessionAction, Task, TrackAction,
+    Action, FilesAction, LayerAction, Phase, SessionAction, StreamlineAction, Task, TrackAction,
     ViewAction, WholeBrain,
 };
 use glam::DVec3;
@@ -65,7 +65,7 @@ fn weights() {
     assert_eq!(unsaved(&window), (true, true), "{}", window.said());
     window.state = with;
     window.act(Action::Layer(LayerAction::Select(Some(tracks))));
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: vec![0],
         mode: SelectionMode::Replace,
         anchor: None,

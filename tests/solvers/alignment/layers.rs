@@ -10,7 +10,7 @@ use arcuate::io::{nifti, trx};
 use arcuate::state::alignment::Nudge;
 use arcuate::state::alignment::jobs::MOVE_STREAMLINES;
 use arcuate::state::density::{DensityAction, DensityValue};
-use arcuate::state::streamlines::{BundleAction, ManualSelection, SameArc, streamlines_of};
+use arcuate::state::streamlines::{ManualSelection, SameArc, StreamlineAction, streamlines_of};
 use arcuate::state::{
     Action, AlignmentAction, Content, Effect, FilesAction, LayerId, Phase, RegionAction, State,
     update,
@@ -403,7 +403,7 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
         let lines = streamlines_of(window.state.document.layer(layer).expect("there"));
         let lines = lines.expect("streamlines").clone();
         let marks: Vec<bool> = (0..lines.len()).map(|i| i < 10).collect();
-        window.state.session.bundle.manual_selection = Some(ManualSelection {
+        window.state.session.streamlines.manual_selection = Some(ManualSelection {
             layer,
             tractogram: lines.id(),
             count: 10,
@@ -412,7 +412,7 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
         });
         update(
             &mut window.state,
-            Action::Bundle(BundleAction::DeleteChosen),
+            Action::Streamline(StreamlineAction::DeleteChosen),
         )
     };
     let edits = delete(window);

@@ -22,7 +22,7 @@ use arcuate::state::streamlines::{
     Column, SelectionMode, StreamlineRules, ValueLimits, streamlines_of,
 };
 use arcuate::state::{
-    Action, BundleAction, Layer, LayerAction, Phase, RegionAction, Task, ViewAction,
+    Action, Layer, LayerAction, Phase, RegionAction, StreamlineAction, Task, ViewAction,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -169,7 +169,7 @@ fn weights() {
     window.act(Action::Undo);
     assert!(window.state.document.weights.is_empty());
     assert!(weight_maps(&window.state.document).is_empty());
-    assert!(window.state.document.bundle.rules().next().is_none());
+    assert!(window.state.document.streamlines.rules().next().is_none());
     window.act(Action::Redo);
     assert_eq!(values(&window), all);
     // The maps disappear with their streamlines.
@@ -196,7 +196,7 @@ fn by_weight_alone() {
     assert_eq!(left(&window), Some(kept), "{}", said(&window));
     let left_group = FilterAction::ShowGroup(Some("left".to_owned()));
     act(&mut window, FilterAction::Show(ShownStreamlines::Before));
-    assert!(window.state.document.bundle.rules().next().is_none());
+    assert!(window.state.document.streamlines.rules().next().is_none());
     act(&mut window, left_group);
     assert!(left(&window) > Some(0));
 }
@@ -220,7 +220,7 @@ fn cut() {
     );
     assert_eq!(left(&window), 27 - kept);
     act(&mut window, FilterAction::Show(ShownStreamlines::Before));
-    assert!(window.state.document.bundle.rules().next().is_none());
+    assert!(window.state.document.streamlines.rules().next().is_none());
     act(&mut window, FilterAction::Show(ShownStreamlines::After));
     act(
         &mut window,
@@ -248,7 +248,7 @@ fn cut() {
     for _ in 0..8 {
         window.act(Action::Undo);
     }
-    let limit = window.state.document.bundle.rules().next();
+    let limit = window.state.document.streamlines.rules().next();
     let low = limit.and_then(|s| s.limit(&weight())?.low);
     assert_eq!(low, Some(f32::MIN_POSITIVE), "the drag was one step");
     act(
@@ -360,7 +360,7 @@ fn lesion() {
     // The selected group, and the streamlines that pass a region.
     let id = layer(&window).id;
     window.act(Action::Layer(LayerAction::Select(Some(id))));
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: vec![0, 1, 2],
         mode: SelectionMode::Replace,
         anchor: None,
@@ -432,12 +432,12 @@ fn edited() {
     let before = fitted_weights(&window).figures.clone();
     let id = layer(&window).id;
     window.act(Action::Layer(LayerAction::Select(Some(id))));
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: vec![0, 6, 12, 26],
         mode: SelectionMode::Replace,
         anchor: None,
     }));
-    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.act(Action::Streamline(StreamlineAction::DeleteChosen));
     assert_eq!(said(&window), "");
     // Automatically, from the last weights.
     let (now, lines) = (
@@ -530,7 +530,10 @@ fn sums_apart() {
         counting: Default::default(),
     });
     let phase = Phase::Done;
-    window.act(Action::Bundle(BundleAction::SetRules { rules, phase }));
+    window.act(Action::Streamline(StreamlineAction::SetRules {
+        rules,
+        phase,
+    }));
     act(
         &mut window,
         FilterAction::Cut {
@@ -552,12 +555,12 @@ fn sums_apart() {
     // The kept ones have their old weights, and sums of their own once Filter shows them.
     let before = values(&window);
     window.act(Action::Layer(LayerAction::Select(Some(id))));
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: (0..12).collect(),
         mode: SelectionMode::Replace,
         anchor: None,
     }));
-    window.act(Action::Bundle(BundleAction::KeepChosen));
+    window.act(Action::Streamline(StreamlineAction::KeepChosen));
     assert_eq!((layer(&window).id, extra_bundle_sums(&window)), (id, rows));
     let kept = window.state.session.selected_layer.expect("the kept one");
     act(&mut window, FilterAction::Tractogram(kept));

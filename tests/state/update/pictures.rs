@@ -216,9 +216,9 @@ fn copied() {
         })
     };
     assert!(copy(&mut state).is_none());
-    state.session.saving.file = Some(PathBuf::from("/tmp/s.arcuate"));
-    state.session.saving.view = Some(state.view.clone());
-    state.session.saving.base = Arc::new(arcuate::state::sessions::unsaved::Base::saved(&state));
+    state.session.sessions.file = Some(PathBuf::from("/tmp/s.arcuate"));
+    state.session.sessions.view = Some(state.view.clone());
+    state.session.sessions.base = Arc::new(arcuate::state::sessions::unsaved::Base::saved(&state));
     update(
         &mut state,
         Action::View(ViewAction::MoveCrosshair(DVec3::new(1.0, 2.0, 3.0))),

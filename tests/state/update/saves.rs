@@ -16,8 +16,8 @@ use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, BundleAction, Content, Event, FilesAction, Layer, LayerId, Method, Phase, RegionAction,
-    State, Task, TrackAction, ViewAction, update,
+    Action, Content, Event, FilesAction, Layer, LayerId, Method, Phase, RegionAction, State,
+    StreamlineAction, Task, TrackAction, ViewAction, update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -99,13 +99,13 @@ fn later_edits() {
     assert!(dirty(&window));
     window.holding = true;
     window.act(save.clone());
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: vec![0],
         mode: SelectionMode::Replace,
         anchor: None,
     }));
     window.holding = false;
-    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.act(Action::Streamline(StreamlineAction::DeleteChosen));
     window.deliver(|_| {});
     assert!(dirty(&window), "changed while it was written");
     window.act(save);

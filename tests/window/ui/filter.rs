@@ -430,7 +430,7 @@ fn own_cut() {
     filter(&mut window, FilterAction::Show(ShownStreamlines::After));
     let document = &window.state().state.document;
     let low = |layer| {
-        let rules = document.bundle.rules_of(layer).expect("a filter");
+        let rules = document.streamlines.rules_of(layer).expect("a filter");
         let limit = rules.limit(&Column::Value(WEIGHT.to_owned()));
         limit.expect("a limit").low
     };
@@ -512,7 +512,14 @@ fn results() {
     window.get_by_label_contains("Not in a bundle, ");
     window.get_by_label_contains("Cingulum, ").click();
     window.run();
-    let rules = window.state().state.document.bundle.rules().next().cloned();
+    let rules = window
+        .state()
+        .state
+        .document
+        .streamlines
+        .rules()
+        .next()
+        .cloned();
     assert_eq!(rules.and_then(|s| s.group), Some("Cingulum".to_owned()));
     click(&mut window, "Map on slices: RMSE");
     let visible = |window: &Window, name: &str| {

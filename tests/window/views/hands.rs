@@ -7,8 +7,8 @@ use arcuate::solvers::tractogram::pick::PickQuery;
 use arcuate::state::regions::region_radius_mm;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
-    Action, BundleAction, Convention, Effect, LayerAction, Layout, Pane, Phase, RegionAction,
-    State, Tool, ViewAction,
+    Action, Convention, Effect, LayerAction, Layout, Pane, Phase, RegionAction, State,
+    StreamlineAction, Tool, ViewAction,
 };
 use egui::{CursorIcon, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
 use glam::{DVec3, dvec3};
@@ -574,7 +574,7 @@ fn outlines() {
                 false => hands.drag(&path, LEFT, Modifiers::NONE),
             }
             let target = hands.take().into_iter().find_map(|a| match a {
-                Action::Bundle(BundleAction::Pick { target, .. }) => Some(target),
+                Action::Streamline(StreamlineAction::Pick { target, .. }) => Some(target),
                 _ => None,
             });
             let Some(PickQuery::Within(outline)) = target else {

@@ -100,7 +100,7 @@ fn rows(
 
 /// The rules of a layer's streamlines without their weights and a single group.
 fn rules_without_weights(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
-    let mut rules = document.bundle.rules_of(layer)?.clone();
+    let mut rules = document.streamlines.rules_of(layer)?.clone();
     rules.limits.retain(|l| l.column != weight());
     rules.group = None;
     Some(rules)

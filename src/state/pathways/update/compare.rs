@@ -46,7 +46,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// The key to compare: of the final pathway, while nothing is dragged.
 fn key(state: &State) -> Option<PathwayKey> {
-    let strict = state.session.saving.strict;
+    let strict = state.session.sessions.strict;
     let rests = is_looked_at(state) && !strict && !state.history.is_open();
     let live = state.final_pathway().filter(|_| rests);
     live.map(|live| PathwayKey::from_result(live))

@@ -64,7 +64,7 @@ fn start(state: &State, key: PathwayKey, detail: Detail, effects: &mut Vec<Effec
 /// A pathway takes long the first time, and whenever its metric has to be computed.
 fn pace(state: &State, requested_key: Option<&PathwayKey>) -> Pace {
     // Without a window a coarse result would be useless.
-    if state.session.saving.strict {
+    if state.session.sessions.strict {
         return Pace::Newest;
     }
     let runtime = &state.session.pathways;

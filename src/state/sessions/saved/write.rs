@@ -44,7 +44,7 @@ pub fn autosave(state: &State) -> SessionDraft {
 }
 
 fn make(state: &State, copy: bool) -> SessionDraft {
-    let saving = &state.session.saving;
+    let saving = &state.session.sessions;
     let mut lists = ReferencedItems {
         state,
         files: Vec::new(),
@@ -95,7 +95,7 @@ impl ReferencedItems<'_> {
             self.files[at].scan |= scan;
             return at;
         }
-        let opened = self.state.session.saving.opened.as_ref();
+        let opened = self.state.session.sessions.opened.as_ref();
         let found = opened.and_then(|read| read.files.iter().find(|f| f.path == path));
         let folder = opened.and_then(|read| read.path.parent());
         self.files.push(ListedFile {
@@ -230,7 +230,7 @@ impl ReferencedItems<'_> {
             },
             filter: d.filter.clone(),
             store: d.store,
-            bundle: d.bundle.renamed(|id| {
+            streamlines: d.streamlines.renamed(|id| {
                 let place = d.regions.iter().position(|r| r.id == id)?;
                 Some(RegionId(place as u64))
             }),

@@ -182,7 +182,7 @@ impl Base {
             listed: listed(document),
             start: document.segment.start.clone(),
             spheres: document.segment.spheres.len(),
-            measurements: document.bundle.measurements.len(),
+            measurements: document.streamlines.measurements.len(),
             snapshots: state.session.snapshots.all.len(),
             axes: turned(document),
             missing: document.missing_count(),
@@ -337,7 +337,7 @@ pub struct PartsInSession {
 impl PartsInSession {
     /// The parts for a recovery copy of the present state.
     pub fn from_state(state: &State) -> Self {
-        let (document, base) = (&state.document, &state.session.saving.base);
+        let (document, base) = (&state.document, &state.session.sessions.base);
         let places = document.regions.iter().enumerate();
         let places = places.filter(|(_, r)| base.has_region(r));
         let same = |l: &&Arc<Layer>| base.layers.get(&l.id) == Some(&document.unweighted(l));

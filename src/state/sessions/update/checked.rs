@@ -12,26 +12,26 @@ use std::path::{Path, PathBuf};
 pub(in crate::state) fn expected_sha256(state: &State, path: Option<&Path>) -> Option<String> {
     let own = path.is_none();
     // If the checksum of the own file is unknown, the user is asked as well.
-    own.then(|| state.session.saving.seen.clone().unwrap_or_default())
+    own.then(|| state.session.sessions.seen.clone().unwrap_or_default())
 }
 
 /// Nothing was saved: the user decides.
 pub(in crate::state) fn changed_since(state: &mut State, path: PathBuf) {
-    let saving = &mut state.session.saving;
+    let saving = &mut state.session.sessions;
     (saving.base_being_saved, saving.view_being_saved) = (None, None);
     let next = saving.next.take();
     saving.changed_since = Some(ChangedSince { path, next });
 }
 
 pub(in crate::state) fn overwrite(state: &mut State, effects: &mut Vec<Effect>) {
-    if let Some(ChangedSince { path, next }) = state.session.saving.changed_since.take() {
+    if let Some(ChangedSince { path, next }) = state.session.sessions.changed_since.take() {
         save(state, Some(path), None, next, effects);
     }
 }
 
 /// Files that were accepted as the session's by size and age alone are read in the background.
 pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
-    let saving = &mut state.session.saving;
+    let saving = &mut state.session.sessions;
     saving
         .opened_status
         .clone_from(&state.session.notices.status);
@@ -62,7 +62,7 @@ pub(in crate::state) fn verified(
         true => FileVerification::Unchanged(files),
         false => FileVerification::Changed(names),
     };
-    let opened = &state.session.saving.opened_status;
+    let opened = &state.session.sessions.opened_status;
     // The user may have done something else since.
     if differ.is_empty() && !opened.is_empty() && state.session.notices.status.starts_with(opened) {
         state.session.notices.status =
@@ -84,5 +84,5 @@ pub(in crate::state) fn verified(
         };
         state.session.notify(Severity::Warning, sentence);
     }
-    state.session.saving.verified = Some(found);
+    state.session.sessions.verified = Some(found);
 }

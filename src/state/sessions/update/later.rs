@@ -6,7 +6,7 @@ use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::text::counted;
 use crate::state::edit::{changed, edit};
 use crate::state::origin::{Origin, Recipe};
-use crate::state::sessions::jobs::{LoadLayers, Remake, RemakeOutput, RestoredLayers};
+use crate::state::sessions::jobs::{LoadLayers, RecomputeCurves, RecomputedCurves, RestoredLayers};
 use crate::state::sessions::saved;
 use crate::state::sessions::update::submit;
 use crate::state::sessions::{FileComparison, Match, ReadSession};
@@ -108,7 +108,7 @@ fn make_maps(state: &State, streamlines: &[LayerId], effects: &mut Vec<Effect>) 
 
 /// The file now at this path is the session's from here on.
 fn is_taken(state: &mut State, path: Option<PathBuf>) {
-    let (Some(path), Some(opened)) = (path, &mut state.session.saving.opened) else {
+    let (Some(path), Some(opened)) = (path, &mut state.session.sessions.opened) else {
         return;
     };
     for found in &mut Arc::make_mut(opened).files {
@@ -118,8 +118,8 @@ fn is_taken(state: &mut State, path: Option<PathBuf>) {
     }
 }
 
-pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Remake);
+pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::RecomputeCurves);
     let document = &state.document;
     let Some(missing) = document.missing_layer(layer).cloned() else {
         return;
@@ -128,7 +128,9 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
     let request = match missing.curve_recipe(document) {
         None => return,
         Some(Err(why)) => Err(format!("{name} cannot be recomputed: {why}")),
-        Some(Ok(made)) => Remake::new(document, layer.0, &name, &made).map_err(|e| e.to_string()),
+        Some(Ok(made)) => {
+            RecomputeCurves::new(document, layer.0, &name, &made).map_err(|e| e.to_string())
+        }
     };
     match request {
         Ok(request) => {
@@ -142,28 +144,32 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
             let edits = match missing.edits() {
                 Ok(edits) => edits,
                 Err(why) => {
-                    return state.session.notify_failure(Slot::Remake, why.to_string());
+                    return state
+                        .session
+                        .notify_failure(Slot::RecomputeCurves, why.to_string());
                 }
             };
-            let request = Remake {
+            let request = RecomputeCurves {
                 expected,
                 edits,
                 ..request
             };
             submit(effects, request);
         }
-        Err(sentence) => state.session.notify_failure(Slot::Remake, sentence),
+        Err(sentence) => state
+            .session
+            .notify_failure(Slot::RecomputeCurves, sentence),
     }
 }
 
-pub(in crate::state) fn was_made_again(
+pub(in crate::state) fn recomputed(
     state: &mut State,
     layer: u64,
-    output: RemakeOutput,
+    output: RecomputedCurves,
     wall_ms: f64,
     effects: &mut Vec<Effect>,
 ) {
-    let RemakeOutput {
+    let RecomputedCurves {
         tractogram,
         outcome,
     } = output;
@@ -191,7 +197,7 @@ pub(in crate::state) fn was_made_again(
         lost = saved::restore_weights(document, &missing, same);
     });
     if outcome == Some(Match::SameBytes) {
-        let base = Arc::make_mut(&mut state.session.saving.base);
+        let base = Arc::make_mut(&mut state.session.sessions.base);
         base.is_back(&state.document, id, (before, state.session.revision));
     }
     make_maps(state, &[id], effects);
@@ -215,7 +221,7 @@ pub(in crate::state) fn was_made_again(
 /// Reports that unsaved work was recovered, until it is saved; returns the status line.
 pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> String {
     // The status uses the name that the header and the offer show.
-    let file = state.session.saving.file.as_ref();
+    let file = state.session.sessions.file.as_ref();
     let recovered = match file.and_then(|f| f.file_name()) {
         Some(file) => format!("Recovered {}", file.to_string_lossy()),
         None => format!("Recovered {}", state.document.name),

@@ -19,9 +19,9 @@ use std::sync::Arc;
 /// which another session may not have, or if the streamlines were moved, the selection is recorded instead.
 pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     // The present streamlines, else the only others that have rules.
-    let bundle = &state.document.bundle;
+    let bundle = &state.document.streamlines;
     let own = state
-        .bundle()
+        .current_streamlines()
         .and_then(|(layer, _)| bundle.rules_of(layer.id));
     let Some(streamline_rules) = own.or_else(|| bundle.rules().next()).cloned() else {
         return;
@@ -186,10 +186,10 @@ pub fn done(
         let at = at.map_or(document.layers.len(), |at| at + 1);
         document.layers.insert(at, Arc::new(layer));
         if !stays {
-            document.bundle.remove_rules(id);
+            document.streamlines.remove_rules(id);
         }
     });
-    state.session.bundle.manual_selection = None;
+    state.session.streamlines.manual_selection = None;
     state.session.selected_layer = Some(shown);
     state.session.regions.selected = None;
     state.session.notices.status = match fresh {

@@ -2,7 +2,7 @@
 
 use crate::data::Tractogram;
 use crate::io::Format;
-use crate::jobs::Values;
+use crate::jobs::ValueNames;
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::document::Method;
@@ -104,7 +104,7 @@ pub fn unsupported_contents(state: &State, layer: Option<LayerId>, path: &Path) 
     let (Some(tractogram), Some(format)) = (found, Format::named(path)) else {
         return Vec::new();
     };
-    let values = Values::from_tractogram(tractogram);
+    let values = ValueNames::from_tractogram(tractogram);
     let mut unsupported = values.losses(tractogram, path);
     unsupported.extend(values.refusals_seen(tractogram, path));
     unsupported.extend(format.unsupported_grid(tractogram));
@@ -113,7 +113,7 @@ pub fn unsupported_contents(state: &State, layer: Option<LayerId>, path: &Path) 
 
 /// Writes a streamline file and, next to a TCK, the values that it does not hold.
 pub fn write(tractogram: Tractogram, path: PathBuf, command: String, effects: &mut Vec<Effect>) {
-    let values = Values::from_tractogram(&tractogram);
+    let values = ValueNames::from_tractogram(&tractogram);
     effects.push(Effect::submit(SaveTractogram {
         tractogram,
         path,

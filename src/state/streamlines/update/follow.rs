@@ -41,17 +41,17 @@ fn forget(state: &mut State) {
     if let Some(layer) = selected.and_then(|id| state.document.layer(id))
         && streamlines_of(layer).is_some()
     {
-        state.session.bundle.subject = selected;
+        state.session.streamlines.subject = selected;
     }
-    if state.session.bundle.manual_selection.is_some() && state.manual_selection().is_none() {
-        state.session.bundle.manual_selection = None;
+    if state.session.streamlines.manual_selection.is_some() && state.manual_selection().is_none() {
+        state.session.streamlines.manual_selection = None;
     }
     let layers = state.document.layers.iter();
     let here: Vec<_> = layers
         .filter_map(|l| Some(streamlines_of(l)?.id()))
         .collect();
-    let subject = state.bundle().map(|(_, lines)| lines.id());
-    let values = &mut state.session.bundle.values;
+    let subject = state.current_streamlines().map(|(_, lines)| lines.id());
+    let values = &mut state.session.streamlines.values;
     values.retain(|(key, _)| here.contains(&key.tractogram));
     // Values in use stay, or they would be requested again and again.
     let mut more = values.len().saturating_sub(MOST_VALUES);
@@ -75,7 +75,7 @@ pub(in crate::state) fn regions(
 
 /// The layers that have rules, with their streamlines.
 fn filtered(state: &State) -> impl Iterator<Item = (&StreamlineRules, &Tractogram)> {
-    let rules = state.document.bundle.rules();
+    let rules = state.document.streamlines.rules();
     rules.filter_map(|rules| Some((rules, streamlines_of(state.document.layer(rules.layer)?)?)))
 }
 
@@ -152,7 +152,7 @@ pub(in crate::state) fn applied_rules(
 
 fn follow_selection(state: &mut State, effects: &mut Vec<Effect>) {
     let layers: Vec<LayerId> = filtered(state).map(|(rules, _)| rules.layer).collect();
-    let selections = &mut state.session.bundle.selections;
+    let selections = &mut state.session.streamlines.selections;
     selections.retain(|layer, _| layers.contains(layer));
     for layer in layers {
         sift_layer(state, layer, effects);
@@ -180,7 +180,7 @@ fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
             .collect(),
         coarse: state.history.is_open(),
     };
-    let live = state.session.bundle.selections.get(&layer);
+    let live = state.session.streamlines.selections.get(&layer);
     if let Some((known, selection)) = live.and_then(|live| live.shown()) {
         let alike = SelectionKey {
             coarse: requested.coarse,
@@ -195,7 +195,12 @@ fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
         return;
     };
     let tractogram = lines.clone();
-    let live = state.session.bundle.selections.entry(layer).or_default();
+    let live = state
+        .session
+        .streamlines
+        .selections
+        .entry(layer)
+        .or_default();
     if let Some(key) = live.ask(Some(requested)) {
         let most_shown = if key.coarse { FEW } else { usize::MAX };
         effects.push(Effect::submit(FilterStreamlines {
@@ -214,8 +219,8 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
         needed.extend(image_columns(rules).map(|c| (lines.clone(), c.clone())));
     }
     let table = state.view.bottom_panel == Some(BottomPanel::Table);
-    let seen = table || state.document.bundle.has_rules();
-    if let Some((_, lines)) = state.bundle().filter(|_| seen) {
+    let seen = table || state.document.streamlines.has_rules();
+    if let Some((_, lines)) = state.current_streamlines().filter(|_| seen) {
         let all = state.columns(lines);
         needed.extend(all.into_iter().map(|c| (lines.clone(), c)));
     }
@@ -228,7 +233,12 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
             tractogram: lines.id(),
             source,
         };
-        let is_known = state.session.bundle.values.iter().any(|(k, _)| *k == key);
+        let is_known = state
+            .session
+            .streamlines
+            .values
+            .iter()
+            .any(|(k, _)| *k == key);
         // One tractogram at a time.
         let same = missing
             .first()
@@ -247,11 +257,11 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let Some((tractogram, ..)) = missing.first().cloned() else {
         // Values dropped with their streamlines are requested again when these return.
-        state.session.bundle.columns.ask(None);
+        state.session.streamlines.columns.ask(None);
         return;
     };
     let keys = missing.iter().map(|(_, key, _)| key.clone()).collect();
-    if state.session.bundle.columns.ask(Some(keys)).is_some() {
+    if state.session.streamlines.columns.ask(Some(keys)).is_some() {
         let measures = missing.into_iter().map(|(.., measure)| measure).collect();
         effects.push(Effect::submit(ComputeValues {
             tractogram,
@@ -262,10 +272,10 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn order(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
-        .bundle()
+        .current_streamlines()
         .filter(|_| state.view.bottom_panel == Some(BottomPanel::Table));
     let Some((layer, lines)) = subject else {
-        state.session.bundle.order.ask(None);
+        state.session.streamlines.order.ask(None);
         return;
     };
     let table = &state.view.table;
@@ -287,7 +297,7 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
         values: values.clone().map(crate::state::streamlines::SameArc),
         descending: table.descending,
     };
-    if let Some(key) = state.session.bundle.order.ask(Some(requested)) {
+    if let Some(key) = state.session.streamlines.order.ask(Some(requested)) {
         effects.push(Effect::submit(SortRows {
             count,
             among: marks.map(|m| m.0),
@@ -301,7 +311,8 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
 fn extract(state: &mut State, effects: &mut Vec<Effect>) {
     let chosen = state.manual_selection().map(|c| (c.layer, c.marks.clone()));
     let requested = chosen.as_ref().map(|(_, marks)| marks.clone());
-    if let (Some(marks), Some((layer, _))) = (state.session.bundle.extract.ask(requested), chosen)
+    if let (Some(marks), Some((layer, _))) =
+        (state.session.streamlines.extract.ask(requested), chosen)
         && let Some(lines) = state.document.layer(layer).and_then(|l| streamlines_of(l))
     {
         let tractogram = lines.clone();
@@ -314,7 +325,7 @@ fn extract(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// The columns of the profile.
 pub(in crate::state) fn profile_columns(state: &State, lines: &Tractogram) -> Vec<Column> {
-    let requested = &state.document.bundle.profile.along;
+    let requested = &state.document.streamlines.profile.along;
     let can = |column: &&Column| match column {
         Column::Value(name) => lines.per_point.contains_key(name),
         Column::Image(layer) => state.column_image(*layer).is_some(),
@@ -328,7 +339,7 @@ pub(in crate::state) fn profile_columns(state: &State, lines: &Tractogram) -> Ve
 
 pub(in crate::state) fn profile_names(state: &State) -> Vec<String> {
     let columns = state
-        .bundle()
+        .current_streamlines()
         .map(|(_, lines)| profile_columns(state, lines));
     let columns = columns.unwrap_or_default();
     columns.iter().map(|c| state.column_name(c)).collect()
@@ -336,14 +347,14 @@ pub(in crate::state) fn profile_names(state: &State) -> Vec<String> {
 
 fn profile(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
-        .bundle()
+        .current_streamlines()
         .filter(|_| state.view.bottom_panel == Some(BottomPanel::Profile));
     let Some((layer, lines)) = subject.filter(|(_, lines)| !lines.is_empty()) else {
-        state.session.bundle.profile.ask(None);
+        state.session.streamlines.profile.ask(None);
         return;
     };
     let columns = profile_columns(state, lines);
-    let settings = &state.document.bundle.profile;
+    let settings = &state.document.streamlines.profile;
     let start = settings
         .start
         .and_then(|id| state.document.region(id))
@@ -369,10 +380,10 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let tractogram = lines.clone();
     if along.is_empty() {
-        state.session.bundle.profile.ask(None);
+        state.session.streamlines.profile.ask(None);
         return;
     }
-    if let Some(key) = state.session.bundle.profile.ask(Some(requested)) {
+    if let Some(key) = state.session.streamlines.profile.ask(Some(requested)) {
         effects.push(Effect::submit(ComputeProfile {
             among: CountedStreamlines {
                 tractogram,
@@ -388,17 +399,17 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn connect(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
-        .bundle()
+        .current_streamlines()
         .filter(|_| state.view.bottom_panel == Some(BottomPanel::Matrix));
     let labels = state.label_map().cloned();
     let (Some((layer, lines)), Some(labels)) = (subject, labels) else {
-        state.session.bundle.connect.ask(None);
+        state.session.streamlines.connect.ask(None);
         return;
     };
     let Some(volume) = labels.content.volume().cloned() else {
         return;
     };
-    let settings = &state.document.bundle.connect;
+    let settings = &state.document.streamlines.connect;
     let value = settings.value.as_ref().filter(|column| match column {
         Column::Value(name) => lines.value_names().contains(&name.as_str()),
         Column::Image(_) => true,
@@ -419,7 +430,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
         value: value.and_then(|c| state.origin(c)),
     };
     let tractogram = lines.clone();
-    if let Some(key) = state.session.bundle.connect.ask(Some(requested)) {
+    if let Some(key) = state.session.streamlines.connect.ask(Some(requested)) {
         effects.push(Effect::submit(ComputeConnectome {
             among: CountedStreamlines {
                 tractogram,
@@ -437,7 +448,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
 pub(in crate::state) fn node_names(state: &State, connectome: &Connectome) -> Arc<[String]> {
     let requested = state
         .session
-        .bundle
+        .streamlines
         .connect
         .running()
         .map(|key| key.labels.0);

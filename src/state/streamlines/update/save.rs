@@ -15,10 +15,10 @@ const NOT_YET: &str = "It is still being computed: wait for it, then export agai
 /// table`.
 pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
-    let found = state.bundle().and_then(|(_, lines)| {
-        let (key, order) = state.session.bundle.order.shown()?;
+    let found = state.current_streamlines().and_then(|(_, lines)| {
+        let (key, order) = state.session.streamlines.order.shown()?;
         let current =
-            key.tractogram == lines.id() && state.session.bundle.order.running().is_none();
+            key.tractogram == lines.id() && state.session.streamlines.order.running().is_none();
         let columns = state.columns(lines);
         let one = |c: &Column| Some((file_name(state, c), state.values(lines.id(), c)?.clone()));
         let of_images = columns.iter().filter(|c| matches!(c, Column::Image(_)));
@@ -50,7 +50,7 @@ fn file_name(state: &State, column: &Column) -> String {
 
 pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
-    let runtime = &state.session.bundle.profile;
+    let runtime = &state.session.streamlines.profile;
     match runtime.shown().filter(|_| runtime.running().is_none()) {
         Some((_, found)) => effects.push(Effect::submit(SaveProfile {
             path,
@@ -64,12 +64,12 @@ pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
 /// Saves the values of the matrix.
 pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
-    let table = match state.document.bundle.connect.shown {
+    let table = match state.document.streamlines.connect.shown {
         MatrixValue::Count => ConnectomeTable::Count,
         MatrixValue::Length => ConnectomeTable::Length,
         MatrixValue::Value => ConnectomeTable::Value,
     };
-    let runtime = &state.session.bundle.connect;
+    let runtime = &state.session.streamlines.connect;
     match runtime.shown().filter(|_| runtime.running().is_none()) {
         Some((_, found)) => effects.push(Effect::submit(SaveConnectome {
             path,

@@ -3,7 +3,7 @@
 use crate::compute::{Backend, Control};
 use crate::data::{Region, TensorField, Tractogram, Volume};
 use crate::jobs::{
-    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Values, Worker,
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, ValueNames, Worker,
     memory_for_curves,
 };
 use crate::solvers::{curves, geodesic, tractogram};
@@ -73,7 +73,7 @@ impl ShootRays {
         let measures = output.kept.per_streamline.get("cm").cloned();
         let measures = measures.unwrap_or_default();
         let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
-        let all = Values::shown(with_lengths(output.kept.with_per_point("fa", along)));
+        let all = ValueNames::shown(with_lengths(output.kept.with_per_point("fa", along)));
         let all = with_target_names(all, regions).with_grid(field.grid.clone());
         let (kept, min_measure) = geodesic::rank(&all, self.cut);
         output.kept = kept;

@@ -9,7 +9,7 @@ use crate::state::filter::{
     WeightMap,
 };
 use crate::state::streamlines::{SameArc, SelectionMode, streamlines_of};
-use crate::state::{Action, BundleAction, Layer, LayerAction, RegionAction, Severity, State};
+use crate::state::{Action, Layer, LayerAction, RegionAction, Severity, State, StreamlineAction};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
@@ -187,7 +187,7 @@ fn bundle_row(
     let spoken = format!("{name}, {kept} kept, Σ weight {weight}, Σ weight × length {sum}");
     let selected = match &row.bundle {
         BundleKind::Group(group) => {
-            let rules = state.document.bundle.rules_of(layer.id);
+            let rules = state.document.streamlines.rules_of(layer.id);
             rules.is_some_and(|s| s.group.as_ref() == Some(group))
         }
         BundleKind::Extra(ExtraBundle::Region(id), _) => {
@@ -290,7 +290,7 @@ fn more_of(button: &Response, layer: &Layer, of: &BundleKind, actions: &mut Vec<
                 _ => Vec::new(),
             };
             actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
-            actions.push(Action::Bundle(BundleAction::Choose {
+            actions.push(Action::Streamline(StreamlineAction::Choose {
                 anchor: streamlines.first().copied(),
                 streamlines,
                 mode: SelectionMode::Replace,

@@ -3,7 +3,7 @@
 use super::{act, bundles};
 use crate::state::filter::{FilterAction, FittedWeights, ShownStreamlines, WEIGHT, WeightMap};
 use crate::state::streamlines::{BottomPanel, Column, TableView};
-use crate::state::{Action, BundleAction, Layer, Severity, State};
+use crate::state::{Action, Layer, Severity, State, StreamlineAction};
 use crate::ui::format::{count, significant};
 use crate::ui::forms::display::colour_of;
 use crate::ui::theme::{self, space};
@@ -198,9 +198,14 @@ fn shown(
 
 /// The number shown, if rules other than the weights reduce it.
 fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
-    let rules = state.document.bundle.rules_of(layer.id);
+    let rules = state.document.streamlines.rules_of(layer.id);
     let rules = rules.filter(|s| s.group.is_none())?;
-    let (key, selection) = state.session.bundle.selections.get(&layer.id)?.shown()?;
+    let (key, selection) = state
+        .session
+        .streamlines
+        .selections
+        .get(&layer.id)?
+        .shown()?;
     (key.rules == *rules && selection.kept != requested).then_some(selection.kept)
 }
 
@@ -249,11 +254,13 @@ fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     if note.show(ui) == Some(NoteResponse::Accepted) {
         let column = Some(Column::Value(WEIGHT.to_owned()));
         let descending = true;
-        actions.push(Action::Bundle(BundleAction::Sort(TableView {
+        actions.push(Action::Streamline(StreamlineAction::Sort(TableView {
             column,
             descending,
         })));
-        actions.push(Action::Bundle(BundleAction::Open(Some(BottomPanel::Table))));
+        actions.push(Action::Streamline(StreamlineAction::Open(Some(
+            BottomPanel::Table,
+        ))));
     }
 }
 

@@ -10,7 +10,7 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::streamlines::{Column, StreamlineRules, ValueLimits};
 use arcuate::state::{
-    Action, BundleAction, Display, Distance, LayerAction, Phase, Proximity, ViewAction, update,
+    Action, Display, Distance, LayerAction, Phase, Proximity, StreamlineAction, ViewAction, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -123,7 +123,7 @@ fn left_out() {
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetRules {
+    window.act(Action::Streamline(StreamlineAction::SetRules {
         rules,
         phase: Phase::Done,
     }));
