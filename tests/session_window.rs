@@ -134,7 +134,7 @@ impl Window {
     }
 
     pub fn said(&self) -> String {
-        let messages = self.state.session.notices.messages.iter();
+        let messages = self.state.runtime.notices.messages.iter();
         let texts: Vec<&str> = messages.map(|m| m.text.as_str()).collect();
         texts.join("\n")
     }
@@ -189,7 +189,7 @@ impl Window {
         let role = Role::Exclude;
         let shape = Shape::Mask(painted);
         self.act(Action::Region(RegionAction::Add { role, shape }));
-        let region = self.state.session.regions.selected.expect("selected");
+        let region = self.state.runtime.regions.selected.expect("selected");
         let colour = Some([1, 2, 3]);
         self.act(Action::Region(RegionAction::SetColour { region, colour }));
         let fa = self

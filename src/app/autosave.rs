@@ -18,7 +18,7 @@ pub struct LastSave(Option<Instant>);
 impl LastSave {
     /// The action if it is due; otherwise requests a frame for when it will be.
     pub fn due(&mut self, state: &State, ctx: &Context, now: Instant) -> Option<Action> {
-        let saving = &state.session.sessions;
+        let saving = &state.runtime.sessions;
         let changed = state.is_dirty();
         // A recovery copy must be removed once everything is in a file.
         if !changed && saving.autosave.last.is_none() {

@@ -57,7 +57,7 @@ impl App {
     /// Requests the next frame of a turntable, unless the previous one is still being drawn or written.
     pub(super) fn go_on_turning(&mut self, ctx: &Context) {
         let busy = |j: &JobHandle| matches!(j.slot, Slot::Picture | Slot::Save);
-        if self.state.session.turning.is_some() && !self.state.session.jobs.running.iter().any(busy)
+        if self.state.runtime.turning.is_some() && !self.state.runtime.jobs.running.iter().any(busy)
         {
             self.act(vec![Action::Picture(PictureAction::NextFrame)], ctx);
         }
@@ -104,7 +104,7 @@ impl App {
                 return of_window(renderer, state, ctx);
             };
             let mut frame = frame_of(pane, picture.look, &self.views, ctx);
-            if let (Some(turning), true) = (&self.state.session.turning, seen.is_some()) {
+            if let (Some(turning), true) = (&self.state.runtime.turning, seen.is_some()) {
                 frame = self
                     .pictures
                     .turn

@@ -174,7 +174,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 /// `None` without tractograms, which differs from a count of 0.
 fn streamlines(state: &State) -> Option<usize> {
     let live = state
-        .session
+        .runtime
         .track
         .live
         .value()

@@ -209,7 +209,7 @@ fn kept(
 fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let (now, snapshots) = (
         window.state.document.clone(),
-        window.state.session.snapshots.all.clone(),
+        window.state.runtime.snapshots.all.clone(),
     );
     let mut all = Outcomes::new();
     for (number, snapshot) in (1..).zip(&snapshots) {
@@ -266,12 +266,12 @@ fn surface(
 ) -> Option<(String, Result<Replayed, Failure>)> {
     // If its task was shown, this happened when the session was opened.
     let state = &window.state;
-    if state.document.segment.resume.is_none() && state.session.segment.live.is_none() {
+    if state.document.segment.resume.is_none() && state.runtime.segment.live.is_none() {
         return None;
     }
     let looked_at = window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let failed = looked_at.err().map(|f| f.sentence);
-    let failed = failed.or_else(|| window.state.session.segment.failed.clone());
+    let failed = failed.or_else(|| window.state.runtime.segment.failed.clone());
     let resting = window.state.resting_surface();
     let phi = resting.and_then(|(live, _)| live.phi.clone());
     let again = match (failed, phi) {
@@ -435,9 +435,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let mut window = Headless::new(runner);
     window.open_session(&options.from.session, &options.from.look.look_in, true)?;
-    let read = window.state.session.sessions.opened.clone();
+    let read = window.state.runtime.sessions.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
-    for message in &window.state.session.notices.messages {
+    for message in &window.state.runtime.notices.messages {
         super::output::report_message(message.severity, &message.text);
     }
     // Files accepted as replacements, then or now.
@@ -445,7 +445,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let stated = |s: &&String| {
         window
             .state
-            .session
+            .runtime
             .notices
             .messages
             .iter()
@@ -545,7 +545,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
     // Results of the session that were not recomputed.
     let made = |of: &str| results.iter().any(|(made, _)| made == of);
     let lost = read.results.iter().filter(|sum| !made(&sum.result));
-    let live_error = window.state.session.track.live.failure();
+    let live_error = window.state.runtime.track.live.failure();
     let live_error = live_error.map(str::to_owned);
     let lost: Vec<Failure> = lost
         .map(|sum| {

@@ -196,7 +196,7 @@ impl LinePipelines {
     }
 
     /// Streamlines of the 3-D view; if limited to `most_slots` points, evenly spread.
-    pub fn scene_strand(
+    pub fn ready_lines(
         &self,
         gpu: &Gpu,
         (textures, store): (&Textures, &LineStore),

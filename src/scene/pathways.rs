@@ -35,7 +35,7 @@ const WEAKEST_RGB: [u8; 3] = [0xF5, 0xB8, 0x3D];
 
 /// The live pathway, if the task shows it.
 pub fn live(state: &State) -> Option<&PathwayResult> {
-    let live = state.session.pathways.live.value().map(Arc::as_ref);
+    let live = state.runtime.pathways.live.value().map(Arc::as_ref);
     live.filter(|_| state.view.task == Task::Pathways)
 }
 
@@ -148,7 +148,7 @@ fn outline(found: &PathwayResult, epsilon: f64, colour: [u8; 3], opacity: f32) -
 fn shown(state: &State) -> impl Iterator<Item = (&PathwayResult, f64)> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let kept = kept.filter_map(|k| Some((k.result.as_deref()?, k.epsilon)));
-    let live = state.session.pathways.live.value().map(Arc::as_ref);
+    let live = state.runtime.pathways.live.value().map(Arc::as_ref);
     kept.chain(live.map(|found| (found, state.document.pathways.epsilon)))
 }
 

@@ -75,7 +75,7 @@ pub struct BeforeDrag {
 
 impl BeforeDrag {
     pub fn from_state(state: &super::State) -> Self {
-        let comparing = state.session.snapshots.comparing.as_ref();
+        let comparing = state.runtime.snapshots.comparing.as_ref();
         Self {
             view: state.view.clone(),
             recorded: state.history.recorded(),

@@ -62,7 +62,7 @@ impl TourStep {
 }
 
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct Runtime {
     pub device: DeviceRuntime,
     pub track: TrackRuntime,
     pub tensors: TensorRuntime,
@@ -91,7 +91,7 @@ pub struct Session {
     pub sessions: SessionsRuntime,
 }
 
-impl Session {
+impl Runtime {
     pub fn new(backend: String) -> Self {
         Self {
             device: DeviceRuntime {

@@ -107,9 +107,9 @@ fn head(
     }
     let right = paint::inset(inner, 0.0, 32.0);
     let ready = match panel {
-        BottomPanel::Table => state.session.streamlines.order.shown().is_some(),
-        BottomPanel::Profile => state.session.streamlines.profile.shown().is_some(),
-        BottomPanel::Matrix => state.session.streamlines.connect.shown().is_some(),
+        BottomPanel::Table => state.runtime.streamlines.order.shown().is_some(),
+        BottomPanel::Profile => state.runtime.streamlines.profile.shown().is_some(),
+        BottomPanel::Matrix => state.runtime.streamlines.connect.shown().is_some(),
     };
     let not_yet = (!ready).then_some("There is nothing to export yet");
     let export = Button::plain("Export CSV…")
@@ -158,7 +158,7 @@ fn head(
 fn figures(state: &State, panel: BottomPanel) -> String {
     use super::format::count;
     use crate::state::core::text::{counted, streamlines};
-    let runtime = &state.session.streamlines;
+    let runtime = &state.runtime.streamlines;
     match panel {
         BottomPanel::Table => {
             let Some((_, lines)) = state.current_streamlines() else {

@@ -228,7 +228,7 @@ impl Files {
         let sheet = self.sheet.as_ref().and_then(|s| s.open.as_ref());
         let open = self.dialog.as_ref().map(Dialog::check);
         let open = open.or(sheet.map(|(check, _)| check));
-        if let Some(check) = open.filter(|check| !state.session.files.paths.is_open(check)) {
+        if let Some(check) = open.filter(|check| !state.runtime.files.paths.is_open(check)) {
             actions.push(Action::Files(FilesAction::CheckPath(check.clone())));
             // Its answer may arrive before any other event.
             ctx.request_repaint();
@@ -243,7 +243,7 @@ impl Files {
         state: &State,
         actions: &mut Vec<Action>,
     ) {
-        let paths = &state.session.files.paths;
+        let paths = &state.runtime.files.paths;
         let (answer, has_failed) = (
             paths.result(dialog.check()),
             paths.has_failed(dialog.check()),
@@ -280,7 +280,7 @@ impl Files {
 
     /// Acts on an answer about the typed path; the sheet stays open if there is nothing to do.
     fn handle_answer(&mut self, mut sheet: Sheet, state: &State, actions: &mut Vec<Action>) {
-        let known = &state.session.files.paths;
+        let known = &state.runtime.files.paths;
         let Some((check, next)) = sheet.open.take() else {
             self.sheet = Some(sheet);
             return;

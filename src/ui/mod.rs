@@ -283,7 +283,7 @@ pub fn show(
         // For widgets the drag has ended at its last point, which is not wanted.
         actions.truncate(arrived);
         actions.push(Action::AbandonDrag(before));
-    } else if !(asks || memory.settings || state.session.files.folder.is_some()) {
+    } else if !(asks || memory.settings || state.runtime.files.folder.is_some()) {
         keys::handle(ui, state, memory, popup_was_open, &mut actions);
     }
     actions

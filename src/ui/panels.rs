@@ -83,7 +83,7 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
         pos2(panel.center().x, panel.bottom() - 26.0),
         vec2(30.0, 30.0),
     );
-    let running = state.session.tour.is_some();
+    let running = state.runtime.tour.is_some();
     let name = if running {
         "Leave guide"
     } else {
@@ -338,7 +338,7 @@ pub fn messages(
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let messages = state.session.notices.messages.iter().enumerate();
+    let messages = state.runtime.notices.messages.iter().enumerate();
     let messages: Vec<_> = messages.filter(|(_, m)| is_shown(m)).collect();
     let older = messages.len().saturating_sub(NOTES);
     for &(i, message) in &messages[older..] {

@@ -57,7 +57,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         true => OFFERED,
         false => 1,
     };
-    for left in state.session.sessions.offered().take(offered) {
+    for left in state.runtime.sessions.offered().take(offered) {
         let text = sentence(left);
         let note = Note::new(p, Severity::Warning, &text);
         let note = note
@@ -103,7 +103,7 @@ pub fn discard_question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(path) = ui.data(|d| d.get_temp::<PathBuf>(to_discard())) else {
         return;
     };
-    let mut offered = state.session.sessions.offered();
+    let mut offered = state.runtime.sessions.offered();
     let left = offered.find(|l| l.session == path);
     let mut answer = None;
     let close = left.is_some_and(|left| {
@@ -162,7 +162,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 /// Whether there is anything to show.
 pub fn is_any_missing(state: &State) -> bool {
-    state.session.sessions.offered().next().is_some()
+    state.runtime.sessions.offered().next().is_some()
 }
 
 /// Missing layers, regions and pathways of the session.

@@ -91,7 +91,7 @@ fn name(
     }
     let unsaved = state.unsaved();
     let unsaved_layers = state.saved_without();
-    let saved = match (&state.session.sessions.file, unsaved.is_empty()) {
+    let saved = match (&state.runtime.sessions.file, unsaved.is_empty()) {
         (_, false) => " · not saved".to_owned(),
         (Some(_), true) if !unsaved_layers.is_empty() => {
             format!(
@@ -116,13 +116,13 @@ fn name(
     let response = ui.interact(shown, id, Sense::hover());
     let label = format!("{name}{saved}");
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
-    let file = state.session.sessions.file.as_deref();
+    let file = state.runtime.sessions.file.as_deref();
     let mut layers = state.document.layers.iter();
     let path = file.or(layers.find_map(|l| state.document.path(l)));
     let mut hint = path.map_or(state.document.name.clone(), |path| {
         path.display().to_string()
     });
-    if let Some(verified) = &state.session.sessions.verified {
+    if let Some(verified) = &state.runtime.sessions.verified {
         hint += &format!("\n{}", verified.label());
     }
     for layer in &unsaved_layers {

@@ -304,7 +304,7 @@ fn table() {
     let order = |desk: &StreamlineWindow| {
         desk.window
             .state
-            .session
+            .runtime
             .streamlines
             .order
             .shown()
@@ -351,7 +351,7 @@ fn table() {
     let (_, drawn) = desk
         .window
         .state
-        .session
+        .runtime
         .streamlines
         .extract
         .shown()
@@ -367,7 +367,7 @@ fn table() {
     desk.act(StreamlineAction::DeleteChosen);
     assert_eq!(desk.window.state.history.undo_label(), step.as_deref());
     assert_eq!(
-        desk.window.state.session.notices.status,
+        desk.window.state.runtime.notices.status,
         "No streamlines are chosen"
     );
     // A layer that returns has its rows again, sorted and filtered as before.
@@ -380,7 +380,7 @@ fn table() {
     assert!(
         desk.window
             .state
-            .session
+            .runtime
             .streamlines
             .order
             .shown()
@@ -409,7 +409,7 @@ fn saved() {
     desk.act(StreamlineAction::SaveTable(
         desk.folder.path().join("t.csv"),
     ));
-    let message = &desk.window.state.session.notices.status;
+    let message = &desk.window.state.runtime.notices.status;
     let text = "Saved and verified table of 1\u{202F}200 streamlines: ";
     assert!(message.starts_with(text), "{message}");
 }
@@ -466,7 +466,7 @@ fn deletes() {
     desk.act(StreamlineAction::ChooseNone);
     desk.act(StreamlineAction::DeleteChosen);
     assert_eq!(
-        desk.window.state.session.notices.status,
+        desk.window.state.runtime.notices.status,
         "No streamlines are chosen"
     );
 }
@@ -495,7 +495,7 @@ fn clicks() {
     desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
     assert_eq!(chosen(&desk), [7]);
     assert_eq!(
-        desk.window.state.session.notices.status,
+        desk.window.state.runtime.notices.status,
         "1 streamline chosen"
     );
     desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Add));
@@ -518,7 +518,7 @@ fn clicks() {
     assert_eq!(chosen(&desk), [10, 11, 12, 13]);
     desk.window.act(Action::Escape);
     assert_eq!(chosen(&desk), [] as [usize; 0]);
-    assert_eq!(desk.window.state.session.selected_layer, Some(all));
+    assert_eq!(desk.window.state.runtime.selected_layer, Some(all));
 }
 
 fn looks() {
@@ -536,7 +536,7 @@ fn looks() {
         let (_, found) = desk
             .window
             .state
-            .session
+            .runtime
             .streamlines
             .profile
             .shown()
@@ -565,7 +565,7 @@ fn looks() {
     let (_, found) = desk
         .window
         .state
-        .session
+        .runtime
         .streamlines
         .connect
         .shown()

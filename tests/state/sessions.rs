@@ -43,7 +43,7 @@ pub fn tests() -> Vec<Trial> {
 fn reading() {
     let mut state = State::new(String::new());
     let path = std::path::PathBuf::from("/tmp/left.arcuate");
-    state.session.sessions.recovery.reading = Some(path);
+    state.runtime.sessions.recovery.reading = Some(path);
     fn failed<T>() -> Delivery<T> {
         Delivery {
             slot: Slot::Load,
@@ -54,19 +54,19 @@ fn reading() {
     }
     let other = Event::new(MakeHead { seed: 1 }, failed());
     update(&mut state, Action::Event(other));
-    assert!(state.session.sessions.recovery.reading.is_some());
+    assert!(state.runtime.sessions.recovery.reading.is_some());
     let own = OpenSession {
         path: std::path::PathBuf::from("/tmp/left.arcuate"),
         strict: false,
     };
     update(&mut state, Action::Event(Event::new(own, failed())));
-    assert!(state.session.sessions.recovery.reading.is_none());
+    assert!(state.runtime.sessions.recovery.reading.is_none());
 }
 
 fn keep_streamlines(window: &mut Window) -> LayerId {
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
     window.act(Action::Track(TrackAction::Keep));
-    window.state.session.selected_layer.expect("kept")
+    window.state.runtime.selected_layer.expect("kept")
 }
 
 fn map(window: &mut Window, layer: LayerId) -> LayerId {
@@ -75,7 +75,7 @@ fn map(window: &mut Window, layer: LayerId) -> LayerId {
         crate::support::density_map(DensityValue::Count),
     );
     window.act(Action::Density(DensityAction::Map { layer, options }));
-    window.state.session.selected_layer.expect("a map")
+    window.state.runtime.selected_layer.expect("a map")
 }
 
 fn delete(window: &mut Window, lines: std::ops::Range<u32>) {
@@ -179,7 +179,7 @@ fn found() {
     let (layer, path) = (scan, moved.join("dwi.nii.gz"));
     again.session(SessionAction::Restore { layer, path });
     again.session(SessionAction::Recompute(tracks));
-    let status = &again.state.session.notices.status;
+    let status = &again.state.runtime.notices.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
     // The map of the streamlines, which the session does not hold either, comes back with them.
     assert_eq!(values(&again, map), mapped);
@@ -227,7 +227,7 @@ fn found_results() {
     let check = |window: &Window| {
         let document = &window.state.document;
         let kept = &document.kept_pathways[0];
-        let snapshot = &window.state.session.snapshots.all[0].document;
+        let snapshot = &window.state.runtime.snapshots.all[0].document;
         for of in [document, snapshot] {
             let fit = of.origins.fit(of.kept_pathways[0].fit).expect("its fit");
             assert_eq!(of.origins.path(fit.scan), Some(&*named));

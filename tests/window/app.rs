@@ -88,38 +88,38 @@ fn kept() {
     // Written at once, not only when the window is closed.
     let effects = update(&mut window.state, Action::View(ViewAction::ToggleTheme));
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
-    window.state.session.device.setting = BackendKind::Cpu;
+    window.state.runtime.device.setting = BackendKind::Cpu;
     store::save(&mut storage, &window.state);
 
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert_eq!(store::settings(&storage), requested);
     assert!(next.view.light_theme);
-    assert_eq!(next.session.device.setting, BackendKind::Cpu);
+    assert_eq!(next.runtime.device.setting, BackendKind::Cpu);
     assert_eq!(
-        next.session.files.exports.last,
-        window.state.session.files.exports.last
+        next.runtime.files.exports.last,
+        window.state.runtime.files.exports.last
     );
     // Results of one person are not saved next to those of another.
-    assert_eq!(next.session.files.exports.folder, None);
-    assert_eq!(next.session.files.recent.len(), 1);
-    assert_eq!(next.session.files.recent[0].window, Some(display.window));
+    assert_eq!(next.runtime.files.exports.folder, None);
+    assert_eq!(next.runtime.files.recent.len(), 1);
+    assert_eq!(next.runtime.files.recent[0].window, Some(display.window));
 
     // Switched back, and the settings of another version.
     window.state.view.light_theme = false;
-    window.state.session.device.setting = BackendKind::Auto;
+    window.state.runtime.device.setting = BackendKind::Auto;
     store::save(&mut storage, &window.state);
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert!(!next.view.light_theme);
-    assert_eq!(next.session.device.setting, BackendKind::Auto);
+    assert_eq!(next.runtime.device.setting, BackendKind::Auto);
     for text in storage.0.values_mut() {
         *text = "{".to_owned();
     }
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert_eq!(store::settings(&storage), Preferences::default());
-    assert!(next.session.files.recent.is_empty());
+    assert!(next.runtime.files.recent.is_empty());
 }
 
 fn image(path: &Path) {
@@ -177,18 +177,18 @@ fn clock() {
         !now && again > seconds(59.0) && again <= seconds(60.0),
         "{again:?}"
     );
-    state.session.sessions.autosave.is_due = true;
+    state.runtime.sessions.autosave.is_due = true;
     let (now, again) = due(&mut clock, &state, 1.0);
     assert!(!now && again <= seconds(2.0), "{again:?}");
-    state.session.sessions.autosave.is_due = false;
+    state.runtime.sessions.autosave.is_due = false;
     assert!(!due(&mut clock, &state, 3.1).0, "no job has ended");
-    state.session.sessions.autosave.is_due = true;
+    state.runtime.sessions.autosave.is_due = true;
     assert!(due(&mut clock, &state, 3.1).0);
     // Jobs that end in a row share one save.
     assert!(!due(&mut clock, &state, 3.2).0);
     assert!(due(&mut clock, &state, 6.2).0);
     // Without jobs a change waits for a minute.
-    state.session.sessions.autosave.is_due = false;
+    state.runtime.sessions.autosave.is_due = false;
     assert!(!due(&mut clock, &state, 66.1).0);
     assert!(due(&mut clock, &state, 66.3).0);
     let clean = State::new(String::new());
@@ -205,14 +205,14 @@ fn asked() {
         folder.path().join("none.nii.gz"),
     ])));
     assert!(
-        !window.state.session.sessions.autosave.is_due,
+        !window.state.runtime.sessions.autosave.is_due,
         "nothing was done"
     );
     window.act(Action::Files(FilesAction::Open(vec![path])));
-    assert!(window.state.session.sessions.autosave.is_due);
-    window.state.session.sessions.autosave.is_due = false;
+    assert!(window.state.runtime.sessions.autosave.is_due);
+    window.state.runtime.sessions.autosave.is_due = false;
     window.act(Action::Session(SessionAction::FindRecoverable));
-    assert!(!window.state.session.sessions.autosave.is_due);
+    assert!(!window.state.runtime.sessions.autosave.is_due);
 }
 
 /// When a check finds a lock held, others follow for a minute; their finds are added to the first.
@@ -249,7 +249,7 @@ fn again() {
     assert!(due(&state, 14.1) && due(&state, 59.0));
     looked(&mut state, vec![left("b")], true);
     let names = |state: &State| {
-        let left = state.session.sessions.recovery.sessions.iter();
+        let left = state.runtime.sessions.recovery.sessions.iter();
         left.map(|l| l.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(names(&state), ["a", "b"]);

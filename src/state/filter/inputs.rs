@@ -306,7 +306,7 @@ impl State {
             };
             return Some(what.to_owned());
         }
-        let refused = self.session.filter.refused.as_ref();
+        let refused = self.runtime.filter.refused.as_ref();
         let requested = crate::state::filter::update::key(self)?;
         refused
             .filter(|(key, _)| *key == requested)
@@ -317,7 +317,7 @@ impl State {
     pub fn course(&self) -> Option<(&Dictionary, &[f32])> {
         let (layer, lines) = self.document.filtered()?;
         let (_, weights) = self.document.weights_of_layer(layer)?;
-        let runtime = &self.session.filter;
+        let runtime = &self.runtime.filter;
         let previous = runtime.previous_fit.as_ref();
         let previous =
             previous.filter(|h| h.layer == layer.id && h.key.tractogram.same_lines(lines));
@@ -334,7 +334,7 @@ impl State {
     pub fn holds_fit(&self) -> bool {
         let looked_at = self.document.filtered();
         let requested = crate::state::filter::update::key(self);
-        let previous = self.session.filter.previous_fit.as_ref();
+        let previous = self.runtime.filter.previous_fit.as_ref();
         let of = |previous: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
             let same = previous.key.tractogram.same_lines(&key.tractogram);
             let fewer = key.tractogram.len() < previous.key.tractogram.len();
@@ -357,7 +357,7 @@ impl State {
             let ended = matches!(w.figures.ended, Ended::Cancelled | Ended::Iterations);
             ended && w.weighted == lines.id()
         });
-        let previous = self.session.filter.previous_fit.as_ref();
+        let previous = self.runtime.filter.previous_fit.as_ref();
         let Some((weights, previous)) = unfinished.zip(previous).filter(|_| self.holds_fit())
         else {
             return false;
@@ -373,13 +373,13 @@ impl State {
     /// Why the last fit of the filtered streamlines gave no result.
     pub fn why_fit_failed(&self) -> Option<&str> {
         let (layer, _) = self.document.filtered()?;
-        let failed = self.session.filter.failed.as_ref();
+        let failed = self.runtime.filter.failed.as_ref();
         let own = failed.filter(|(of, _)| *of == layer.id);
         own.map(|(_, why)| why.as_str())
     }
 
     /// Whether weights are being fitted.
     pub fn is_filtering(&self) -> bool {
-        self.session.filter.running.is_some()
+        self.runtime.filter.running.is_some()
     }
 }

@@ -55,7 +55,7 @@ impl State {
     /// Names of the streamlines and pathways that distances leave out because they are hidden.
     pub fn hidden_from_distances(&self) -> Vec<String> {
         let document = &self.document;
-        let live = self.session.track.live.value();
+        let live = self.runtime.track.live.value();
         let live = live.filter(|live| {
             let display = document.live_display();
             let empty = live.output.kept.is_empty() && live.output.missed.is_empty();
@@ -93,7 +93,7 @@ impl State {
                 all.push(filtered(name, gone, lines.len()));
             }
         }
-        let live = self.session.pathways.live.value().is_some() && self.view.task != Task::Pathways;
+        let live = self.runtime.pathways.live.value().is_some() && self.view.task != Task::Pathways;
         if live {
             all.push("Live pathway (not drawn here)".to_owned());
         }
@@ -101,7 +101,7 @@ impl State {
     }
 
     fn live_not_measured(&self) -> Vec<String> {
-        let Some(live) = self.session.track.live.value() else {
+        let Some(live) = self.runtime.track.live.value() else {
             return Vec::new();
         };
         let output = &live.output;

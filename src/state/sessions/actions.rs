@@ -16,13 +16,13 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             close_document(state, pending_action, effects)
         }
         SessionAction::Discard => {
-            if let Some(pending_action) = state.session.sessions.pending_action.take() {
+            if let Some(pending_action) = state.runtime.sessions.pending_action.take() {
                 carry_out(state, pending_action, effects);
             }
         }
         SessionAction::CancelQuestion => {
-            state.session.sessions.pending_action = None;
-            state.session.sessions.changed_since = None;
+            state.runtime.sessions.pending_action = None;
+            state.runtime.sessions.changed_since = None;
         }
         SessionAction::Overwrite => checked::overwrite(state, effects),
         SessionAction::Save { path, next } => {
@@ -35,31 +35,31 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             let known = checked::expected_sha256(state, None);
             save(state, None, known, next, effects);
         }
-        SessionAction::RecipeOnlySeen => state.session.sessions.recipe_only.clear(),
+        SessionAction::RecipeOnlySeen => state.runtime.sessions.recipe_only.clear(),
         SessionAction::Autosave => autosave(state, effects),
         SessionAction::Relocate { index, path } => {
             relocate(state, vec![(index, path)], effects);
         }
         SessionAction::TakeAll => {
-            let opening = state.session.sessions.opening.as_ref();
+            let opening = state.runtime.sessions.opening.as_ref();
             let found = opening.map_or(Vec::new(), Opening::found_elsewhere);
             relocate(state, found, effects);
         }
         SessionAction::Decide { index, decision } => {
-            if let Some(opening) = &mut state.session.sessions.opening {
+            if let Some(opening) = &mut state.runtime.sessions.opening {
                 opening.decisions.insert(index, decision);
             }
         }
         SessionAction::OpenAnyway => load(state, effects),
-        SessionAction::CancelOpening => state.session.sessions.opening = None,
+        SessionAction::CancelOpening => state.runtime.sessions.opening = None,
         SessionAction::FindRecoverable => submit(effects, FindRecoverable),
         SessionAction::Forget(session) => {
-            let left = &mut state.session.sessions.recovery.sessions;
+            let left = &mut state.runtime.sessions.recovery.sessions;
             left.retain(|l| l.session != session);
             submit(effects, ForgetRecoverable { session });
         }
         SessionAction::Later(session) => {
-            let left = &mut state.session.sessions.recovery.sessions;
+            let left = &mut state.runtime.sessions.recovery.sessions;
             left.retain(|l| l.session != session);
         }
         SessionAction::Recompute(layer) => later::recompute(state, layer, effects),

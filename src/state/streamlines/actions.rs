@@ -31,7 +31,7 @@ pub fn act(state: &mut State, action: StreamlineAction, effects: &mut Vec<Effect
         } => select_manually::lines(state, &streamlines, mode, anchor),
         StreamlineAction::ChooseAll => select_manually::all(state),
         StreamlineAction::ChooseOthers => select_manually::invert(state),
-        StreamlineAction::ChooseNone => state.session.streamlines.manual_selection = None,
+        StreamlineAction::ChooseNone => state.runtime.streamlines.manual_selection = None,
         StreamlineAction::ChoosePair { row, column, mode } => {
             select_manually::pair(state, row, column, mode)
         }

@@ -51,7 +51,7 @@ impl State {
             rules.find_map(|s| named(Some(s.layer)))
         };
         let chosen = self
-            .session
+            .runtime
             .streamlines
             .manual_selection
             .as_ref()
@@ -60,8 +60,8 @@ impl State {
             let layers = self.document.layers.iter().rev();
             layers.filter_map(|l| Some((l, streamlines_of(l)?)))
         };
-        named(self.session.selected_layer)
-            .or_else(|| named(self.session.streamlines.subject))
+        named(self.runtime.selected_layer)
+            .or_else(|| named(self.runtime.streamlines.subject))
             .or_else(rules)
             .or_else(|| named(chosen))
             .or_else(|| all().find(|(l, _)| l.display.visible))
@@ -70,7 +70,7 @@ impl State {
 
     /// The streamlines of a layer that the rules keep; the previous result while a new one is being computed.
     pub fn selection(&self, layer: LayerId) -> Option<&StreamlineSelection> {
-        let (key, selection) = self.session.streamlines.selections.get(&layer)?.shown()?;
+        let (key, selection) = self.runtime.streamlines.selections.get(&layer)?.shown()?;
         let lines = streamlines_of(self.document.layer(layer)?)?;
         (self.has_rules(layer) && key.tractogram == lines.id()).then_some(selection)
     }
@@ -82,14 +82,14 @@ impl State {
 
     /// The result of the present rules; `None` while unknown.
     pub fn selection_result(&self, layer: LayerId) -> Option<&StreamlineSelection> {
-        let sift = self.session.streamlines.selections.get(&layer)?;
+        let sift = self.runtime.streamlines.selections.get(&layer)?;
         let at_rest = sift.running().is_none() && !sift.has_failed();
         self.selection(layer).filter(|_| at_rest)
     }
 
     /// The selected streamlines of the present layer.
     pub fn manual_selection(&self) -> Option<&ManualSelection> {
-        let chosen = self.session.streamlines.manual_selection.as_ref()?;
+        let chosen = self.runtime.streamlines.manual_selection.as_ref()?;
         let lines = streamlines_of(self.document.layer(chosen.layer)?)?;
         (lines.id() == chosen.tractogram && chosen.count > 0).then_some(chosen)
     }
@@ -117,7 +117,7 @@ impl State {
     /// Values that have been computed.
     pub fn values(&self, tractogram: DataId, column: &Column) -> Option<&Arc<[f32]>> {
         let from = self.origin(column)?;
-        let known = self.session.streamlines.values.iter();
+        let known = self.runtime.streamlines.values.iter();
         let mut known = known.filter(|(key, _)| key.tractogram == tractogram && key.source == from);
         known.next().map(|(_, values)| values)
     }

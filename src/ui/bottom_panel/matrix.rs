@@ -41,7 +41,7 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let place = rect_after_settings(ui, |ui| connectivity::show(ui, state, lines, actions));
-    let runtime = &state.session.streamlines.connect;
+    let runtime = &state.runtime.streamlines.connect;
     let Some((_, found)) = runtime.shown() else {
         let text = match (state.label_map().is_some(), runtime.has_failed()) {
             (false, _) if connectivity::maps(state).next().is_none() => "No label map is open",

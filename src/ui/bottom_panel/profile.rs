@@ -25,7 +25,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             "Open an image, or streamlines with values per point",
         );
     }
-    let runtime = &state.session.streamlines.profile;
+    let runtime = &state.runtime.streamlines.profile;
     let Some((_, found)) = runtime.shown() else {
         let text = match runtime.has_failed() {
             true => "There is no profile: see the message for the reason",

@@ -37,7 +37,7 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let all = ui.max_rect();
-    let Some((key, order)) = state.session.streamlines.order.shown() else {
+    let Some((key, order)) = state.runtime.streamlines.order.shown() else {
         return empty(ui, all, "Sorting…");
     };
     if key.tractogram != lines.id() {

@@ -13,11 +13,11 @@ use egui::{FontId, Key, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 const WIDTH: f32 = 600.0;
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let opening = state.session.sessions.opening.as_ref();
+    let opening = state.runtime.sessions.opening.as_ref();
     let Some(opening) = opening.filter(|o| o.asking) else {
         return;
     };
-    let searching = !state.session.jobs.running.is_empty();
+    let searching = !state.runtime.jobs.running.is_empty();
     let window = ui.max_rect().size();
     let width = WIDTH.min(window.x - 80.0);
     let close = unsaved_changes::modal(ui, "relocate", width, |ui| {

@@ -12,8 +12,8 @@ use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
 
 /// Whether a question blocks everything.
 pub fn is_open(state: &State) -> bool {
-    let opening = state.session.sessions.opening.as_ref();
-    let saving = &state.session.sessions;
+    let opening = state.runtime.sessions.opening.as_ref();
+    let saving = &state.runtime.sessions;
     saving.pending_action.is_some()
         || saving.changed_since.is_some()
         || opening.is_some_and(|o| o.asking)
@@ -58,7 +58,7 @@ pub fn heading(ui: &mut Ui, text: &str) {
 /// Asks for the name of the session file; `next` follows once it is saved.
 pub fn save_as(ui: &Ui, state: &State, memory: &mut Memory, next: Option<UnsavedAction>) {
     let purpose = PathPurpose::Session { next };
-    let text = match &state.session.sessions.file {
+    let text = match &state.runtime.sessions.file {
         Some(file) => file.display().to_string(),
         None => suggestion(state, &state.document.name, &purpose),
     };
@@ -75,7 +75,7 @@ pub fn save(
     next: Option<UnsavedAction>,
     actions: &mut Vec<Action>,
 ) {
-    if state.session.sessions.file.is_some() {
+    if state.runtime.sessions.file.is_some() {
         let path = None;
         actions.push(Action::Session(SessionAction::Save { path, next }));
     } else {
@@ -125,10 +125,10 @@ fn changed_since(
 }
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    if let Some(since) = &state.session.sessions.changed_since {
+    if let Some(since) = &state.runtime.sessions.changed_since {
         return changed_since(ui, state, since, memory, actions);
     }
-    let Some(pending_action) = &state.session.sessions.pending_action else {
+    let Some(pending_action) = &state.runtime.sessions.pending_action else {
         return;
     };
     let before = match pending_action {
@@ -186,7 +186,7 @@ struct Question {
 
 /// The question when work is in no file.
 fn unsaved_question(state: &State, before: &str) -> Question {
-    let named = state.session.sessions.file.is_some();
+    let named = state.runtime.sessions.file.is_some();
     Question {
         heading: format!("Save the session {before}?"),
         reason: match named {

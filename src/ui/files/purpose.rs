@@ -87,7 +87,7 @@ impl PathPurpose {
                 Content::Tractogram(tractogram) => Some(tractogram),
                 _ => None,
             }),
-            None => state.session.track.live.value().map(|l| &l.output.kept),
+            None => state.runtime.track.live.value().map(|l| &l.output.kept),
         };
         Self::Tracks {
             layer,

@@ -86,7 +86,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (Rows::Only(METRIC), Rows::Only(&[])),
         &mut set,
     );
-    if state.session.tour == Some(TourStep::Width) {
+    if state.runtime.tour == Some(TourStep::Width) {
         anchor::scroll_to(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
     rows(
@@ -97,7 +97,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     );
     // In the first steps of the tour the results get the space.
     if state
-        .session
+        .runtime
         .tour
         .is_none_or(|step| step.is_after_regions())
     {
@@ -157,7 +157,7 @@ fn joined(ui: &mut Ui, state: &State, set: &mut OnChange) {
     let p = theme::palette(ui.style());
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    let live = state.session.pathways.live.value();
+    let live = state.runtime.pathways.live.value();
     let Some(from) = live.and(joining(state)) else {
         return;
     };
@@ -202,7 +202,7 @@ fn joined(ui: &mut Ui, state: &State, set: &mut OnChange) {
 
 /// The most severe warning among the results.
 pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
-    let runtime = &state.session.pathways;
+    let runtime = &state.runtime.pathways;
     if runtime.live.has_failed() {
         return Some(Severity::Error);
     }

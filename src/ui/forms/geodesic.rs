@@ -37,7 +37,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     // The cut is not among the controls; it is with the results.
     let defaults = Rays {
         cut: rays.cut,
-        ..state.session.settings.rays()
+        ..state.runtime.settings.rays()
     };
     let mut set = |rays: Rays, phase: Phase| {
         actions.push(Action::Track(TrackAction::SetRays { rays, phase }))

@@ -62,7 +62,7 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
                 every => format!(", 1 in {every} drawn"),
             };
             // The message says why there is no newer result.
-            let live = state.session.streamlines.selections.get(&layer.id);
+            let live = state.runtime.streamlines.selections.get(&layer.id);
             let old = match live.is_some_and(|live| live.has_failed()) {
                 true => ", as before",
                 false => "",

@@ -92,7 +92,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
 fn opening(state: &State, list: &mut Entries) {
     list.add("Open a file…", "Ctrl+O", ctrl(Key::O));
     list.add("Enter a path", "", EntryAction::Path);
-    for recent in &state.session.files.recent {
+    for recent in &state.runtime.files.recent {
         let name = format!("Open {}", recent.path.display());
         list.add(&name, "", act(FilesAction::Open(vec![recent.path.clone()])));
     }
@@ -127,11 +127,11 @@ fn saving(state: &State, list: &mut Entries) {
     );
     list.add("Copy as command", "Ctrl+Shift+C", copy);
     list.add("Take a snapshot", "Ctrl+B", ctrl(Key::B));
-    for (i, snapshot) in state.session.snapshots.all.iter().enumerate() {
+    for (i, snapshot) in state.runtime.snapshots.all.iter().enumerate() {
         let name = format!("Compare with {}", snapshot.label());
         list.add(&name, "", act(SnapshotAction::Compare(Some(i))));
     }
-    if state.session.snapshots.comparing.is_some() {
+    if state.runtime.snapshots.comparing.is_some() {
         list.add(
             "Stop comparing",
             "Ctrl+Shift+B",

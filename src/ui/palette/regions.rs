@@ -7,7 +7,7 @@ use crate::state::{Action, RegionAction, RegionsChange, State, Tool, ViewAction}
 pub(super) fn entries(state: &State) -> Vec<Entry> {
     let regions = &state.document.regions;
     let mut all = Vec::new();
-    let selected = state.session.regions.selected;
+    let selected = state.runtime.regions.selected;
     if let Some(region) = selected.and_then(|id| state.document.region(id)) {
         all.extend(of_selected(region));
     } else if !regions.is_empty() {

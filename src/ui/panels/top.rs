@@ -21,8 +21,8 @@ struct ReservedSpace {
 /// Whether there are notes besides that of a leak, which reserves no space but covers the inputs: controls stay where
 /// they are when it appears and disappears. In a low panel it would cover the switch between controls and results.
 fn reserves_space(state: &State) -> bool {
-    state.session.tour.is_some()
-        || !state.session.notices.messages.is_empty()
+    state.runtime.tour.is_some()
+        || !state.runtime.notices.messages.is_empty()
         || !state.reported_recipe_only().is_empty()
         || recovery::is_any_missing(state)
 }

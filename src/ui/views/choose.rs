@@ -55,7 +55,7 @@ impl Scene<'_> {
 
 /// Whether a plain click in the 3-D view selects a streamline.
 pub fn is_about_lines(state: &State) -> bool {
-    let selected = state.session.selected_layer;
+    let selected = state.runtime.selected_layer;
     let selected = selected.and_then(|id| state.document.layer(id));
     let lines = |l: &std::sync::Arc<crate::state::Layer>| {
         matches!(l.content, crate::state::Content::Tractogram(_))

@@ -137,7 +137,7 @@ impl Views {
         let covered = panes.iter().chain(&speeds).map(|p| p.1);
         fill_between(ui, area, covered, theme::palette(ui.style()).line);
         let mut hovered = None;
-        let comparing = state.session.snapshots.comparing.as_ref();
+        let comparing = state.runtime.snapshots.comparing.as_ref();
         let comparing = comparing.map(|c| (c, c.with_view_of(state)));
         self.half = comparing
             .as_ref()

@@ -31,7 +31,7 @@ pub fn extend(last: &mut DVec3, now: DVec3, actions: &mut Vec<Action>) {
 
 /// The voxels sampled so far, and their mean and deviation next to the pointer.
 pub fn on_slice(painter: &Painter, slice: &Slice, taken: &mut Vec<Rect>) {
-    let Some(sample) = &slice.state.session.sample else {
+    let Some(sample) = &slice.state.runtime.sample else {
         return;
     };
     let near = |at: &DVec3| slice.plane.distance(*at).abs() <= sample.reach_mm();
@@ -41,7 +41,7 @@ pub fn on_slice(painter: &Painter, slice: &Slice, taken: &mut Vec<Rect>) {
 
 /// All sampled voxels in 3-D, where nothing hides them, and their mean and deviation next to the pointer.
 pub fn in_scene(painter: &Painter, scene: &Scene, taken: &mut Vec<Rect>) {
-    if let Some(sample) = &scene.state.session.sample {
+    if let Some(sample) = &scene.state.runtime.sample {
         let dots = sample.centres().filter_map(|at| scene.screen(at));
         marks(painter, sample, (scene.rect, taken), dots);
     }

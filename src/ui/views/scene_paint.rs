@@ -154,7 +154,7 @@ impl Views {
                 let reach_mm = (high - low).max_element() * 0.5;
                 let (middle, radius) = scene.silhouette(r.shape.centre(), reach_mm)?;
                 // Extends a little into the corners of the square; handles surround the selected region.
-                let selected = state.session.regions.selected == Some(r.id);
+                let selected = state.runtime.regions.selected == Some(r.id);
                 let side = if selected {
                     2.0 * (radius + NAME_GAP)
                 } else {
@@ -173,10 +173,10 @@ impl Views {
             .and_then(|at| scene.region_under(at))
             .map(|(id, _)| id);
         let named =
-            |id: RegionId| !many || state.session.regions.selected == Some(id) || under == Some(id);
+            |id: RegionId| !many || state.runtime.regions.selected == Some(id) || under == Some(id);
         // Some points of the live curves.
         const POINTS: usize = 1_500;
-        let live = state.session.track.live.value();
+        let live = state.runtime.track.live.value();
         let points = live.map_or(&[][..], |live| &live.output.kept.points[..]);
         let some = points.iter().step_by(points.len() / POINTS + 1);
         let curves: Vec<Pos2> = some
@@ -184,7 +184,7 @@ impl Views {
             .collect();
         for region in state.document.regions.iter().filter(|r| r.visible) {
             let colour = theme::region_colour(region);
-            let selected = state.session.regions.selected == Some(region.id);
+            let selected = state.runtime.regions.selected == Some(region.id);
             let (centre, reach_mm) = match &*region.shape {
                 Shape::Sphere { centre, radius_mm } => (*centre, *radius_mm),
                 Shape::Box { centre, half_mm } => (*centre, half_mm.max_element()),

@@ -90,7 +90,7 @@ impl<'a> Scene<'a> {
     /// The nearest region under a position, its part, and the point of the ray that grabs it.
     pub fn region_under(&self, at: Pos2) -> Option<(RegionId, RegionPart)> {
         let (origin, direction) = self.ray(at);
-        let selected = self.state.session.regions.selected;
+        let selected = self.state.runtime.regions.selected;
         let regions = self.state.document.regions.iter().filter(|r| r.visible);
         let hits = regions.filter_map(|region| {
             let (distance, part) = match &*region.shape {
@@ -353,7 +353,7 @@ fn scene_press(
                 return Some(DragKind::Orbit);
             };
             let region = state.document.region(id)?;
-            let was_selected = state.session.regions.selected == Some(id);
+            let was_selected = state.runtime.regions.selected == Some(id);
             if !was_selected {
                 actions.push(Action::Region(RegionAction::Select(Some(id))));
             }

@@ -206,7 +206,7 @@ impl Views {
         hovered: bool,
     ) -> (Vec<Rect>, Vec<(Rect, String, Color32)>) {
         let state = slice.state;
-        let selected = state.session.regions.selected;
+        let selected = state.runtime.regions.selected;
         let dragged = self.drag.as_ref().and_then(|d| match &d.kind {
             DragKind::Region { id, .. } => Some(*id),
             _ => None,

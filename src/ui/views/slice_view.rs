@@ -183,7 +183,7 @@ impl Views {
         actions: &mut Vec<Action>,
     ) -> Option<DragKind> {
         let state = slice.state;
-        let mouse = state.session.settings.mouse;
+        let mouse = state.runtime.settings.mouse;
         match button {
             PointerButton::Middle => Some(DragKind::Pan),
             PointerButton::Primary if state.view.tool == Tool::Pick => Some(DragKind::Choose),
@@ -209,7 +209,7 @@ impl Views {
                     return gesture(slice, mouse.left());
                 };
                 let region = state.document.region(id)?;
-                let was_selected = state.session.regions.selected == Some(id);
+                let was_selected = state.runtime.regions.selected == Some(id);
                 if !was_selected {
                     actions.push(Action::Region(RegionAction::Select(Some(id))));
                 }
@@ -232,7 +232,7 @@ impl Views {
     /// The region under a position, the selected one first, and its part.
     fn region_under(&mut self, slice: &Slice, at: Pos2) -> Option<(RegionId, RegionPart)> {
         let state = slice.state;
-        let selected = state.session.regions.selected;
+        let selected = state.runtime.regions.selected;
         let mut regions: Vec<_> = state
             .document
             .regions

@@ -51,7 +51,7 @@ impl Views {
             painter.set(under, slice_paint::crosshair(&painter, &slice, &sentence));
         }
         slice_paint::scale_bar(&painter, &slice);
-        let name = match state.session.segment.speed {
+        let name = match state.runtime.segment.speed {
             Some(_) => "Speed",
             None => "Speed: sample the structure first",
         };

@@ -41,13 +41,13 @@ fn ring(painter: &Painter, centre: Pos2, radius: f32, add: bool) {
 
 /// Whether the surface has moved away from its initial spheres.
 fn has_moved(state: &State) -> bool {
-    let live = state.session.segment.live.as_ref();
+    let live = state.runtime.segment.live.as_ref();
     live.is_some_and(|live| live.step > 0)
 }
 
 /// Whether a sphere may be moved: before the surface moves, or if it was placed last, at this very step.
 fn is_loose(state: &State, number: u64) -> bool {
-    let live = state.session.segment.live.as_ref();
+    let live = state.runtime.segment.live.as_ref();
     let now = |(n, step): &(u64, u64), live: &SurfaceUpdate| *n == number && *step == live.step;
     !has_moved(state) || live.is_some_and(|live| live.placed.iter().any(|p| now(p, live)))
 }

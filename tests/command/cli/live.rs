@@ -33,7 +33,7 @@ pub fn rays() {
         radius_mm,
     };
     window.place(Role::Seed, sphere(-24.3, -16.1, 10.7, 5.5));
-    let seed = window.state.session.regions.selected.expect("a seed");
+    let seed = window.state.runtime.regions.selected.expect("a seed");
     window.place(Role::Target, sphere(-28.0, -20.0, 46.0, 12.0));
     // Dragged and sharpened as by a user, cut, then at rest.
     let mut rays = window.state.document.track.rays.clone();
@@ -50,7 +50,7 @@ pub fn rays() {
         }));
     }
     window.act(Action::Settle);
-    let live = window.state.session.track.live.value().expect("rays");
+    let live = window.state.runtime.track.live.value().expect("rays");
     let measures = live.rays.as_ref().expect("measures").measures.clone();
     assert!(!live.coarse && measures.len() > 20, "{}", measures.len());
     let mut sorted = measures.to_vec();
@@ -60,7 +60,7 @@ pub fn rays() {
         rays,
         phase: Phase::Done,
     }));
-    let live = window.state.session.track.live.value().expect("rays");
+    let live = window.state.runtime.track.live.value().expect("rays");
     assert!(live.output.kept.len() < measures.len());
     let command = window.state.document.live_command_line(live).text();
     window.act(Action::Files(FilesAction::SaveTracks {
@@ -133,7 +133,7 @@ pub fn painted() {
         }
         window
             .state
-            .session
+            .runtime
             .regions
             .selected
             .expect("a painted region")
@@ -151,7 +151,7 @@ pub fn painted() {
         window.act(Action::Settle);
         let live = window
             .state
-            .session
+            .runtime
             .track
             .live
             .value()
@@ -178,7 +178,7 @@ pub fn painted() {
         }
         let live = window
             .state
-            .session
+            .runtime
             .track
             .live
             .value()

@@ -62,8 +62,8 @@ fn stay() {
         let text = std::fs::read_to_string(&path).expect("read");
         serde_json::from_str(&text).expect("JSON")
     };
-    let write = |session: &serde_json::Value| {
-        std::fs::write(&path, session.to_string()).expect("written");
+    let write = |runtime: &serde_json::Value| {
+        std::fs::write(&path, runtime.to_string()).expect("written");
     };
     let whole = read();
     let mut damaged = whole.clone();
@@ -107,8 +107,8 @@ fn stay() {
     }));
     without.act(Action::Streamline(StreamlineAction::DeleteChosen));
     without.save(&path);
-    let of = |session: &serde_json::Value| {
-        let layers = session["content"]["document"]["layers"].as_array().cloned();
+    let of = |runtime: &serde_json::Value| {
+        let layers = runtime["content"]["document"]["layers"].as_array().cloned();
         let mut layers = layers.expect("layers").into_iter();
         layers.find(|l| l["id"] == id.0).expect("the streamlines")
     };
@@ -229,7 +229,7 @@ fn come_back() {
     without.save(&folder.path().join("without.arcuate"));
     without.open(&folder.path().join("without.arcuate"));
     without.session(SessionAction::Recompute(id));
-    let status = &without.state.session.notices.status;
+    let status = &without.state.runtime.notices.status;
     assert!(status.ends_with("same bytes"), "{status}");
     let layer = without.state.document.layer(id).expect("made");
     let weights = &streamlines_of(layer).expect("lines").per_streamline[WEIGHT];

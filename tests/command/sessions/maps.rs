@@ -48,7 +48,7 @@ fn map(
     let mut options = crate::support::density_map(value);
     options.voxels.edge_mm = voxel_mm;
     window.act(Action::Density(DensityAction::Map { layer, options }));
-    let id = window.state.session.selected_layer.expect("a layer");
+    let id = window.state.runtime.selected_layer.expect("a layer");
     assert!(
         window.state.document.density_map(id).is_some(),
         "{}",
@@ -141,7 +141,7 @@ fn made_again() {
     let absent = again.state.document.missing_layers().next();
     let absent = absent.expect("the map").layer.id;
     again.session(SessionAction::Recompute(LayerId(absent)));
-    let status = &again.state.session.notices.status;
+    let status = &again.state.runtime.notices.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
 }
 
@@ -193,7 +193,7 @@ fn together() {
     let of = map_of(&window, id);
     window.act(Action::Layer(LayerAction::Delete(of)));
     assert_eq!(window.state.document.layers.len(), layers);
-    assert!(window.state.session.notices.status.contains("maps"));
+    assert!(window.state.runtime.notices.status.contains("maps"));
     window.act(Action::Undo);
     assert_eq!(window.state.document.layers.len(), layers + 2);
 }

@@ -189,7 +189,7 @@ fn exports() {
         let text = format!("{action:?}");
         save(&mut window, action, tracks);
         let state = &window.state;
-        let status = &state.session.notices.status;
+        let status = &state.runtime.notices.status;
         assert!(
             status.starts_with("Saved "),
             "{text}: {status} {}",
@@ -199,7 +199,7 @@ fn exports() {
         assert!(state.is_dirty() && state.asks_before_closing(), "{text}");
         window.session(SessionAction::CloseDocument(UnsavedAction::Quit));
         assert!(
-            !window.closed && window.state.session.sessions.pending_action.is_some(),
+            !window.closed && window.state.runtime.sessions.pending_action.is_some(),
             "{text}"
         );
         window.session(SessionAction::CancelQuestion);
@@ -271,7 +271,7 @@ fn exports_beside_a_session() {
         let text = format!("{action:?}");
         save(&mut window, action, tracks);
         let state = &window.state;
-        let status = &state.session.notices.status;
+        let status = &state.runtime.notices.status;
         assert!(
             status.starts_with("Saved "),
             "{text}: {status} {}",
@@ -287,7 +287,7 @@ fn exports_beside_a_session() {
         let name = format!("again{}.tck", u8::from(layer.is_some()));
         let path = folder.path().join(name);
         again.act(Action::Files(FilesAction::SaveTracks { layer, path }));
-        assert!(again.state.session.notices.status.starts_with("Saved "));
+        assert!(again.state.runtime.notices.status.starts_with("Saved "));
         assert_eq!(again.state.unsaved(), before);
     }
 }
@@ -342,7 +342,7 @@ fn whole() {
     assert!(
         window.state.asks_before_closing(),
         "{}",
-        window.state.session.notices.status
+        window.state.runtime.notices.status
     );
     window.act(Action::Streamline(StreamlineAction::SwitchFilter {
         layer: brain,
@@ -421,12 +421,12 @@ fn recipes() {
     let (mut window, brain) = with_large(folder.path());
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    let status = window.state.session.notices.status.clone();
+    let status = window.state.runtime.notices.status.clone();
     assert!(
         status.contains("without the streamlines of 1 layer, 72"),
         "{status}"
     );
-    let message = &window.state.session.sessions.recipe_only;
+    let message = &window.state.runtime.sessions.recipe_only;
     assert_eq!(message.len(), 1);
     assert_eq!(
         message[0].label(),
@@ -441,7 +441,7 @@ fn recipes() {
         next: Some(UnsavedAction::Quit),
     });
     assert!(window.closed, "{}", window.said());
-    assert!(window.state.session.sessions.recipe_only.is_empty());
+    assert!(window.state.runtime.sessions.recipe_only.is_empty());
     let again = Window::opened(&path);
     let Content::Tractogram(back) = &again.state.document.layer(brain).expect("stored").content
     else {
@@ -455,7 +455,7 @@ fn recipes() {
         next: Some(UnsavedAction::Quit),
     });
     assert!(
-        !window.closed && window.state.session.sessions.pending_action == Some(UnsavedAction::Quit)
+        !window.closed && window.state.runtime.sessions.pending_action == Some(UnsavedAction::Quit)
     );
     window.session(SessionAction::Discard);
     assert!(window.closed);
@@ -463,7 +463,7 @@ fn recipes() {
     window.closed = false;
     window.session(SessionAction::SetStore(ResultStorage::Nothing));
     window.save(&folder.path().join("t.arcuate"));
-    assert_eq!(window.state.session.sessions.recipe_only.len(), 1);
+    assert_eq!(window.state.runtime.sessions.recipe_only.len(), 1);
     window.session(SessionAction::CloseDocument(UnsavedAction::Quit));
     assert!(window.closed);
 }
@@ -481,7 +481,7 @@ fn made_again() {
     assert_eq!(absent.len(), 2);
     for absent in absent {
         again.session(SessionAction::Recompute(LayerId(absent.layer.id)));
-        let status = &again.state.session.notices.status;
+        let status = &again.state.runtime.notices.status;
         assert!(status.ends_with("same bytes"), "{status}");
         assert!(status.contains(" streamlines in "), "{status}");
         assert_eq!(again.state.unsaved(), []);

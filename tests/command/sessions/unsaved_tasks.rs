@@ -77,7 +77,7 @@ fn weights() {
         !window.state.document.weights[&tracks].lesions.is_empty(),
         "{} {}",
         window.said(),
-        window.state.session.notices.status
+        window.state.runtime.notices.status
     );
     assert_eq!(unsaved(&window), (false, true));
     // Another file in its place makes both unsaved again.

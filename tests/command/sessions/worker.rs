@@ -89,7 +89,7 @@ fn words() {
     };
     assert!(unknown.is_empty(), "{unknown:?}");
     update(&mut window.state, Action::Event(event));
-    let opening = window.state.session.sessions.opening.as_ref();
+    let opening = window.state.runtime.sessions.opening.as_ref();
     assert!(Arc::ptr_eq(&opening.expect("opened").content, content));
 }
 
@@ -121,7 +121,7 @@ fn moved() {
         ));
     };
     same(&window.state.document, 20.0);
-    same(&window.state.session.snapshots.all[0].document, 10.0);
+    same(&window.state.runtime.snapshots.all[0].document, 10.0);
 }
 
 fn later() {

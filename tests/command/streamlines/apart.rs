@@ -121,7 +121,7 @@ fn no_role() {
             look_at(&mut desk, layer, task);
             desk.place(role, at, 3.0);
             assert_eq!(desk.shown(), before, "{role:?} in {task:?}");
-            let region = desk.window.state.session.regions.selected.unwrap();
+            let region = desk.window.state.runtime.regions.selected.unwrap();
             for role in [Role::Include, Role::Exclude, Role::Target, Role::Region] {
                 desk.window
                     .act(Action::Region(RegionAction::SetRole { region, role }));

@@ -71,7 +71,7 @@ pub fn commands() {
             BottomPanel::Profile => StreamlineAction::SaveProfile(own.clone()),
             BottomPanel::Matrix => StreamlineAction::SaveMatrix(own.clone()),
         });
-        let messages = &desk.window.state.session.notices.messages;
+        let messages = &desk.window.state.runtime.notices.messages;
         assert!(messages.is_empty(), "{messages:?}");
         let line = panel_command(&desk.window.state, drawer).expect("a command");
         let command = line.text();
@@ -92,9 +92,9 @@ pub fn commands() {
     }));
     let state = &desk.window.state;
     assert!(
-        state.session.notices.messages.is_empty(),
+        state.runtime.notices.messages.is_empty(),
         "{:?}",
-        state.session.notices.messages
+        state.runtime.notices.messages
     );
     let layer = state.document.layer(all).expect("a layer");
     let command = selection_command(state, layer)

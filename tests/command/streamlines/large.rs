@@ -120,7 +120,7 @@ fn large() {
         };
         let action = Action::Streamline(StreamlineAction::Sort(view));
         timed(&mut window, &format!("sorted by {by:?}"), action);
-        let order = &window.state.session.streamlines.order;
+        let order = &window.state.runtime.streamlines.order;
         let (key, rows) = order.shown().expect("sorted");
         assert!(key.values.is_some() && key.descending);
         assert_eq!(

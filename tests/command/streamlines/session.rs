@@ -25,7 +25,7 @@ fn save(desk: &mut StreamlineWindow, name: &str) -> std::path::PathBuf {
     assert!(
         path.exists(),
         "{:?}",
-        desk.window.state.session.notices.messages
+        desk.window.state.runtime.notices.messages
     );
     path
 }
@@ -80,9 +80,9 @@ pub(super) fn session() {
     )));
     let state = &other.state;
     assert!(
-        state.session.notices.messages.is_empty(),
+        state.runtime.notices.messages.is_empty(),
         "{:?}",
-        state.session.notices.messages
+        state.runtime.notices.messages
     );
     let of = |name: &str| {
         let layer = state.document.layer_named(name).unwrap();
@@ -163,7 +163,7 @@ pub(super) fn refused() {
         UnsavedAction::Open(path),
     )));
     let decision = FileDecision::UseAsItIs;
-    let opening = other.state.session.sessions.opening.as_ref();
+    let opening = other.state.runtime.sessions.opening.as_ref();
     for index in 0..opening.expect("asked").session.files.len() {
         other.act(Action::Session(SessionAction::Decide { index, decision }));
     }

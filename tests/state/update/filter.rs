@@ -97,8 +97,8 @@ fn fitted() -> Window {
 }
 
 fn said(window: &Window) -> String {
-    let all = window.state.session.notices.messages.iter();
-    let failed = window.state.session.filter.failed.iter();
+    let all = window.state.runtime.notices.messages.iter();
+    let failed = window.state.runtime.filter.failed.iter();
     let failed = failed.map(|(_, why)| why.clone());
     let texts: Vec<String> = all.map(|m| m.text.clone()).chain(failed).collect();
     texts.join("\n")
@@ -128,7 +128,7 @@ fn weights() {
     let mut window = opened();
     let (_, needs) = window
         .state
-        .session
+        .runtime
         .filter
         .estimate
         .shown()
@@ -408,7 +408,7 @@ fn along() {
         role: Role::Include,
         shape: Shape::Mask(mask),
     }));
-    let region = window.state.session.regions.selected.expect("a region");
+    let region = window.state.runtime.regions.selected.expect("a region");
     cut_out(&mut window, ExcludedStreamlines::Region(region));
     assert_eq!(said(&window), "");
     let [one, other] = &fitted_weights(&window).lesions[..] else {
@@ -464,7 +464,7 @@ fn edited() {
     assert_eq!((warm.voxels, warm.samples), (cold.voxels, cold.samples));
     // Automatically: where only deleted streamlines ran, the signal is no longer fitted, and no other weight depends on
     // it.
-    window.state.session.filter.previous_fit = None;
+    window.state.runtime.filter.previous_fit = None;
     act(&mut window, FilterAction::Run);
     let alone = fitted_weights(&window).figures.clone();
     assert!(alone.voxels < cold.voxels && alone.objective < cold.objective);
@@ -484,7 +484,7 @@ fn cut_out(window: &mut Window, what: ExcludedStreamlines) {
 }
 
 fn extra_bundle_sums(window: &Window) -> Vec<(ExtraBundle, u64, f64)> {
-    let known = window.state.session.filter.sums.shown();
+    let known = window.state.runtime.filter.sums.shown();
     let (key, sums) = known.expect("sums");
     assert_eq!(
         key.tractogram,
@@ -498,7 +498,7 @@ fn sums_apart() {
     let mut window = fitted();
     let figures = fitted_weights(&window).figures.clone();
     assert!(extra_bundle_sums(&window).is_empty());
-    let (_, sums) = window.state.session.filter.sums.shown().expect("sums");
+    let (_, sums) = window.state.runtime.filter.sums.shown().expect("sums");
     for (name, sum) in &figures.bundles {
         assert!((sums.groups[name] / sum - 1.0).abs() < 1e-9, "{name}");
     }
@@ -510,7 +510,7 @@ fn sums_apart() {
         radius_mm: 60.0,
     };
     window.act(Action::Region(RegionAction::Add { role, shape }));
-    let all = window.state.session.regions.selected.expect("placed");
+    let all = window.state.runtime.regions.selected.expect("placed");
     let some = window.place(role, DVec3::new(7.0, -1.0, -1.0));
     let rows = extra_bundle_sums(&window);
     assert_eq!(
@@ -547,8 +547,8 @@ fn sums_apart() {
     // Their course is known without the fit, too.
     let segments = |window: &Window| window.state.course().expect("known").0.segments.clone();
     let with = segments(&window);
-    window.state.session.filter.previous_fit = None;
-    window.state.session.filter.sums = Default::default();
+    window.state.runtime.filter.previous_fit = None;
+    window.state.runtime.filter.sums = Default::default();
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert_eq!(segments(&window), with);
     assert_eq!(extra_bundle_sums(&window), rows);
@@ -562,13 +562,13 @@ fn sums_apart() {
     }));
     window.act(Action::Streamline(StreamlineAction::KeepChosen));
     assert_eq!((layer(&window).id, extra_bundle_sums(&window)), (id, rows));
-    let kept = window.state.session.selected_layer.expect("the kept one");
+    let kept = window.state.runtime.selected_layer.expect("the kept one");
     act(&mut window, FilterAction::Tractogram(kept));
     let (kept, values) = (fitted_weights(&window), values(&window));
     assert_eq!(values, before[..12]);
     let above = values.iter().filter(|w| **w > 0.0).count();
     assert_eq!(kept.sorted.len(), above);
-    let (_, sums) = window.state.session.filter.sums.shown().expect("sums");
+    let (_, sums) = window.state.runtime.filter.sums.shown().expect("sums");
     let own = sums.groups.values().sum::<f64>() + sums.ungrouped;
     assert!(own > 0.0 && own < whole, "{own} {whole}");
     let methods = arcuate::state::methods::methods(&window.state);

@@ -426,7 +426,7 @@ fn looks() -> Vec<Row> {
 fn status(window: &Window) -> String {
     window
         .state
-        .session
+        .runtime
         .notices
         .status
         .replace(['\u{202F}', '\u{2009}'], " ")

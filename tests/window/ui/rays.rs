@@ -50,7 +50,7 @@ pub(super) fn shot() -> State {
         ),
         coarse: false,
     };
-    let live = state.session.track.live.value_mut().unwrap();
+    let live = state.runtime.track.live.value_mut().unwrap();
     let mut output = sample::output(400);
     let measures: Vec<f32> = (0..400)
         .map(|i| 0.8 + 0.8 * (i as f32 + 0.5) / 400.0)
@@ -78,7 +78,7 @@ pub(super) fn rays(window: &Window) -> &arcuate::state::Rays {
 }
 
 fn kept_count(window: &Window) -> usize {
-    let live = window.state().state.session.track.live.value();
+    let live = window.state().state.runtime.track.live.value();
     live.map_or(0, |l| l.output.kept.len())
 }
 
@@ -92,7 +92,7 @@ fn in_histogram(window: &Window) -> impl Fn(f32) -> egui::Pos2 + use<> {
 /// A state with a measure at every point of the kept rays.
 pub(super) fn measured() -> State {
     let mut state = shot();
-    let live = state.session.track.live.value_mut().unwrap();
+    let live = state.runtime.track.live.value_mut().unwrap();
     let output = Arc::make_mut(&mut live.output);
     let points = vec![1.0; output.kept.points.len()];
     output.kept = output.kept.clone().with_per_point("cm", points);
@@ -248,7 +248,7 @@ fn slider() {
 
 fn nothing() {
     let mut state = shot();
-    let live = state.session.track.live.value_mut().unwrap();
+    let live = state.runtime.track.live.value_mut().unwrap();
     let mut output = sample::output(0);
     output.seed_outcomes = [0, 81_920, 0, 0, 0, 0];
     // 71 % of the ends other than seeds.
@@ -267,7 +267,7 @@ fn nothing() {
     // A cut above everything is another reason.
     let mut state = shot();
     state.document.track.rays.cut = Cut::AtLeast(3.0);
-    let live = state.session.track.live.value_mut().unwrap();
+    let live = state.runtime.track.live.value_mut().unwrap();
     Arc::make_mut(&mut live.output).kept = sample::output(0).kept;
     live.rays.as_mut().unwrap().cut = Cut::AtLeast(3.0);
     let mut window = self::window(state, [1280.0, 800.0]);
@@ -289,7 +289,7 @@ fn missed() {
 
 fn reasons() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
-    let live = window.state().state.session.track.live.value().unwrap();
+    let live = window.state().state.runtime.track.live.value().unwrap();
     let parts = arcuate::ui::tracks::stops(
         &live.output,
         &window.state().state.document.track.streamlines,

@@ -100,7 +100,7 @@ fn begun_with(state: State, size: [f32; 2]) -> Window {
 }
 
 fn live(window: &Window) -> SurfaceUpdate {
-    let live = window.state().state.session.segment.live.as_ref();
+    let live = window.state().state.runtime.segment.live.as_ref();
     (**live.expect("a surface")).clone()
 }
 
@@ -203,7 +203,7 @@ fn plot() {
         },
     );
     act(&mut window, Action::Segment(SegmentAction::Rewind(40)));
-    assert_eq!(window.state().state.session.segment.earlier_runs.len(), 1);
+    assert_eq!(window.state().state.runtime.segment.earlier_runs.len(), 1);
     partly(
         &mut window,
         SurfaceUpdate {
@@ -310,7 +310,7 @@ fn note_gone() {
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
         let mut state = leaked().state;
         state
-            .session
+            .runtime
             .sessions
             .recovery
             .sessions

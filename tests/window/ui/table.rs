@@ -135,7 +135,7 @@ fn tabled() -> Window {
         app.effects.extend(update(&mut app.state, action));
     }
     let rows: Vec<u32> = (0..60).collect();
-    app.state.session.streamlines.order.finish(rows.into());
+    app.state.runtime.streamlines.order.finish(rows.into());
     window.run();
     window
 }
@@ -184,7 +184,7 @@ fn refused() {
         update(&mut app.state, Action::Streamline(action));
     };
     let live = |app: &mut App, then: &dyn Fn(&mut Live<SelectionKey, StreamlineSelection>)| {
-        let selections = &mut app.state.session.streamlines.selections;
+        let selections = &mut app.state.runtime.streamlines.selections;
         then(selections.get_mut(&layer).expect("asked for"));
     };
     filter(app, 5);

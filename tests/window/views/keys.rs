@@ -159,7 +159,7 @@ fn choose() {
         hands.key(Key::Enter, NONE);
         hands.step();
         let id = hands.state().document.regions[0].id;
-        assert_eq!(hands.state().session.regions.selected, Some(id), "{pane:?}");
+        assert_eq!(hands.state().runtime.regions.selected, Some(id), "{pane:?}");
         hands.act(Action::View(ViewAction::SetTool(Tool::Pick)));
         hands.step();
         hands.take();

@@ -210,12 +210,12 @@ impl Receive<State> for FindPathway {
             };
             let name = name.unwrap_or_else(|| "A kept pathway".to_owned());
             let sentence = format!("{name} was not solved again: {why}");
-            state.session.notify(Severity::Warning, sentence);
+            state.runtime.notify(Severity::Warning, sentence);
             return true;
         }
         let Some(why) = end.sentence() else {
             // A newer one replaced it, unless the user stopped it.
-            return !state.session.pathways.live.has_failed();
+            return !state.runtime.pathways.live.has_failed();
         };
         pathways::update::failed(state, why);
         !matches!(end, Unfinished::DeviceFailed(_))

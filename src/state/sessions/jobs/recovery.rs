@@ -84,7 +84,7 @@ impl Receive<State> for FindRecoverable {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, output, _, _| {
-            let recovery = &mut state.session.sessions.recovery;
+            let recovery = &mut state.runtime.sessions.recovery;
             recovery.sessions.extend(output.sessions);
             recovery.search_again = output.is_locked;
         });

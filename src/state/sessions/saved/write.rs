@@ -44,7 +44,7 @@ pub fn autosave(state: &State) -> SessionDraft {
 }
 
 fn make(state: &State, copy: bool) -> SessionDraft {
-    let saving = &state.session.sessions;
+    let saving = &state.runtime.sessions;
     let mut lists = ReferencedItems {
         state,
         files: Vec::new(),
@@ -78,14 +78,14 @@ fn make(state: &State, copy: bool) -> SessionDraft {
     SessionDraft {
         // Plain data with names of its own cannot fail to serialize.
         content: ContentText::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
-        computed_on: state.session.device.backend.label.clone(),
+        computed_on: state.runtime.device.backend.label.clone(),
         results,
         mask_files: lists.mask_files(),
         files: lists.files,
         masks: lists.masks,
         numbers: lists.numbers,
         store: state.document.store,
-        revision: state.session.revision,
+        revision: state.runtime.revision,
     }
 }
 
@@ -95,7 +95,7 @@ impl ReferencedItems<'_> {
             self.files[at].scan |= scan;
             return at;
         }
-        let opened = self.state.session.sessions.opened.as_ref();
+        let opened = self.state.runtime.sessions.opened.as_ref();
         let found = opened.and_then(|read| read.files.iter().find(|f| f.path == path));
         let folder = opened.and_then(|read| read.path.parent());
         self.files.push(ListedFile {
@@ -222,7 +222,7 @@ impl ReferencedItems<'_> {
             segment: {
                 // A snapshot keeps the progress that it was to restore.
                 let own = std::ptr::eq(d, &self.state.document);
-                let live = self.state.session.segment.resume().filter(|_| own);
+                let live = self.state.runtime.segment.resume().filter(|_| own);
                 // A surface that has not been shown since is still to be restored.
                 let run = live.or_else(|| d.segment.resume.clone());
                 let missing = self.missing_surface(d).filter(|_| run.is_none());

@@ -155,7 +155,7 @@ impl Base {
     /// The state just after opening, without any work.
     pub fn untouched(state: &State) -> Self {
         Self {
-            revision: state.session.revision,
+            revision: state.runtime.revision,
             parameters: Some(Parameters::from_document(&state.document)),
             ..Self::default()
         }
@@ -183,7 +183,7 @@ impl Base {
             start: document.segment.start.clone(),
             spheres: document.segment.spheres.len(),
             measurements: document.streamlines.measurements.len(),
-            snapshots: state.session.snapshots.all.len(),
+            snapshots: state.runtime.snapshots.all.len(),
             axes: turned(document),
             missing: document.missing_count(),
             ..Self::untouched(state)
@@ -204,7 +204,7 @@ impl Base {
         let all_read = document.missing_parts().next().is_none();
         let regions = regions.filter_map(|at| document.regions.get(*at).filter(|_| all_read));
         Self {
-            revision: state.session.revision,
+            revision: state.runtime.revision,
             recovered: true,
             parameters: in_session
                 .parameters
@@ -337,7 +337,7 @@ pub struct PartsInSession {
 impl PartsInSession {
     /// The parts for a recovery copy of the present state.
     pub fn from_state(state: &State) -> Self {
-        let (document, base) = (&state.document, &state.session.sessions.base);
+        let (document, base) = (&state.document, &state.runtime.sessions.base);
         let places = document.regions.iter().enumerate();
         let places = places.filter(|(_, r)| base.has_region(r));
         let same = |l: &&Arc<Layer>| base.layers.get(&l.id) == Some(&document.unweighted(l));

@@ -21,7 +21,7 @@ pub(in crate::state) fn restore(
     path: PathBuf,
     effects: &mut Vec<Effect>,
 ) {
-    state.session.forget_failures(Slot::Load);
+    state.runtime.forget_failures(Slot::Load);
     let Some(missing) = state.document.missing_layer(layer) else {
         return;
     };
@@ -30,7 +30,7 @@ pub(in crate::state) fn restore(
             let items = vec![(layer.0, item)];
             submit(effects, LoadLayers { items });
         }
-        Err(why) => state.session.notify_failure(Slot::Load, why.to_string()),
+        Err(why) => state.runtime.notify_failure(Slot::Load, why.to_string()),
     }
 }
 
@@ -51,13 +51,13 @@ pub(in crate::state) fn was_restored(
         match outcome {
             Ok((notes, read)) => {
                 for note in notes {
-                    state.session.notify(Severity::from(&note), note.sentence);
+                    state.runtime.notify(Severity::from(&note), note.sentence);
                 }
                 changed(state);
                 here.push(LayerId(id));
                 // A map follows its streamlines; their status says more.
                 if !missing.is_map_of_streamlines() {
-                    state.session.notices.status = format!("Found {}", missing.layer.name);
+                    state.runtime.notices.status = format!("Found {}", missing.layer.name);
                 }
                 let path = state.document.layer(LayerId(id));
                 let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
@@ -66,7 +66,7 @@ pub(in crate::state) fn was_restored(
                 }
                 is_taken(state, path);
             }
-            Err(why) => state.session.notify_failure(Slot::Load, why.to_string()),
+            Err(why) => state.runtime.notify_failure(Slot::Load, why.to_string()),
         }
     }
     if let Some(saved) = state.document.awaited.clone() {
@@ -85,7 +85,7 @@ fn point_snapshots_to(
     if before.1 == now.1 {
         return;
     }
-    let snapshots = &mut state.session.snapshots;
+    let snapshots = &mut state.runtime.snapshots;
     for snapshot in &mut snapshots.all {
         let old = snapshot.clone();
         let document = &mut Arc::make_mut(snapshot).document;
@@ -108,7 +108,7 @@ fn make_maps(state: &State, streamlines: &[LayerId], effects: &mut Vec<Effect>) 
 
 /// The file now at this path is the session's from here on.
 fn is_taken(state: &mut State, path: Option<PathBuf>) {
-    let (Some(path), Some(opened)) = (path, &mut state.session.sessions.opened) else {
+    let (Some(path), Some(opened)) = (path, &mut state.runtime.sessions.opened) else {
         return;
     };
     for found in &mut Arc::make_mut(opened).files {
@@ -119,7 +119,7 @@ fn is_taken(state: &mut State, path: Option<PathBuf>) {
 }
 
 pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::RecomputeCurves);
+    state.runtime.forget_failures(Slot::RecomputeCurves);
     let document = &state.document;
     let Some(missing) = document.missing_layer(layer).cloned() else {
         return;
@@ -145,7 +145,7 @@ pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &m
                 Ok(edits) => edits,
                 Err(why) => {
                     return state
-                        .session
+                        .runtime
                         .notify_failure(Slot::RecomputeCurves, why.to_string());
                 }
             };
@@ -157,7 +157,7 @@ pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &m
             submit(effects, request);
         }
         Err(sentence) => state
-            .session
+            .runtime
             .notify_failure(Slot::RecomputeCurves, sentence),
     }
 }
@@ -184,7 +184,7 @@ pub(in crate::state) fn recomputed(
     let name = missing.layer.name.clone();
     let streamlines = counted(tractogram.len(), "streamline");
     let mut lost = None;
-    let before = state.session.revision;
+    let before = state.runtime.revision;
     edit(state, "Make again", false, |document| {
         document.remove_missing_layer(id);
         let origin = document.origins.add(Origin::Computed(Recipe::Curves(made)));
@@ -197,19 +197,19 @@ pub(in crate::state) fn recomputed(
         lost = saved::restore_weights(document, &missing, same);
     });
     if outcome == Some(Match::SameBytes) {
-        let base = Arc::make_mut(&mut state.session.sessions.base);
-        base.is_back(&state.document, id, (before, state.session.revision));
+        let base = Arc::make_mut(&mut state.runtime.sessions.base);
+        base.is_back(&state.document, id, (before, state.runtime.revision));
     }
     make_maps(state, &[id], effects);
     if let Some(sentence) = lost {
-        state.session.notify(Severity::Warning, sentence);
+        state.runtime.notify(Severity::Warning, sentence);
     }
     let text = outcome.map_or(String::new(), |o| format!(", {}", o.label()));
     let seconds = wall_ms / 1e3;
-    state.session.notices.status =
+    state.runtime.notices.status =
         format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
     if outcome == Some(Match::Differs) {
-        state.session.notify(
+        state.runtime.notify(
             Severity::Warning,
             format!(
                 "{name} was recomputed and differs from the session: another version, or changed files"
@@ -221,7 +221,7 @@ pub(in crate::state) fn recomputed(
 /// Reports that unsaved work was recovered, until it is saved; returns the status line.
 pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> String {
     // The status uses the name that the header and the offer show.
-    let file = state.session.sessions.file.as_ref();
+    let file = state.runtime.sessions.file.as_ref();
     let recovered = match file.and_then(|f| f.file_name()) {
         Some(file) => format!("Recovered {}", file.to_string_lossy()),
         None => format!("Recovered {}", state.document.name),
@@ -232,7 +232,7 @@ pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> St
         counted(state.document.regions.len(), "region")
     );
     state
-        .session
+        .runtime
         .notify_about(Topic::Recovered, Severity::Information, sentence);
     recovered
 }

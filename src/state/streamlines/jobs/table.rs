@@ -61,7 +61,7 @@ impl Receive<State> for ComputeValues {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, values, _, _| {
-            let bundle = &mut state.session.streamlines;
+            let bundle = &mut state.runtime.streamlines;
             if let Some(keys) = bundle.columns.finish(()) {
                 bundle.values.extend(keys.into_iter().zip(values));
             }
@@ -69,7 +69,7 @@ impl Receive<State> for ComputeValues {
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.streamlines.columns.fail();
+        state.runtime.streamlines.columns.fail();
         false
     }
 }
@@ -117,12 +117,12 @@ impl Receive<State> for SortRows {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, order, _, _| {
-            state.session.streamlines.order.finish(order);
+            state.runtime.streamlines.order.finish(order);
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.streamlines.order.fail();
+        state.runtime.streamlines.order.fail();
         false
     }
 }

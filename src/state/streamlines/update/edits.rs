@@ -56,7 +56,7 @@ fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
         Some((chosen.layer, lines.clone(), chosen.marks.0.to_vec()))
     });
     if found.is_none() {
-        "No streamlines are chosen".clone_into(&mut state.session.notices.status);
+        "No streamlines are chosen".clone_into(&mut state.runtime.notices.status);
     }
     found
 }
@@ -99,10 +99,10 @@ fn request_edit(
     fresh: bool,
     effects: &mut Vec<Effect>,
 ) {
-    state.session.forget_failures(EDIT);
+    state.runtime.forget_failures(EDIT);
     if state.pending_transform(layer).is_some() {
         let sentence = "The streamlines are being moved: wait, then delete or keep them";
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     }
     effects.push(Effect::submit(EditStreamlines {
         layer: layer.0,
@@ -126,12 +126,12 @@ pub fn done(
     };
     let Some(before) = streamlines_of(&old).filter(|lines| lines.id() == of) else {
         let sentence = "The streamlines have changed: nothing was deleted or kept";
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     };
     let (had, left) = (before.len(), tractogram.len());
     if fresh && left == 0 {
         let sentence = "No streamline is left to keep";
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     }
     let document = &state.document;
     let label = if fresh {
@@ -189,10 +189,10 @@ pub fn done(
             document.streamlines.remove_rules(id);
         }
     });
-    state.session.streamlines.manual_selection = None;
-    state.session.selected_layer = Some(shown);
-    state.session.regions.selected = None;
-    state.session.notices.status = match fresh {
+    state.runtime.streamlines.manual_selection = None;
+    state.runtime.selected_layer = Some(shown);
+    state.runtime.regions.selected = None;
+    state.runtime.notices.status = match fresh {
         true if stays => format!(
             "Kept {} as a layer, hidden; Filter goes on with {}",
             streamlines(left as u64),

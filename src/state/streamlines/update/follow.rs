@@ -37,21 +37,21 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Drops data of streamlines that no longer exist.
 fn forget(state: &mut State) {
-    let selected = state.session.selected_layer;
+    let selected = state.runtime.selected_layer;
     if let Some(layer) = selected.and_then(|id| state.document.layer(id))
         && streamlines_of(layer).is_some()
     {
-        state.session.streamlines.subject = selected;
+        state.runtime.streamlines.subject = selected;
     }
-    if state.session.streamlines.manual_selection.is_some() && state.manual_selection().is_none() {
-        state.session.streamlines.manual_selection = None;
+    if state.runtime.streamlines.manual_selection.is_some() && state.manual_selection().is_none() {
+        state.runtime.streamlines.manual_selection = None;
     }
     let layers = state.document.layers.iter();
     let here: Vec<_> = layers
         .filter_map(|l| Some(streamlines_of(l)?.id()))
         .collect();
     let subject = state.current_streamlines().map(|(_, lines)| lines.id());
-    let values = &mut state.session.streamlines.values;
+    let values = &mut state.runtime.streamlines.values;
     values.retain(|(key, _)| here.contains(&key.tractogram));
     // Values in use stay, or they would be requested again and again.
     let mut more = values.len().saturating_sub(MOST_VALUES);
@@ -152,7 +152,7 @@ pub(in crate::state) fn applied_rules(
 
 fn follow_selection(state: &mut State, effects: &mut Vec<Effect>) {
     let layers: Vec<LayerId> = filtered(state).map(|(rules, _)| rules.layer).collect();
-    let selections = &mut state.session.streamlines.selections;
+    let selections = &mut state.runtime.streamlines.selections;
     selections.retain(|layer, _| layers.contains(layer));
     for layer in layers {
         sift_layer(state, layer, effects);
@@ -180,7 +180,7 @@ fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
             .collect(),
         coarse: state.history.is_open(),
     };
-    let live = state.session.streamlines.selections.get(&layer);
+    let live = state.runtime.streamlines.selections.get(&layer);
     if let Some((known, selection)) = live.and_then(|live| live.shown()) {
         let alike = SelectionKey {
             coarse: requested.coarse,
@@ -196,7 +196,7 @@ fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     };
     let tractogram = lines.clone();
     let live = state
-        .session
+        .runtime
         .streamlines
         .selections
         .entry(layer)
@@ -234,7 +234,7 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
             source,
         };
         let is_known = state
-            .session
+            .runtime
             .streamlines
             .values
             .iter()
@@ -257,11 +257,11 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let Some((tractogram, ..)) = missing.first().cloned() else {
         // Values dropped with their streamlines are requested again when these return.
-        state.session.streamlines.columns.ask(None);
+        state.runtime.streamlines.columns.ask(None);
         return;
     };
     let keys = missing.iter().map(|(_, key, _)| key.clone()).collect();
-    if state.session.streamlines.columns.ask(Some(keys)).is_some() {
+    if state.runtime.streamlines.columns.ask(Some(keys)).is_some() {
         let measures = missing.into_iter().map(|(.., measure)| measure).collect();
         effects.push(Effect::submit(ComputeValues {
             tractogram,
@@ -275,7 +275,7 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
         .current_streamlines()
         .filter(|_| state.view.bottom_panel == Some(BottomPanel::Table));
     let Some((layer, lines)) = subject else {
-        state.session.streamlines.order.ask(None);
+        state.runtime.streamlines.order.ask(None);
         return;
     };
     let table = &state.view.table;
@@ -297,7 +297,7 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
         values: values.clone().map(crate::state::streamlines::SameArc),
         descending: table.descending,
     };
-    if let Some(key) = state.session.streamlines.order.ask(Some(requested)) {
+    if let Some(key) = state.runtime.streamlines.order.ask(Some(requested)) {
         effects.push(Effect::submit(SortRows {
             count,
             among: marks.map(|m| m.0),
@@ -312,7 +312,7 @@ fn extract(state: &mut State, effects: &mut Vec<Effect>) {
     let chosen = state.manual_selection().map(|c| (c.layer, c.marks.clone()));
     let requested = chosen.as_ref().map(|(_, marks)| marks.clone());
     if let (Some(marks), Some((layer, _))) =
-        (state.session.streamlines.extract.ask(requested), chosen)
+        (state.runtime.streamlines.extract.ask(requested), chosen)
         && let Some(lines) = state.document.layer(layer).and_then(|l| streamlines_of(l))
     {
         let tractogram = lines.clone();
@@ -350,7 +350,7 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
         .current_streamlines()
         .filter(|_| state.view.bottom_panel == Some(BottomPanel::Profile));
     let Some((layer, lines)) = subject.filter(|(_, lines)| !lines.is_empty()) else {
-        state.session.streamlines.profile.ask(None);
+        state.runtime.streamlines.profile.ask(None);
         return;
     };
     let columns = profile_columns(state, lines);
@@ -380,10 +380,10 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let tractogram = lines.clone();
     if along.is_empty() {
-        state.session.streamlines.profile.ask(None);
+        state.runtime.streamlines.profile.ask(None);
         return;
     }
-    if let Some(key) = state.session.streamlines.profile.ask(Some(requested)) {
+    if let Some(key) = state.runtime.streamlines.profile.ask(Some(requested)) {
         effects.push(Effect::submit(ComputeProfile {
             among: CountedStreamlines {
                 tractogram,
@@ -403,7 +403,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
         .filter(|_| state.view.bottom_panel == Some(BottomPanel::Matrix));
     let labels = state.label_map().cloned();
     let (Some((layer, lines)), Some(labels)) = (subject, labels) else {
-        state.session.streamlines.connect.ask(None);
+        state.runtime.streamlines.connect.ask(None);
         return;
     };
     let Some(volume) = labels.content.volume().cloned() else {
@@ -430,7 +430,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
         value: value.and_then(|c| state.origin(c)),
     };
     let tractogram = lines.clone();
-    if let Some(key) = state.session.streamlines.connect.ask(Some(requested)) {
+    if let Some(key) = state.runtime.streamlines.connect.ask(Some(requested)) {
         effects.push(Effect::submit(ComputeConnectome {
             among: CountedStreamlines {
                 tractogram,
@@ -447,7 +447,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
 /// Names of the requested labels.
 pub(in crate::state) fn node_names(state: &State, connectome: &Connectome) -> Arc<[String]> {
     let requested = state
-        .session
+        .runtime
         .streamlines
         .connect
         .running()

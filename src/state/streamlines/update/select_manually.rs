@@ -22,7 +22,7 @@ pub fn pick(
         tractogram: lines.clone(),
         marks: state.counted_marks(id).map(|m| m.0),
     };
-    state.session.streamlines.pending_pick = Some((id, tractogram, how));
+    state.runtime.streamlines.pending_pick = Some((id, tractogram, how));
     effects.push(Effect::submit(PickStreamlines {
         among,
         screen,
@@ -31,7 +31,7 @@ pub fn pick(
 }
 
 pub fn picked(state: &mut State, found: &[u32]) {
-    let Some((layer, of, how)) = state.session.streamlines.pending_pick.take() else {
+    let Some((layer, of, how)) = state.runtime.streamlines.pending_pick.take() else {
         return;
     };
     let subject = state
@@ -45,7 +45,7 @@ pub fn picked(state: &mut State, found: &[u32]) {
 
 fn report_count(state: &mut State) {
     let chosen = state.manual_selection().map_or(0, |c| c.count);
-    state.session.notices.status = match chosen {
+    state.runtime.notices.status = match chosen {
         0 => String::new(),
         n => format!("{} chosen", counted(n, "streamline")),
     };
@@ -76,7 +76,7 @@ fn set_selection(
     anchor: Option<u32>,
 ) {
     let count = marks.iter().filter(|m| **m).count();
-    state.session.streamlines.manual_selection = (count > 0).then(|| ManualSelection {
+    state.runtime.streamlines.manual_selection = (count > 0).then(|| ManualSelection {
         layer,
         tractogram,
         marks: SameArc(marks.into()),
@@ -85,8 +85,8 @@ fn set_selection(
     });
     if count > 0 {
         // The target of Delete and Esc.
-        state.session.regions.selected = None;
-        state.session.selected_layer = Some(layer);
+        state.runtime.regions.selected = None;
+        state.runtime.selected_layer = Some(layer);
     }
 }
 
@@ -121,7 +121,7 @@ pub fn invert(state: &mut State) {
 /// Selects the streamlines that connect two labels.
 pub fn pair(state: &mut State, row: usize, column: usize, how: SelectionMode) {
     let subject = state.current_streamlines().map(|(_, lines)| lines.id());
-    let found = match state.session.streamlines.connect.shown() {
+    let found = match state.runtime.streamlines.connect.shown() {
         Some((key, connected)) if Some(key.tractogram) == subject => {
             let members = connected.connectome.members(row, column);
             let members = members.iter().enumerate().filter(|(_, m)| **m);

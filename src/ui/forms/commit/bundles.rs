@@ -64,7 +64,7 @@ pub fn show(
         paint::right(ui.painter(), place, name, font.clone(), p.t3);
     }
     let least = state.document.filter.min_weight(layer.id);
-    let known = state.session.filter.sums.shown();
+    let known = state.runtime.filter.sums.shown();
     let known = known.filter(|(key, _)| key.tractogram == lines.id());
     let lengths = known.map(|(_, sums)| &sums.lengths_mm);
     let counted = memory
@@ -120,7 +120,7 @@ enum BundleKind {
 
 /// Streamlines that pass regions, and those that the filter keeps, as far as they are known.
 fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> Vec<Row> {
-    let known = state.session.filter.sums.shown();
+    let known = state.runtime.filter.sums.shown();
     let Some((key, sums)) = known.filter(|(key, _)| key.tractogram == lines.id()) else {
         return Vec::new();
     };
@@ -191,7 +191,7 @@ fn bundle_row(
             rules.is_some_and(|s| s.group.as_ref() == Some(group))
         }
         BundleKind::Extra(ExtraBundle::Region(id), _) => {
-            state.session.regions.selected == Some(*id)
+            state.runtime.regions.selected == Some(*id)
         }
         BundleKind::Ungrouped | BundleKind::Extra(ExtraBundle::Filter, _) => false,
     };

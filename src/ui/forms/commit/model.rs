@@ -310,7 +310,7 @@ fn needs(ui: &mut Ui, state: &State) {
     if state.cannot_filter().is_some() {
         return;
     }
-    let runtime = &state.session.filter;
+    let runtime = &state.runtime.filter;
     let known = runtime
         .estimate
         .shown()

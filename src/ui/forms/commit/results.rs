@@ -201,7 +201,7 @@ fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
     let rules = state.document.streamlines.rules_of(layer.id);
     let rules = rules.filter(|s| s.group.is_none())?;
     let (key, selection) = state
-        .session
+        .runtime
         .streamlines
         .selections
         .get(&layer.id)?

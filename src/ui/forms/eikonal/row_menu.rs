@@ -32,7 +32,7 @@ pub fn show(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let unsolved = kept.is_some_and(|k| state.session.pathways.unsolved.contains(&k.id));
+    let unsolved = kept.is_some_and(|k| state.runtime.pathways.unsolved.contains(&k.id));
     let entries = |ui: &mut Ui| entries(ui, kept.map(|k| &**k), solved, unsolved);
     let mut chosen = menu::popup(button, WIDTH, entries);
     menu::context(row, |ui| {

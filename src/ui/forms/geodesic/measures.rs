@@ -127,7 +127,7 @@ pub fn histogram(
         };
         (cut, phase)
     });
-    let coarse = state.session.track.live.value().filter(|l| l.coarse);
+    let coarse = state.runtime.track.live.value().filter(|l| l.coarse);
     let kept = match (requested, coarse) {
         // With few rays, more are kept than the share says.
         (None, Some(live)) => live.output.kept.len(),

@@ -478,7 +478,7 @@ fn turned(state: &State) -> Option<AxisChange> {
 /// Whether the axes are known to be right: compared, or set.
 fn axes_known(state: &State) -> bool {
     state.document.scan().is_some_and(|layer| {
-        let compared = state.session.tensors.axes.as_ref().map(|(of, _)| *of);
+        let compared = state.runtime.tensors.axes.as_ref().map(|(of, _)| *of);
         let of = layer.content.volume().map(|v| v.id());
         state.document.origin(layer).is_phantom() || compared.is_some() && compared == of
     })
@@ -487,7 +487,7 @@ fn axes_known(state: &State) -> bool {
 /// The axis change that a comparison found to be better than the present one.
 fn suspected(state: &State) -> Option<AxisChange> {
     let scan = state.document.scan()?.content.volume()?.id();
-    let (of, output) = state.session.tensors.axes.as_ref()?;
+    let (of, output) = state.runtime.tensors.axes.as_ref()?;
     match output.verdict() {
         gradient_check::Verdict::Better(turn, _) if *of == scan => Some(turn),
         _ => None,

@@ -26,7 +26,7 @@ pub fn bootstrap(
 fn hint(ui: &mut Ui, state: &State, params: &Params) {
     if params.repetitions.is_some() && state.document.resample().is_none() {
         rows::hint(ui, "Needs the scan that the tensors were fitted from");
-    } else if params.repetitions.is_some() && state.session.is_on_card() {
+    } else if params.repetitions.is_some() && state.runtime.is_on_card() {
         rows::hint(ui, ON_CPU);
     }
 }
@@ -55,7 +55,7 @@ pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut OnChang
         };
         set(changed, phase);
     });
-    if parts.deflected && state.session.is_on_card() {
+    if parts.deflected && state.runtime.is_on_card() {
         rows::hint(ui, ON_CPU);
     }
 }

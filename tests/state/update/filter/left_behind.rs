@@ -91,17 +91,17 @@ fn left_behind() {
     let weighed = |window: &Window| {
         window
             .state
-            .session
+            .runtime
             .notices
             .status
             .ends_with("have a weight")
     };
-    assert!(weighed(&window), "{}", window.state.session.notices.status);
+    assert!(weighed(&window), "{}", window.state.runtime.notices.status);
     show_task(&mut window, Task::Filter);
     assert_eq!(shown(&window), ShownStreamlines::After);
     assert!(weighed(&window));
     show_task(&mut window, Task::Pathways);
-    assert_eq!(window.state.session.notices.status, "");
+    assert_eq!(window.state.runtime.notices.status, "");
 }
 
 /// One set in another task is the user's, whatever its contents.
@@ -184,11 +184,11 @@ fn keep() {
         (rules.as_ref(), maps)
     );
     assert!(window.state.holds_fit(), "the next run goes on from it");
-    let kept = window.state.session.selected_layer.expect("the kept one");
+    let kept = window.state.runtime.selected_layer.expect("the kept one");
     let kept = document.layer(kept).expect("there");
     assert!(kept.id != id && !kept.display.visible);
     let name = layer(&window).name.clone();
-    let status = window.state.session.notices.status.clone();
+    let status = window.state.runtime.notices.status.clone();
     assert!(
         status.contains("hidden") && status.ends_with(&name),
         "{status}"
@@ -210,7 +210,7 @@ fn two_layers() {
     let mut window = fitted();
     let first = layer(&window).id;
     act(&mut window, FilterAction::Keep);
-    let second = window.state.session.selected_layer.expect("the kept one");
+    let second = window.state.runtime.selected_layer.expect("the kept one");
     let look_at = |window: &mut Window, id| act(window, FilterAction::Tractogram(id));
     let rules = |window: &Window| {
         let bundle = &window.state.document.streamlines;
@@ -286,7 +286,7 @@ fn apart() {
     let mut window = fitted();
     let first = layer(&window).id;
     act(&mut window, FilterAction::Keep);
-    let second = window.state.session.selected_layer.expect("the kept one");
+    let second = window.state.runtime.selected_layer.expect("the kept one");
     act(
         &mut window,
         FilterAction::Show(ShownStreamlines::Difference),
@@ -390,7 +390,7 @@ fn failed_apart() {
     let mut window = fitted();
     let first = layer(&window).id;
     act(&mut window, FilterAction::Keep);
-    let second = window.state.session.selected_layer.expect("the kept one");
+    let second = window.state.runtime.selected_layer.expect("the kept one");
     window.holding = true;
     act(&mut window, FilterAction::Run);
     act(&mut window, FilterAction::Tractogram(second));
