@@ -289,9 +289,9 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
     let work = OperatorCost::new(&dictionary, &responses, &samples);
     let repeats = if choice.quick { 2 } else { 5 };
     let mut lines = Vec::new();
-    for means in MeasuredOperator::all(case, backend) {
+    for measured in MeasuredOperator::all(case, backend) {
         let started = Instant::now();
-        let operator = match (means, backend.accelerator()) {
+        let operator = match (measured, backend.accelerator()) {
             (MeasuredOperator::Card(precision), Some(Accelerator::Cuda(devices))) => {
                 Operator::new_on_cards(&dictionary, &responses, &samples, precision, devices)?
             }
@@ -347,12 +347,12 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
             own.iter().map(|w| f64::from(*w)).sum()
         };
         let weights: Vec<f64> = (0..shape.fibres).map(weight).collect();
-        let picked = match means {
+        let picked = match measured {
             MeasuredOperator::Cpu(way) => work.cheaper() == way,
             MeasuredOperator::Card(precision) => precision == Precision::Exact,
         };
         lines.push(json!({
-            "workload": "commit", "case": case.name, "operator": format!("{means:?}"),
+            "workload": "commit", "case": case.name, "operator": format!("{measured:?}"),
             "picked": picked, "streamlines": case.streamlines,
             "segments": dictionary.segments.len(), "voxels": dictionary.voxels.len(),
             "peaks": dictionary.peak_count(), "samples": samples.count(), "columns": shape.atoms,

@@ -20,15 +20,15 @@ pub struct Headless<'a> {
 }
 
 /// Says in one sentence how a file differs from the one saved with the session, and what to do.
-fn difference(found: &FileStatus) -> String {
-    let remedy = match &found.standing {
+fn difference(file: &FileStatus) -> String {
+    let remedy = match &file.standing {
         FileComparison::Missing(why) => remedy(why),
         _ => {
             "restore the earlier file, or open the session in the window, which can continue with this one"
         }
     };
-    let why = found.standing.difference_text().unwrap_or_default();
-    format!("{why}: {}; {remedy}", found.path.display())
+    let why = file.standing.difference_text().unwrap_or_default();
+    format!("{why}: {}; {remedy}", file.path.display())
 }
 
 fn remedy(missing: &Missing) -> &'static str {

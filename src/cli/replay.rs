@@ -169,39 +169,39 @@ fn kept(
     };
     let mut all: Vec<(u64, String, Result<Arc<CurveRecipe>, NotRestored>)> = Vec::new();
     for layer in &document.layers {
-        let made = document.curve_recipe(layer.id).cloned().map(Ok);
+        let recipe = document.curve_recipe(layer.id).cloned().map(Ok);
         let missing = document.missing_origin(layer.id);
-        let made = made.or_else(|| missing.map(|m| Err(m.reason.clone())));
-        all.extend(made.map(|made| (layer.id.0, called(&layer.name), made)));
+        let recipe = recipe.or_else(|| missing.map(|m| Err(m.reason.clone())));
+        all.extend(recipe.map(|recipe| (layer.id.0, called(&layer.name), recipe)));
     }
     for missing in document.missing_layers() {
-        let made = missing.curve_recipe(document);
-        let made = made.map(|made| made.map_err(NotRestored::from));
-        all.extend(made.map(|made| (missing.layer.id, called(&missing.layer.name), made)));
+        let recipe = missing.curve_recipe(document);
+        let recipe = recipe.map(|recipe| recipe.map_err(NotRestored::from));
+        all.extend(recipe.map(|recipe| (missing.layer.id, called(&missing.layer.name), recipe)));
     }
-    let mut one = |id: u64, name: &str, made: Result<Arc<CurveRecipe>, NotRestored>| {
-        let made =
-            made.map_err(|why| Failure::new(format!("{name} cannot be recomputed: {why}")))?;
-        let remake = RecomputeCurves {
+    let mut one = |id: u64, name: &str, recipe: Result<Arc<CurveRecipe>, NotRestored>| {
+        let recipe =
+            recipe.map_err(|why| Failure::new(format!("{name} cannot be recomputed: {why}")))?;
+        let job = RecomputeCurves {
             edits: steps(id)?,
-            ..RecomputeCurves::new(document, id, name, &made)?
+            ..RecomputeCurves::new(document, id, name, &recipe)?
         };
-        let output = window.run(remake)?;
+        let output = window.run(job)?;
         let tractogram = output.tractogram;
         let again = RecomputedResult::Curves(&tractogram);
         let command = document
             .layer(LayerId(id))
             .map_or_else(
-                || commands::curve_command(document, &made),
+                || commands::curve_command(document, &recipe),
                 |l| document.command_line(l),
             )
             .text();
         let replayed = Replayed::new(name, &of(id), read, &again);
-        let replayed = replayed.worded_for_rays(are_rays(&made.curves));
+        let replayed = replayed.worded_for_rays(are_rays(&recipe.curves));
         Ok(replayed.with_curves(&tractogram, command))
     };
     let all = all.into_iter();
-    all.map(|(id, name, made)| (of(id), one(id, &name, made)))
+    all.map(|(id, name, recipe)| (of(id), one(id, &name, recipe)))
         .collect()
 }
 
@@ -239,16 +239,16 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
 fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let document = window.state.document.clone();
     let mut one = |kept: &Arc<KeptPathway>, of: &str| {
-        let replayed = |found: &PathwayResult| {
-            let again = RecomputedResult::Values(&found.pathway.total);
+        let replayed = |solved: &PathwayResult| {
+            let again = RecomputedResult::Values(&solved.pathway.total);
             Replayed::new(&kept.name, of, read, &again)
         };
         // Opening the session solved it, or failed: then the reason is requested.
-        if let Some(found) = &kept.result {
-            return Ok(replayed(found));
+        if let Some(solved) = &kept.result {
+            return Ok(replayed(solved));
         }
-        let found = window.run(find_pathway(&document, kept)?);
-        Ok(replayed(&*found?))
+        let solved = window.run(find_pathway(&document, kept)?);
+        Ok(replayed(&*solved?))
     };
     let all = document.kept_pathways.iter();
     all.map(|kept| {

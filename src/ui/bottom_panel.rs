@@ -92,12 +92,12 @@ fn head(
         pos2(inner.left(), inner.center().y - 12.0),
         vec2(270.0, 24.0),
     );
-    let sentence = BottomPanel::ALL.map(BottomPanel::name);
+    let labels = BottomPanel::ALL.map(BottomPanel::name);
     let now = BottomPanel::ALL
         .iter()
         .position(|d| *d == panel)
         .unwrap_or(0);
-    if let Some(i) = segmented(ui, tabs, "Below", &sentence, now) {
+    if let Some(i) = segmented(ui, tabs, "Below", &labels, now) {
         let open = StreamlineAction::Open(Some(BottomPanel::ALL[i]));
         actions.push(Action::Streamline(open));
     }

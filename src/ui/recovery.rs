@@ -139,8 +139,8 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if layers.is_empty() {
         return;
     }
-    let sentence: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
-    let sentence: Vec<&str> = sentence.iter().map(String::as_str).collect();
+    let labels: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     // The size of a single layer follows its name.
     let (recipe, streamlines) = match layers.len() {
         1 => ("1 layer".to_owned(), "its streamlines"),
@@ -148,7 +148,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let text = format!(
         "The session holds the recipe of {recipe}, not {streamlines}, which would have to be recomputed: {}",
-        shortened_list(&sentence, NAMED)
+        shortened_list(&labels, NAMED)
     );
     let note = Note::new(p, Severity::Warning, &text);
     let answer = note.action("Also store them").dismissable().show(ui);

@@ -436,9 +436,9 @@ fn pill(ui: &mut Ui, right_centre: egui::Pos2, state: &State, actions: &mut Vec<
     let neurological = convention == Convention::Neurological;
     let ink: Color32 = if neurological { p.warning } else { p.t1 };
     let font = theme::medium(size::LABEL);
-    let text = paint::width(ui, convention.name(), font.clone());
-    let letter = paint::width(ui, "R", theme::regular(size::LABEL));
-    let width = 9.0 + size::ICON + 7.0 + text + 7.0 + letter + 9.0;
+    let text_width = paint::width(ui, convention.name(), font.clone());
+    let letter_width = paint::width(ui, "R", theme::regular(size::LABEL));
+    let width = 9.0 + size::ICON + 7.0 + text_width + 7.0 + letter_width + 9.0;
     let rect = Rect::from_min_max(
         right_centre - vec2(width.round(), 12.0),
         right_centre + vec2(0.0, 12.0),

@@ -122,7 +122,7 @@ fn sentence_count(error: &str) -> usize {
 }
 
 /// Fails with exit code 1 and one sentence that contains all of `text`.
-fn refuses(arguments: &[&str], text: &[&str], folder: &Path) {
+fn refuses(arguments: &[&str], parts: &[&str], folder: &Path) {
     let output = arcuate(arguments, folder);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
@@ -132,10 +132,10 @@ fn refuses(arguments: &[&str], text: &[&str], folder: &Path) {
         "{arguments:?}: one line, found {error}"
     );
     assert!(!error.contains("panicked"), "{arguments:?}: {error}");
-    for word in text {
+    for part in parts {
         assert!(
-            error.contains(word),
-            "{arguments:?}: \"{word}\" is not in {error}"
+            error.contains(part),
+            "{arguments:?}: \"{part}\" is not in {error}"
         );
     }
 }

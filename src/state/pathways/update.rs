@@ -180,24 +180,24 @@ pub(in crate::state) fn solve_again(state: &mut State) {
 fn recipe_of(
     document: &Document,
     fit: FitArguments,
-    found: &PathwayResult,
+    result: &PathwayResult,
     epsilon: f64,
 ) -> CommandLine {
-    match document.specs(&found.regions) {
+    match document.specs(&result.regions) {
         Err(MaskWithoutFile(region)) => CommandLine::NoCommand { region },
         Ok(regions) => CommandLine::Pathway {
             fit,
             regions,
-            params: found.params,
+            params: result.params,
             epsilon,
         },
     }
 }
 
-fn live_command_line(document: &Document, found: &PathwayResult) -> Option<CommandLine> {
-    let fit = fit_arguments(document, commands::fit_of(document, found.field)?)?;
+fn live_command_line(document: &Document, result: &PathwayResult) -> Option<CommandLine> {
+    let fit = fit_arguments(document, commands::fit_of(document, result.field)?)?;
     let epsilon = document.pathways.epsilon;
-    Some(recipe_of(document, fit, found, epsilon))
+    Some(recipe_of(document, fit, result, epsilon))
 }
 
 /// The command of a kept pathway, or of the live one with its present width.

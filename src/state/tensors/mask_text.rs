@@ -54,38 +54,38 @@ fn ml(value: f64) -> String {
 }
 
 /// `1 392 ml, 2 holes filled (13.8 ml, the largest 8.6 ml), agreement of two thresholds 0.97`.
-pub fn facts(found: &MaskReport) -> String {
-    let holes = match found.holes {
+pub fn facts(report: &MaskReport) -> String {
+    let holes = match report.holes {
         0 => "no hole filled".to_owned(),
-        1 => format!("1 hole of {} filled", ml(found.holes_ml)),
+        1 => format!("1 hole of {} filled", ml(report.holes_ml)),
         n => format!(
             "{} holes filled ({}, the largest {})",
             count(n as u64),
-            ml(found.holes_ml),
-            ml(found.largest_hole_ml)
+            ml(report.holes_ml),
+            ml(report.largest_hole_ml)
         ),
     };
     format!(
         "{}, {holes}, agreement of two thresholds {}",
-        ml(found.volume_ml),
-        fixed(found.agreement, 2)
+        ml(report.volume_ml),
+        fixed(report.agreement, 2)
     )
 }
 
 /// Doubts about a mask that was found from a scan.
-pub fn doubt(found: &MaskReport) -> Option<String> {
-    let why = if found.changes_with_threshold() {
+pub fn doubt(report: &MaskReport) -> Option<String> {
+    let why = if report.changes_with_threshold() {
         format!(
             "it changes with the threshold (agreement {}, expected at least {})",
-            fixed(found.agreement, 2),
+            fixed(report.agreement, 2),
             fixed(MaskReport::MIN_AGREEMENT, 2)
         )
-    } else if found.has_large_hole() {
+    } else if report.has_large_hole() {
         format!(
             "a hole of {} was filled ({} of the mask, expected at most {})",
-            ml(found.largest_hole_ml),
+            ml(report.largest_hole_ml),
             with_unit(
-                &fixed(100.0 * found.largest_hole_ml / found.volume_ml, 0),
+                &fixed(100.0 * report.largest_hole_ml / report.volume_ml, 0),
                 "%"
             ),
             with_unit(&fixed(100.0 * MaskReport::LARGEST_HOLE, 0), "%")
@@ -97,10 +97,10 @@ pub fn doubt(found: &MaskReport) -> Option<String> {
 }
 
 /// A doubtful mask in one sentence, for commands.
-pub fn doubtful(found: &MaskReport) -> Option<String> {
-    let doubt = doubt(found)?;
+pub fn doubtful(report: &MaskReport) -> Option<String> {
+    let doubt = doubt(report)?;
     Some(format!(
         "{doubt}; {}. Look at it (arcuate fit --maps mask), or give one with --mask",
-        facts(found)
+        facts(report)
     ))
 }

@@ -273,7 +273,7 @@ impl LayerInserter<'_> {
         name: &str,
         content: impl FnOnce() -> Content,
         display: impl FnOnce() -> Display,
-        made: impl Into<Origin>,
+        new_origin: impl Into<Origin>,
     ) {
         let id = LayerId(self.next_id);
         self.next_id += 1;
@@ -281,9 +281,9 @@ impl LayerInserter<'_> {
             return;
         }
         let document = &mut *self.document;
-        let made = made.into();
-        let diffusivity = made.fit_map().is_some_and(FitMap::is_diffusivity);
-        let origin = document.origins.add(made);
+        let new_origin = new_origin.into();
+        let diffusivity = new_origin.fit_map().is_some_and(FitMap::is_diffusivity);
+        let origin = document.origins.add(new_origin);
         let made_here = |l: &Layer| {
             let from = document.origins.get(l.origin);
             l.name == name && (from.fit_map().is_some() || from.is_found_mask())

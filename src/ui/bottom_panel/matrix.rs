@@ -76,10 +76,10 @@ pub fn show(
 }
 
 /// The labels' numbers at the left of their rows and above their columns, as many as fit.
-fn numbers(ui: &Ui, found: &LabelledConnectome, square: Rect) {
+fn numbers(ui: &Ui, labelled: &LabelledConnectome, square: Rect) {
     let p = theme::palette(ui.style());
     let font = theme::regular(size::CAPTION);
-    let nodes = &found.connectome.nodes;
+    let nodes = &labelled.connectome.nodes;
     let step = square.width() / nodes.len() as f32;
     let widest = nodes.iter().max().map_or(0.0, |most| {
         paint::width(ui, &most.to_string(), font.clone())
@@ -143,24 +143,24 @@ fn shade(share: f32) -> f32 {
     0.12 + 0.86 * share.clamp(0.0, 1.0)
 }
 
-fn value(found: &Connectome, shown: MatrixValue, at: usize) -> f32 {
+fn value(connectome: &Connectome, shown: MatrixValue, at: usize) -> f32 {
     match shown {
-        MatrixValue::Count => found.count[at] as f32,
-        MatrixValue::Length => found.length_mm[at],
-        MatrixValue::Value => found.value.get(at).copied().unwrap_or(0.0),
+        MatrixValue::Count => connectome.count[at] as f32,
+        MatrixValue::Length => connectome.length_mm[at],
+        MatrixValue::Value => connectome.value.get(at).copied().unwrap_or(0.0),
     }
 }
 
 impl Picture {
-    fn prepare(&mut self, ui: &Ui, found: &LabelledConnectome, shown: MatrixValue) {
+    fn prepare(&mut self, ui: &Ui, labelled: &LabelledConnectome, shown: MatrixValue) {
         let dark = ui.visuals().dark_mode;
         let same = |(c, s, d): &(Arc<Connectome>, MatrixValue, bool)| {
-            Arc::ptr_eq(c, &found.connectome) && *s == shown && *d == dark
+            Arc::ptr_eq(c, &labelled.connectome) && *s == shown && *d == dark
         };
         if self.source.as_ref().is_some_and(same) {
             return;
         }
-        let c = &found.connectome;
+        let c = &labelled.connectome;
         let n = c.nodes.len();
         let pairs = c.connected.iter().map(|pair| pair.map(|row| row as usize));
         let values = pairs.clone().map(|[a, b]| value(c, shown, c.at(a, b)));
@@ -213,10 +213,10 @@ fn selection_mode(ui: &Ui) -> SelectionMode {
     }
 }
 
-fn sentence(state: &State, found: &LabelledConnectome, row: usize, column: usize) -> String {
-    let c = &found.connectome;
+fn sentence(state: &State, labelled: &LabelledConnectome, row: usize, column: usize) -> String {
+    let c = &labelled.connectome;
     let at = c.at(row, column);
-    let (a, b) = (&found.names[row], &found.names[column]);
+    let (a, b) = (&labelled.names[row], &labelled.names[column]);
     let pair = if row == column {
         format!("{a} with itself")
     } else {
@@ -331,9 +331,9 @@ fn scale_text(state: &State, shown: MatrixValue, (low, high): (f32, f32)) -> Str
 }
 
 /// One row per pair, for the pairs with the most streamlines.
-fn pairs(ui: &mut Ui, state: &State, found: &LabelledConnectome, actions: &mut Vec<Action>) {
+fn pairs(ui: &mut Ui, state: &State, labelled: &LabelledConnectome, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let c = &found.connectome;
+    let c = &labelled.connectome;
     let all = ui.max_rect();
     let valued = !c.value.is_empty() && all.width() > 300.0;
     let cells = |row: Rect| {
@@ -373,7 +373,7 @@ fn pairs(ui: &mut Ui, state: &State, found: &LabelledConnectome, actions: &mut V
     area.show_rows(ui, space::ROW, rows_shown, |ui, range| {
         for pair in &c.connected[range] {
             let [row, column] = pair.map(|row| row as usize);
-            let spoken = sentence(state, found, row, column);
+            let spoken = sentence(state, labelled, row, column);
             let response = rows::list_row(ui, &spoken, ("pair", row, column), false);
             let at = c.at(row, column);
             let (count, length, value) = cells(response.rect);
@@ -384,8 +384,8 @@ fn pairs(ui: &mut Ui, state: &State, found: &LabelledConnectome, actions: &mut V
                 pos2(count.left() - 6.0, response.rect.bottom()),
             );
             let names = match row == column {
-                true => format!("{}, itself", found.names[row]),
-                false => format!("{} – {}", found.names[row], found.names[column]),
+                true => format!("{}, itself", labelled.names[row]),
+                false => format!("{} – {}", labelled.names[row], labelled.names[column]),
             };
             paint::left(painter, name_at, &names, font.clone(), p.t1);
             let n = format::count(c.count[at].into());

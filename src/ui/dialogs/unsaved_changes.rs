@@ -50,8 +50,8 @@ pub fn modal_on(
 
 pub fn heading(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());
-    let sentence = egui::RichText::new(text).font(theme::semibold(size::BODY));
-    let shown = ui.label(sentence.color(p.t1));
+    let rich_text = egui::RichText::new(text).font(theme::semibold(size::BODY));
+    let shown = ui.label(rich_text.color(p.t1));
     shown.widget_info(|| WidgetInfo::labeled(Role::Heading, true, text));
 }
 
@@ -202,7 +202,7 @@ fn unsaved_question(state: &State, before: &str) -> Question {
 /// The question when everything is saved except streamlines of large layers.
 fn not_stored_question(state: &State, before: &str) -> Question {
     let layers = state.only_in_memory();
-    let text: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
+    let labels: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
     Question {
         heading: format!("Store large layers {before}?"),
         reason: match layers.len() {
@@ -217,7 +217,7 @@ fn not_stored_question(state: &State, before: &str) -> Question {
                 summed(&layers)
             ),
         },
-        rows: shortened(text),
+        rows: shortened(labels),
         yes_label: "Also store them",
         no_label: "Don’t store",
     }

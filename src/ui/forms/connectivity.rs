@@ -117,17 +117,17 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             ..settings.clone()
         });
     }
-    let text = ["Count", "Length", "Value"];
-    let text = match settings.value {
-        Some(_) => &text[..],
-        None => &text[..2],
+    let value_labels = ["Count", "Length", "Value"];
+    let value_labels = match settings.value {
+        Some(_) => &value_labels[..],
+        None => &value_labels[..2],
     };
     let now = MatrixValue::ALL
         .iter()
         .position(|s| *s == settings.shown)
         .unwrap_or(0);
     let help = "What the colours of the matrix show";
-    if let Some(i) = segment_row(ui, "Matrix of", help, text, now) {
+    if let Some(i) = segment_row(ui, "Matrix of", help, value_labels, now) {
         set(ConnectSettings {
             shown: MatrixValue::ALL[i],
             ..settings.clone()

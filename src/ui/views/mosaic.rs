@@ -29,8 +29,8 @@ fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
     let lines = [(name, IN_VIEW.t1), (&*sides, IN_VIEW.t2)];
     for (i, (text, colour)) in lines.into_iter().enumerate() {
         let at = corner + vec2(0.0, 14.0 * i as f32);
-        let sentence = (text, theme::medium(size::CAPTION), colour);
-        annotations::bare(painter, at, Align2::LEFT_CENTER, &[sentence]);
+        let span = (text, theme::medium(size::CAPTION), colour);
+        annotations::bare(painter, at, Align2::LEFT_CENTER, &[span]);
     }
 }
 

@@ -309,17 +309,17 @@ fn stops(
     (p, ground): (&Palette, annotations::Ground),
     (pane, at_left): (Rect, bool),
     top: f32,
-    text: &[(&str, [u8; 3])],
+    labels: &[(&str, [u8; 3])],
 ) -> Rect {
     let (edge, way, align) = match at_left {
         true => (pane.left() + MARGIN, 1.0, Align2::LEFT_CENTER),
         false => (pane.right() - MARGIN, -1.0, Align2::RIGHT_CENTER),
     };
     let mut all = Rect::NOTHING;
-    for (i, (word, [r, g, b])) in text.iter().enumerate() {
+    for (i, (label, [r, g, b])) in labels.iter().enumerate() {
         let y = top + 8.0 + 16.0 * i as f32;
         let at = pos2(edge + way * 14.0, y);
-        let span = (*word, theme::regular(size::CAPTION), p.t2);
+        let span = (*label, theme::regular(size::CAPTION), p.t2);
         let place = annotations::on(painter, at, align, &[span], ground);
         all = all.union(place);
         let dot = Rect::from_center_size(pos2(edge + way * 4.0, y), vec2(8.0, 8.0));

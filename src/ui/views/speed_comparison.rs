@@ -37,9 +37,9 @@ impl Views {
         }
         spheres::on_slice(&painter, &slice);
         let under = painter.add(egui::Shape::Noop);
-        let mut sentence = Vec::new();
+        let mut letters = Vec::new();
         if state.view.visible.letters {
-            sentence.extend(slice_paint::letters(
+            letters.extend(slice_paint::letters(
                 &painter,
                 &slice,
                 &[],
@@ -48,7 +48,7 @@ impl Views {
             ));
         }
         if state.view.visible.crosshair {
-            painter.set(under, slice_paint::crosshair(&painter, &slice, &sentence));
+            painter.set(under, slice_paint::crosshair(&painter, &slice, &letters));
         }
         slice_paint::scale_bar(&painter, &slice);
         let name = match state.runtime.segment.speed {
@@ -56,8 +56,8 @@ impl Views {
             None => "Speed: sample the structure first",
         };
         let at = rect.left_top() + vec2(10.0, 16.0);
-        let sentence = [(name, theme::medium(size::LABEL), IN_VIEW.t1)];
-        annotations::text_over(&painter, at, Align2::LEFT_CENTER, &sentence, &[]);
+        let title = [(name, theme::medium(size::LABEL), IN_VIEW.t1)];
+        annotations::text_over(&painter, at, Align2::LEFT_CENTER, &title, &[]);
         let corner = rect.right_bottom() - vec2(12.0, 8.0);
         let legend = [(
             "blue grows, black shrinks",

@@ -185,12 +185,12 @@ fn kills() {
             .expect("a process");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         let first = lines.next().expect("a line").expect("text");
-        let text: Vec<u64> = first
+        let numbers: Vec<u64> = first
             .split(' ')
             .skip(1)
             .map(|w| w.parse().expect("a number"))
             .collect();
-        let [left, regions, step] = text[..] else {
+        let [left, regions, step] = numbers[..] else {
             panic!("{first}")
         };
         // Everything saved for recovery, or in the session, is restored.

@@ -238,12 +238,12 @@ fn contrast() {
                 assert!(ratio(ink, ground) > 4.5, "{name}: {ink:?} on {ground:?}");
             }
         }
-        let text = [
+        let pairs = [
             (p.warning, p.warning_tint),
             (p.error, p.error_tint),
             (p.accent, p.tint),
         ];
-        for (ink, ground) in text {
+        for (ink, ground) in pairs {
             assert!(ratio(ink, ground) > 4.5, "{name}: {ink:?} on {ground:?}");
         }
         for (ink, ground) in [(p.ok, b1), (p.warning, b2), (p.accent, b0)] {

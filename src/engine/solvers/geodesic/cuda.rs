@@ -205,22 +205,22 @@ fn cells(
     })
 }
 
-/// Runs a kernel on the records: `words` words per entry of a grid.
+/// Runs a kernel on the records; `words_per_entry`: 32-bit words of its output per entry of a grid.
 fn run_on_records(
     device: &Device,
     medium: &RayMetric,
     kernel: &str,
-    text: usize,
+    words_per_entry: usize,
     shape: [usize; 3],
     records: &CudaSlice<u32>,
 ) -> Result<CudaSlice<u32>, cuda::Error> {
     let count: usize = shape.iter().product();
     device.needs(
-        (4 * text * count) as u64,
+        (4 * words_per_entry * count) as u64,
         "tensors ready for rays",
         LARGE_FIELD,
     )?;
-    let mut made = device.alloc_zeros::<u32>(text * count)?;
+    let mut prepared = device.alloc_zeros::<u32>(words_per_entry * count)?;
     let kernel = device.kernel(kernels::GEODESIC, kernel)?;
     let launch = LaunchConfig {
         grid_dim: ((count as u32).div_ceil(BLOCK), 1, 1),
@@ -235,11 +235,11 @@ fn run_on_records(
             .launch_builder(&kernel)
             .arg(&rules)
             .arg(records)
-            .arg(&mut made)
+            .arg(&mut prepared)
             .launch(launch)
     };
     device.check("preparing tensors", launched)?;
-    Ok(made)
+    Ok(prepared)
 }
 
 /// Prepares what rays will read in a ray metric that was computed on this card; returns milliseconds.

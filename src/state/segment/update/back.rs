@@ -33,8 +33,8 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
         edit(state, "Go back", false, |d| d.segment = after);
     }
     let back = format!("Back at step {}", count(step));
-    let text: Vec<String> = [back].into_iter().chain(changes).collect();
-    let sentence = text.join(", ");
+    let parts: Vec<String> = [back].into_iter().chain(changes).collect();
+    let sentence = parts.join(", ");
     // No other task shows the surface.
     state.runtime.notices.about.task = Some((Task::Segment, sentence.clone()));
     state.runtime.notices.status = sentence;

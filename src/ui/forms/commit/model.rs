@@ -210,12 +210,12 @@ fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut
     parameters::rows(ui, params, default_value, Rows::Only(&["along"]), set);
     for (i, zeppelin) in params.model.extra.iter().enumerate() {
         let name = numbered("Radial", i);
-        let text = (
+        let description = (
             &*name,
             "Diffusivity of the water around fibres, across them",
         );
         let known = default_value.model.extra.get(i).map(|z| z.across);
-        let row = diffusivity(ui, text, (zeppelin.across, known), 0.1..=1.5);
+        let row = diffusivity(ui, description, (zeppelin.across, known), 0.1..=1.5);
         if let Some((across, phase)) = row {
             let mut params = params.clone();
             params.model.extra[i] = Zeppelin {
@@ -227,12 +227,12 @@ fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut
     }
     for (i, free) in params.model.free.iter().enumerate() {
         let name = numbered("Ball", i);
-        let text = (
+        let description = (
             &*name,
             "Diffusivity of free water, in tissue or cerebrospinal fluid",
         );
         let known = default_value.model.free.get(i).copied();
-        if let Some((to, phase)) = diffusivity(ui, text, (*free, known), 1.0..=4.0) {
+        if let Some((to, phase)) = diffusivity(ui, description, (*free, known), 1.0..=4.0) {
             let mut params = params.clone();
             params.model.free[i] = to;
             set(params, phase);

@@ -161,12 +161,12 @@ fn shown(
     let row = paint::inset(rect, space::INSET, space::INSET);
     let row = Rect::from_center_size(row.center(), vec2(row.width(), space::FIELD + 2.0));
     let now = state.document.shown_by_weight(layer.id);
-    let sentence = ShownStreamlines::ALL.map(ShownStreamlines::name);
+    let labels = ShownStreamlines::ALL.map(ShownStreamlines::name);
     let at = ShownStreamlines::ALL
         .iter()
         .position(|s| *s == now)
         .unwrap_or(0);
-    if let Some(i) = segmented(ui, row, "Streamlines shown", &sentence, at) {
+    if let Some(i) = segmented(ui, row, "Streamlines shown", &labels, at) {
         act(actions, FilterAction::Show(ShownStreamlines::ALL[i]));
     }
     let requested = match now {
@@ -223,7 +223,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
         found.is_some_and(|l| l.display.visible)
     };
     let now = maps.iter().position(seen).map_or(0, |i| i + 1);
-    let text: Vec<&str> = std::iter::once("Off")
+    let labels: Vec<&str> = std::iter::once("Off")
         .chain(maps.iter().map(WeightMap::short_label))
         .collect();
     let help = "Fractions of the signal that fibres (IC), the water around them (EC) and free water (ISO) \
@@ -232,7 +232,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     slider::label(ui, columns.label, "Map", help);
     // Five labels need more than the default width.
     let row = columns.wide.with_min_x(columns.label.left() + 40.0);
-    if let Some(i) = segmented(ui, row, "Map on slices", &text, now) {
+    if let Some(i) = segmented(ui, row, "Map on slices", &labels, now) {
         let map = i.checked_sub(1).map(|i| maps[i].clone());
         act(actions, FilterAction::ShowMap(map));
     }

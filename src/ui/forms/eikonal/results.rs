@@ -127,16 +127,16 @@ fn columns(inner: Rect) -> [Rect; 3] {
 }
 
 /// The figures of a pathway, one line each: least cost, cost of the path, length, cost per mm, volume, mean FA.
-fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 6] {
-    let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
+fn statistics(result: &PathwayResult, epsilon: f64) -> [(&'static str, String); 6] {
+    let (length_mm, cost) = (result.path.total_mm(), result.path.total_cost());
     // A pathway in pieces has no component that joins the ends.
-    let volume = match epsilon < found.pathway.joining_epsilon {
+    let volume = match epsilon < result.pathway.joining_epsilon {
         true => "Volume, ends not joined",
         false => "Volume that joins the ends",
     };
     let unit = format::with_unit;
     [
-        ("Cost E*", format::significant(found.pathway.min_cost)),
+        ("Cost E*", format::significant(result.pathway.min_cost)),
         ("Cost of the path", format::significant(cost)),
         ("Length", unit(&format::fixed(length_mm, 1), "mm")),
         (
@@ -145,9 +145,9 @@ fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 6
         ),
         (
             volume,
-            unit(&format::fixed(found.volume_ml(epsilon), 2), "ml"),
+            unit(&format::fixed(result.volume_ml(epsilon), 2), "ml"),
         ),
-        ("Mean FA along it", format::fixed(found.mean_fa, 2)),
+        ("Mean FA along it", format::fixed(result.mean_fa, 2)),
     ]
 }
 
@@ -270,12 +270,12 @@ fn row(
 }
 
 /// The figures of a row, for screen readers.
-fn figures(found: &PathwayResult, epsilon: f64) -> String {
+fn figures(result: &PathwayResult, epsilon: f64) -> String {
     format!(
         "cost {}, {} mm, {} ml",
-        format::significant(found.pathway.min_cost),
-        format::fixed(found.path.total_mm(), 0),
-        format::fixed(found.volume_ml(epsilon), 1)
+        format::significant(result.pathway.min_cost),
+        format::fixed(result.path.total_mm(), 0),
+        format::fixed(result.volume_ml(epsilon), 1)
     )
 }
 
