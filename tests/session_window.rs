@@ -181,7 +181,7 @@ impl Window {
         rays.params.curves.seeding = Seeding::Random { count: 10 };
         rays.cut = Cut::TopShare(0.5);
         // As in sessions from before the default changed.
-        rays.medium.sharpening = Sharpening::Power { alpha: 1.0 };
+        rays.metric.sharpening = Sharpening::Power { alpha: 1.0 };
         self.act(Action::Track(TrackAction::SetRays { rays, phase }));
         assert!(self.state.final_live().is_some(), "{}", self.said());
         self.act(Action::Track(TrackAction::Keep));

@@ -302,7 +302,7 @@ fn copied_ray_commands_parse() {
         let line = CommandLine::Geodesic {
             fit,
             regions,
-            medium: RayMetricParams {
+            metric: RayMetricParams {
                 sharpening,
                 precision: [Precision::Half, Precision::Single][one_of(&mut random, 2) as usize],
             },

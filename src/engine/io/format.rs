@@ -1,4 +1,4 @@
-//! The single table of file formats: names, extensions, contents. Dialogs, help texts, the README and the sentences
+//! The single table of file formats: names, extensions, contents. Dialogs, help texts, the guide and the sentences
 //! about unsupported contents are derived from it.
 
 use crate::data::Tractogram;

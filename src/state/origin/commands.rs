@@ -253,10 +253,10 @@ pub fn curves_command(
             regions,
             params,
         },
-        CurveParams::Rays(medium, params) => CommandLine::Geodesic {
+        CurveParams::Rays(metric, params) => CommandLine::Geodesic {
             fit,
             regions,
-            medium,
+            metric,
             params,
             cut,
         },

@@ -37,7 +37,7 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase) {
     const CUT: &str = "Cut";
     let live = phase == Phase::Live;
     let before = &state.document.track.rays;
-    let same = (&before.medium, &before.params) == (&rays.medium, &rays.params);
+    let same = (&before.metric, &before.params) == (&rays.metric, &rays.params);
     // The end of a drag changes nothing, and belongs to the dragged control.
     let ends = *before == rays;
     let by_cut = same && (!ends || state.history.undo_label() == Some(CUT));
@@ -67,7 +67,7 @@ pub fn coarse_seeds(state: &State) -> Option<usize> {
 /// The rays of the document as it is; fewer where all would take too long and something is being dragged.
 pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
     let Rays {
-        medium,
+        metric,
         mut params,
         cut,
     } = state.document.track.rays.clone();
@@ -77,15 +77,15 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
     }
     let fits = |(recipe, m): &&(RayMetricParams, RayMetric)| {
         m.field.id() == tensors.field.id()
-            && *recipe == medium
+            && *recipe == metric
             && m.interpolation == params.curves.interpolation
     };
     let prepared = state.runtime.track.ray_metric.as_ref().filter(fits);
     ShootRays {
         field: tensors.field.clone(),
-        medium: prepared.map(|(_, medium)| medium.clone()),
-        sharpening: medium.sharpening,
-        precision: medium.precision,
+        metric: prepared.map(|(_, metric)| metric.clone()),
+        sharpening: metric.sharpening,
+        precision: metric.precision,
         fa: tensors.fa.clone(),
         regions: regions(&state.document),
         params,
@@ -97,23 +97,23 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
 
 /// Shows rays that were shot.
 pub fn show(state: &mut State, job: &ShootRays, ray_output: RayOutput, wall_ms: f64) {
-    let medium = RayMetricParams {
-        sharpening: ray_output.medium.sharpening,
+    let metric = RayMetricParams {
+        sharpening: ray_output.metric.sharpening,
         precision: job.precision,
     };
     let key = CurveKey {
-        field: ray_output.medium.field.id(),
+        field: ray_output.metric.field.id(),
         regions: job.regions.clone(),
-        curves: CurveParams::Rays(medium, job.params.clone()),
+        curves: CurveParams::Rays(metric, job.params.clone()),
         coarse: job.coarse,
     };
     let rays = (ray_output.seeds * ray_output.directions) as f64;
     state.runtime.track.rays_per_ms = Some(rays / ray_output.shoot_ms.max(0.1));
     state.runtime.track.rays_passed = Some(ray_output.measures.len() as f64 / rays.max(1.0));
-    let repaired = ray_output.medium.repaired;
+    let repaired = ray_output.metric.repaired;
     let tensors = state.document.tensors.as_ref();
     if tensors.is_some_and(|t| t.field.id() == key.field) {
-        state.runtime.track.ray_metric = Some((medium, ray_output.medium));
+        state.runtime.track.ray_metric = Some((metric, ray_output.metric));
     }
     let output = Arc::new(ray_output.output);
     let mut range = measure_range(&ray_output.measures);

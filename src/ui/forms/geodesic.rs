@@ -103,7 +103,7 @@ fn with_curves(rays: &Rays, curve_params: curves::Params) -> Rays {
 
 fn with_sharpening(rays: &Rays, parts: SharpeningParts) -> Rays {
     let mut changed = rays.clone();
-    changed.medium.sharpening = parts.into();
+    changed.metric.sharpening = parts.into();
     changed
 }
 
@@ -174,12 +174,12 @@ fn second_rank(
     parameters::choice(ui, rays, defaults, "form", why, set);
     sharpening(ui, rays, &kinds.sharpening, set);
     parameters::rows(ui, rays, defaults, Rows::Only(&["precision"]), set);
-    if rays.medium.is_too_coarse() {
+    if rays.metric.is_too_coarse() {
         let text = "Half precision is too coarse for tensors sharpened this much";
         let note = Note::new(theme::palette(ui.style()), Severity::Warning, text).action("Single");
         if note.show(ui).is_some() {
             let mut changed = rays.clone();
-            changed.medium.precision = Precision::Single;
+            changed.metric.precision = Precision::Single;
             set(changed, Phase::Done);
         }
     }

@@ -37,7 +37,7 @@ pub fn rays() {
     window.place(Role::Target, sphere(-28.0, -20.0, 46.0, 12.0));
     // Dragged and sharpened as by a user, cut, then at rest.
     let mut rays = window.state.document.track.rays.clone();
-    rays.medium.sharpening = Sharpening::Power { alpha: 1.7 };
+    rays.metric.sharpening = Sharpening::Power { alpha: 1.7 };
     for phase in [Phase::Live, Phase::Done] {
         window.act(Action::Region(RegionAction::SetShape {
             region: seed,

@@ -215,7 +215,7 @@ fn dim_rays() {
     };
     let sharpen = |window: &mut Window, alpha: f64, phase: Phase| {
         let mut rays = window.state.document.track.rays.clone();
-        rays.medium.sharpening = Sharpening::Power { alpha };
+        rays.metric.sharpening = Sharpening::Power { alpha };
         window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     };
     let bright = strength(&window);

@@ -220,7 +220,7 @@ fn curves() -> Vec<Row> {
         }),
         row("Sharpening α", ["", "4.5"], |s| {
             let power = |alpha| Sharpening::Power { alpha };
-            rays(s, |r| r.medium.sharpening = power(4.5))
+            rays(s, |r| r.metric.sharpening = power(4.5))
         }),
         row("Stop rays that circle", ["", "off"], |s| {
             rays(s, |r| r.params.loop_guard = false)

@@ -45,7 +45,7 @@ pub(super) fn shot() -> State {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: regions.map(|r| (**r).clone()).collect(),
         curves: CurveParams::Rays(
-            state.document.track.rays.medium,
+            state.document.track.rays.metric,
             state.document.track.rays.params.clone(),
         ),
         coarse: false,
@@ -228,8 +228,8 @@ fn slider() {
     }
     window.drop_at(rail.left_center() + egui::vec2(rail.width() * 0.3, 0.0));
     window.run();
-    let Sharpening::Power { alpha } = rays(&window).medium.sharpening else {
-        panic!("{:?}", rays(&window).medium)
+    let Sharpening::Power { alpha } = rays(&window).metric.sharpening else {
+        panic!("{:?}", rays(&window).metric)
     };
     assert!((alpha - 2.5).abs() < 0.15, "{alpha}");
     let phases: Vec<Phase> = window
@@ -332,31 +332,31 @@ fn kinds() {
     let mut window = window(shot(), [1920.0, 1440.0]);
     click(&mut window, "Directions, integrator, precision");
     change(&mut window, |r| {
-        r.medium.sharpening = Sharpening::Power { alpha: 3.5 };
+        r.metric.sharpening = Sharpening::Power { alpha: 3.5 };
     });
     click(&mut window, "Sharpen: Low FA only");
     assert!(matches!(
-        rays(&window).medium.sharpening,
+        rays(&window).metric.sharpening,
         Sharpening::Paper { power: 2, .. }
     ));
     let below = window.get_by_role_and_label(egui::Role::Slider, "Sharpen below FA");
     let place = below.rect().center().y;
     change(&mut window, |r| {
-        r.medium.sharpening = Sharpening::Paper {
+        r.metric.sharpening = Sharpening::Paper {
             power: 4,
             below_fa: 0.3,
         };
     });
     click(&mut window, "Sharpen: All");
     assert_eq!(
-        rays(&window).medium.sharpening,
+        rays(&window).metric.sharpening,
         Sharpening::Power { alpha: 3.5 }
     );
     let idle = window.get_by_label("Sharpen below FA: all are sharpened");
     assert!((idle.rect().center().y - place).abs() < 0.5, "rows stay");
     click(&mut window, "Sharpen: Low FA only");
     assert_eq!(
-        rays(&window).medium.sharpening,
+        rays(&window).metric.sharpening,
         Sharpening::Paper {
             power: 4,
             below_fa: 0.3

@@ -115,9 +115,9 @@ impl RecomputeCurves {
     ) -> Result<Self, MissingInput> {
         let curves = match made.curves.clone() {
             CurveParams::Streamlines(params) => CurveMethod::Streamlines(params),
-            CurveParams::Rays(medium, params) => CurveMethod::Rays {
-                sharpening: medium.sharpening,
-                precision: medium.precision,
+            CurveParams::Rays(metric, params) => CurveMethod::Rays {
+                sharpening: metric.sharpening,
+                precision: metric.precision,
                 params,
                 cut: made.cut,
             },
@@ -156,7 +156,7 @@ impl RecomputeCurves {
             } => {
                 let shoot = ShootRays {
                     field,
-                    medium: None,
+                    metric: None,
                     sharpening,
                     precision,
                     fa,

@@ -209,7 +209,7 @@ impl ReferencedItems<'_> {
             track: d.track.streamlines.clone(),
             track_display: finite(&d.track.streamline_display),
             whole_brain: d.track.whole_brain,
-            medium: d.track.rays.medium,
+            metric: d.track.rays.metric,
             rays: d.track.rays.params.clone(),
             cut: d.track.rays.cut,
             ray_display: finite(&d.track.ray_display),

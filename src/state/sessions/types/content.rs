@@ -80,7 +80,7 @@ pub struct SavedDocument {
     pub track_display: Display,
     #[serde(default)]
     pub whole_brain: WholeBrain,
-    pub medium: RayMetricParams,
+    pub metric: RayMetricParams,
     pub rays: geodesic::Params,
     pub cut: Cut,
     pub ray_display: Display,

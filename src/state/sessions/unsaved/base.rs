@@ -87,7 +87,7 @@ impl Parameters {
             fit_mask: document.fit_mask,
             track: document.track.streamlines.clone(),
             whole_brain: document.track.whole_brain,
-            rays: (rays.medium, rays.params.clone(), rays.cut),
+            rays: (rays.metric, rays.params.clone(), rays.cut),
             pathways: document.pathways.params,
         }
     }

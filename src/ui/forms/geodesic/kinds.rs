@@ -26,7 +26,7 @@ impl KindSettings {
     /// Stores the settings of the chosen kinds.
     pub fn remember(&mut self, rays: &Rays) {
         self.directions = self.directions.with_directions(rays.params.directions);
-        self.sharpening = self.sharpening.with(rays.medium.sharpening);
+        self.sharpening = self.sharpening.with(rays.metric.sharpening);
     }
 
     /// The number of rays requested before it was rounded to these whole fans.
