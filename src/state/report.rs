@@ -71,7 +71,7 @@ fn segment(state: &State) -> Value {
         })
     });
     json!({
-        "told": segment.settings.target_chosen,
+        "target_chosen": segment.settings.target_chosen,
         "target": params.target,
         "tolerance": params.tolerance,
         "smoothness": params.smoothness,

@@ -89,7 +89,7 @@ fn delete(window: &mut Window, lines: std::ops::Range<u32>) {
 
 /// The numbers of other origins in one.
 fn inputs(origin: &serde_json::Value, found: &mut Vec<u64>) {
-    const NAMES: [&str; 5] = ["from", "fit", "scan", "tracks", "origin"];
+    const NAMES: [&str; 5] = ["input", "fit", "scan", "tracks", "origin"];
     match origin {
         serde_json::Value::Object(members) => {
             for (name, value) in members {

@@ -286,7 +286,6 @@ impl BottomPanel {
 /// Sort order of the table; `None`: the order of the streamlines.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TableView {
-    #[serde(rename = "by")]
     pub column: Option<Column>,
     pub descending: bool,
 }

@@ -161,7 +161,7 @@ fn of_each_other() {
     let density = density.expect("the map's").clone();
     let [a, b] = [901, 902].map(|of| {
         let mut other = density.clone();
-        other["density"]["of"]["layer"] = of.into();
+        other["density"]["input"]["layer"] = of.into();
         origins.push(other);
         origins.len()
     });

@@ -126,7 +126,7 @@ pub(super) fn session() {
     let origins = a["origins"].as_array().unwrap();
     assert!(origins.iter().any(|o| o["edited"].is_object()), "{a}");
     assert_eq!(a["origins"], b["origins"]);
-    for list in ["layers", "bundle"] {
+    for list in ["layers", "streamlines"] {
         assert_eq!(a["document"][list], b["document"][list]);
     }
 

@@ -16,7 +16,6 @@ pub struct Params {
     /// Seeds, steps, integrator and stop reasons, as for streamlines. The FA is that of the tensors before
     /// sharpening; length and step limits apply to each half. With `both_ways`, every ray continues behind its seed
     /// with −p, which gives one curve through the seed.
-    #[serde(rename = "walk")]
     pub curves: curves::Params,
     pub form: Form,
     pub directions: Directions,

@@ -113,7 +113,6 @@ impl Cause {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Leak {
     /// The step to rewind to: that of the change that let it leak, otherwise the last one before it grew.
-    #[serde(rename = "from")]
     pub rewind_step: u64,
     /// The step at which it was noticed.
     pub noticed: u64,
@@ -157,7 +156,7 @@ pub struct LeakDetector {
     known: u64,
 }
 
-/// The changes of speeds since the surface last rested, whose first is the last of `Alarm::changes`.
+/// The changes of speeds since the surface last rested, whose first is the last of [`LeakDetector::changes`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Series {
     /// Step of the last change.
