@@ -157,7 +157,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut text = String::from("# Arcuate on its built-in head\n\n");
     let _ = writeln!(
         text,
-        "Tensors were fitted in {}, {} of them repaired. From {} in \"{}\", {} of the streamlines reach \"{}\".\n\n\
+        "Tensors were fitted in {}, {} of them repaired. From {} in “{}”, {} of the streamlines reach “{}”.\n\n\
          The same without a window:\n\n```sh\n{command}\n```\n\n{DISCLAIMER}.",
         counted(fitted, "voxel"),
         count(repaired as u64),

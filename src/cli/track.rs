@@ -27,7 +27,7 @@ Examples:
   arcuate track dwi.nii.gz --seed mask:m1.nii.gz --bootstrap 100 --seeds random:50 --out prob.trx
   arcuate track phantom:1 --seed mask:seed.nii.gz --exclude box:0,0,0,2,80,80 --out left.tck
 
-Without --seed, seeds are spread over the whole mask. In the window, \"Copy as command\" copies such a line.";
+Without --seed, seeds are spread over the whole mask. In the window, “Copy as command” copies such a line.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = format!("{EXAMPLES}\n\nDefaults:{}", command_line::track_defaults()))]

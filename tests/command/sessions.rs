@@ -125,7 +125,7 @@ fn not_started() {
     let why = (window.state.runtime.track.live.failure(), window.said());
     assert_eq!(
         status,
-        "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask 'mask'",
+        "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask “mask”",
         "{why:?}"
     );
 }

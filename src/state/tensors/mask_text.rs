@@ -23,7 +23,7 @@ pub fn name_of(document: &Document) -> String {
         .chosen_mask()
         .filter(|(_, mask)| Some(mask.id()) == tensors.key.mask);
     match chosen {
-        Some((layer, _)) => format!("the mask '{}'", layer.name),
+        Some((layer, _)) => format!("the mask “{}”", layer.name),
         None => GIVEN.to_owned(),
     }
 }
@@ -35,7 +35,7 @@ pub fn name_of_fit(document: &Document, fit: OriginId) -> String {
         let mut masks = document.layers.iter().filter(|l| found(l));
         let mask = masks.find(|l| matches!(l.content, Content::Mask(_)));
         mask.map_or(GIVEN.to_owned(), |layer| {
-            format!("the mask '{}'", layer.name)
+            format!("the mask “{}”", layer.name)
         })
     };
     match origins.fit(fit).map(|fit| &fit.mask) {

@@ -101,7 +101,7 @@ fn wrong_rays() {
         (
             "pathway",
             &width,
-            "expected a number from 0 to 1000000, found \"1e300\"",
+            "expected a number from 0 to 1000000, found “1e300”",
         ),
         ("track", &["--step", "1e-30"], "of at least 1e-7"),
         ("geodesic", &["--step", "1e-30"], "of at least 1e-7"),
@@ -277,7 +277,7 @@ fn sentences() {
     ];
     for option in ["--epsilon", "--alpha", "--min-fa"] {
         let said = parsed(&[&cost[..], &[option, "abc", "--out", "o"]].concat());
-        let words = ["expected a number", "found \"abc\""];
+        let words = ["expected a number", "found “abc”"];
         assert!(words.iter().all(|w| said.contains(w)), "{said}");
     }
     let folder = tempfile::tempdir().expect("a temporary folder");

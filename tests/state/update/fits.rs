@@ -370,7 +370,7 @@ fn beside() {
     assert_eq!(window.tensors().mask_found, None);
     assert_eq!(window.state.offered_mask(), None);
     let name = arcuate::state::tensors::mask_text::name_of(&window.state.document);
-    assert_eq!(name, "the mask 'scan_brain_mask'");
+    assert_eq!(name, "the mask “scan_brain_mask”");
 }
 
 /// Maps are 0 where there is no tensor: that is not an FA of 0.

@@ -236,7 +236,7 @@ fn apart() {
     assert!(working.live.value().is_none() && working.live.running().is_none());
     let why = working.live.failure().expect("a sentence");
     assert!(
-        why.starts_with("No path: region 'Target' is not connected to 'Seed'"),
+        why.starts_with("No path: region “Target” is not connected to “Seed”"),
         "{why}"
     );
     let count = full_requests(&window).len();
@@ -270,7 +270,7 @@ fn apart() {
     let why = why.expect("a sentence");
     assert_eq!(
         why,
-        "Regions 'Seed' and 'Target' overlap, expected two apart; move one"
+        "Regions “Seed” and “Target” overlap, expected two apart; move one"
     );
 }
 
@@ -548,10 +548,10 @@ fn own_mask() {
     let roi = layers.find(|l| l.name == "roi").expect("opened").id;
     window.act(Action::Tensors(TensorAction::SetMask(Some(roi))));
     let now = arcuate::state::tensors::mask_text::name_of(&window.state.document);
-    assert_eq!(now, "the mask 'roi'");
+    assert_eq!(now, "the mask “roi”");
     for (mask, name) in [
         (FitMask::Found, "the automatic mask"),
-        (FitMask::File(path), "the mask 'roi'"),
+        (FitMask::File(path), "the mask “roi”"),
     ] {
         let document = &mut window.state.document;
         let kept = Arc::make_mut(&mut document.kept_pathways[0]);

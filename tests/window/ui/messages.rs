@@ -206,7 +206,7 @@ fn out_of_reach() {
     // Inside: the shortest distance, and its place.
     let near = glam::DVec3::new(-21.0 - 12.0, -14.0, 20.0);
     let mut window = super::window(unreached(near), [1280.0, 800.0]);
-    let text = "0 of 8\u{202F}000 rays reach 'Motor L'; 100\u{202F}% left the mask. The nearest of \
+    let text = "0 of 8\u{202F}000 rays reach “Motor L”; 100\u{202F}% left the mask. The nearest of \
                  those drawn comes within";
     window.get_by_label_contains(text);
     click(&mut window, "Show it");

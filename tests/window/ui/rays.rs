@@ -257,7 +257,7 @@ fn nothing() {
     let rays_live = live.rays.as_mut().unwrap();
     rays_live.measures = Vec::new().into();
     let mut window = window(state, [1280.0, 800.0]);
-    window.get_by_label("0 of 81\u{202F}920 rays reach 'Motor L'; 71\u{202F}% left the mask");
+    window.get_by_label("0 of 81\u{202F}920 rays reach “Motor L”; 71\u{202F}% left the mask");
     click(&mut window, "Widen the cone");
     let Directions::Cone { half_angle_rad, .. } = rays(&window).params.directions else {
         panic!("{:?}", rays(&window).params.directions)

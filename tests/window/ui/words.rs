@@ -148,12 +148,12 @@ fn no_rays() {
         (
             [0, 100, 0, 0, 0, 0],
             &["Target"][..],
-            "0 of 100 rays reach 'Target'; 90\u{202F}% left the mask",
+            "0 of 100 rays reach “Target”; 90\u{202F}% left the mask",
         ),
         (
             [0, 71, 0, 29, 0, 0],
             &["Target"],
-            "29 of 100 rays reach 'Target', but touch an exclude region",
+            "29 of 100 rays reach “Target”, but touch an exclude region",
         ),
         (
             [0, 70, 10, 0, 20, 0],

@@ -123,7 +123,7 @@ fn end_outside_domain(
             false => "the volume",
         };
         Error::Input(format!(
-            "Region '{}' lies outside {place}, expected at least one voxel inside; move it{}",
+            "Region “{}” lies outside {place}, expected at least one voxel inside; move it{}",
             region.name,
             if place == whose {
                 " or fit within another mask"
@@ -149,7 +149,7 @@ fn not_joined([a, b]: [&CostField; 2], regions: &[Region]) -> Option<Error> {
     let place: Vec<String> = inside.into_iter().chain(outside).collect();
     (!place.is_empty()).then(|| {
         Error::Input(format!(
-            "No path: region '{}' is not connected to '{}'{}; move, change or remove a region",
+            "No path: region “{}” is not connected to “{}”{}; move, change or remove a region",
             b.source.name,
             a.source.name,
             place.join(" and")
