@@ -176,14 +176,14 @@ fn create(
         .chain(first);
     let first = first.collect();
     let mut app = App::new(&cc.egui_ctx, state, backend, first);
-    app.faults = faults;
+    app.window.faults = faults;
     if let Some(exporter) = image_exporter(&gpu.device, &gpu.queue) {
-        app.jobs.set_image_exporter(exporter);
+        app.work.jobs.set_image_exporter(exporter);
     }
     let demo = include_bytes!("../../assets/demo.png");
     if let Ok(picture) = eframe::icon_data::from_png_bytes(demo) {
         let size = [picture.width, picture.height].map(|n| n as usize);
-        app.memory = memory().with_demo_picture(size, &picture.rgba);
+        app.interface.memory = memory().with_demo_picture(size, &picture.rgba);
     }
     Ok(app)
 }
@@ -196,7 +196,7 @@ pub(super) fn memory() -> Memory {
 impl App {
     /// Reports errors of the device that draws the window.
     pub(super) fn report_faults(&mut self) {
-        if let Some(why) = self.faults.take_error() {
+        if let Some(why) = self.window.faults.take_error() {
             let sentence = format!(
                 "The graphics device failed while drawing ({why}), so pictures may be wrong; save the session, then \
                  start again"

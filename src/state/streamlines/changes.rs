@@ -126,7 +126,7 @@ fn range((low, high): (Option<f32>, Option<f32>), unit: &str) -> String {
 }
 
 /// Columns of the table, profile and matrix.
-fn tables(document: &Document, bundle: &StreamlineSettings) -> Fields {
+fn tables(document: &Document, settings: &StreamlineSettings) -> Fields {
     let mut fields = Fields::default();
     let names = |columns: &[Column]| {
         let names: Vec<String> = columns.iter().map(|c| document.column_name(c)).collect();
@@ -135,9 +135,13 @@ fn tables(document: &Document, bundle: &StreamlineSettings) -> Fields {
             false => names.join(", "),
         }
     };
-    let images: Vec<Column> = bundle.images.iter().map(|id| Column::Image(*id)).collect();
+    let images: Vec<Column> = settings
+        .images
+        .iter()
+        .map(|id| Column::Image(*id))
+        .collect();
     fields.name("Means of", names(&images));
-    let profile = &bundle.profile;
+    let profile = &settings.profile;
     fields.name("Values", names(&profile.along));
     fields.whole("Nodes", profile.nodes);
     let start = profile.start.and_then(|id| document.region(id));
@@ -147,7 +151,7 @@ fn tables(document: &Document, bundle: &StreamlineSettings) -> Fields {
     );
     let turned = profile.sense == Sense::Turned;
     fields.name("Direction", if turned { "Reversed" } else { "As it is" });
-    let connect = &bundle.connect;
+    let connect = &settings.connect;
     let labels = connect.labels.and_then(|id| document.layer(id));
     fields.name("Label map", labels.map_or("topmost", |l| &l.name));
     fields.number("Search radius", connect.radius_mm, 1, "mm");

@@ -61,9 +61,9 @@ impl Receive<State> for ComputeValues {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, values, _, _| {
-            let bundle = &mut state.runtime.streamlines;
-            if let Some(keys) = bundle.columns.finish(()) {
-                bundle.values.extend(keys.into_iter().zip(values));
+            let runtime = &mut state.runtime.streamlines;
+            if let Some(keys) = runtime.columns.finish(()) {
+                runtime.values.extend(keys.into_iter().zip(values));
             }
         });
     }

@@ -19,11 +19,11 @@ use std::sync::Arc;
 /// which another session may not have, or if the streamlines were moved, the selection is recorded instead.
 pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     // The present streamlines, else the only others that have rules.
-    let bundle = &state.document.streamlines;
+    let settings = &state.document.streamlines;
     let own = state
         .current_streamlines()
-        .and_then(|(layer, _)| bundle.rules_of(layer.id));
-    let Some(streamline_rules) = own.or_else(|| bundle.rules().next()).cloned() else {
+        .and_then(|(layer, _)| settings.rules_of(layer.id));
+    let Some(streamline_rules) = own.or_else(|| settings.rules().next()).cloned() else {
         return;
     };
     let layer = state.document.layer(streamline_rules.layer);

@@ -213,8 +213,8 @@ fn two_layers() {
     let second = window.state.runtime.selected_layer.expect("the kept one");
     let look_at = |window: &mut Window, id| act(window, FilterAction::Tractogram(id));
     let rules = |window: &Window| {
-        let bundle = &window.state.document.streamlines;
-        bundle.rules_of(layer(window).id).cloned()
+        let settings = &window.state.document.streamlines;
+        settings.rules_of(layer(window).id).cloned()
     };
     act(
         &mut window,
@@ -276,8 +276,8 @@ fn two_layers() {
         phase: Phase::Done,
     }));
     look_at(&mut window, second);
-    let bundle = &window.state.document.streamlines;
-    assert_eq!(bundle.rules_of(first), Some(&own));
+    let settings = &window.state.document.streamlines;
+    assert_eq!(settings.rules_of(first), Some(&own));
     assert_eq!(shown(&window), ShownStreamlines::After);
 }
 
