@@ -471,7 +471,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             }
             Err(failure) => {
                 super::output::error(&failure.sentence);
-                list.push(json!({ "outcome": "not made again", "why": failure.sentence }));
+                list.push(json!({ "outcome": "not recomputed", "why": failure.sentence }));
                 bad += 1;
             }
         }
@@ -488,7 +488,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "replaced_files": replaced,
         "saved_by": read.program,
         "saved_on": then,
-        "made_again_on": here,
+        "recomputed_on": here,
     });
     runner.report(&value, &text);
     match (bad, results.len()) {

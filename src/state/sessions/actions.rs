@@ -3,8 +3,8 @@
 use crate::state::edit::edit;
 use crate::state::sessions::jobs::{FindRecoverable, ForgetRecoverable};
 use crate::state::sessions::update::{
-    autosave, carry_out, checked, close_document, later, load, relocate, save, store_streamlines,
-    submit,
+    autosave, carry_out, checked, close_document, load, relocate, restore_missing, save,
+    store_streamlines, submit,
 };
 use crate::state::sessions::{Opening, ResultStorage, SessionAction};
 use crate::state::{Effect, State};
@@ -62,8 +62,10 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             let left = &mut state.runtime.sessions.recovery.sessions;
             left.retain(|l| l.session != session);
         }
-        SessionAction::Recompute(layer) => later::recompute(state, layer, effects),
-        SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
+        SessionAction::Recompute(layer) => restore_missing::recompute(state, layer, effects),
+        SessionAction::Restore { layer, path } => {
+            restore_missing::restore(state, layer, path, effects)
+        }
         SessionAction::Drop(layer) => edit(state, "Remove from the session", false, |d| {
             d.remove_missing_layer(layer);
             d.remove_missing_parts(|part| part.is_mask_of(layer));

@@ -2,7 +2,7 @@
 
 pub(in crate::state) mod checked;
 pub(in crate::state) mod demo;
-pub(in crate::state) mod later;
+pub(in crate::state) mod restore_missing;
 
 use crate::io::Remark;
 use crate::jobs::{Receive, Slot};
@@ -445,7 +445,7 @@ pub(in crate::state) fn was_loaded(
     effects: &mut Vec<Effect>,
 ) {
     let Some(opening) = state.runtime.sessions.opening.take() else {
-        return later::was_restored(state, restored, effects);
+        return restore_missing::was_restored(state, restored, effects);
     };
     let Opening {
         session,
@@ -527,7 +527,7 @@ pub(in crate::state) fn was_loaded(
                 .runtime
                 .notify_about(Topic::CopyKept, Severity::Warning, COPY_KEPT);
         }
-        later::notify_recovered(state, content.document.layers.len())
+        restore_missing::notify_recovered(state, content.document.layers.len())
     } else {
         // Layers of the fit come later.
         let summary = summary(content.document.layers.len(), &state.document);

@@ -6,7 +6,7 @@ use crate::solvers::Error;
 use crate::solvers::curves::{self, Interpolation, MAX_SEEDS};
 use std::fmt;
 
-/// A metric, regions or parameters with which no rays can be shot: one sentence each.
+/// A ray metric, regions or parameters with which no rays can be shot: one sentence each.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InputError {
     Curves(curves::InputError),
@@ -15,7 +15,7 @@ pub enum InputError {
     SplinesInPapersForm,
     /// Rays are to be tested against this many regions.
     TooManyRegions(usize),
-    /// A metric that was prepared for another interpolation.
+    /// A ray metric that was prepared for another interpolation.
     Interpolation {
         prepared: Interpolation,
         requested: Interpolation,
@@ -45,7 +45,7 @@ impl fmt::Display for InputError {
                 requested,
             } => write!(
                 f,
-                "The metric was prepared for {prepared:?} interpolation, expected {requested:?}; prepare it again"
+                "The ray metric was prepared for {prepared:?} interpolation, expected {requested:?}; prepare it again"
             ),
             Self::TooManyRays { seeds, directions } => {
                 let rays = seeds.saturating_mul(*directions);

@@ -11,7 +11,7 @@ use crate::solvers::{curves, geodesic};
 use crate::state::document::Document;
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::job_end::ended;
-use crate::state::sessions::update::later;
+use crate::state::sessions::update::restore_missing;
 use crate::state::tensors::inputs::{MissingInput, tensors};
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::track::jobs::shoot::ShootRays;
@@ -23,7 +23,7 @@ use crate::state::{Effect, State};
 /// Kept streamlines or rays to be recomputed.
 #[derive(Clone, Debug)]
 pub struct RecomputeCurves {
-    /// Returned with them.
+    /// Number of their layer in the session.
     pub layer: u64,
     pub name: String,
     pub tensors: Tensors,
@@ -62,7 +62,7 @@ impl Job for RecomputeCurves {
     }
 
     fn label(&self) -> String {
-        format!("Making {} again", self.name)
+        format!("Recomputing {}", self.name)
     }
 
     fn run(
@@ -99,7 +99,7 @@ impl Receive<State> for RecomputeCurves {
             delivery,
             effects,
             |state, output, wall_ms, effects| {
-                later::recomputed(state, self.layer, output, wall_ms, effects);
+                restore_missing::recomputed(state, self.layer, output, wall_ms, effects);
             },
         );
     }
@@ -111,22 +111,22 @@ impl RecomputeCurves {
         document: &Document,
         layer: u64,
         name: &str,
-        made: &CurveRecipe,
+        recipe: &CurveRecipe,
     ) -> Result<Self, MissingInput> {
-        let curves = match made.curves.clone() {
+        let curves = match recipe.curves.clone() {
             CurveParams::Streamlines(params) => CurveMethod::Streamlines(params),
             CurveParams::Rays(metric, params) => CurveMethod::Rays {
                 sharpening: metric.sharpening,
                 precision: metric.precision,
                 params,
-                cut: made.cut,
+                cut: recipe.cut,
             },
         };
         Ok(Self {
             layer,
             name: name.to_owned(),
-            tensors: tensors(document, name, made.fit)?,
-            regions: made.regions.clone(),
+            tensors: tensors(document, name, recipe.fit)?,
+            regions: recipe.regions.clone(),
             curves,
             edits: Vec::new(),
             expected: None,

@@ -40,13 +40,13 @@ pub(in crate::state) fn was_restored(
     effects: &mut Vec<Effect>,
 ) {
     let mut here = Vec::new();
-    for (id, one) in restored {
+    for (id, outcome) in restored {
         let Some(missing) = state.document.missing_layer(LayerId(id)).cloned() else {
             continue;
         };
-        let outcome = one.and_then(|one| {
+        let outcome = outcome.and_then(|layer| {
             // The layer belongs to the session, so this is no step: undoing it would remove the layer again.
-            saved::restore_missing(&mut state.document, &missing, one)
+            saved::restore_missing(&mut state.document, &missing, layer)
         });
         match outcome {
             Ok((notes, read)) => {
@@ -98,7 +98,7 @@ fn point_snapshots_to(
     }
 }
 
-/// Computes the missing density maps of streamlines that are here again.
+/// Computes the missing density maps of streamlines that were restored.
 fn make_maps(state: &State, streamlines: &[LayerId], effects: &mut Vec<Effect>) {
     let items = saved::maps_of(&state.document, streamlines);
     if !items.is_empty() {
@@ -128,8 +128,8 @@ pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &m
     let request = match missing.curve_recipe(document) {
         None => return,
         Some(Err(why)) => Err(format!("{name} cannot be recomputed: {why}")),
-        Some(Ok(made)) => {
-            RecomputeCurves::new(document, layer.0, &name, &made).map_err(|e| e.to_string())
+        Some(Ok(recipe)) => {
+            RecomputeCurves::new(document, layer.0, &name, &recipe).map_err(|e| e.to_string())
         }
     };
     match request {
