@@ -106,6 +106,7 @@ impl App {
             let mut frame = frame_of(pane, picture.look, &self.interface.views, ctx);
             if let (Some(turning), true) = (&self.state.runtime.turning, seen.is_some()) {
                 frame = self
+                    .work
                     .pictures
                     .turn
                     .frame(turning.done.saturating_sub(1), frame);
