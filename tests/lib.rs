@@ -202,9 +202,9 @@ pub struct Random(u64);
 impl Random {
     pub fn fresh(purpose: &str) -> Self {
         let seed = seed().unwrap_or_else(|error| panic!("{error}"));
-        let (test, before) = RUNNING.with_borrow_mut(|(test, made)| {
-            *composed_nifti += 1;
-            (test.clone(), *composed_nifti)
+        let (test, before) = RUNNING.with_borrow_mut(|(test, created)| {
+            *created += 1;
+            (test.clone(), *created)
         });
         let mut random = Self(seed);
         for byte in test.bytes().chain([0]).chain(purpose.bytes()) {
