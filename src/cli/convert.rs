@@ -1,11 +1,13 @@
 //! `arcuate convert`: from one file format to another.
 
-use super::options::ReadingOptions;
+use super::options::{OrientationOptions, ReadingOptions};
 use super::output::{one_line, remark, shown};
 use super::runner::{Failure, Runner};
 use super::typed::typed_command;
 use crate::io;
-use crate::state::files::jobs::{Convert, PlanToConvert};
+use crate::state::files::jobs::{
+    Convert, OpenOrientations, OrientationReading, PlanToConvert, SaveVolume,
+};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -19,14 +21,17 @@ Examples:
   arcuate convert t1.mgz t1.nii.gz
   arcuate convert dwi.nrrd dwi.nii.gz    (also writes dwi.bval and dwi.bvec)
   arcuate convert dwi.nii.gz dwi.nrrd    (with the gradients in its header)
+  arcuate convert dwi.mif dwi.nii.gz     (also writes dwi.bval and dwi.bvec)
   arcuate convert mask.nii.gz mask.ply
   arcuate convert t1.nii.gz t1_in_dwi.nii.gz --affine t1_to_dwi.mat --fixed b0.nii.gz
+  arcuate convert odf.nii.gz wmfod.mif --odf-basis descoteaux07-legacy --odf-frame voxel
+  arcuate convert dyads1.nii.gz peaks.mif --peaks
 
 The extensions set the formats; tracks.trx/ is a folder. Without --affine, no point moves: world coordinates stay the same. Whatever the output cannot hold is listed before
 it is written; with --strict, nothing is written in that case. Values of a TCK go into TSF files and weights beside it, names of labels into a text file beside the image.
 An image keeps the type of its values, with slope and intercept; NRRD has neither, and receives the scaled values as float32 or float64. The gradients beside a scan, or in
-its header, go where the output's format keeps them: .bval and .bvec beside a NIfTI, the header of an NRRD.
-A mask becomes a smooth surface in world mm.";
+its header, go where the output's format keeps them: .bval and .bvec beside a NIfTI, the header of an NRRD or an MRtrix image.
+A mask becomes a smooth surface in world mm. Fibre orientations are turned with an image that --affine moves if --odf-basis or --peaks says what they are.";
 
 /// The examples and the table of formats.
 fn help() -> String {
@@ -58,6 +63,8 @@ pub struct Options {
     #[arg(long)]
     pub strict: bool,
     #[command(flatten)]
+    pub orientations: OrientationOptions,
+    #[command(flatten)]
     pub reading: ReadingOptions,
 }
 
@@ -74,6 +81,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     runner.may_write(&options.output)?;
     io::convert::check_place(&options.output).map_err(|e| Failure::new(e.to_string()))?;
+    if let Some(reading) = options.orientations.reading() {
+        return convert_orientations(options, reading, runner);
+    }
     let request = PlanToConvert {
         input: options.input.clone(),
         output: options.output.clone(),
@@ -112,6 +122,45 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let value = json!({
         "command": "convert", "what": done.content, "files": done.written,
         "left_out": done.unsupported_contents,
+    });
+    runner.report(&value, &text);
+    Ok(())
+}
+
+/// Fibre orientations are written as MRtrix stores them; they turn with an image that is moved.
+fn convert_orientations(
+    options: &Options,
+    reading: OrientationReading,
+    runner: &mut Runner,
+) -> Result<(), Failure> {
+    if !io::Format::saves_image(&options.output) {
+        return Err(Failure::usage(format!(
+            "Fibre orientations cannot be written under this name, expected one that ends in .nii.gz, .nii, .mif or \
+             .mif.gz: {}",
+            options.output.display()
+        )));
+    }
+    let (opened, _) = runner.run(OpenOrientations {
+        path: options.input.clone(),
+        reading,
+        affine: options.reading.reading().affine.map(|affine| *affine),
+    })?;
+    for found in &opened.remarks {
+        remark(found, options.input.display());
+    }
+    runner.run(SaveVolume {
+        volume: opened.volume,
+        source: None,
+        path: options.output.clone(),
+        command: typed_command(),
+    })?;
+    let text = format!(
+        "Converted {}\n  written     {}\n",
+        opened.content,
+        shown(&options.output)
+    );
+    let value = json!({
+        "command": "convert", "what": opened.content, "files": [options.output], "left_out": [],
     });
     runner.report(&value, &text);
     Ok(())

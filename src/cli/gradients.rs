@@ -8,8 +8,8 @@ use crate::data::axis_change::AxisChange;
 use crate::io;
 use crate::io::text::counted;
 use crate::solvers::gradient_check::{self, Verdict};
-use crate::solvers::tensor_check;
-use crate::state::tensors::jobs::{CheckGradients, CompareTensors};
+use crate::solvers::{odf_check, tensor_check};
+use crate::state::tensors::jobs::{CheckGradients, CompareDistributions, CompareTensors};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -20,10 +20,12 @@ Examples:
   arcuate gradients check dwi.nii.gz --out corrected
   arcuate gradients turn dwi.nii.gz --turn x,-y,z --out corrected
   arcuate gradients tensors dti.nii.gz        # in which order and frame are its tensors?
+  arcuate gradients distributions fod.nii.gz  # in which basis and frame are its distributions?
 
 `check` tracks the whole brain with all 24 ways to swap and flip the axes of the table and ranks them by the length and
 coherence of the streamlines. Axes are those of FSL's bvec. The files stay unchanged; --out writes the best table.
-`tensors` compares the six combinations of order and frame in which six volumes may hold tensors, in the same way.";
+`tensors` compares the six combinations of order and frame in which six volumes may hold tensors, in the same way.
+`distributions` compares five bases of fibre orientation distributions by the symmetry of their lobes, and their axes.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -40,6 +42,8 @@ pub enum GradientCommand {
     Turn(TurnOptions),
     /// Compare the orders and frames of tensors in an image of six volumes
     Tensors(TensorOptions),
+    /// Compare the bases and frames of fibre orientation distributions
+    Distributions(DistributionOptions),
 }
 
 #[derive(clap::Args, Debug)]
@@ -64,6 +68,12 @@ pub struct TensorOptions {
 }
 
 #[derive(clap::Args, Debug)]
+pub struct DistributionOptions {
+    /// Image of the coefficients of even harmonics
+    pub image: PathBuf,
+}
+
+#[derive(clap::Args, Debug)]
 pub struct TurnOptions {
     /// With --turn: what stands for x, y and z of the new table, as in y,-x,z
     #[command(flatten)]
@@ -77,6 +87,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     match &options.what {
         GradientCommand::Check(options) => check(options, runner),
         GradientCommand::Tensors(options) => tensors(&options.image, runner),
+        GradientCommand::Distributions(options) => distributions(&options.image, runner),
         GradientCommand::Turn(options) => {
             check_out(&options.out, runner)?;
             let scan = options.scan.open(runner)?;
@@ -170,6 +181,47 @@ fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
     let value = json!({
         "command": "gradients tensors", "sentence": output.sentence(), "ranked": ranked,
         "found": output.found().map(|l| json!({"order": l.order.key(), "frame": l.frame.key()})),
+        "compare_ms": wall_ms,
+    });
+    runner.report(&value, &text);
+    Ok(())
+}
+
+fn distributions(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
+    let image = super::inputs::image(path, &ReadingOptions::default(), runner)?;
+    let request = CompareDistributions {
+        volume: image,
+        params: odf_check::Params::defaults(),
+    };
+    let (output, wall_ms) = runner.run(request)?;
+    let mut text = format!(
+        "{}\n\n  rank  symmetry  length mm  coherence  options\n",
+        output.sentence()
+    );
+    for (i, c) in output.ranked.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "  {:>4}  {:>8.3}  {:>9.2}  {:>9.3} {}",
+            i + 1,
+            c.symmetry,
+            c.mean_length_mm,
+            c.coherence,
+            c.layout
+        );
+    }
+    let ranked: Vec<serde_json::Value> = output
+        .ranked
+        .iter()
+        .map(|c| {
+            json!({
+                "basis": c.layout.basis.key(), "frame": c.layout.frame.key(),
+                "symmetry": c.symmetry, "coherence": c.coherence, "mean_length_mm": c.mean_length_mm,
+            })
+        })
+        .collect();
+    let value = json!({
+        "command": "gradients distributions", "sentence": output.sentence(), "ranked": ranked,
+        "found": output.found().map(|l| json!({"basis": l.basis.key(), "frame": l.frame.key()})),
         "compare_ms": wall_ms,
     });
     runner.report(&value, &text);

@@ -5,7 +5,9 @@ mod report;
 
 pub(super) use repeat::repeat;
 
-use super::options::{GivenParameters, ValueError, make_folder, noted_volume, shape, whole};
+use super::options::{
+    GivenParameters, ImageEnding, ValueError, make_folder, noted_volume, shape, whole,
+};
 use super::runner::{Failure, Runner};
 use crate::data::text::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
@@ -144,6 +146,8 @@ pub struct Options {
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub images: ImageEnding,
 }
 
 fn parse_ball(text: &str) -> Result<(DVec3, f64), ValueError> {
@@ -163,7 +167,8 @@ impl Options {
             SurfaceFormat::Obj => "surface.obj",
             SurfaceFormat::Gii => "surface.gii",
         };
-        ["labels.nii.gz", surface, "run.json"].map(|name| self.out.join(name))
+        let labels = self.images.path(&self.out, "labels");
+        [labels, self.out.join(surface), self.out.join("run.json")]
     }
 
     /// Target and tolerance as given, otherwise from the probes.

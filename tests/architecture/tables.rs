@@ -149,6 +149,11 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("gradient_check", &["curves", "tensor_fit", "tracking"]),
     ("level_set", &[]),
     ("metric", &["tensor_fit"]),
+    // Bases are ranked by symmetry, frames as the axes of gradients are, with the same pictures as tensor orders.
+    (
+        "odf_check",
+        &["gradient_check", "tensor_check", "tensor_fit"],
+    ),
     ("pathway", &["eikonal", "metric"]),
     ("region", &[]),
     ("tensor_check", &["gradient_check", "tensor_fit"]),

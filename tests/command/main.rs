@@ -11,6 +11,7 @@ mod contract;
 mod faults;
 #[cfg(unix)]
 mod folders;
+mod mrtrix;
 mod sessions;
 mod streamlines;
 
@@ -35,6 +36,7 @@ fn main() {
         faults::tests(),
         #[cfg(unix)]
         folders::tests(),
+        mrtrix::tests(),
         sessions::tests(),
     ])
 }

@@ -14,6 +14,7 @@ mod lanes;
 mod parameters;
 mod phantom;
 mod seeds;
+mod spherical_harmonics;
 mod statistics;
 
 fn main() {
@@ -28,6 +29,7 @@ fn main() {
         parameters::tests(),
         phantom::tests(),
         seeds::tests(),
+        spherical_harmonics::tests(),
         statistics::tests(),
     ])
 }

@@ -15,6 +15,7 @@ mod geodesic;
 mod gradient_check;
 mod level_set;
 mod metric;
+mod odf_check;
 mod pathway;
 mod region;
 mod tensor_fit;
@@ -33,6 +34,7 @@ fn main() {
         gradient_check::tests(),
         level_set::tests(),
         metric::tests(),
+        odf_check::tests(),
         pathway::tests(),
         region::tests(),
         tensor_fit::tests(),

@@ -159,6 +159,7 @@ fn clock() {
             due = clock.due(state, ui.ctx(), now);
         });
         let delay = output.viewport_output[&ViewportId::ROOT].repaint_delay;
+        output.drop_without_applying_deltas();
         if let Some(action) = &due {
             let autosave = Action::Session(SessionAction::Autosave);
             assert_eq!(format!("{action:?}"), format!("{autosave:?}"));

@@ -14,6 +14,7 @@ pub mod geodesic;
 pub mod gradient_check;
 pub mod level_set;
 pub mod metric;
+pub mod odf_check;
 pub mod pathway;
 pub mod region;
 pub mod tensor_check;

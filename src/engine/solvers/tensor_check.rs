@@ -152,7 +152,7 @@ fn candidate(
     Ok((one, quality.started))
 }
 
-fn slice(field: &TensorField, dec: &Volume, side: usize) -> Slice {
+pub(super) fn slice(field: &TensorField, dec: &Volume, side: usize) -> Slice {
     // Brightens the picture: directions times FA are dark at this size.
     const BRIGHTER: f32 = 1.4;
     let bounds = field.mask().bounds_inside();

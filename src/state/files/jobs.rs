@@ -1,7 +1,10 @@
 //! Jobs that open, write and convert files. Each written file is read back and compared.
 
 pub mod open;
+mod orientations;
 mod paths;
+
+pub use orientations::{OpenOrientations, OrientationReading};
 
 use crate::compute::{Control, memory};
 use crate::data::{Mask, Shape, Surface, Tractogram, Volume};
@@ -86,7 +89,7 @@ pub fn save_shape(
 ) -> Result<Option<&'static str>, JobError> {
     let (saved, what) = match shape {
         Shape::Mask(mask) if !io::surface::is_named(path) => {
-            (io::nifti::save_mask(path, mask, command, control), None)
+            (io::image::save_mask(path, mask, command, control), None)
         }
         shape => {
             let voxels = match shape {

@@ -6,7 +6,7 @@ pub mod input;
 use crate::compute::Control;
 use crate::data::{DataId, TensorField, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
-use crate::solvers::{gradient_check, tensor_check};
+use crate::solvers::{gradient_check, odf_check, tensor_check};
 use crate::state::job_end::ended;
 use crate::state::tensors::{self, axes};
 use crate::state::{Effect, State};
@@ -108,5 +108,47 @@ impl Receive<State> for CompareTensors {
         ended(state, self, delivery, effects, |state, output, _, _| {
             tensors::orders::compared(state, self.volume.id(), Arc::new(output));
         });
+    }
+}
+
+/// Reads fibre orientation distributions in every known basis and frame.
+#[derive(Clone, Debug)]
+pub struct CompareDistributions {
+    pub volume: Volume,
+    pub params: odf_check::Params,
+}
+
+impl Job for CompareDistributions {
+    type Output = odf_check::Output;
+
+    fn slot(&self) -> Slot {
+        CHECK
+    }
+
+    fn label(&self) -> String {
+        "Comparing bases of distributions".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let backend = worker.backend();
+        let output = odf_check::compare(&self.volume, &self.params, &backend, control);
+        Ok(output?)
+    }
+}
+
+impl Receive<State> for CompareDistributions {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        // Only the command line requests this.
+        ended(state, self, delivery, effects, |_, _, _, _| {});
     }
 }

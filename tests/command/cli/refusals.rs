@@ -84,7 +84,11 @@ fn wrong_rays() {
     let width = [&ends[..], &["--epsilon", "1e300"]].concat();
     let cases: [(&str, &[&str], &str); 24] = [
         ("geodesic", &["--directions", "cone:20,200"], "at most 180"),
-        ("geodesic", &["--directions", "cone:0,30"], "0 for Rays"),
+        (
+            "geodesic",
+            &["--directions", "cone:0,30"],
+            "Found 0 in --directions (Rays",
+        ),
         ("geodesic", &["--directions", "cone:20,0"], "above 0"),
         ("geodesic", &["--directions", "icosphere:20"], "from 0 to 6"),
         ("geodesic", &["--directions", "sphere:70000"], "1 to 65536"),

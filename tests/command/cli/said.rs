@@ -324,7 +324,7 @@ fn out_of_range() {
         (
             voxels,
             1,
-            "would number more than a billion billion, expected at most 2.1 billion",
+            "would number 2.1 million billion, expected at most 2.1 billion",
         ),
         ("info one.nii", 1, "Found 1 byte,"),
     ];

@@ -50,6 +50,12 @@ pub fn tests() -> Vec<Trial> {
             fuzz(&super::volumes::seeds(ending), ending, packed)
         }));
     }
+    for (ending, packed) in [("mif", false), ("mif.gz", true)] {
+        let name = format!("io::mutations::{ending}");
+        tests.push(test(&name, move || {
+            fuzz(&super::mif::seeds().map(|(_, bytes)| bytes), ending, packed)
+        }));
+    }
     for ending in ["bval", "bvec", "b"] {
         let name = format!("io::mutations::{ending}");
         tests.push(test(&name, move || gradients(ending)));

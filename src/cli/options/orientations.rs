@@ -1,0 +1,44 @@
+//! What a file of fibre orientations holds, which its header does not say.
+
+use super::{ValueError, tensor_frame};
+use crate::data::spherical_harmonics::Basis;
+use crate::data::{OdfLayout, TensorFrame};
+use crate::state::files::jobs::OrientationReading;
+
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct OrientationOptions {
+    /// The input holds fibre orientation distributions in this basis: mrtrix (also DIPY's tournier07), mrtrix-0.2,
+    /// descoteaux07, descoteaux07-legacy (DIPY's default) or camino; they are written in MRtrix's, in world axes
+    #[arg(long, value_name = "BASIS", requires = "odf_frame", value_parser = odf_basis)]
+    pub odf_basis: Option<Basis>,
+    /// Axes of the distributions: voxel (those of FSL's bvec: DIPY, Camino) or world (MRtrix)
+    #[arg(long, value_name = "AXES", requires = "odf_basis", value_parser = tensor_frame)]
+    pub odf_frame: Option<TensorFrame>,
+    /// The input holds peaks: three volumes per peak, FSL's dyads1 with the other files beside it, or a model of DSI
+    /// Studio (.fib.gz); they are written as three volumes per peak in world axes
+    #[arg(long, conflicts_with = "odf_basis")]
+    pub peaks: bool,
+}
+
+impl OrientationOptions {
+    /// `None` if the input is to be read as any other file.
+    pub fn reading(&self) -> Option<OrientationReading> {
+        let distributions = || {
+            let (basis, frame) = (self.odf_basis?, self.odf_frame?);
+            let layout = OdfLayout { basis, frame };
+            Some(OrientationReading::Distributions(layout))
+        };
+        match self.peaks {
+            true => Some(OrientationReading::Peaks),
+            false => distributions(),
+        }
+    }
+}
+
+fn odf_basis(text: &str) -> Result<Basis, ValueError> {
+    let found = Basis::ALL.into_iter().find(|basis| basis.key() == text);
+    found.ok_or_else(|| {
+        let keys = Basis::ALL.map(Basis::key);
+        ValueError::new(format!("one of {}", keys.join(", ")), text)
+    })
+}

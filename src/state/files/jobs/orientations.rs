@@ -1,0 +1,86 @@
+//! Opens images of fibre orientations, which headers do not describe.
+
+use super::label;
+use crate::compute::Control;
+use crate::data::{OdfLayout, Volume};
+use crate::io::{self, AffineReading, Remark, orientations};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::state::job_end::ended;
+use crate::state::{Effect, State};
+use std::path::PathBuf;
+
+/// How a user says that a file holds fibre orientations.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum OrientationReading {
+    Distributions(OdfLayout),
+    Peaks,
+}
+
+/// Reads fibre orientations; an affine moves the image and turns them.
+#[derive(Clone, Debug)]
+pub struct OpenOrientations {
+    pub path: PathBuf,
+    pub reading: OrientationReading,
+    pub affine: Option<AffineReading>,
+}
+
+/// Orientations as MRtrix stores them: its basis, world axes.
+#[derive(Clone, Debug)]
+pub struct OrientationImage {
+    pub volume: Volume,
+    /// Such as `distributions of order 8`.
+    pub content: String,
+    pub remarks: Vec<Remark>,
+}
+
+impl Job for OpenOrientations {
+    type Output = OrientationImage;
+
+    fn slot(&self) -> Slot {
+        Slot::Load
+    }
+
+    fn label(&self) -> String {
+        label("Opening", &self.path)
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<OrientationImage>,
+    ) -> Result<OrientationImage, JobError> {
+        let (path, affine) = (&self.path, self.affine.as_ref());
+        match self.reading {
+            OrientationReading::Distributions(layout) => {
+                let opened = orientations::open_odf(path, layout, affine, control)?;
+                Ok(OrientationImage {
+                    volume: opened.field.volume(),
+                    content: format!("distributions of order {}", opened.field.order()),
+                    remarks: Remark::all(&opened.warnings, &opened.notes),
+                })
+            }
+            OrientationReading::Peaks => {
+                let opened = orientations::open_peaks(path, affine, control)?;
+                let peaks = io::text::counted(opened.field.count(), "peak");
+                Ok(OrientationImage {
+                    volume: opened.field.volume(),
+                    content: format!("{peaks} per voxel"),
+                    remarks: Remark::all(&opened.warnings, &opened.notes),
+                })
+            }
+        }
+    }
+}
+
+impl Receive<State> for OpenOrientations {
+    fn receive(
+        &self,
+        delivery: Delivery<OrientationImage>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        // Only the command line requests this.
+        ended(state, self, delivery, effects, |_, _, _, _| {});
+    }
+}

@@ -1,0 +1,147 @@
+//! Recognising the basis and the frame of fibre orientation distributions.
+
+use crate::support::fields::backend;
+use crate::support::{Random, data_test, test};
+use arcuate::compute::Control;
+use arcuate::data::axis_change::world_from_fsl;
+use arcuate::data::spherical_harmonics::{Basis, count, evaluate};
+use arcuate::data::{Grid, OdfLayout, TensorField, TensorFrame, Volume, VolumeKind};
+use arcuate::io::image;
+use arcuate::phantom::{Head, scan_grid, scan_options};
+use arcuate::solvers::odf_check::{self, Params};
+use arcuate::solvers::tensor_fit::{self, eigen_symmetric};
+use glam::{DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("odf_check::basis_and_frame_are_found", found),
+        test("odf_check::other_images", others),
+        data_test(
+            "odf_check::bases_of_dipy",
+            "mrtrix_reference/dipy_bases",
+            dipy,
+        ),
+    ]
+}
+
+/// The order of the planted distributions.
+const ORDER: usize = 4;
+
+/// The tensors of a synthetic head.
+fn head(random: &mut Random) -> TensorField {
+    let head = Head::new(random.bits() % 1000);
+    let grid = scan_grid(3.0).expect("a grid");
+    let (backend, control) = (backend(2), Control::new());
+    let options = scan_options(grid.clone(), random.bits());
+    let scan = backend.install(|| head.diffusion_scan(&options, &control));
+    let (dwi, gradients) = scan.expect("a scan");
+    let mask = backend.install(|| head.brain_mask(&grid, &control));
+    let params = tensor_fit::Params::defaults_for(Some(&gradients));
+    let mask = mask.expect("a mask");
+    let fit = tensor_fit::fit(&dwi, &gradients, &mask, &params, &backend, &control);
+    fit.expect("fitted").field
+}
+
+/// A lobe along the first axis of each tensor, the larger the longer it is, in a layout.
+fn image_in(field: &TensorField, layout: OdfLayout) -> Volume {
+    let grid: &Arc<Grid> = &field.grid;
+    let frame_from_world = match layout.frame {
+        TensorFrame::Voxel => world_from_fsl(grid).transpose(),
+        TensorFrame::World => DMat3::IDENTITY,
+    };
+    let (n, size) = (grid.voxel_count(), count(ORDER));
+    let mut values = vec![0f32; n * size];
+    for (voxel, tensor) in field.tensors.iter().enumerate() {
+        if tensor.inside < 0.5 {
+            continue;
+        }
+        let (lengths, axes) = eigen_symmetric(tensor.d.map(f64::from));
+        let share = 1.0 - lengths[2] / lengths[0];
+        let mut own = evaluate(ORDER, frame_from_world * axes[0]);
+        own[1..].iter_mut().for_each(|c| *c *= share);
+        for (i, c) in layout
+            .basis
+            .from_mrtrix(ORDER, &own)
+            .into_iter()
+            .enumerate()
+        {
+            values[i * n + voxel] = c as f32;
+        }
+    }
+    Volume::new(grid.clone(), size, VolumeKind::Scalar, values)
+}
+
+fn found() {
+    let mut random = Random::fresh("odf basis");
+    let field = head(&mut random);
+    for (basis, frame) in [
+        (Basis::MRtrix, TensorFrame::World),
+        (Basis::MRtrixLegacy, TensorFrame::Voxel),
+        (Basis::Dipy, TensorFrame::World),
+        (Basis::DipyLegacy, TensorFrame::Voxel),
+        (Basis::Camino, TensorFrame::Voxel),
+    ] {
+        let planted = OdfLayout { basis, frame };
+        let volume = image_in(&field, planted);
+        let output = odf_check::compare(&volume, &Params::defaults(), &backend(2), &Control::new());
+        let output = output.expect("compared");
+        println!("{}: {}", planted.description(), output.sentence());
+        assert_eq!(output.found(), Some(planted));
+        assert_eq!(output.ranked.len(), 10);
+        let best = &output.ranked[0];
+        assert!(best.symmetry > 0.9 && best.slice.rgb.iter().any(|v| *v > 100));
+    }
+}
+
+/// Other numbers of volumes are refused with a sentence.
+fn others() {
+    let mut random = Random::fresh("odf noise");
+    let grid = Grid::axis_aligned([12; 3], DVec3::splat(2.0), DVec3::ZERO).expect("regular");
+    let grid = Arc::new(grid);
+    let mut compare = |volumes: usize| {
+        let values = (0..volumes * 1728).map(|i| match i / 1728 {
+            0 => 1.0,
+            _ => 0.3 * random.normal() as f32,
+        });
+        let values: Vec<f32> = values.collect();
+        let volume = Volume::new(grid.clone(), volumes, VolumeKind::Scalar, values);
+        odf_check::compare(&volume, &Params::defaults(), &backend(2), &Control::new())
+    };
+    for volumes in [1, 3, 7, 44] {
+        let error = compare(volumes).expect_err("no distributions").to_string();
+        assert!(
+            error.contains(&format!("Found {volumes} volume")),
+            "{error}"
+        );
+    }
+    assert_eq!(compare(15).expect("compared").ranked.len(), 10);
+    // Camino's two values before the coefficients leave one basis.
+    let camino = compare(17).expect("compared");
+    assert!(
+        camino
+            .ranked
+            .iter()
+            .all(|c| c.layout.basis == Basis::Camino)
+    );
+}
+
+/// A real block in each of DIPY's bases: too small for its axes, but the right basis is the most symmetric.
+fn dipy(folder: PathBuf) {
+    for (name, basis) in [
+        ("mrtrix", Basis::MRtrix),
+        ("tournier07_legacy", Basis::MRtrixLegacy),
+        ("descoteaux07_new", Basis::Dipy),
+        ("descoteaux07_legacy", Basis::DipyLegacy),
+    ] {
+        let path = folder.join(format!("wm_{name}.nii.gz"));
+        let (volume, _) = image::read(&path, &Control::new()).expect("an image");
+        let output = odf_check::compare(&volume, &Params::defaults(), &backend(2), &Control::new());
+        let output = output.expect("compared");
+        println!("{name}: {}", output.sentence());
+        assert_eq!(output.ranked[0].layout.basis, basis, "{name}");
+        assert!(output.basis_is_clear, "{name}");
+    }
+}
