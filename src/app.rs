@@ -3,6 +3,7 @@
 mod action_log;
 pub mod autosave;
 pub mod events;
+mod parts;
 mod pictures;
 mod record;
 mod start;
@@ -12,47 +13,28 @@ pub mod window_size;
 pub use start::{StartError, run};
 
 use crate::compute::Backend;
-use crate::jobs::{Jobs, Slot};
-use crate::render::Faults;
+use crate::jobs::Slot;
 use crate::state::sessions::jobs::RemoveRecoveryCopy;
 use crate::state::{Action, Effect, State, report, update};
-use crate::ui::views::Views;
-use crate::ui::{self, Memory, paint_callback};
+use crate::ui::{self, paint_callback};
 use egui::{Context, Ui, ViewportCommand};
-use std::sync::Arc;
+use parts::{Interface, WindowStatus, Work};
 
 pub struct App {
     state: State,
-    jobs: Jobs<State>,
-    memory: Memory,
-    views: Views,
-    timers: autosave::Timers,
-    /// No more questions are asked.
-    closing: bool,
-    events: events::Queue,
-    pictures: pictures::Pictures,
-    recent_changed: bool,
-    title: String,
-    /// Errors of the device that draws the window.
-    faults: Faults,
+    interface: Interface,
+    work: Work,
+    window: WindowStatus,
     record: Option<record::Record>,
 }
 
 impl App {
     fn new(ctx: &Context, state: State, backend: Backend, first: Vec<Action>) -> Self {
-        let waker = ctx.clone();
         let mut app = Self {
             state,
-            jobs: Jobs::new(backend, Arc::new(move || waker.request_repaint())),
-            memory: start::memory(),
-            views: Views::default(),
-            timers: autosave::Timers::started(),
-            closing: false,
-            events: events::Queue::default(),
-            pictures: pictures::Pictures::default(),
-            recent_changed: false,
-            title: String::new(),
-            faults: Faults::default(),
+            interface: Interface::new(),
+            work: Work::new(backend, ctx),
+            window: WindowStatus::default(),
             record: record::Record::from_environment(),
         };
         app.act(first, ctx);
@@ -67,23 +49,23 @@ impl App {
             while !effects.is_empty() {
                 match effects.remove(0) {
                     Effect::Submit(job) => {
-                        let job = self.jobs.submit(job);
+                        let job = self.work.jobs.submit(job);
                         effects.extend(update(&mut self.state, Action::JobStarted(job)));
                     }
-                    Effect::Cancel(slot) => self.jobs.cancel(slot),
-                    Effect::CancelOfDocument => self.jobs.cancel_of_document(),
-                    Effect::LimitMemory(bytes) => self.jobs.limit_memory(bytes),
+                    Effect::Cancel(slot) => self.work.jobs.cancel(slot),
+                    Effect::CancelOfDocument => self.work.jobs.cancel_of_document(),
+                    Effect::LimitMemory(bytes) => self.work.jobs.limit_memory(bytes),
                     Effect::CopyText(text) => ctx.copy_text(text),
-                    Effect::TakePicture(picture, seen) => self.pictures.add(picture, seen),
-                    Effect::Store => self.recent_changed = true,
+                    Effect::TakePicture(picture, seen) => self.work.pictures.add(picture, seen),
+                    Effect::Store => self.window.recent_changed = true,
                     Effect::Close => {
-                        self.closing = true;
+                        self.window.closing = true;
                         ctx.send_viewport_cmd(ViewportCommand::Close);
                     }
                 }
             }
             if let (Some(record), Some(name)) = (&self.record, name) {
-                record.write(&name, &self.state, &self.views);
+                record.write(&name, &self.state, &self.interface.views);
             }
             ctx.request_repaint();
         }
@@ -92,56 +74,66 @@ impl App {
 
 impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
-        let events = self.jobs.poll().into_iter().map(Action::Event).collect();
+        let events = self
+            .work
+            .jobs
+            .poll()
+            .into_iter()
+            .map(Action::Event)
+            .collect();
         self.act(events, ctx);
-        let due = self.timers.due(&self.state, ctx);
-        let closing = ui::quit::close_request(ctx, &self.state, self.closing);
+        let due = self.work.timers.due(&self.state, ctx);
+        let closing = ui::quit::close_request(ctx, &self.state, self.window.closing);
         self.act(due.into_iter().chain(closing).collect(), ctx);
         self.go_on_turning(ctx);
         self.report_faults();
         if let Some(gpu) = frame.wgpu_render_state() {
             self.draw_pictures(gpu, ctx);
-            if self.state.document.is_empty() && self.pictures.is_idle() {
+            if self.state.document.is_empty() && self.work.pictures.is_idle() {
                 paint_callback::clear(ctx, &mut gpu.renderer.write().callback_resources);
             }
         }
-        if std::mem::take(&mut self.recent_changed)
+        if std::mem::take(&mut self.window.recent_changed)
             && let Some(storage) = frame.storage_mut()
         {
             self.save(storage);
             storage.flush();
         }
         let title = ui::quit::title(&self.state);
-        if title != self.title {
+        if title != self.window.title {
             ctx.send_viewport_cmd(ViewportCommand::Title(title.clone()));
-            self.title = title;
+            self.window.title = title;
         }
     }
 
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
-        let (state, views) = (&self.state, &mut self.views);
-        let actions = ui::show(ui, state, &mut self.memory, &mut |ui, actions| {
+        let (state, views) = (&self.state, &mut self.interface.views);
+        let actions = ui::show(ui, state, &mut self.interface.memory, &mut |ui, actions| {
             views.show(ui, state, actions);
         });
         let ctx = ui.ctx().clone();
         self.act(actions, &ctx);
         if let Some(record) = &mut self.record {
-            record.watch(&ctx, &self.state, &self.views);
+            record.watch(&ctx, &self.state, &self.interface.views);
         }
     }
 
     fn raw_input_hook(&mut self, ctx: &Context, input: &mut egui::RawInput) {
-        if self.events.feed(input, ctx.requested_repaint_last_pass()) {
+        if self
+            .window
+            .events
+            .feed(input, ctx.requested_repaint_last_pass())
+        {
             ctx.request_repaint();
         }
-        let interval_s = self.events.double_click_s();
+        let interval_s = self.window.events.double_click_s();
         ctx.options_mut(|o| o.input_options.max_double_click_delay = interval_s);
     }
 
     fn on_exit(&mut self) {
         // There is nothing to recover after a window that was closed.
-        self.jobs.cancel(Slot::Recovery);
-        self.jobs.submit(RemoveRecoveryCopy);
+        self.work.jobs.cancel(Slot::Recovery);
+        self.work.jobs.submit(RemoveRecoveryCopy);
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {

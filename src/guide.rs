@@ -98,9 +98,9 @@ impl Page {
 }
 
 /// The sections that contain all of these words, ignoring case; those with all words in their heading come first.
-pub fn search(sentence: &str) -> Vec<Match> {
-    let sentence: Vec<String> = sentence.split_whitespace().map(str::to_lowercase).collect();
-    if sentence.is_empty() {
+pub fn search(terms: &str) -> Vec<Match> {
+    let terms: Vec<String> = terms.split_whitespace().map(str::to_lowercase).collect();
+    if terms.is_empty() {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -108,11 +108,11 @@ pub fn search(sentence: &str) -> Vec<Match> {
         for (section, part) in page.sections().into_iter().enumerate() {
             let text = plain(part.text);
             let lower = text.to_lowercase();
-            if sentence.iter().all(|word| lower.contains(word)) {
+            if terms.iter().all(|term| lower.contains(term)) {
                 let heading = part.heading.to_lowercase();
-                let elsewhere = !sentence.iter().all(|word| heading.contains(word));
+                let elsewhere = !terms.iter().all(|term| heading.contains(term));
                 let below = text.strip_prefix(part.heading).unwrap_or(&text);
-                let excerpt = excerpt(below.trim_start(), &sentence);
+                let excerpt = excerpt(below.trim_start(), &terms);
                 found.push((
                     elsewhere,
                     Match {

@@ -3,11 +3,11 @@
 // A failed unwrap is a failed test.
 #![allow(clippy::unwrap_used)]
 
+pub mod composed_nifti;
 /// Called by the fuzzers with damaged bytes; their package shares the file.
 #[path = "fuzz/entries/mod.rs"]
 pub mod entries;
 pub mod fields;
-pub mod made;
 pub mod origins;
 pub mod panes;
 pub mod session_window;
@@ -202,9 +202,9 @@ pub struct Random(u64);
 impl Random {
     pub fn fresh(purpose: &str) -> Self {
         let seed = seed().unwrap_or_else(|error| panic!("{error}"));
-        let (test, before) = RUNNING.with_borrow_mut(|(test, made)| {
-            *made += 1;
-            (test.clone(), *made)
+        let (test, before) = RUNNING.with_borrow_mut(|(test, created)| {
+            *created += 1;
+            (test.clone(), *created)
         });
         let mut random = Self(seed);
         for byte in test.bytes().chain([0]).chain(purpose.bytes()) {

@@ -13,9 +13,9 @@ use arcuate::state::segment::SegmentAction;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::Measurement;
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, FilesAction, LayerAction, LayerId, Method, Pane, Phase,
-    RegionAction, SessionAction, SnapshotAction, State, Task, TrackAction, ViewAction, WholeBrain,
-    density, update,
+    Action, Content, Effect, FilesAction, LayerAction, LayerId, Method, Pane, Phase, RegionAction,
+    SessionAction, SnapshotAction, State, StreamlineAction, Task, TrackAction, ViewAction,
+    WholeBrain, density, update,
 };
 use glam::{DVec3, dvec3};
 use std::fmt::Write as _;
@@ -134,7 +134,7 @@ impl Window {
     }
 
     pub fn said(&self) -> String {
-        let messages = self.state.session.notices.messages.iter();
+        let messages = self.state.runtime.notices.messages.iter();
         let texts: Vec<&str> = messages.map(|m| m.text.as_str()).collect();
         texts.join("\n")
     }
@@ -181,7 +181,7 @@ impl Window {
         rays.params.curves.seeding = Seeding::Random { count: 10 };
         rays.cut = Cut::TopShare(0.5);
         // As in sessions from before the default changed.
-        rays.medium.sharpening = Sharpening::Power { alpha: 1.0 };
+        rays.metric.sharpening = Sharpening::Power { alpha: 1.0 };
         self.act(Action::Track(TrackAction::SetRays { rays, phase }));
         assert!(self.state.final_live().is_some(), "{}", self.said());
         self.act(Action::Track(TrackAction::Keep));
@@ -189,7 +189,7 @@ impl Window {
         let role = Role::Exclude;
         let shape = Shape::Mask(painted);
         self.act(Action::Region(RegionAction::Add { role, shape }));
-        let region = self.state.session.regions.selected.expect("selected");
+        let region = self.state.runtime.regions.selected.expect("selected");
         let colour = Some([1, 2, 3]);
         self.act(Action::Region(RegionAction::SetColour { region, colour }));
         let fa = self
@@ -321,7 +321,7 @@ pub fn everything(folder: &Path) -> Window {
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
     window.act(Action::Pathway(PathwayAction::Keep));
-    window.act(Action::Bundle(BundleAction::Measure(Measurement {
+    window.act(Action::Streamline(StreamlineAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Coronal,
     })));

@@ -13,12 +13,12 @@ const AT_LEAST: Duration = Duration::from_secs(3);
 
 /// Time of the last save.
 #[derive(Default)]
-pub struct Clock(Option<Instant>);
+pub struct LastSave(Option<Instant>);
 
-impl Clock {
+impl LastSave {
     /// The action if it is due; otherwise requests a frame for when it will be.
     pub fn due(&mut self, state: &State, ctx: &Context, now: Instant) -> Option<Action> {
-        let saving = &state.session.saving;
+        let saving = &state.runtime.sessions;
         let changed = state.is_dirty();
         // A recovery copy must be removed once everything is in a file.
         if !changed && saving.autosave.last.is_none() {
@@ -40,14 +40,14 @@ impl Clock {
 
 /// Recovery tasks that a window runs by the clock.
 pub struct Timers {
-    save: Clock,
+    save: LastSave,
     look: Look,
 }
 
 impl Timers {
     pub fn started() -> Self {
         Self {
-            save: Clock::default(),
+            save: LastSave::default(),
             look: Look::started(Instant::now()),
         }
     }

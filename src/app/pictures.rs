@@ -57,7 +57,7 @@ impl App {
     /// Requests the next frame of a turntable, unless the previous one is still being drawn or written.
     pub(super) fn go_on_turning(&mut self, ctx: &Context) {
         let busy = |j: &JobHandle| matches!(j.slot, Slot::Picture | Slot::Save);
-        if self.state.session.turning.is_some() && !self.state.session.jobs.running.iter().any(busy)
+        if self.state.runtime.turning.is_some() && !self.state.runtime.jobs.running.iter().any(busy)
         {
             self.act(vec![Action::Picture(PictureAction::NextFrame)], ctx);
         }
@@ -66,20 +66,20 @@ impl App {
     /// Continues the picture being drawn, with the data that the window's renderer has loaded, or begins the next. A
     /// job writes it.
     pub(super) fn draw_pictures(&mut self, gpu: &egui_wgpu::RenderState, ctx: &Context) {
-        if self.pictures.is_idle() {
-            if std::mem::take(&mut self.pictures.closes) {
+        if self.work.pictures.is_idle() {
+            if std::mem::take(&mut self.work.pictures.closes) {
                 ctx.send_viewport_cmd(ViewportCommand::Close);
             }
             return;
         }
         if ctx.input(|i| i.viewport().close_requested()) {
             ctx.send_viewport_cmd(ViewportCommand::CancelClose);
-            self.pictures.closes = true;
+            self.work.pictures.closes = true;
         }
         let resources = &mut gpu.renderer.write().callback_resources;
         let fresh = || Renderer::new(gpu.device.clone(), gpu.queue.clone());
         let mut renderer = paint_callback::take_renderer(resources).or_else(|| Some(fresh()));
-        let actions = match self.pictures.drawn.take() {
+        let actions = match self.work.pictures.drawn.take() {
             Some(drawn) => self.go_on(drawn, &mut renderer),
             None => self.begin(renderer.as_ref(), ctx),
         };
@@ -93,7 +93,7 @@ impl App {
     }
 
     fn begin(&mut self, renderer: Option<&Renderer>, ctx: &Context) -> Vec<Action> {
-        let Some((picture, seen)) = self.pictures.waiting.pop_front() else {
+        let Some((picture, seen)) = self.work.pictures.waiting.pop_front() else {
             return Vec::new();
         };
         let state = seen.as_deref().unwrap_or(&self.state);
@@ -103,9 +103,10 @@ impl App {
             let Some(pane) = picture.pane else {
                 return of_window(renderer, state, ctx);
             };
-            let mut frame = frame_of(pane, picture.look, &self.views, ctx);
-            if let (Some(turning), true) = (&self.state.session.turning, seen.is_some()) {
+            let mut frame = frame_of(pane, picture.look, &self.interface.views, ctx);
+            if let (Some(turning), true) = (&self.state.runtime.turning, seen.is_some()) {
                 frame = self
+                    .work
                     .pictures
                     .turn
                     .frame(turning.done.saturating_sub(1), frame);
@@ -113,12 +114,12 @@ impl App {
             Drawing::of_pane(renderer, state, pane, frame, picture.look.transparent)
         });
         let metadata = report::picture(state);
-        let job = self.jobs.window_job(Slot::Picture, label);
+        let job = self.work.jobs.window_job(Slot::Picture, label);
         let (ticket, mut actions) = (job.ticket, vec![Action::JobStarted(job.clone())]);
         match drawing {
             Ok(drawing) => {
                 job.control.begin("Drawing", SHARES);
-                self.pictures.drawn = Some(PictureInProgress {
+                self.work.pictures.drawn = Some(PictureInProgress {
                     picture,
                     drawing,
                     metadata,
@@ -155,7 +156,7 @@ impl App {
                 let control = &drawn.job.control;
                 let now = (share * SHARES as f64) as u64;
                 control.advance(now.saturating_sub(control.progress().done));
-                self.pictures.drawn = Some(drawn);
+                self.work.pictures.drawn = Some(drawn);
                 Vec::new()
             }
             Ok(Some(picture)) => {
@@ -166,7 +167,7 @@ impl App {
                     metadata: drawn.metadata,
                     path: path.clone(),
                 };
-                let saving = self.jobs.submit(request);
+                let saving = self.work.jobs.submit(request);
                 let writing = Ok(saving.ticket);
                 let taken = Action::Picture(PictureAction::Taken {
                     ticket,

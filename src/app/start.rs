@@ -107,14 +107,14 @@ fn open(kind: BackendKind, threads: Option<usize>) -> Result<Backend, BackendErr
 
 /// The backend of the setting; if that cannot be opened, the one that can, and a message.
 fn backend_of_setting(state: &mut State, threads: Option<usize>) -> Result<Backend, BackendError> {
-    let kind = state.session.device.setting;
+    let kind = state.runtime.device.setting;
     let error = match open(kind, threads) {
         Ok(backend) => return Ok(backend),
         Err(error) => error,
     };
     if let BackendError::Cuda(error) = &error {
         let sentence = format!("{}, so it is not used", jobs::sentence(error));
-        state.session.notify(Severity::Warning, sentence);
+        state.runtime.notify(Severity::Warning, sentence);
     }
     open(BackendKind::Auto, threads)
 }
@@ -155,35 +155,35 @@ fn create(
     let (kind, backend) = match opened {
         Some(opened) => opened,
         None => {
-            let kind = state.session.device.setting;
+            let kind = state.runtime.device.setting;
             (kind, backend_of_setting(&mut state, threads)?)
         }
     };
     if let Some(shortage) = backend.shortage() {
-        state.session.notify(Severity::Warning, shortage.to_owned());
+        state.runtime.notify(Severity::Warning, shortage.to_owned());
     }
     let on_card = backend.accelerator().is_some();
-    state.session.device.backend = OpenBackend {
+    state.runtime.device.backend = OpenBackend {
         label: backend.label(),
         reason: backend.reason(),
         on_card,
         no_card: backend.no_card().cloned(),
     };
-    state.session.device.kind = kind;
+    state.runtime.device.kind = kind;
     let first = on_card
         .then_some(Action::Device(DeviceAction::LoadKernels))
         .into_iter()
         .chain(first);
     let first = first.collect();
     let mut app = App::new(&cc.egui_ctx, state, backend, first);
-    app.faults = faults;
+    app.window.faults = faults;
     if let Some(exporter) = image_exporter(&gpu.device, &gpu.queue) {
-        app.jobs.set_image_exporter(exporter);
+        app.work.jobs.set_image_exporter(exporter);
     }
     let demo = include_bytes!("../../assets/demo.png");
     if let Ok(picture) = eframe::icon_data::from_png_bytes(demo) {
         let size = [picture.width, picture.height].map(|n| n as usize);
-        app.memory = memory().with_demo_picture(size, &picture.rgba);
+        app.interface.memory = memory().with_demo_picture(size, &picture.rgba);
     }
     Ok(app)
 }
@@ -196,12 +196,12 @@ pub(super) fn memory() -> Memory {
 impl App {
     /// Reports errors of the device that draws the window.
     pub(super) fn report_faults(&mut self) {
-        if let Some(why) = self.faults.take_error() {
+        if let Some(why) = self.window.faults.take_error() {
             let sentence = format!(
                 "The graphics device failed while drawing ({why}), so pictures may be wrong; save the session, then \
                  start again"
             );
-            self.state.session.notify(Severity::Error, sentence);
+            self.state.runtime.notify(Severity::Error, sentence);
         }
     }
 }

@@ -11,18 +11,18 @@ const BACKEND: &str = "backend";
 const SETTINGS: &str = "settings";
 
 pub fn save(storage: &mut dyn Storage, state: &State) {
-    if let Ok(recent) = serde_json::to_string(&state.session.files.recent) {
+    if let Ok(recent) = serde_json::to_string(&state.runtime.files.recent) {
         storage.set_string(RECENT, recent);
     }
-    if let Ok(exports) = serde_json::to_string(&state.session.files.exports) {
+    if let Ok(exports) = serde_json::to_string(&state.runtime.files.exports) {
         storage.set_string(EXPORTS, exports);
     }
-    if let Ok(settings) = serde_json::to_string(&state.session.settings) {
+    if let Ok(settings) = serde_json::to_string(&state.runtime.settings) {
         storage.set_string(SETTINGS, settings);
     }
     let light = state.view.light_theme.then(|| "yes".to_owned());
     store_value(storage, LIGHT, light);
-    let backend = state.session.device.setting;
+    let backend = state.runtime.device.setting;
     store_value(
         storage,
         BACKEND,
@@ -47,12 +47,12 @@ pub fn settings(storage: &dyn Storage) -> Preferences {
 /// Values written by another version are ignored.
 pub fn load(storage: &dyn Storage, state: &mut State) {
     if let Some(recent) = storage.get_string(RECENT) {
-        state.session.files.recent = serde_json::from_str(&recent).unwrap_or_default();
+        state.runtime.files.recent = serde_json::from_str(&recent).unwrap_or_default();
     }
     if let Some(exports) = storage.get_string(EXPORTS) {
-        state.session.files.exports = serde_json::from_str(&exports).unwrap_or_default();
+        state.runtime.files.exports = serde_json::from_str(&exports).unwrap_or_default();
     }
     state.view.light_theme = storage.get_string(LIGHT).is_some();
     let backend = storage.get_string(BACKEND);
-    state.session.device.setting = backend.and_then(|b| b.parse().ok()).unwrap_or_default();
+    state.runtime.device.setting = backend.and_then(|b| b.parse().ok()).unwrap_or_default();
 }

@@ -80,7 +80,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     match failed {
         0 if cases == 0 => Err(Failure::usage(format!(
-            "No case has \"{}\" in its name",
+            "No case has “{}” in its name",
             options.case.as_deref().unwrap_or_default()
         ))),
         0 => Ok(()),

@@ -230,12 +230,12 @@ fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Result<V
 
 /// The operator and backend that are measured.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Means {
+enum MeasuredOperator {
     Cpu(OperatorKind),
     Card(Precision),
 }
 
-impl Means {
+impl MeasuredOperator {
     /// All that the backend offers.
     fn all(case: &Case, backend: &Backend) -> Vec<Self> {
         match backend.accelerator() {
@@ -289,14 +289,16 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
     let work = OperatorCost::new(&dictionary, &responses, &samples);
     let repeats = if choice.quick { 2 } else { 5 };
     let mut lines = Vec::new();
-    for means in Means::all(case, backend) {
+    for measured in MeasuredOperator::all(case, backend) {
         let started = Instant::now();
-        let operator = match (means, backend.accelerator()) {
-            (Means::Card(precision), Some(Accelerator::Cuda(devices))) => {
+        let operator = match (measured, backend.accelerator()) {
+            (MeasuredOperator::Card(precision), Some(Accelerator::Cuda(devices))) => {
                 Operator::new_on_cards(&dictionary, &responses, &samples, precision, devices)?
             }
-            (Means::Cpu(way), _) => Operator::new(&dictionary, &responses, &samples, Some(way)),
-            (Means::Card(_), _) => continue,
+            (MeasuredOperator::Cpu(way), _) => {
+                Operator::new(&dictionary, &responses, &samples, Some(way))
+            }
+            (MeasuredOperator::Card(_), _) => continue,
         };
         let operator_s = started.elapsed().as_secs_f64();
         let [a_x_s, at_y_s] = times(&operator, repeats)?;
@@ -345,12 +347,12 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
             own.iter().map(|w| f64::from(*w)).sum()
         };
         let weights: Vec<f64> = (0..shape.fibres).map(weight).collect();
-        let picked = match means {
-            Means::Cpu(way) => work.cheaper() == way,
-            Means::Card(precision) => precision == Precision::Exact,
+        let picked = match measured {
+            MeasuredOperator::Cpu(way) => work.cheaper() == way,
+            MeasuredOperator::Card(precision) => precision == Precision::Exact,
         };
         lines.push(json!({
-            "workload": "commit", "case": case.name, "operator": format!("{means:?}"),
+            "workload": "commit", "case": case.name, "operator": format!("{measured:?}"),
             "picked": picked, "streamlines": case.streamlines,
             "segments": dictionary.segments.len(), "voxels": dictionary.voxels.len(),
             "peaks": dictionary.peak_count(), "samples": samples.count(), "columns": shape.atoms,

@@ -22,7 +22,7 @@ const FRAME_S: f64 = 1.0 / 120.0;
 
 /// One JSON object.
 pub fn measure(
-    made: &mut Evolution,
+    evolution: &mut Evolution,
     name: &str,
     choice: Choice,
     backend: &Backend,
@@ -36,17 +36,17 @@ pub fn measure(
     };
     let lend = offscreen.lender();
     let control = Control::new();
-    let step = |made: &mut Evolution, steps| {
+    let step = |evolution: &mut Evolution, steps| {
         let started = Instant::now();
-        made.run_unchecked(steps, backend, &control)?;
+        evolution.run_unchecked(steps, backend, &control)?;
         Ok::<f64, Failure>(started.elapsed().as_secs_f64())
     };
     // The first steps fill the caches, and tell how long one takes.
     let trial = if backend.devices().is_empty() { 2 } else { 400 };
-    step(made, trial)?;
-    let step_s = step(made, trial)? / trial as f64;
+    step(evolution, trial)?;
+    let step_s = step(evolution, trial)? / trial as f64;
     let steps = ((0.5 * FRAME_S / step_s) as u64).max(1);
-    let (low, high) = made.inputs().image.grid.bounds();
+    let (low, high) = evolution.inputs().image.grid.bounds();
     let camera = Camera::framing(low, high);
     let renderer = &mut offscreen.renderer;
     let (mut whole, mut moved, mut handed, mut drawn) = (vec![], vec![], vec![], vec![]);
@@ -54,8 +54,8 @@ pub fn measure(
     let mut uploaded = 0;
     for frame in 0..=frames {
         let started = Instant::now();
-        let stepped_s = step(made, steps)?;
-        let image = made.image(lend.as_ref())?;
+        let stepped_s = step(evolution, steps)?;
+        let image = evolution.image(lend.as_ref())?;
         let handed_s = started.elapsed().as_secs_f64() - stepped_s;
         shared = image.device_copy().is_some();
         let list = ScenePane {

@@ -108,7 +108,7 @@ fn preparation(size: usize, repeats: usize, backend: &Backend) -> Value {
     // The first run is not counted: it uploads the tensors.
     for run in 0..=repeats {
         let start = Instant::now();
-        let medium = RayMetric::new(
+        let metric = RayMetric::new(
             &field,
             Sharpening::Power { alpha: 2.0 },
             Precision::Half,
@@ -116,10 +116,10 @@ fn preparation(size: usize, repeats: usize, backend: &Backend) -> Value {
             backend,
             &Control::new(),
         );
-        match medium {
-            Ok(medium) if run > 0 => {
+        match metric {
+            Ok(metric) if run > 0 => {
                 walls.push(start.elapsed().as_secs_f64());
-                kernels.extend(medium.kernel_s);
+                kernels.extend(metric.kernel_s);
             }
             Ok(_) => {}
             Err(error) => return json!({"workload": workload, "error": error.to_string()}),
@@ -300,7 +300,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
     let prepare = || {
         let start = Instant::now();
         let sharpening = Sharpening::Power { alpha: 1.0 };
-        let medium = RayMetric::new(
+        let metric = RayMetric::new(
             &case.field,
             sharpening,
             case.precision,
@@ -308,10 +308,10 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
             backend,
             &control,
         );
-        (medium, start.elapsed().as_secs_f64())
+        (metric, start.elapsed().as_secs_f64())
     };
-    let (medium, prepare_s) = match prepare() {
-        (Ok(medium), seconds) => (medium, seconds),
+    let (metric, prepare_s) = match prepare() {
+        (Ok(metric), seconds) => (metric, seconds),
         (Err(error), _) => return json!({"workload": workload, "error": error.to_string()}),
     };
     let mut walls = Vec::new();
@@ -332,7 +332,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
         let counts = warm(runs);
         runs += 1;
         let start = Instant::now();
-        match shoot(&medium, &case.regions, &case.params, backend, &control) {
+        match shoot(&metric, &case.regions, &case.params, backend, &control) {
             Ok(out) => {
                 // With targets, the best are also selected.
                 if case.regions.len() > 1 {

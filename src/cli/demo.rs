@@ -95,7 +95,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             role: place.role,
             shape,
         }))?;
-        if let Some(region) = window.state.session.regions.selected {
+        if let Some(region) = window.state.runtime.regions.selected {
             window.act(Action::Region(RegionAction::Rename {
                 region,
                 name: place.name.to_owned(),
@@ -133,7 +133,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         files.push(path);
     }
 
-    let live = state.session.track.live.value();
+    let live = state.runtime.track.live.value();
     let kept = live.map_or(0, |l| l.output.kept.len());
     let seeds = live.map_or(0, |l| l.seeds);
     let command_line = live.map(|l| state.document.live_command_line(l));
@@ -157,7 +157,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut text = String::from("# Arcuate on its built-in head\n\n");
     let _ = writeln!(
         text,
-        "Tensors were fitted in {}, {} of them repaired. From {} in \"{}\", {} of the streamlines reach \"{}\".\n\n\
+        "Tensors were fitted in {}, {} of them repaired. From {} in “{}”, {} of the streamlines reach “{}”.\n\n\
          The same without a window:\n\n```sh\n{command}\n```\n\n{DISCLAIMER}.",
         counted(fitted, "voxel"),
         count(repaired as u64),

@@ -56,7 +56,7 @@ impl Options {
         Ok(CommandLine::Geodesic {
             fit: self.curves.fit.arguments(gradients)?,
             regions: self.curves.regions.specs(),
-            medium: rays.medium,
+            metric: rays.metric,
             params: rays.params,
             cut: rays.cut,
         })
@@ -90,7 +90,7 @@ fn summary(tracked: &TrackingResult, ray_output: &RayOutput) -> (Value, String) 
         "least": sorted.first(), "median": median, "most": sorted.last(), "cut": ray_output.min_measure,
     });
     value["kernel_ms"] = json!(ray_output.kernel_s.map(|s| 1e3 * s));
-    value["repaired"] = json!(ray_output.medium.repaired);
+    value["repaired"] = json!(ray_output.metric.repaired);
     let mut message = format!(
         "{} of {} ({}, {}) {what}\n",
         count(passed as u64),
@@ -110,8 +110,8 @@ fn summary(tracked: &TrackingResult, ray_output: &RayOutput) -> (Value, String) 
             100.0 * kept as f64 / passed as f64
         );
     }
-    if ray_output.medium.repaired > 0 {
-        let repaired = ray_output.medium.repaired as usize;
+    if ray_output.metric.repaired > 0 {
+        let repaired = ray_output.metric.repaired as usize;
         let was = singular_or_plural(repaired, "was", "were");
         message += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
     }
@@ -122,11 +122,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(true, runner)?;
     let Rays {
-        medium,
+        metric,
         params,
         cut,
     } = options.rays()?;
-    if medium.is_too_coarse() {
+    if metric.is_too_coarse() {
         warning!(
             "Half precision is too coarse for tensors sharpened by 3 or more; leave out \
              --precision f16"
@@ -137,9 +137,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let command_line = options.command_line(fitted.scan.gradients.as_deref())?;
     let shoot = ShootRays {
         field: fitted.fit.field.clone(),
-        medium: None,
-        sharpening: medium.sharpening,
-        precision: medium.precision,
+        metric: None,
+        sharpening: metric.sharpening,
+        precision: metric.precision,
         fa: fitted.maps.fa.clone(),
         regions: regions.clone(),
         params,

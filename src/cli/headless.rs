@@ -20,15 +20,15 @@ pub struct Headless<'a> {
 }
 
 /// Says in one sentence how a file differs from the one saved with the session, and what to do.
-fn difference(found: &FileStatus) -> String {
-    let remedy = match &found.standing {
+fn difference(file: &FileStatus) -> String {
+    let remedy = match &file.standing {
         FileComparison::Missing(why) => remedy(why),
         _ => {
             "restore the earlier file, or open the session in the window, which can continue with this one"
         }
     };
-    let why = found.standing.difference_text().unwrap_or_default();
-    format!("{why}: {}; {remedy}", found.path.display())
+    let why = file.standing.difference_text().unwrap_or_default();
+    format!("{why}: {}; {remedy}", file.path.display())
 }
 
 fn remedy(missing: &Missing) -> &'static str {
@@ -46,8 +46,8 @@ fn remedy(missing: &Missing) -> &'static str {
 impl<'a> Headless<'a> {
     pub fn new(runner: &'a mut Runner) -> Self {
         let mut state = State::new(runner.backend.label());
-        state.session.device.backend.reason = runner.backend.reason();
-        state.session.device.backend.on_card = runner.backend.accelerator().is_some();
+        state.runtime.device.backend.reason = runner.backend.reason();
+        state.runtime.device.backend.on_card = runner.backend.accelerator().is_some();
         Self { state, runner }
     }
 
@@ -57,7 +57,7 @@ impl<'a> Headless<'a> {
         let effects = update(&mut self.state, action);
         self.carry_out(effects)?;
         // There is no user to ask which visit to open, so it is the first.
-        match self.state.session.files.folder {
+        match self.state.runtime.files.folder {
             Some(_) => self.act(Action::Files(FilesAction::OpenVisit(Some(0)))),
             None => Ok(()),
         }
@@ -71,14 +71,14 @@ impl<'a> Headless<'a> {
         folders: &[PathBuf],
         partly: bool,
     ) -> Result<(), Failure> {
-        self.state.session.saving.strict = true;
+        self.state.runtime.sessions.strict = true;
         let path = std::path::absolute(file).unwrap_or(file.to_owned());
         self.act(Action::Session(SessionAction::CloseDocument(
             UnsavedAction::Open(path),
         )))?;
         // A file that was found but cannot be read is not searched for again.
         let mut tried = BTreeSet::new();
-        while let Some(opening) = self.state.session.saving.opening.clone() {
+        while let Some(opening) = self.state.runtime.sessions.opening.clone() {
             let missing = opening.changed_files().filter(|(i, _)| !tried.contains(i));
             let mut missing =
                 missing.filter(|(_, f)| matches!(f.standing, FileComparison::Missing(_)));
@@ -117,7 +117,7 @@ impl<'a> Headless<'a> {
 
     /// Prints the window's warnings, mostly about files, to standard error.
     pub fn report_warnings(&self) {
-        let messages = self.state.session.notices.messages.iter();
+        let messages = self.state.runtime.notices.messages.iter();
         for message in messages.filter(|m| m.severity == Severity::Warning) {
             report_message(message.severity, &message.text);
         }
@@ -152,7 +152,7 @@ impl<'a> Headless<'a> {
             }
             effects.extend(update(&mut self.state, Action::Event(event)));
         }
-        let mut messages = self.state.session.notices.messages.iter();
+        let mut messages = self.state.runtime.notices.messages.iter();
         match messages.find(|m| m.severity == Severity::Error) {
             Some(error) => Err(Failure::new(error.text.clone())),
             None => Ok(()),

@@ -201,15 +201,15 @@ pub enum Command {
 }
 
 /// Refuses empty arguments, and names that are not valid UTF-8: reports, sessions and scripts could not store them.
-pub fn check_letters(mut text: impl Iterator<Item = OsString>) -> Result<(), Failure> {
-    match text.find(|word| word.is_empty() || word.to_str().is_none()) {
+pub fn check_letters(mut arguments: impl Iterator<Item = OsString>) -> Result<(), Failure> {
+    match arguments.find(|argument| argument.is_empty() || argument.to_str().is_none()) {
         None => Ok(()),
-        Some(word) if word.is_empty() => Err(Failure::usage(
+        Some(argument) if argument.is_empty() => Err(Failure::usage(
             "Found an empty argument on the command line, expected a name or a value; look for an empty shell variable",
         )),
-        Some(word) => Err(Failure::usage(format!(
+        Some(argument) => Err(Failure::usage(format!(
             "The file name is not valid UTF-8; rename the file: {}",
-            word.to_string_lossy()
+            argument.to_string_lossy()
         ))),
     }
 }

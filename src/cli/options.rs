@@ -340,7 +340,7 @@ impl ScanOptions {
             // The scan is the head's only one.
             Some(Ok(name)) if !name.is_scan => Ok(Some(name.seed)),
             Some(_) => Err(Failure::usage(format!(
-                "\"{}\" is not a built-in head: expected phantom:SEED, as in phantom:1",
+                "“{}” is not a built-in head: expected phantom:SEED, as in phantom:1",
                 self.scan
             ))),
         }

@@ -190,8 +190,8 @@ fn object(failed: bool) -> Option<Value> {
 
 /// Whether `--json` is among the arguments, for a command line that cannot be parsed.
 pub fn wants_json() -> bool {
-    let mut text = std::env::args_os().take_while(|word| word != "--");
-    text.any(|word| word == "--json")
+    let mut arguments = std::env::args_os().take_while(|argument| argument != "--");
+    arguments.any(|argument| argument == "--json")
 }
 
 /// Whether everything printed has reached standard output.
@@ -209,7 +209,7 @@ fn check() -> Result<(), Failure> {
 fn usage_sentence(
     message: &str,
     unexpected: Option<&str>,
-    text: impl Iterator<Item = String>,
+    command_line: impl Iterator<Item = String>,
 ) -> String {
     let message = message.trim_start();
     let mut parts = message
@@ -246,7 +246,7 @@ fn usage_sentence(
     if let Some(tip) = tips.find(|tip| tip.contains("similar")) {
         sentence += &format!("; {tip}");
     }
-    let arguments: Vec<String> = text.collect();
+    let arguments: Vec<String> = command_line.collect();
     let Some(command) = named_command(arguments.iter().cloned()) else {
         let unknown = unknown_command(arguments.into_iter());
         return unknown.unwrap_or_else(|| format!("{sentence}; see arcuate --help"));

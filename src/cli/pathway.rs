@@ -9,7 +9,7 @@ use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::text::{counted, number, singular_or_plural};
 use crate::data::{Mask, Region, Role};
-use crate::jobs::Values;
+use crate::jobs::ValueNames;
 use crate::parameters::Parameters as _;
 use crate::solvers::metric::{self, MAX_ANISOTROPY};
 use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates, Params, Width};
@@ -155,7 +155,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         resample: None,
     };
     let regions = regions(options)?;
-    let (found, _) = runner.run(FindPathway {
+    let (result, _) = runner.run(FindPathway {
         tensors: tensors.clone(),
         regions: regions.clone(),
         params,
@@ -164,7 +164,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         kept: None,
         mask_name: fitted.mask_name(),
     })?;
-    let pathway = &found.pathway;
+    let pathway = &result.pathway;
     let joined = pathway.joining_mask(epsilon);
     if joined.is_none() {
         warning!(
@@ -178,7 +178,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let _made = make_folder(&options.out)?;
     let command = options.command(&fitted, &params, epsilon);
     let [u1, u2, u, mask_file, path_file] = files.clone();
-    let [first, second] = found.sides.clone();
+    let [first, second] = result.sides.clone();
     for (volume, path) in [(first, u1), (second, u2), (pathway.image(), u)] {
         let command = command.clone();
         runner.run(SaveVolume {
@@ -194,12 +194,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         command: command.clone(),
     })?;
     runner.run(SaveTractogram {
-        tractogram: found.curve.clone(),
+        tractogram: result.curve.clone(),
         path: path_file,
         command: command.clone(),
-        values: Values::default(),
+        values: ValueNames::default(),
     })?;
-    let (mut value, mut text) = summary(&found, &set, epsilon);
+    let (mut value, mut text) = summary(&result, &set, epsilon);
     if options.null > 0 {
         let (compared, _) = runner.run(ComparePathway {
             tensors,
@@ -212,32 +212,32 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         text += &compared_with(&compared);
     }
     value["joined"] = json!(joined.is_some());
-    value["voxels"] = json!(found.voxels);
+    value["voxels"] = json!(result.voxels);
     let repaired = fitted.fit.repaired.count() as u64;
     value["repaired"] = json!(repaired);
-    value["limited"] = json!(found.limited);
-    value["path"]["mean_fa"] = json!(found.mean_fa);
-    value["prepare_ms"] = json!(found.prepare_ms);
-    value["wall_ms"] = json!(found.solve_ms);
+    value["limited"] = json!(result.limited);
+    value["path"]["mean_fa"] = json!(result.mean_fa);
+    value["prepare_ms"] = json!(result.prepare_ms);
+    value["wall_ms"] = json!(result.solve_ms);
     value["files"] = json!(files);
     value["repeat"] = json!(command);
     text += &format!(
         "Mean FA along the path {:.3}\n{} in the domain ({}), prepared in {}, solved in {}\n",
-        found.mean_fa,
-        counted(found.voxels, "voxel"),
-        domain_text(found.params.min_fa),
-        duration_text(found.prepare_ms),
-        duration_text(found.solve_ms)
+        result.mean_fa,
+        counted(result.voxels, "voxel"),
+        domain_text(result.params.min_fa),
+        duration_text(result.prepare_ms),
+        duration_text(result.solve_ms)
     );
     if repaired > 0 {
         let repaired = repaired as usize;
         let was = singular_or_plural(repaired, "was", "were");
         text += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
     }
-    if found.limited > 0 {
+    if result.limited > 0 {
         text += &format!(
             "The anisotropy of {} was limited: sharpening raises it above {MAX_ANISOTROPY}\n",
-            counted(found.limited as usize, "cost")
+            counted(result.limited as usize, "cost")
         );
     }
     for file in &files {
@@ -300,9 +300,9 @@ fn compared_with(compared: &PathwayComparison) -> String {
     }
 }
 
-fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
-    let (pathway, path) = (&found.pathway, &found.path);
-    let weakest = found.weakest.as_ref();
+fn summary(result: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
+    let (pathway, path) = (&result.pathway, &result.path);
+    let weakest = result.weakest.as_ref();
     let (cost, length_mm) = (path.total_cost(), path.total_mm());
     let rate = cost / length_mm.max(f64::MIN_POSITIVE);
     let value = json!({

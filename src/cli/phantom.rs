@@ -8,7 +8,7 @@ use crate::data::labels::Labels;
 use crate::data::text::{count, number};
 use crate::data::{Gradients, Grid, Mask, Volume};
 use crate::io;
-use crate::jobs::Values;
+use crate::jobs::ValueNames;
 use crate::phantom::{
     self, Head, Picture, PictureOptions, ScanOptions, Shell, TumourPicture, oblique_grid, scan_grid,
 };
@@ -132,7 +132,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         tractogram,
         path: at("fibres.tck"),
         command: options.command(),
-        values: Values::default(),
+        values: ValueNames::default(),
     })?;
     if let Some(pictures) = &images.pictures {
         for (name, names) in [

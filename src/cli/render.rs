@@ -174,7 +174,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 /// `None` without tractograms, which differs from a count of 0.
 fn streamlines(state: &State) -> Option<usize> {
     let live = state
-        .session
+        .runtime
         .track
         .live
         .value()
@@ -309,7 +309,7 @@ fn show_only(name: &str, window: &mut Headless) -> Result<(), Failure> {
     let Some(layer) = named.map(|l| l.id) else {
         let names: Vec<&str> = layers.iter().map(|l| l.name.as_str()).collect();
         return Err(Failure::usage(format!(
-            "There is no layer \"{name}\", expected one of {}",
+            "There is no layer “{name}”, expected one of {}",
             names.join(", ")
         )));
     };

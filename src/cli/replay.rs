@@ -8,14 +8,14 @@ use super::runner::{Failure, Runner};
 use super::segment;
 use crate::data::Tractogram;
 use crate::io::session::{self, Match, RecomputedResult};
-use crate::jobs::Values;
+use crate::jobs::ValueNames;
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::text::count;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::origin::commands;
 use crate::state::pathways::PathwayResult;
-use crate::state::sessions::jobs::Remake;
+use crate::state::sessions::jobs::RecomputeCurves;
 use crate::state::sessions::saved::{self, MissingItem};
 use crate::state::sessions::{NotRestored, PartError, ReadSession};
 use crate::state::streamlines::streamlines_of;
@@ -169,39 +169,39 @@ fn kept(
     };
     let mut all: Vec<(u64, String, Result<Arc<CurveRecipe>, NotRestored>)> = Vec::new();
     for layer in &document.layers {
-        let made = document.curve_recipe(layer.id).cloned().map(Ok);
+        let recipe = document.curve_recipe(layer.id).cloned().map(Ok);
         let missing = document.missing_origin(layer.id);
-        let made = made.or_else(|| missing.map(|m| Err(m.reason.clone())));
-        all.extend(made.map(|made| (layer.id.0, called(&layer.name), made)));
+        let recipe = recipe.or_else(|| missing.map(|m| Err(m.reason.clone())));
+        all.extend(recipe.map(|recipe| (layer.id.0, called(&layer.name), recipe)));
     }
     for missing in document.missing_layers() {
-        let made = missing.curve_recipe(document);
-        let made = made.map(|made| made.map_err(NotRestored::from));
-        all.extend(made.map(|made| (missing.layer.id, called(&missing.layer.name), made)));
+        let recipe = missing.curve_recipe(document);
+        let recipe = recipe.map(|recipe| recipe.map_err(NotRestored::from));
+        all.extend(recipe.map(|recipe| (missing.layer.id, called(&missing.layer.name), recipe)));
     }
-    let mut one = |id: u64, name: &str, made: Result<Arc<CurveRecipe>, NotRestored>| {
-        let made =
-            made.map_err(|why| Failure::new(format!("{name} cannot be recomputed: {why}")))?;
-        let remake = Remake {
+    let mut one = |id: u64, name: &str, recipe: Result<Arc<CurveRecipe>, NotRestored>| {
+        let recipe =
+            recipe.map_err(|why| Failure::new(format!("{name} cannot be recomputed: {why}")))?;
+        let job = RecomputeCurves {
             edits: steps(id)?,
-            ..Remake::new(document, id, name, &made)?
+            ..RecomputeCurves::new(document, id, name, &recipe)?
         };
-        let output = window.run(remake)?;
+        let output = window.run(job)?;
         let tractogram = output.tractogram;
         let again = RecomputedResult::Curves(&tractogram);
         let command = document
             .layer(LayerId(id))
             .map_or_else(
-                || commands::curve_command(document, &made),
+                || commands::curve_command(document, &recipe),
                 |l| document.command_line(l),
             )
             .text();
         let replayed = Replayed::new(name, &of(id), read, &again);
-        let replayed = replayed.worded_for_rays(are_rays(&made.curves));
+        let replayed = replayed.worded_for_rays(are_rays(&recipe.curves));
         Ok(replayed.with_curves(&tractogram, command))
     };
     let all = all.into_iter();
-    all.map(|(id, name, made)| (of(id), one(id, &name, made)))
+    all.map(|(id, name, recipe)| (of(id), one(id, &name, recipe)))
         .collect()
 }
 
@@ -209,7 +209,7 @@ fn kept(
 fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let (now, snapshots) = (
         window.state.document.clone(),
-        window.state.session.snapshots.all.clone(),
+        window.state.runtime.snapshots.all.clone(),
     );
     let mut all = Outcomes::new();
     for (number, snapshot) in (1..).zip(&snapshots) {
@@ -239,16 +239,16 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
 fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let document = window.state.document.clone();
     let mut one = |kept: &Arc<KeptPathway>, of: &str| {
-        let replayed = |found: &PathwayResult| {
-            let again = RecomputedResult::Values(&found.pathway.total);
+        let replayed = |solved: &PathwayResult| {
+            let again = RecomputedResult::Values(&solved.pathway.total);
             Replayed::new(&kept.name, of, read, &again)
         };
         // Opening the session solved it, or failed: then the reason is requested.
-        if let Some(found) = &kept.result {
-            return Ok(replayed(found));
+        if let Some(solved) = &kept.result {
+            return Ok(replayed(solved));
         }
-        let found = window.run(find_pathway(&document, kept)?);
-        Ok(replayed(&*found?))
+        let solved = window.run(find_pathway(&document, kept)?);
+        Ok(replayed(&*solved?))
     };
     let all = document.kept_pathways.iter();
     all.map(|kept| {
@@ -266,12 +266,12 @@ fn surface(
 ) -> Option<(String, Result<Replayed, Failure>)> {
     // If its task was shown, this happened when the session was opened.
     let state = &window.state;
-    if state.document.segment.resume.is_none() && state.session.segment.live.is_none() {
+    if state.document.segment.resume.is_none() && state.runtime.segment.live.is_none() {
         return None;
     }
     let looked_at = window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let failed = looked_at.err().map(|f| f.sentence);
-    let failed = failed.or_else(|| window.state.session.segment.failed.clone());
+    let failed = failed.or_else(|| window.state.runtime.segment.failed.clone());
     let resting = window.state.resting_surface();
     let phi = resting.and_then(|(live, _)| live.phi.clone());
     let again = match (failed, phi) {
@@ -435,9 +435,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let mut window = Headless::new(runner);
     window.open_session(&options.from.session, &options.from.look.look_in, true)?;
-    let read = window.state.session.saving.opened.clone();
+    let read = window.state.runtime.sessions.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
-    for message in &window.state.session.notices.messages {
+    for message in &window.state.runtime.notices.messages {
         super::output::report_message(message.severity, &message.text);
     }
     // Files accepted as replacements, then or now.
@@ -445,7 +445,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let stated = |s: &&String| {
         window
             .state
-            .session
+            .runtime
             .notices
             .messages
             .iter()
@@ -471,7 +471,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             }
             Err(failure) => {
                 super::output::error(&failure.sentence);
-                list.push(json!({ "outcome": "not made again", "why": failure.sentence }));
+                list.push(json!({ "outcome": "not recomputed", "why": failure.sentence }));
                 bad += 1;
             }
         }
@@ -488,7 +488,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "replaced_files": replaced,
         "saved_by": read.program,
         "saved_on": then,
-        "made_again_on": here,
+        "recomputed_on": here,
     });
     runner.report(&value, &text);
     match (bad, results.len()) {
@@ -545,7 +545,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
     // Results of the session that were not recomputed.
     let made = |of: &str| results.iter().any(|(made, _)| made == of);
     let lost = read.results.iter().filter(|sum| !made(&sum.result));
-    let live_error = window.state.session.track.live.failure();
+    let live_error = window.state.runtime.track.live.failure();
     let live_error = live_error.map(str::to_owned);
     let lost: Vec<Failure> = lost
         .map(|sum| {
@@ -588,7 +588,7 @@ fn write(
             tractogram: tractogram.clone(),
             path,
             command: command.clone(),
-            values: Values::default(),
+            values: ValueNames::default(),
         })?;
     }
     Ok(())

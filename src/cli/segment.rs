@@ -276,10 +276,10 @@ impl Options {
 
 fn read(path: &Path) -> Result<SegmentScript, Failure> {
     let text = io::text(path).map_err(|e| Failure::new(e.to_string()))?;
-    let parsed = serde_json::from_str(&text).and_then(|sentence: Value| {
-        let script = SegmentScript::deserialize(&sentence)?;
+    let parsed = serde_json::from_str(&text).and_then(|json: Value| {
+        let script = SegmentScript::deserialize(&json)?;
         let known = serde_json::to_value(&script)?;
-        Ok((script, io::json::unknown(&sentence, &known)))
+        Ok((script, io::json::unknown(&json, &known)))
     });
     let (script, unknown) = parsed.map_err(|e| {
         // Parsed once more for the position of the error, which a value that is already parsed has lost.

@@ -82,7 +82,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let found = found.ok_or_else(|| {
                 let known = names.join(", ");
                 Failure::usage(format!(
-                    "There is no column \"{name}\", expected one of {known}"
+                    "There is no column “{name}”, expected one of {known}"
                 ))
             })?;
             Some(found.1.clone())

@@ -6,7 +6,7 @@ use super::runner::{Failure, Runner};
 use crate::data::text::counted;
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
-use crate::jobs::Values;
+use crate::jobs::ValueNames;
 use crate::solvers::curves::{self, Integrator, SeedOutcome, StopReason};
 use crate::solvers::geodesic;
 use crate::state::core::text::{self, count};
@@ -27,7 +27,7 @@ Examples:
   arcuate track dwi.nii.gz --seed mask:m1.nii.gz --bootstrap 100 --seeds random:50 --out prob.trx
   arcuate track phantom:1 --seed mask:seed.nii.gz --exclude box:0,0,0,2,80,80 --out left.tck
 
-Without --seed, seeds are spread over the whole mask. In the window, \"Copy as command\" copies such a line.";
+Without --seed, seeds are spread over the whole mask. In the window, “Copy as command” copies such a line.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = format!("{EXAMPLES}\n\nDefaults:{}", command_line::track_defaults()))]
@@ -102,7 +102,7 @@ impl<T: RowSelection<curves::Params>> CurveOptions<T> {
     pub fn check_out(&self, rays: bool, runner: &Runner) -> Result<(), Failure> {
         must_be_streamlines(&self.out)?;
         runner.may_make(&self.out)?;
-        let adjacent = Values::expected_columns(rays).companion_files(&self.out);
+        let adjacent = ValueNames::expected_columns(rays).companion_files(&self.out);
         adjacent.iter().try_for_each(|b| runner.may_write(&b.path))
     }
 
@@ -113,7 +113,7 @@ impl<T: RowSelection<curves::Params>> CurveOptions<T> {
         runner: &mut Runner,
     ) -> Result<Vec<PathBuf>, Failure> {
         let kept = &tracked.output.kept;
-        let values = Values::from_tractogram(kept);
+        let values = ValueNames::from_tractogram(kept);
         for refusal in values.refusals(kept, &self.out) {
             warning!("{refusal}");
         }

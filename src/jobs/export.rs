@@ -12,12 +12,12 @@ use std::path::Path;
 /// Names of values written in files next to a TCK: per point as TSF, per streamline as weights. Other formats contain
 /// them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Values {
+pub struct ValueNames {
     points: Vec<String>,
     lines: Vec<String>,
 }
 
-impl Values {
+impl ValueNames {
     /// The connectivity measures of rays.
     const MEASURE: &str = "cm";
     /// Name for the measures of whole rays: "cm" colours by the value at each point.
@@ -174,19 +174,19 @@ impl Values {
 /// the files hold all of it.
 pub fn save_tractogram(
     tractogram: Tractogram,
-    values: &Values,
+    values: &ValueNames,
     path: &Path,
     command: &str,
     control: &Control,
 ) -> Result<(String, bool), io::Error> {
     let mut whole = values.losses(&tractogram, path).is_empty();
-    let tractogram = Values::written(tractogram);
+    let tractogram = ValueNames::written(tractogram);
     let (companions, left): (Vec<_>, Vec<_>) = values
         .companion_files(path)
         .into_iter()
         .partition(|b| b.holds(&tractogram));
     with_values(&tractogram, path, &companions, command, control)?;
-    let kind = match Values::has_measures(&tractogram) {
+    let kind = match ValueNames::has_measures(&tractogram) {
         true => "ray",
         false => "streamline",
     };
@@ -218,7 +218,7 @@ pub fn save_with_values(
     control: &Control,
 ) -> Result<Converted, io::Error> {
     let format = check_output(path)?;
-    let mut tractogram = Values::written(tractogram);
+    let mut tractogram = ValueNames::written(tractogram);
     // Every program computes lengths from the points.
     tractogram.per_streamline.remove(LENGTH);
     let (companions, losses) = parts(&tractogram, format, path);

@@ -111,7 +111,7 @@ impl Slot {
     pub const Device: Self = Self::queue("device").beyond_document().keeping_result();
     pub const Save: Self = Self::queue("save").writing();
     /// Recomputing kept streamlines of a session, one after the other.
-    pub const Remake: Self = Self::queue("remake");
+    pub const RecomputeCurves: Self = Self::queue("recompute_curves");
     /// Comparing files with those of the session, byte by byte.
     pub const Verify: Self = Self::queue("verify");
     /// Saving for recovery, in case the window ends unexpectedly.

@@ -35,11 +35,11 @@ fn radius(pixel_scale: f32) -> f32 {
 }
 
 /// Averaged distances, and buffers to blur them.
-pub(super) struct Hollows {
+pub(super) struct OcclusionTargets {
     textures: [wgpu::TextureView; 2],
 }
 
-impl Hollows {
+impl OcclusionTargets {
     pub fn new(gpu: &Gpu, scene_px: [u32; 2]) -> Self {
         let size = scene_px.map(|n| n.div_ceil(BLOCK));
         let make = |_| {
@@ -84,14 +84,14 @@ impl Darkening {
         }
     }
 
-    /// Fills `hollows` for the scene of this depth; `numbers` turn depths into distances, and those beyond `farthest`
+    /// Fills `occlusion` for the scene of this depth; `numbers` turn depths into distances, and those beyond `farthest`
     /// mm are ignored.
     pub fn blur(
         &self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
         (depth, samples): (&wgpu::TextureView, u32),
-        hollows: &Hollows,
+        occlusion: &OcclusionTargets,
         (view, numbers, farthest): (&SceneView, [f32; 4], f32),
     ) {
         let [width, height] = view.size_px;
@@ -104,7 +104,7 @@ impl Darkening {
         };
         let buffer = gpu.uniform(&uniform);
         let (layout, pipelines) = &self.pipelines[usize::from(samples > 1)];
-        let [a, b] = &hollows.textures;
+        let [a, b] = &occlusion.textures;
         // The last of the three ends in `a`, which `blurred` returns.
         let steps = [(b, a), (a, b), (b, a)];
         for (pipeline, (before, after)) in pipelines.iter().zip(steps) {

@@ -109,7 +109,7 @@ impl Compositor {
         use wgpu::BindingResource::{Sampler, TextureView as View};
         // If there are none, another texture is bound in their place and never read.
         let unseen = [0, 1, 2].map(|_| targets.base.clone());
-        let [sum, left, _] = match &targets.through {
+        let [sum, left, _] = match &targets.transparency {
             Some(textures) if through => textures.pictures(),
             _ => &unseen,
         };
@@ -121,7 +121,7 @@ impl Compositor {
                 View(&targets.base),
                 View(&targets.glass),
                 Sampler(&self.sampler),
-                View(targets.hollows.blurred()),
+                View(targets.occlusion.blurred()),
                 View(sum),
                 View(left),
                 View(fog.map_or(&targets.base, |f| f.picture(list.ray_cast()))),

@@ -81,7 +81,7 @@ impl LinePass {
 }
 
 /// The chunks of some streamlines of the 3-D view, ready to draw.
-pub(super) struct Strand {
+pub(super) struct ReadyLines {
     /// With the number of slots.
     groups: Vec<(wgpu::BindGroup, usize)>,
     rank: Rank,
@@ -106,7 +106,7 @@ impl Rank {
         }
     }
 
-    /// The passes of its strands.
+    /// The passes that draw it.
     fn passes(self) -> impl Iterator<Item = LinePass> {
         LinePass::ALL.into_iter().filter(move |u| u.rank() == self)
     }
@@ -196,7 +196,7 @@ impl LinePipelines {
     }
 
     /// Streamlines of the 3-D view; if limited to `most_slots` points, evenly spread.
-    pub fn scene_strand(
+    pub fn ready_lines(
         &self,
         gpu: &Gpu,
         (textures, store): (&Textures, &LineStore),
@@ -204,7 +204,7 @@ impl LinePipelines {
         key: LineKey,
         view: &SceneView,
         most_slots: usize,
-    ) -> Strand {
+    ) -> ReadyLines {
         let mut style = StyleUniform {
             from_world: view.clip_from_world.as_mat4().to_cols_array_2d(),
             eye: view.eye.as_vec4().to_array(),
@@ -226,8 +226,8 @@ impl LinePipelines {
         };
         let [width, height] = view.size_px.map(|n| n as f32);
         style.view = [width, height, view.px_per_mm as f32, half_width as f32];
-        let mut strand = Strand::empty(lines);
-        let fades = if strand.rank == Rank::Translucent {
+        let mut ready = ReadyLines::empty(lines);
+        let fades = if ready.rank == Rank::Translucent {
             0.5
         } else {
             0.0
@@ -235,7 +235,7 @@ impl LinePipelines {
         style.tube = [radius_mm as f32, least as f32, lines.opacity, fades];
         style.slab = view.slab.as_vec4().to_array();
         let Some(buffers) = store.get(key) else {
-            return strand;
+            return ready;
         };
         let uniform = gpu.uniform(&style);
         let name = values_of(lines);
@@ -245,10 +245,10 @@ impl LinePipelines {
                 let (chunk, values) = (&buffers.chunks[index], chunk_values(buffers, name, index));
                 // Only slices use blocks.
                 let group = self.group(gpu, textures, &uniform, (chunk, values, &chunk.slots));
-                strand.groups.push((group, slots));
+                ready.groups.push((group, slots));
             }
         }
-        strand
+        ready
     }
 
     pub(super) fn group(
@@ -272,20 +272,20 @@ impl LinePipelines {
         )
     }
 
-    /// Draws some slots of a pass's strands; `cut`: clipped to the view's slab.
+    /// Draws some slots of a pass's streamlines; `cut`: clipped to the view's slab.
     pub fn draw_scene(
         &self,
         gpu: &Gpu,
         pass: &mut wgpu::RenderPass,
-        strands: &[Strand],
+        all: &[ReadyLines],
         (samples, cut): (u32, bool),
         (for_use, part): (LinePass, &Range<usize>),
     ) {
         pass.set_pipeline(self.ribbon(gpu, for_use, cut, samples));
         let rank = for_use.rank();
         let mut before = 0;
-        for strand in strands.iter().filter(|s| s.rank == rank) {
-            for (group, slots) in &strand.groups {
+        for ready in all.iter().filter(|s| s.rank == rank) {
+            for (group, slots) in &ready.groups {
                 let own = overlap(part, before..before + slots);
                 before += slots;
                 if !own.is_empty() {
@@ -306,10 +306,10 @@ pub(super) fn overlap(part: &Range<usize>, whole: Range<usize>) -> Range<usize> 
 }
 
 /// The range of each pass among the slots of a picture.
-pub(super) fn pass_ranges(strands: &[Strand]) -> [(LinePass, Range<usize>); 4] {
+pub(super) fn pass_ranges(all: &[ReadyLines]) -> [(LinePass, Range<usize>); 4] {
     let mut end = 0;
     LinePass::ALL.map(|for_use| {
-        let own = strands.iter().filter(|s| s.rank == for_use.rank());
+        let own = all.iter().filter(|s| s.rank == for_use.rank());
         let start = end;
         end += own.flat_map(|s| &s.groups).map(|g| g.1).sum::<usize>();
         (for_use, start..end)
@@ -363,7 +363,7 @@ pub(super) fn sum_of_slots(
     some.flat_map(chunks).sum()
 }
 
-impl Strand {
+impl ReadyLines {
     fn empty(lines: &Lines) -> Self {
         Self {
             groups: Vec::new(),

@@ -101,13 +101,13 @@ pub struct Renderer {
 #[derive(PartialEq)]
 // Each pane has one, so the size difference between variants is harmless.
 #[allow(clippy::large_enum_variant)]
-enum List {
+enum PaneContent {
     Slice(SlicePane),
     Scene(ScenePane),
 }
 
 struct Pane {
-    list: Option<List>,
+    content: Option<PaneContent>,
     texture: wgpu::Texture,
     view: wgpu::TextureView,
     /// The part of the texture that a rough picture fills.
@@ -204,7 +204,7 @@ impl Renderer {
         let keys = self.load_lines(&list.lines);
         self.ready_pane(id, list.size_px);
         self.textures.pools.next_picture();
-        let same = |old: &List| matches!(old, List::Slice(l) if *l == list);
+        let same = |old: &PaneContent| matches!(old, PaneContent::Slice(l) if *l == list);
         let Some(ask) = self.next_work(id, (&list.lines, &keys), same, false) else {
             return self.view(id);
         };
@@ -282,7 +282,7 @@ impl Renderer {
             self.draws += 1;
         }
         self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
-        self.record_drawn(id, List::Slice(list), used, keys);
+        self.record_drawn(id, PaneContent::Slice(list), used, keys);
         self.view(id)
     }
 
@@ -302,7 +302,7 @@ impl Renderer {
         }
         let keys = self.load_lines(&list.lines);
         self.ready_pane(id, list.size_px);
-        let same = |old: &List| matches!(old, List::Scene(l) if *l == list);
+        let same = |old: &PaneContent| matches!(old, PaneContent::Scene(l) if *l == list);
         let owes = self.textures.has_pending;
         let (owed, time) = match self.stills {
             false => (owes, self.loading),
@@ -353,7 +353,7 @@ impl Renderer {
         }
         self.last_scene = Some(id);
         self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
-        self.record_drawn(id, List::Scene(list), used, keys);
+        self.record_drawn(id, PaneContent::Scene(list), used, keys);
         self.view(id)
     }
 
@@ -361,7 +361,7 @@ impl Renderer {
     /// them, and not roughly.
     pub fn shows(&self, list: &ScenePane, id: PaneId) -> bool {
         let shown = |pane: &Pane| {
-            let Some(List::Scene(drawn)) = &pane.list else {
+            let Some(PaneContent::Scene(drawn)) = &pane.content else {
                 return false;
             };
             pane.complete && !pane.rough && drawn.lines == list.lines
@@ -472,7 +472,7 @@ impl Renderer {
             self.panes.insert(
                 id,
                 Pane {
-                    list: None,
+                    content: None,
                     texture,
                     view,
                     corner,
@@ -499,10 +499,10 @@ impl Renderer {
         id: PaneId,
         lines: &[Lines],
         keys: &[LineKey],
-        same: impl Fn(&List) -> bool,
+        same: impl Fn(&PaneContent) -> bool,
     ) -> bool {
         let pane = &self.panes[&id];
-        if !pane.list.as_ref().is_some_and(same) {
+        if !pane.content.as_ref().is_some_and(same) {
             return true;
         }
         let (slots, complete) = self.loaded_slots(lines, keys);
@@ -521,16 +521,22 @@ impl Renderer {
         (slots, complete)
     }
 
-    fn record_drawn(&mut self, id: PaneId, list: List, textures: Vec<Key>, keys: Vec<LineKey>) {
+    fn record_drawn(
+        &mut self,
+        id: PaneId,
+        list: PaneContent,
+        textures: Vec<Key>,
+        keys: Vec<LineKey>,
+    ) {
         let lines = match &list {
-            List::Slice(l) => &l.lines,
-            List::Scene(l) => &l.lines,
+            PaneContent::Slice(l) => &l.lines,
+            PaneContent::Scene(l) => &l.lines,
         };
         let (slots, complete) = self.loaded_slots(lines, &keys);
         if let Some(pane) = self.panes.get_mut(&id) {
             pane.slots_drawn = slots;
             pane.complete = complete;
-            pane.list = Some(list);
+            pane.content = Some(list);
             pane.textures = textures;
             pane.lines = keys;
         }

@@ -2,7 +2,7 @@
 
 mod passes;
 
-use super::ambient_occlusion::{Darkening, Hollows};
+use super::ambient_occlusion::{Darkening, OcclusionTargets};
 use super::composite::Compositor;
 use super::glyphs::Glyphs;
 use super::gpu::{COLOUR, DEPTH, Gpu};
@@ -122,11 +122,11 @@ pub(super) struct Targets {
     depth_texture: wgpu::Texture,
     /// Depths of the background's lines: those for hollows and glass must not include them, or the background would
     /// turn dark around such lines.
-    aside: Option<(wgpu::Texture, wgpu::TextureView)>,
-    pub through: Option<TransparencyTargets>,
+    line_depth: Option<(wgpu::Texture, wgpu::TextureView)>,
+    pub transparency: Option<TransparencyTargets>,
     pub fog: Option<Fog>,
     pub glass: wgpu::TextureView,
-    pub hollows: Hollows,
+    pub occlusion: OcclusionTargets,
 }
 
 impl Targets {
@@ -150,18 +150,18 @@ impl Targets {
             base,
             depth: depth_texture.create_view(&wgpu::TextureViewDescriptor::default()),
             depth_texture,
-            aside: None,
-            through: None,
+            line_depth: None,
+            transparency: None,
             fog: None,
             glass: make(GLASS, 1, Usage::STORAGE_BINDING | Usage::TEXTURE_BINDING),
-            hollows: Hollows::new(gpu, size),
+            occlusion: OcclusionTargets::new(gpu, size),
         }
     }
 
     /// Copies the scene's present depths for the depth test of the background's lines.
     fn set_aside(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) {
         let (size, samples) = (self.size, self.samples);
-        let (aside, _) = self.aside.get_or_insert_with(|| {
+        let (aside, _) = self.line_depth.get_or_insert_with(|| {
             let usage = Usage::RENDER_ATTACHMENT | Usage::COPY_DST;
             let texture = gpu.texture_2d(size, DEPTH, samples, usage);
             let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
@@ -236,10 +236,10 @@ impl Scenes {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let foggy = list.ray_cast() > 0;
         let height = if foggy { drawn[1] } else { 0 };
-        let share = Share::new(&quality.part, &objects.strands, height);
+        let share = Share::new(&quality.part, &objects.lines, height);
         let rows = &share.rows;
         let through = objects
-            .strands
+            .lines
             .iter()
             .any(|s| s.is_in_rank(Rank::Translucent));
         let complete = quality.part.ends;
@@ -261,12 +261,12 @@ impl Scenes {
             targets,
         );
         if share.sees_through() {
-            let strands = &objects.strands;
+            let strands = &objects.lines;
             self.draw_see_through(&tools, &mut encoder, &frame, strands, &share, targets);
         }
         if !rows.is_empty() {
             let fog = targets.fog.get_or_insert_with(|| Fog::new(gpu, size));
-            let among = targets.through.as_ref().filter(|_| through);
+            let among = targets.transparency.as_ref().filter(|_| through);
             self.volumes.march(
                 (gpu, &mut *tools.textures, &mut encoder),
                 list,
@@ -301,7 +301,7 @@ impl Scenes {
                 gpu,
                 &mut encoder,
                 (&targets.depth, samples),
-                &targets.hollows,
+                &targets.occlusion,
                 (&view, numbers, farthest),
             );
         }

@@ -4,7 +4,7 @@ use super::line_buffers::{LineKey, LineStore};
 use super::quality::{QualityController, RefinementRequest, Work, rest_of};
 use super::scene::{Quality, Targets};
 use super::stopwatch::Stopwatch;
-use super::{List, ON_SCREEN, Pane, PaneId, Renderer};
+use super::{ON_SCREEN, Pane, PaneContent, PaneId, Renderer};
 use crate::scene::draw_list::Lines;
 use std::time::Duration;
 
@@ -28,11 +28,11 @@ impl Renderer {
         &self,
         id: PaneId,
         (lines, keys): (&[Lines], &[LineKey]),
-        same: impl Fn(&List) -> bool,
+        same: impl Fn(&PaneContent) -> bool,
         owed: bool,
     ) -> Option<RefinementRequest> {
         let pane = &self.panes[&id];
-        let changed = !pane.list.as_ref().is_some_and(&same);
+        let changed = !pane.content.as_ref().is_some_and(&same);
         match changed {
             // One piece of one pane at a time, from the start.
             true if self.stills => {

@@ -62,7 +62,7 @@ impl LinePipelines {
             };
             // A cut streamline narrower than a logical pixel would be hard to find.
             let half_width = half_width.max(LEAST_HALF_WIDTH_PX * f64::from(pane.scale));
-            let near = Near::new(&slab, pane.size_px, (half_width + rim + 1.0) as f32);
+            let near = SliceBounds::new(&slab, pane.size_px, (half_width + rim + 1.0) as f32);
             let frame = buffers.frame();
             let name = values_of(lines);
             for (index, slots) in slots_per_chunk(buffers, name, most_slots).enumerate() {
@@ -119,14 +119,14 @@ impl LinePipelines {
 }
 
 /// The part of the world that a slice view shows: its slab, within its edges.
-struct Near {
+struct SliceBounds {
     /// Rows of (pixel x, pixel y, slab): a linear part and an offset.
     rows: [(Vec3, f32); 3],
     /// Their permitted ranges.
     ranges: [(f32, f32); 3],
 }
 
-impl Near {
+impl SliceBounds {
     fn new(slab_from_world: &Mat4, size_px: [u32; 2], reach_px: f32) -> Self {
         let row = |i| {
             let row = slab_from_world.row(i);

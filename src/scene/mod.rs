@@ -282,13 +282,13 @@ fn quads(state: &State, camera: &Camera, head: Option<Mask>) -> Vec<SliceQuad> {
 /// The streamlines that missed the targets, translucent.
 fn missed(state: &State) -> Option<Lines> {
     let document = &state.document;
-    let live = state.session.track.live.value()?;
+    let live = state.runtime.track.live.value()?;
     let targeted = document.regions.iter().any(|r| r.role == Role::Target);
     let requested = state.view.visible.missed && document.live_display().visible;
     let stopped = state.stopped();
     let missed = stopped.map_or(&live.output.missed, |(_, [_, missed])| missed);
     let tracks = state.view.task.shows_live();
-    let comparing = state.session.snapshots.comparing.as_ref();
+    let comparing = state.runtime.snapshots.comparing.as_ref();
     let both = comparing.is_none_or(|c| c.shows_missed(Some(live)));
     let shown = targeted && requested && tracks && both && !missed.is_empty();
     shown.then(|| Lines {
@@ -324,11 +324,11 @@ fn lines(state: &State) -> Vec<Lines> {
     };
     // Next to selected streamlines, the others of their layer are faint and never drawn over them.
     let faint = state.manual_selection().and_then(|chosen| {
-        let known = state.session.bundle.extract.shown().is_some();
+        let known = state.runtime.streamlines.extract.shown().is_some();
         let layer = state.document.layer(chosen.layer).filter(|_| known)?;
         Some(state.drawn_streamlines(layer)?.id())
     });
-    let live = state.session.track.live.value().map(|l| l.output.kept.id());
+    let live = state.runtime.track.live.value().map(|l| l.output.kept.id());
     let behind = pathways::live(state).is_some();
     tractograms(state)
         .into_iter()
@@ -350,7 +350,7 @@ fn lines(state: &State) -> Vec<Lines> {
 /// The tractograms drawn by `lines`, with their display.
 pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     let display = state.document.live_display();
-    let live = state.session.track.live.value();
+    let live = state.runtime.track.live.value();
     let live = live.filter(|_| display.visible && state.view.task.shows_live());
     let live = live.map(|live| {
         // The colour scale is that of all rays, whatever the cut.
@@ -388,7 +388,7 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
 fn chosen(state: &State, ink: [u8; 3]) -> Option<Lines> {
     let chosen = state.manual_selection()?;
     let layer = state.document.layer(chosen.layer)?;
-    let (_, some) = state.session.bundle.extract.shown()?;
+    let (_, some) = state.runtime.streamlines.extract.shown()?;
     let style = match layer.display.line_style {
         LineStyle::Lines { width_px } => LineStyle::Lines {
             width_px: width_px * 2.0 + 1.0,
@@ -477,7 +477,7 @@ fn solids(state: &State) -> Vec<Solid> {
             },
             colour: region.colour.unwrap_or(role_rgb(region.role)),
             opacity: REGION_OPACITY,
-            selected: state.session.regions.selected == Some(region.id),
+            selected: state.runtime.regions.selected == Some(region.id),
         })
         .collect()
 }

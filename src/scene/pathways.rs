@@ -35,7 +35,7 @@ const WEAKEST_RGB: [u8; 3] = [0xF5, 0xB8, 0x3D];
 
 /// The live pathway, if the task shows it.
 pub fn live(state: &State) -> Option<&PathwayResult> {
-    let live = state.session.pathways.live.value().map(Arc::as_ref);
+    let live = state.runtime.pathways.live.value().map(Arc::as_ref);
     live.filter(|_| state.view.task == Task::Pathways)
 }
 
@@ -133,9 +133,9 @@ pub fn contours(state: &State) -> Vec<Contour> {
     all
 }
 
-fn outline(found: &PathwayResult, epsilon: f64, colour: [u8; 3], opacity: f32) -> Contour {
+fn outline(result: &PathwayResult, epsilon: f64, colour: [u8; 3], opacity: f32) -> Contour {
     Contour {
-        source: ContourSource::Image(ById(found.excess.clone())),
+        source: ContourSource::Image(ById(result.excess.clone())),
         level: epsilon as f32,
         every: None,
         colour,
@@ -148,7 +148,7 @@ fn outline(found: &PathwayResult, epsilon: f64, colour: [u8; 3], opacity: f32) -
 fn shown(state: &State) -> impl Iterator<Item = (&PathwayResult, f64)> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let kept = kept.filter_map(|k| Some((k.result.as_deref()?, k.epsilon)));
-    let live = state.session.pathways.live.value().map(Arc::as_ref);
+    let live = state.runtime.pathways.live.value().map(Arc::as_ref);
     kept.chain(live.map(|found| (found, state.document.pathways.epsilon)))
 }
 
@@ -212,10 +212,10 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
 
 /// Two voxels of the tensors, even during a drag with the cost on voxels of twice the size: the cloud keeps its
 /// density.
-fn reference_mm(state: &State, found: &PathwayResult) -> f32 {
+fn reference_mm(state: &State, result: &PathwayResult) -> f32 {
     let tensors = state.document.tensors.as_ref();
-    let fine = tensors.filter(|t| found.coarse && t.field.id() == found.field);
-    let grid = fine.map_or(&found.excess.grid, |t| &t.field.grid);
+    let fine = tensors.filter(|t| result.coarse && t.field.id() == result.field);
+    let grid = fine.map_or(&result.excess.grid, |t| &t.field.grid);
     let denser = match state.view.light_theme {
         true => DENSER_ON_WHITE,
         false => 1.0,
@@ -225,17 +225,17 @@ fn reference_mm(state: &State, found: &PathwayResult) -> f32 {
 
 fn surface(
     state: &State,
-    found: &PathwayResult,
+    result: &PathwayResult,
     epsilon: f64,
     colour: [u8; 3],
     opacity: f32,
 ) -> VolumeDraw {
     VolumeDraw {
-        volume: ById(found.excess.clone()),
+        volume: ById(result.excess.clone()),
         frame: 0,
         window: (0.0, EXCESS_SHOWN),
         transfer: Transfer::cost(),
-        reference_mm: reference_mm(state, found),
+        reference_mm: reference_mm(state, result),
         style: VolumeStyle::Surface {
             level: epsilon as f32,
             below: true,

@@ -22,7 +22,7 @@ pub const SPEEDS: (f32, f32) = (-1.0, 1.0);
 
 /// The surface, if the task shows it and it is not hidden.
 pub fn live(state: &State) -> Option<&SurfaceUpdate> {
-    let live = state.session.segment.live.as_deref();
+    let live = state.runtime.segment.live.as_deref();
     let shown = state.document.segment.settings.shown;
     live.filter(|_| shown && state.view.task == Task::Segment)
 }
@@ -133,7 +133,7 @@ fn surface(phi: &Volume, level: f32, colour: [u8; 3]) -> VolumeDraw {
 }
 
 fn speed(state: &State, opacity: f32) -> Option<Image> {
-    let speed = state.session.segment.speed.as_ref()?;
+    let speed = state.runtime.segment.speed.as_ref()?;
     let shown = state.shows_speed() && opacity > 0.0;
     shown.then(|| Image {
         volume: ById(speed.clone()),

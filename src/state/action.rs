@@ -9,7 +9,7 @@ use crate::state::pictures::Picture;
 use crate::state::sampling::SampleAction;
 use crate::state::segment::SegmentAction;
 use crate::state::settings::Preferences;
-use crate::state::streamlines::BundleAction;
+use crate::state::streamlines::StreamlineAction;
 use crate::state::view::View;
 use crate::state::{
     AlignmentAction, DeviceAction, FilesAction, LayerAction, PictureAction, RegionAction,
@@ -35,7 +35,7 @@ pub enum Action {
     },
     Session(SessionAction),
     /// Actions on the streamlines of a layer, and on rulers.
-    Bundle(BundleAction),
+    Streamline(StreamlineAction),
     Density(DensityAction),
     Pathway(PathwayAction),
     Segment(SegmentAction),
@@ -75,7 +75,7 @@ pub struct BeforeDrag {
 
 impl BeforeDrag {
     pub fn from_state(state: &super::State) -> Self {
-        let comparing = state.session.snapshots.comparing.as_ref();
+        let comparing = state.runtime.snapshots.comparing.as_ref();
         Self {
             view: state.view.clone(),
             recorded: state.history.recorded(),
@@ -154,7 +154,7 @@ from_feature!(
     Device(DeviceAction),
     View(ViewAction),
     Session(SessionAction),
-    Bundle(BundleAction),
+    Streamline(StreamlineAction),
     Density(DensityAction),
     Pathway(PathwayAction),
     Segment(SegmentAction),

@@ -47,7 +47,7 @@ pub enum CommandLine {
     Geodesic {
         fit: FitArguments,
         regions: Vec<RegionSpec>,
-        medium: RayMetricParams,
+        metric: RayMetricParams,
         params: geodesic::Params,
         cut: geodesic::Cut,
     },
@@ -362,14 +362,14 @@ impl CommandLine {
             Self::Geodesic {
                 fit,
                 regions,
-                medium,
+                metric,
                 params,
                 cut,
             } => {
                 let mut text = format!("arcuate geodesic {}", fit.text());
                 text += &region_arguments(regions);
                 text += &geodesic_arguments(&Rays {
-                    medium: *medium,
+                    metric: *metric,
                     params: params.clone(),
                     cut: *cut,
                 });

@@ -14,7 +14,7 @@ use crate::state::pathways::{self, KeptPathway, PathwaySettings};
 use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::sessions::types::file::ResultStorage;
 use crate::state::sessions::types::missing::{AwaitedLayers, MissingItem};
-use crate::state::streamlines::Bundle;
+use crate::state::streamlines::StreamlineSettings;
 use crate::state::tensors::types::{FitKey, ResidualCache};
 pub use crate::state::track::types::Method;
 use crate::state::track::types::TrackSettings;
@@ -70,7 +70,7 @@ pub struct Document {
     /// Weights of layers' streamlines.
     pub weights: BTreeMap<LayerId, Arc<FittedWeights>>,
     /// Settings of streamlines, and measurements.
-    pub bundle: Bundle,
+    pub streamlines: StreamlineSettings,
     /// The streamlines that a session stores next to itself.
     pub store: ResultStorage,
     /// Missing parts of a session, and those that cannot be read.
@@ -99,7 +99,7 @@ impl Default for Document {
             surfaces: BTreeMap::new(),
             filter: Filtering::default(),
             weights: BTreeMap::new(),
-            bundle: Bundle::default(),
+            streamlines: StreamlineSettings::default(),
             store: ResultStorage::default(),
             missing: Vec::new(),
             awaited: None,

@@ -17,13 +17,13 @@ pub(in crate::state) fn edit(
 ) {
     state.history.record(&state.document, label, live);
     // The last status message refers to the previous state of the document.
-    state.session.notices.status.clear();
+    state.runtime.notices.status.clear();
     change(&mut state.document);
     changed(state);
 }
 
 pub(in crate::state) fn changed(state: &mut State) {
-    state.session.revision += 1;
+    state.runtime.revision += 1;
 }
 
 /// The grid that the wheel steps through: that of the topmost visible image, else of another layer.
@@ -70,5 +70,5 @@ pub(in crate::state) fn reveal(document: &mut Document, id: LayerId) {
 
 pub fn show_only(state: &mut State, id: LayerId) {
     edit(state, "Show layer", false, |document| reveal(document, id));
-    state.session.selected_layer = Some(id);
+    state.runtime.selected_layer = Some(id);
 }

@@ -33,7 +33,7 @@ pub fn ended<J: Receive<State>>(
         ticket: event.ticket,
         reason: None,
     };
-    state.session.saving.autosave.is_due |= done && event.slot != Slot::Recovery;
+    state.runtime.sessions.autosave.is_due |= done && event.slot != Slot::Recovery;
     let end = event.outcome.unfinished();
     let is_reported = end.is_some_and(|end| job.unfinished(&end, state));
     match event.outcome {
@@ -44,36 +44,36 @@ pub fn ended<J: Receive<State>>(
         Outcome::Cancelled => {
             // Nothing is reported about a closed document.
             if let Some(label) = label {
-                state.session.notices.status = format!("Stopped: {}", label.to_lowercase());
+                state.runtime.notices.status = format!("Stopped: {}", label.to_lowercase());
             }
         }
         Outcome::Failed(why) => {
             let why = why.for_window().to_owned();
-            state.session.notify_failure(event.slot, why.clone());
+            state.runtime.notify_failure(event.slot, why.clone());
             failed.reason = Some(why);
         }
         Outcome::DeviceFailed(failure) => {
             let job = Box::new(job.clone());
             state
-                .session
+                .runtime
                 .notify_device_failure(event.slot, failure, job);
         }
         Outcome::Done(output) => {
             // When several files are opened or written, one must not hide another's failure.
-            if !matches!(event.slot, Slot::Load | Slot::Save | Slot::Remake) {
-                state.session.forget_failures(event.slot);
+            if !matches!(event.slot, Slot::Load | Slot::Save | Slot::RecomputeCurves) {
+                state.runtime.forget_failures(event.slot);
             }
             receive(state, output, event.wall_ms, effects);
         }
     }
     if !done {
-        state.session.jobs.failed.push(failed);
+        state.runtime.jobs.failed.push(failed);
     }
 }
 
 /// Removes a job from the list and returns its label.
 pub fn remove_job(state: &mut State, ticket: u64) -> Option<String> {
-    let jobs = &mut state.session.jobs.running;
+    let jobs = &mut state.runtime.jobs.running;
     let job = jobs.iter().find(|j| j.ticket == ticket);
     let label = job.map(|j| j.label.clone());
     jobs.retain(|j| j.ticket != ticket);

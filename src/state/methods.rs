@@ -85,7 +85,7 @@ pub fn methods(state: &State) -> String {
         text += &curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
         text += &edits.unwrap_or_default();
     }
-    let live = state.session.track.live.value();
+    let live = state.runtime.track.live.value();
     if let Some(live) = live.filter(|l| !l.coarse && !l.output.kept.is_empty()) {
         // The controls may have changed since.
         let made = live_curve_recipe(live);
@@ -105,7 +105,7 @@ pub fn methods(state: &State) -> String {
         text,
         " Everything was computed with Arcuate {} ({}).",
         env!("CARGO_PKG_VERSION"),
-        state.session.device.backend.label
+        state.runtime.device.backend.label
     );
     let mut all = text.trim().to_owned();
     for (number, work) in (1..).zip(citations.0) {

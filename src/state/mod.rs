@@ -40,7 +40,7 @@ pub use crate::io::{Reading, Space};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination,
     DeviceChoice, Ffmpeg, Folder, JobHandle, NoFfmpeg, PathAnswer, PathCheck, PathError,
-    PathQuestion, Slot, Values, Visit,
+    PathQuestion, Slot, ValueNames, Visit,
 };
 pub use crate::state::alignment::AlignmentAction;
 pub use crate::state::core::camera::Camera;
@@ -54,7 +54,7 @@ pub use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
 pub use crate::state::regions::types::{Drawing, RegionAction, RegionsChange};
 pub use crate::state::sessions::{SessionAction, UnsavedAction};
 pub use crate::state::snapshots::SnapshotAction;
-pub use crate::state::streamlines::BundleAction;
+pub use crate::state::streamlines::StreamlineAction;
 pub use crate::state::tensors::types::TensorAction;
 pub use crate::state::track::types::TrackAction;
 pub use crate::state::track::types::WholeBrain;
@@ -72,7 +72,7 @@ pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Picture, Turntable};
-pub use runtime::Session;
+pub use runtime::Runtime;
 pub use segment::jobs::{
     Distance, PlacedSphere, Proximity, RunControl, SurfaceStatistics, SurfaceUpdate,
 };
@@ -89,7 +89,7 @@ pub struct State {
     pub document: Document,
     pub history: History,
     pub view: View,
-    pub session: Session,
+    pub runtime: Runtime,
 }
 
 impl State {
@@ -99,14 +99,14 @@ impl State {
             document: Document::default(),
             history: History::default(),
             view: View::default(),
-            session: Session::new(backend),
+            runtime: Runtime::new(backend),
         }
     }
 
     /// Whether a control moves that results follow.
     pub fn is_dragging(&self) -> bool {
         // A region that follows its controls leaves its step open until its tool is put away.
-        let making = self.session.regions.making.as_ref();
+        let making = self.runtime.regions.making.as_ref();
         let is_made = making.is_some_and(|making| {
             let is_its_step = self.history.joins(making.source.label());
             is_its_step && !making.live && making.jobs.running().is_none()
@@ -116,8 +116,8 @@ impl State {
 
     /// Whether [`Action::Settle`] would have an effect. After one it does not, until something moves again.
     pub fn waits_for_rest(&self) -> bool {
-        let session = &self.session;
-        let curves = session.track.live.waits_for_rest();
-        self.view.moving || curves || session.pathways.live.waits_for_rest()
+        let runtime = &self.runtime;
+        let curves = runtime.track.live.waits_for_rest();
+        self.view.moving || curves || runtime.pathways.live.waits_for_rest()
     }
 }

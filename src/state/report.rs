@@ -50,7 +50,7 @@ fn layer(document: &Document, layer: &Layer) -> Value {
 
 /// The segmented surface.
 fn segment(state: &State) -> Value {
-    let (segment, runtime) = (&state.document.segment, &state.session.segment);
+    let (segment, runtime) = (&state.document.segment, &state.runtime.segment);
     let params = &segment.settings.params;
     let live = runtime.live.as_ref().map(|live| {
         let figures = live.figures.as_ref();
@@ -71,7 +71,7 @@ fn segment(state: &State) -> Value {
         })
     });
     json!({
-        "told": segment.settings.target_chosen,
+        "target_chosen": segment.settings.target_chosen,
         "target": params.target,
         "tolerance": params.tolerance,
         "smoothness": params.smoothness,
@@ -86,7 +86,7 @@ fn segment(state: &State) -> Value {
 
 /// The weights shown.
 fn filter(state: &State) -> Value {
-    let (document, runtime) = (&state.document, &state.session.filter);
+    let (document, runtime) = (&state.document, &state.runtime.filter);
     let fitted = document.filtered().and_then(|(layer, lines)| {
         let (fitted, _) = document.weights_of_layer(layer)?;
         let figures = &fitted.figures;
@@ -130,7 +130,7 @@ fn pathways(state: &State) -> Value {
             "command": pathway_command(state, None).map(|r| r.text()),
         })
     });
-    let runtime = &state.session.pathways;
+    let runtime = &state.runtime.pathways;
     let shown = runtime.live.value().map(|found| {
         json!({
             "params": found.params,
@@ -160,8 +160,8 @@ fn pathways(state: &State) -> Value {
 
 /// The whole state in a few hundred bytes.
 pub fn state(state: &State) -> Value {
-    let (document, view, session) = (&state.document, &state.view, &state.session);
-    let live = session.track.live.value().map(|live| {
+    let (document, view, runtime) = (&state.document, &state.view, &state.runtime);
+    let live = runtime.track.live.value().map(|live| {
         json!({
             "kept": live.output.kept.len(),
             "seeds": live.seeds,
@@ -172,7 +172,7 @@ pub fn state(state: &State) -> Value {
             "command": document.live_command_line(live).text(),
         })
     });
-    let errors = session.notices.messages.iter();
+    let errors = runtime.notices.messages.iter();
     let errors = errors.filter(|m| m.severity == Severity::Error);
     json!({
         "document": document.name,
@@ -180,21 +180,21 @@ pub fn state(state: &State) -> Value {
         "regions": document.regions.iter().map(|r| region(r)).collect::<Vec<_>>(),
         "fitted": document.tensors.as_ref().map(|t| t.fitted),
         "live": live,
-        "live_error": session.track.live.failure(),
+        "live_error": runtime.track.live.failure(),
         "pathways": pathways(state),
         "segment": segment(state),
         "filter": filter(state),
-        "backend": session.device.backend.label,
-        "status": session.notices.status,
+        "backend": runtime.device.backend.label,
+        "status": runtime.notices.status,
         "errors": errors.map(|m| m.text.clone()).collect::<Vec<_>>(),
-        "jobs": session.jobs.running.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),
+        "jobs": runtime.jobs.running.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),
         "undo": state.history.undo_label(),
         "redo": state.history.redo_label(),
-        "unsettled": session.track.live.waits_for_rest(),
-        "session": session.saving.file,
+        "unsettled": runtime.track.live.waits_for_rest(),
+        "session": runtime.sessions.file,
         "dirty": state.is_dirty(),
-        "autosaved": session.saving.autosave.last.is_some() && !session.saving.autosave.is_running,
-        "left_behind": session.saving.recovery.sessions.len(),
+        "autosaved": runtime.sessions.autosave.last.is_some() && !runtime.sessions.autosave.is_running,
+        "left_behind": runtime.sessions.recovery.sessions.len(),
         "view": view,
     })
 }
@@ -214,7 +214,7 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
         Task::Segment => segment_command(state_shown),
         Task::Filter => filter_command(state_shown),
         Task::View | Task::Track => {
-            let live = state_shown.session.track.live.value();
+            let live = state_shown.runtime.track.live.value();
             live.map(|live| state_shown.document.live_command_line(live))
         }
     };

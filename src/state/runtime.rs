@@ -12,7 +12,7 @@ use crate::state::job_end::JobList;
 use crate::state::pictures::TurntableProgress;
 use crate::state::regions::types::RegionRuntime;
 use crate::state::sampling::Sample;
-use crate::state::sessions::Saving;
+use crate::state::sessions::SessionsRuntime;
 use crate::state::settings::Preferences;
 use crate::state::snapshots::SnapshotRuntime;
 pub use crate::state::snapshots::{Snapshot, SnapshotComparison};
@@ -62,7 +62,7 @@ impl TourStep {
 }
 
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct Runtime {
     pub device: DeviceRuntime,
     pub track: TrackRuntime,
     pub tensors: TensorRuntime,
@@ -81,17 +81,17 @@ pub struct Session {
     /// Counts the changes of the document: a file requested before a change lacks it.
     pub revision: u64,
     /// Runtime state of streamlines.
-    pub bundle: StreamlineRuntime,
+    pub streamlines: StreamlineRuntime,
     pub pathways: pathways::PathwayRuntime,
     /// Runtime state of the surface.
     pub segment: segment::SegmentRuntime,
     pub filter: filter::FilterRuntime,
     /// Set while P is held.
     pub sample: Option<Sample>,
-    pub saving: Saving,
+    pub sessions: SessionsRuntime,
 }
 
-impl Session {
+impl Runtime {
     pub fn new(backend: String) -> Self {
         Self {
             device: DeviceRuntime {
@@ -114,12 +114,12 @@ impl Session {
             selected_layer: None,
             tour: None,
             revision: 0,
-            bundle: StreamlineRuntime::default(),
+            streamlines: StreamlineRuntime::default(),
             pathways: pathways::PathwayRuntime::default(),
             segment: segment::SegmentRuntime::default(),
             filter: filter::FilterRuntime::default(),
             sample: None,
-            saving: Saving::default(),
+            sessions: SessionsRuntime::default(),
         }
     }
 

@@ -195,10 +195,8 @@ pub struct View {
     pub ground: Option<[u8; 3]>,
     pub light_theme: bool,
     /// The panel below the views.
-    #[serde(rename = "drawer")]
     pub bottom_panel: Option<BottomPanel>,
     /// Height of that panel, points.
-    #[serde(rename = "drawer_height")]
     pub bottom_panel_height: f32,
     pub table: TableView,
 }

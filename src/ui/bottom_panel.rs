@@ -12,7 +12,7 @@ use super::widgets::paint;
 use super::{Memory, icons};
 use crate::state::streamlines::BottomPanel;
 use crate::state::update::panel_command;
-use crate::state::{Action, BundleAction, State};
+use crate::state::{Action, State, StreamlineAction};
 use egui::{CursorIcon, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 const HEAD: f32 = 38.0;
@@ -51,7 +51,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     self::head(ui, state, drawer, head, memory, actions);
     let body = Rect::from_min_max(pos2(all.left(), head.bottom()), all.max);
     super::part(ui, drawer.name(), body, |ui| {
-        let Some((layer, lines)) = state.bundle() else {
+        let Some((layer, lines)) = state.current_streamlines() else {
             return empty(ui, body, "Open or keep streamlines first");
         };
         match drawer {
@@ -71,7 +71,7 @@ fn edge(ui: &mut Ui, all: Rect, actions: &mut Vec<Action>) {
     if by != 0.0 {
         // The height on screen, which is less than the requested one if the window is too small.
         let height = all.height() - by;
-        actions.push(Action::Bundle(BundleAction::SetHeight(height)));
+        actions.push(Action::Streamline(StreamlineAction::SetHeight(height)));
     }
     response.widget_info(|| {
         egui::WidgetInfo::labeled(egui::Role::Splitter, true, "Height below the views")
@@ -92,24 +92,24 @@ fn head(
         pos2(inner.left(), inner.center().y - 12.0),
         vec2(270.0, 24.0),
     );
-    let sentence = BottomPanel::ALL.map(BottomPanel::name);
+    let labels = BottomPanel::ALL.map(BottomPanel::name);
     let now = BottomPanel::ALL
         .iter()
         .position(|d| *d == panel)
         .unwrap_or(0);
-    if let Some(i) = segmented(ui, tabs, "Below", &sentence, now) {
-        let open = BundleAction::Open(Some(BottomPanel::ALL[i]));
-        actions.push(Action::Bundle(open));
+    if let Some(i) = segmented(ui, tabs, "Below", &labels, now) {
+        let open = StreamlineAction::Open(Some(BottomPanel::ALL[i]));
+        actions.push(Action::Streamline(open));
     }
     let close = IconButton::new(icons::CLOSE, "Close the panel below the views").side(24.0);
     if close.show_right(ui, inner).clicked() {
-        actions.push(Action::Bundle(BundleAction::Open(None)));
+        actions.push(Action::Streamline(StreamlineAction::Open(None)));
     }
     let right = paint::inset(inner, 0.0, 32.0);
     let ready = match panel {
-        BottomPanel::Table => state.session.bundle.order.shown().is_some(),
-        BottomPanel::Profile => state.session.bundle.profile.shown().is_some(),
-        BottomPanel::Matrix => state.session.bundle.connect.shown().is_some(),
+        BottomPanel::Table => state.runtime.streamlines.order.shown().is_some(),
+        BottomPanel::Profile => state.runtime.streamlines.profile.shown().is_some(),
+        BottomPanel::Matrix => state.runtime.streamlines.connect.shown().is_some(),
     };
     let not_yet = (!ready).then_some("There is nothing to export yet");
     let export = Button::plain("Export CSV…")
@@ -136,7 +136,9 @@ fn head(
         actions.extend(panel_command(state, panel).map(Action::CopyCommand));
     }
     let at = at.with_min_x(rect.left());
-    let name = state.bundle().map_or("", |(layer, _)| layer.name.as_str());
+    let name = state
+        .current_streamlines()
+        .map_or("", |(layer, _)| layer.name.as_str());
     let sentence = figures(state, panel);
     let text = Rect::from_min_max(
         pos2(tabs.right() + 14.0, head.top()),
@@ -156,10 +158,10 @@ fn head(
 fn figures(state: &State, panel: BottomPanel) -> String {
     use super::format::count;
     use crate::state::core::text::{counted, streamlines};
-    let runtime = &state.session.bundle;
+    let runtime = &state.runtime.streamlines;
     match panel {
         BottomPanel::Table => {
-            let Some((_, lines)) = state.bundle() else {
+            let Some((_, lines)) = state.current_streamlines() else {
                 return String::new();
             };
             let known = runtime.order.shown();

@@ -18,12 +18,12 @@ pub fn show(
 ) -> f32 {
     let p = theme::palette(ui.style());
     let (kind, detail) = state
-        .session
+        .runtime
         .device
         .backend
         .label
         .split_once(' ')
-        .unwrap_or((&state.session.device.backend.label, ""));
+        .unwrap_or((&state.runtime.device.backend.label, ""));
     let detail = if narrow {
         detail.split(" · ").next().unwrap_or(detail)
     } else {
@@ -51,7 +51,7 @@ pub fn show(
     }
     let painter = ui.painter();
     paint::spans(painter, inner, egui::Align2::RIGHT_CENTER, &spans);
-    let icon = if state.session.is_on_card() {
+    let icon = if state.runtime.is_on_card() {
         icons::GPU
     } else {
         icons::CPU
@@ -59,7 +59,7 @@ pub fn show(
     let at = pos2(start + 8.0, inner.center().y);
     paint::icon(painter, at, icon, size::ICON, p.t2);
     paint::focus_ring(painter, p, &response, whole, radius::CHIP);
-    let name = format!("Backend: {}", state.session.device.backend.label);
+    let name = format!("Backend: {}", state.runtime.device.backend.label);
     focus::named_button(&response, &name);
     if response.clicked() {
         actions.push(Action::Device(DeviceAction::FindCards));
@@ -68,8 +68,8 @@ pub fn show(
         actions.push(Action::Device(DeviceAction::Choose(kind)));
     }
     let (place, why) = (
-        &state.session.device.backend.label,
-        &state.session.device.backend.reason,
+        &state.runtime.device.backend.label,
+        &state.runtime.device.backend.reason,
     );
     response.on_hover_text(format!("Computed here: {place}\n{why}").trim_end());
     let x = (start - 12.0).round() + 0.5;
@@ -83,14 +83,14 @@ pub fn show(
 
 /// Why this device was chosen, what took how long, and the alternatives.
 pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
-    let session = &state.session;
-    for sentence in [session.device.backend.reason.clone(), timings(state)] {
+    let runtime = &state.runtime;
+    for sentence in [runtime.device.backend.reason.clone(), timings(state)] {
         if !sentence.is_empty() {
             menu::text(ui, &sentence);
         }
     }
     menu::line(ui);
-    let now = match session.device.kind {
+    let now = match runtime.device.kind {
         BackendKind::Cuda(DeviceChoice::First) => BackendKind::Cuda(DeviceChoice::Number(0)),
         kind => kind,
     };
@@ -104,10 +104,10 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     let fact = "a graphics card, else the CPU";
     row(ui, "Automatic", icons::COMPASS, fact, BackendKind::Auto);
     row(ui, "CPU", icons::CPU, "", BackendKind::Cpu);
-    match &session.device.cards {
+    match &runtime.device.cards {
         None => menu::text(ui, "Looking for graphics cards"),
         // The reason is already shown above.
-        Some(Err(error)) if session.device.backend.no_card.as_ref() == Some(error) => {}
+        Some(Err(error)) if runtime.device.backend.no_card.as_ref() == Some(error) => {}
         Some(Err(error)) => {
             let why = error.found();
             let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
@@ -132,7 +132,7 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
 fn timings(state: &State) -> String {
     let fit = state.document.tensors.as_ref();
     let fit = fit.map(|t| format!("fit {}", format::duration_text(t.wall_ms)));
-    let live = state.session.track.live.value().map(|live| {
+    let live = state.runtime.track.live.value().map(|live| {
         let what = match live.rays {
             Some(_) => "rays",
             None => "streamlines",

@@ -101,26 +101,26 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     let item = Item::new("Take a snapshot").icon(icons::FLAG).key("Ctrl+B");
     row(ui, item.enabled(open), Chosen::Snapshot);
     let now = state
-        .session
+        .runtime
         .snapshots
         .comparing
         .as_ref()
         .map(|c| &c.snapshot);
-    for (i, snapshot) in state.session.snapshots.all.iter().enumerate() {
+    for (i, snapshot) in state.runtime.snapshots.all.iter().enumerate() {
         let chosen = now.is_some_and(|with| Arc::ptr_eq(with, snapshot));
         let name = format!("Compare with {}", snapshot.label());
         let icon = if chosen { icons::CHECK } else { " " };
         // The key starts the comparison with the last snapshot, or ends the present one.
-        let last = i + 1 == state.session.snapshots.all.len();
+        let last = i + 1 == state.runtime.snapshots.all.len();
         let keyed = chosen || now.is_none() && last;
         let key = if keyed { "Ctrl+Shift+B" } else { "" };
         let item = Item::new(&name).icon(icon).chosen(chosen).key(key);
         row(ui, item, Chosen::Compare((!chosen).then_some(i)));
     }
-    if !state.session.files.recent.is_empty() {
+    if !state.runtime.files.recent.is_empty() {
         menu::line(ui);
         menu::caption(ui, "Recent");
-        for recent in state.session.files.recent.iter().take(RECENT) {
+        for recent in state.runtime.files.recent.iter().take(RECENT) {
             let name = recent.path.file_name().unwrap_or_default();
             let name = name.to_string_lossy();
             let room = ui.available_width() - 48.0;

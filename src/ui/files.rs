@@ -85,7 +85,7 @@ impl Sheet {
 }
 
 /// The settings of a dialog.
-pub struct Ask {
+pub struct DialogSettings {
     purpose: PathPurpose,
     place: DialogPosition,
     suggested: String,
@@ -94,9 +94,9 @@ pub struct Ask {
 /// A dialog, before or after it is on screen, and the question to be answered first.
 enum Dialog {
     /// It opens in a folder where files can be saved.
-    ToOpen(PathCheck, Ask),
+    ToOpen(PathCheck, DialogSettings),
     /// Chosen path; files that would be replaced besides the one that the dialog itself asked about.
-    Chosen(PathCheck, Ask, PathBuf),
+    Chosen(PathCheck, DialogSettings, PathBuf),
 }
 
 impl Dialog {
@@ -159,7 +159,7 @@ impl Files {
             }
             return self.type_path(purpose, place, suggested);
         }
-        let ask = Ask {
+        let ask = DialogSettings {
             purpose,
             place,
             suggested: suggested.to_owned(),
@@ -228,7 +228,7 @@ impl Files {
         let sheet = self.sheet.as_ref().and_then(|s| s.open.as_ref());
         let open = self.dialog.as_ref().map(Dialog::check);
         let open = open.or(sheet.map(|(check, _)| check));
-        if let Some(check) = open.filter(|check| !state.session.files.paths.is_open(check)) {
+        if let Some(check) = open.filter(|check| !state.runtime.files.paths.is_open(check)) {
             actions.push(Action::Files(FilesAction::CheckPath(check.clone())));
             // Its answer may arrive before any other event.
             ctx.request_repaint();
@@ -243,7 +243,7 @@ impl Files {
         state: &State,
         actions: &mut Vec<Action>,
     ) {
-        let paths = &state.session.files.paths;
+        let paths = &state.runtime.files.paths;
         let (answer, has_failed) = (
             paths.result(dialog.check()),
             paths.has_failed(dialog.check()),
@@ -280,7 +280,7 @@ impl Files {
 
     /// Acts on an answer about the typed path; the sheet stays open if there is nothing to do.
     fn handle_answer(&mut self, mut sheet: Sheet, state: &State, actions: &mut Vec<Action>) {
-        let known = &state.session.files.paths;
+        let known = &state.runtime.files.paths;
         let Some((check, next)) = sheet.open.take() else {
             self.sheet = Some(sheet);
             return;

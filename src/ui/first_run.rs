@@ -27,7 +27,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let p = theme::palette(ui.style());
     ui.painter().rect_filled(page, 0.0, p.b0);
     let loading = state
-        .session
+        .runtime
         .jobs
         .running
         .iter()
@@ -62,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let font = theme::regular(size::BODY);
         paint::left(ui.painter(), under, &text, font, p.t2);
         ui.add_space(15.0);
-        if !state.session.notices.messages.is_empty() || recovery::is_any_missing(state) {
+        if !state.runtime.notices.messages.is_empty() || recovery::is_any_missing(state) {
             let place = column(ui, 0.0);
             let mut notes = ui.new_child(
                 egui::UiBuilder::new()
@@ -103,7 +103,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             let place = Rect::from_min_size(pos2(left, cards.top()), vec2(width, cards.height()));
             task_card(ui, place, task, i + 1);
         }
-        if !state.session.files.recent.is_empty() {
+        if !state.runtime.files.recent.is_empty() {
             let caption = column(ui, 48.0);
             let caption =
                 Rect::from_min_max(pos2(caption.left(), caption.top() + 14.0), caption.max);
@@ -354,7 +354,7 @@ fn recent(
     let p = theme::palette(ui.style());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |d| d.as_secs());
-    for (i, file) in state.session.files.recent.iter().enumerate() {
+    for (i, file) in state.runtime.files.recent.iter().enumerate() {
         let rect = column(ui, 30.0);
         let id = ui.make_persistent_id(("recent", i));
         let response = ui.interact(rect, id, Sense::click());

@@ -12,9 +12,9 @@ use crate::solvers::level_set::Sphere;
 use crate::state::regions::region_radius_mm;
 use crate::state::segment::SPHERE_MM;
 use crate::state::{
-    Action, AlignmentAction, BundleAction, Camera, Convention, Drawing, FilterAction, LayerAction,
-    Pane, PathwayAction, Phase, RegionAction, RegionsChange, SegmentAction, SessionAction, Slot,
-    SnapshotAction, State, Task, Tool, UnsavedAction, ViewAction,
+    Action, AlignmentAction, Camera, Convention, Drawing, FilterAction, LayerAction, Pane,
+    PathwayAction, Phase, RegionAction, RegionsChange, SegmentAction, SessionAction, Slot,
+    SnapshotAction, State, StreamlineAction, Task, Tool, UnsavedAction, ViewAction,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -201,7 +201,7 @@ fn command(
         | Key::PageUp
         | Key::PageDown => actions.extend(nudge(state, key, modifiers.shift)),
         Key::A if state.manual_selection().is_some() || state.view.bottom_panel.is_some() => {
-            actions.push(Action::Bundle(BundleAction::ChooseAll));
+            actions.push(Action::Streamline(StreamlineAction::ChooseAll));
         }
         Key::B if modifiers.shift => {
             actions.push(Action::Snapshot(SnapshotAction::ToggleComparing))
@@ -218,7 +218,7 @@ fn command(
 /// Whether a file or the demo head is being loaded.
 fn loading(state: &State) -> bool {
     state
-        .session
+        .runtime
         .jobs
         .running
         .iter()
@@ -415,10 +415,10 @@ fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
             change,
         }));
     }
-    if let Some(region) = state.session.regions.selected {
+    if let Some(region) = state.runtime.regions.selected {
         return Some(Action::Region(RegionAction::Toggle(region)));
     }
-    let layer = state.document.layer(state.session.selected_layer?)?;
+    let layer = state.document.layer(state.runtime.selected_layer?)?;
     Some(Action::Layer(LayerAction::Show {
         layer: layer.id,
         visible: !state.shows(layer),
@@ -427,7 +427,7 @@ fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
 
 /// Moves the selected region up or down in its list.
 fn move_region(state: &State, by: isize) -> Option<Action> {
-    let region = state.session.regions.selected?;
+    let region = state.runtime.regions.selected?;
     let regions = &state.document.regions;
     let from = regions.iter().position(|r| r.id == region)?;
     let index = from
@@ -439,7 +439,7 @@ fn move_region(state: &State, by: isize) -> Option<Action> {
 /// Moves the selected image or streamlines by half a millimetre, with Shift by five, as seen in the axial view: left
 /// and right, front and back; up and down.
 fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
-    let layer = state.session.selected_layer?;
+    let layer = state.runtime.selected_layer?;
     if !state.document.can_move(layer) {
         return None;
     }
@@ -467,11 +467,11 @@ fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
 
 fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
     if state.manual_selection().is_some() {
-        return Some(Action::Bundle(BundleAction::DeleteChosen));
+        return Some(Action::Streamline(StreamlineAction::DeleteChosen));
     }
     if state.view.tool == Tool::Pick {
         // The user is picking streamlines: a notice says that none is selected, and their layer stays.
-        return Some(Action::Bundle(BundleAction::DeleteChosen));
+        return Some(Action::Streamline(StreamlineAction::DeleteChosen));
     }
     let regions = memory.region_panel.chosen.several(state);
     if !regions.is_empty() {
@@ -482,12 +482,12 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
         }));
     }
     let region = state
-        .session
+        .runtime
         .regions
         .selected
         .map(|region| Action::Region(RegionAction::Delete(region)));
     let layer = state
-        .session
+        .runtime
         .selected_layer
         .map(|layer| Action::Layer(LayerAction::Delete(layer)));
     region.or(selected_pathway(state)).or(layer)
@@ -495,7 +495,7 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
 
 /// The selected pathway, in the task that lists pathways.
 fn selected_pathway(state: &State) -> Option<Action> {
-    let selected = state.session.pathways.selected?;
+    let selected = state.runtime.pathways.selected?;
     let listed = state.view.task == Task::Pathways;
     let exists = listed
         && state
@@ -514,7 +514,7 @@ fn resize(state: &State, steps: f64) -> Option<Action> {
             state.view.drawing.resized(steps as i32),
         )));
     }
-    let region = state.document.region(state.session.regions.selected?)?;
+    let region = state.document.region(state.runtime.regions.selected?)?;
     let grown = |mm: f64| (mm + steps * STEP_MM).max(STEP_MM);
     let shape = match &*region.shape {
         Shape::Sphere { centre, radius_mm } => Shape::Sphere {

@@ -57,10 +57,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if state.document.is_empty() {
         rows::hint(ui, "No layers yet. Press Ctrl+O to open a scan");
     }
-    if let Some(live) = state.session.track.live.value() {
+    if let Some(live) = state.runtime.track.live.value() {
         live_row(ui, state, live.output.kept.len(), actions);
     }
-    if let Some(live) = &state.session.segment.live {
+    if let Some(live) = &state.runtime.segment.live {
         surface_row(ui, state, live, actions);
     }
     let mut places: Vec<(LayerId, Rect)> = Vec::new();
@@ -211,7 +211,7 @@ fn row(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) -> Response {
-    let selected = state.session.selected_layer == Some(layer.id);
+    let selected = state.runtime.selected_layer == Some(layer.id);
     let mut name = format!("Layer {}", layer.name);
     if state.document.surfaces.contains_key(&layer.id) {
         name = format!("{name}, {}", row_fact(state, layer));
@@ -286,7 +286,7 @@ fn context_menu(
         ] {
             if menu::Item::new(text).icon(icons::PATH).show(ui) {
                 actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
-                actions.push(Action::Bundle(BundleAction::Open(Some(drawer))));
+                actions.push(Action::Streamline(StreamlineAction::Open(Some(drawer))));
                 ui.close();
             }
         }

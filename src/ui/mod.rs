@@ -45,11 +45,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::hash::Hash;
 use theme::space;
-use widgets::focus::{self, Part};
+use widgets::focus::{self, WindowPart};
 
 /// The lists that open beside the views where the window is narrow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum List {
+enum SideList {
     Layers,
     Regions,
     Crosshair,
@@ -59,7 +59,7 @@ enum List {
 pub struct Memory {
     files: Files,
     drag: widgets::drag::Watch,
-    list: Option<List>,
+    list: Option<SideList>,
     /// The task that the panels last showed.
     task: Option<Task>,
     help: help::Help,
@@ -119,7 +119,7 @@ impl RegionPanel {
 #[derive(Default)]
 struct FormMemory {
     /// Last settings of each kind of rays.
-    kinds: forms::geodesic::Kinds,
+    kinds: forms::geodesic::KindSettings,
     density: forms::density::Chosen,
     space: forms::tensor_fit::checks::SpaceReport,
     axes: forms::tensor_fit::axes::Pictures,
@@ -137,7 +137,7 @@ struct Caches {
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     /// Values behind the transfer function.
     counted: widgets::transfer::HistogramCache,
-    values: widgets::values::HistogramCache,
+    values: widgets::histogram::HistogramCache,
     /// Smallest and largest value of columns of streamlines.
     extents: Vec<(crate::state::streamlines::ColumnKey, (f32, f32))>,
     bottom_panel: bottom_panel::Cache,
@@ -229,17 +229,17 @@ pub fn show(
     memory.narrow = narrow;
 
     let bar = Rect::from_min_max(window.min, pos2(right, top));
-    place(ui, Part::TopBar, bar, |ui| {
+    place(ui, WindowPart::TopBar, bar, |ui| {
         top_bar::show(ui, state, memory, &mut actions)
     });
     let bar = Rect::from_min_max(pos2(left, bottom), window.max);
-    place(ui, Part::StatusBar, bar, |ui| {
+    place(ui, WindowPart::StatusBar, bar, |ui| {
         status_bar::show(ui, state, narrow, &mut actions)
     });
 
     let middle = Rect::from_min_max(pos2(left, top), pos2(right, bottom));
     if state.document.is_empty() {
-        place(ui, Part::Task, middle, |ui| {
+        place(ui, WindowPart::Task, middle, |ui| {
             memory.begins = true;
             first_run::show(ui, state, memory, &mut actions)
         });
@@ -250,12 +250,12 @@ pub fn show(
         };
         if let Some(below) = bottom_panel::rect(state, centre) {
             centre.max.y = below.top();
-            place(ui, Part::Drawer, below, |ui| {
+            place(ui, WindowPart::Drawer, below, |ui| {
                 bottom_panel::show(ui, state, memory, &mut actions)
             });
         }
         focus::views(ui, centre);
-        part(ui, Part::View, centre, |ui| views(ui, &mut actions));
+        part(ui, WindowPart::View, centre, |ui| views(ui, &mut actions));
     }
     settings::follow_size(ui, state, &mut actions);
     let asks = unsaved_changes::is_open(state) || recovery::is_asking(ui);
@@ -283,7 +283,7 @@ pub fn show(
         // For widgets the drag has ended at its last point, which is not wanted.
         actions.truncate(arrived);
         actions.push(Action::AbandonDrag(before));
-    } else if !(asks || memory.settings || state.session.files.folder.is_some()) {
+    } else if !(asks || memory.settings || state.runtime.files.folder.is_some()) {
         keys::handle(ui, state, memory, popup_was_open, &mut actions);
     }
     actions
@@ -311,14 +311,14 @@ fn sides(
     let mut views = middle;
     let side = middle.with_max_x(middle.left() + lists);
     views.min.x = side.right();
-    place(ui, Part::Lists, side, |ui| {
+    place(ui, WindowPart::Lists, side, |ui| {
         panels::left(ui, state, memory, actions)
     });
     let list = memory.list.filter(|_| memory.narrow);
     if list.is_none() || !one_of_two {
         let side = middle.with_min_x(middle.right() - task);
         views.max.x = side.left();
-        place(ui, Part::Task, side, |ui| {
+        place(ui, WindowPart::Task, side, |ui| {
             panels::right(ui, state, memory, actions)
         });
     }
@@ -334,7 +334,7 @@ fn sides(
 }
 
 /// A part of the window: F6 goes to it, Tab to the controls in it.
-fn place<R>(ui: &mut Ui, of: Part, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
+fn place<R>(ui: &mut Ui, of: WindowPart, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
     focus::panel(ui, of, rect);
     let added = part(ui, of, rect, add);
     focus::ring(ui, of, rect);

@@ -11,21 +11,21 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 // Each pane has one, so the size difference between variants is harmless.
 #[allow(clippy::large_enum_variant)]
-pub enum List {
+pub enum PaneContent {
     Slice(SlicePane),
     Scene(ScenePane),
 }
 
 struct Pixels {
-    list: List,
+    content: PaneContent,
     pane: PaneId,
     ctx: Context,
 }
 
 /// The pixels of a pane, to be added to a painter.
-pub fn pixels(ctx: &Context, rect: Rect, pane: PaneId, list: List) -> Shape {
+pub fn pixels(ctx: &Context, rect: Rect, pane: PaneId, list: PaneContent) -> Shape {
     let callback = Pixels {
-        list,
+        content: list,
         pane,
         ctx: ctx.clone(),
     };
@@ -136,9 +136,9 @@ impl CallbackTrait for Pixels {
         if self.ctx.input(user_is_interacting) {
             renderer.record_interaction();
         }
-        match &self.list {
-            List::Slice(list) => drop(renderer.slice(list, self.pane)),
-            List::Scene(list) => {
+        match &self.content {
+            PaneContent::Slice(list) => drop(renderer.slice(list, self.pane)),
+            PaneContent::Scene(list) => {
                 renderer.scene(list, self.pane);
                 set_no_scene_message(&self.ctx, renderer);
                 let all = renderer.shows(list, self.pane);

@@ -39,7 +39,7 @@ pub struct Palette {
 /// The action of a row.
 // A few dozen exist while the palette is open, so the size difference between variants is harmless.
 #[allow(clippy::large_enum_variant)]
-enum Run {
+enum EntryAction {
     Act(Action),
     /// Acts as if the key were pressed: the action of a key is defined in one place.
     Press(Key, Modifiers),
@@ -66,7 +66,7 @@ struct Entry {
     /// Synonyms by which it is found.
     synonyms: &'static str,
     key: &'static str,
-    run: Run,
+    run: EntryAction,
 }
 
 /// How well a name matches the typed letters: all of them in their order; the more of them begin a word or follow the
@@ -310,29 +310,37 @@ fn list(ui: &mut Ui, rows: &[Entry], palette: &mut Palette, run: &mut Option<usi
     }
 }
 
-fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+fn carry_out(
+    ui: &Ui,
+    run: EntryAction,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     match run {
-        Run::Act(action) => actions.push(action),
-        Run::Press(key, modifiers) => keys::press(ui, (key, modifiers), state, memory, actions),
-        Run::Keys => memory.help.keys = true,
-        Run::Help(page) => memory.help.open(page),
-        Run::Segment(what) => {
+        EntryAction::Act(action) => actions.push(action),
+        EntryAction::Press(key, modifiers) => {
+            keys::press(ui, (key, modifiers), state, memory, actions)
+        }
+        EntryAction::Keys => memory.help.keys = true,
+        EntryAction::Help(page) => memory.help.open(page),
+        EntryAction::Segment(what) => {
             forms::level_set::ask_for_path(state, memory, what, DialogPosition::Middle)
         }
-        Run::Threshold => region_list::from_threshold(state, memory, actions),
-        Run::Region(id) => {
+        EntryAction::Threshold => region_list::from_threshold(state, memory, actions),
+        EntryAction::Region(id) => {
             if let Some(region) = state.document.region(id) {
                 region_list::export(state, memory, region);
             }
         }
-        Run::Regions { as_labels } => region_list::export_all(state, memory, as_labels),
-        Run::Filter(what) => {
+        EntryAction::Regions { as_labels } => region_list::export_all(state, memory, as_labels),
+        EntryAction::Filter(what) => {
             forms::commit::ask_for_path(state, memory, what, DialogPosition::Middle)
         }
-        Run::Path => memory
+        EntryAction::Path => memory
             .files
             .type_path(PathPurpose::Open, DialogPosition::Middle, ""),
-        Run::Screenshot => {
+        EntryAction::Screenshot => {
             let purpose = PathPurpose::Screenshot {
                 pane: Some(Pane::Scene),
                 look: Look::default(),

@@ -7,7 +7,7 @@ use super::theme::{self, size, space};
 use super::widgets::button::{IconButton, segmented};
 use super::widgets::note::{Note, NoteResponse};
 use super::widgets::{anchor, paint, section};
-use super::{List, Memory, crosshair, forms, icons, layers, regions};
+use super::{Memory, SideList, crosshair, forms, icons, layers, regions};
 use crate::state::{Action, DeviceAction, Message, Severity, State, Task};
 use egui::{Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use split::Split;
@@ -63,9 +63,9 @@ fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -> f3
 /// Icons that open the lists, in windows too narrow for them.
 fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let lists = [
-        (List::Layers, icons::LAYERS, "Layers"),
-        (List::Regions, icons::REGION, "Regions"),
-        (List::Crosshair, icons::CROSSHAIR, "At the crosshair"),
+        (SideList::Layers, icons::LAYERS, "Layers"),
+        (SideList::Regions, icons::REGION, "Regions"),
+        (SideList::Crosshair, icons::CROSSHAIR, "At the crosshair"),
     ];
     for (i, (list, icon, name)) in lists.into_iter().enumerate() {
         let centre = pos2(panel.center().x, panel.top() + 26.0 + 40.0 * i as f32);
@@ -83,7 +83,7 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
         pos2(panel.center().x, panel.bottom() - 26.0),
         vec2(30.0, 30.0),
     );
-    let running = state.session.tour.is_some();
+    let running = state.runtime.tour.is_some();
     let name = if running {
         "Leave guide"
     } else {
@@ -107,7 +107,7 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
 /// The list opened from the rail, next to the views, which shrink to make space.
 pub fn list_of_rail(
     ui: &mut Ui,
-    list: List,
+    list: SideList,
     state: &State,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
@@ -121,9 +121,9 @@ pub fn list_of_rail(
     let inside = Rect::from_min_max(panel.min, pos2(panel.right() - 1.0, panel.bottom()));
     super::part(ui, "list", inside, |ui| {
         scroll(ui, "list", |ui| match list {
-            List::Layers => layers::show(ui, state, memory, actions),
-            List::Regions => regions::show(ui, state, memory, actions),
-            List::Crosshair => crosshair::show(ui, state),
+            SideList::Layers => layers::show(ui, state, memory, actions),
+            SideList::Regions => regions::show(ui, state, memory, actions),
+            SideList::Crosshair => crosshair::show(ui, state),
         });
     });
 }
@@ -246,7 +246,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     forms::region::show(ui, state, memory, actions);
     match state.view.task {
         Task::View => {
-            forms::bundle::show(ui, state, memory, actions);
+            forms::streamlines::show(ui, state, memory, actions);
             forms::tensor_fit::show(ui, state, memory, actions);
         }
         Task::Pathways => forms::eikonal::show(ui, state, memory, actions),
@@ -271,7 +271,7 @@ fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
     section::end(ui);
     // Keeping tracks selects their layer: the rows above do not move.
     if task == Task::Track {
-        forms::bundle::show(ui, state, memory, actions);
+        forms::streamlines::show(ui, state, memory, actions);
     }
 }
 
@@ -338,7 +338,7 @@ pub fn messages(
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let messages = state.session.notices.messages.iter().enumerate();
+    let messages = state.runtime.notices.messages.iter().enumerate();
     let messages: Vec<_> = messages.filter(|(_, m)| is_shown(m)).collect();
     let older = messages.len().saturating_sub(NOTES);
     for &(i, message) in &messages[older..] {

@@ -70,7 +70,7 @@ pub fn readings(state: &State) -> Vec<Reading> {
     all.extend(costs(state));
     all.extend(surface(state));
     all.extend(weight_readings(state));
-    if let Some(id) = state.session.regions.selected
+    if let Some(id) = state.runtime.regions.selected
         && let Some(region) = state.document.region(id)
         && !matches!(*region.shape, crate::data::Shape::Mask(_))
     {
@@ -114,7 +114,7 @@ pub const CONNECTIVITY: &str = "Connectivity (CM)";
 
 /// Live curves through the voxel.
 fn passing(state: &State) -> Vec<Reading> {
-    let Some(passing) = &state.session.track.at_crosshair else {
+    let Some(passing) = &state.runtime.track.at_crosshair else {
         return Vec::new();
     };
     let name = match state.document.track.method {
@@ -169,10 +169,10 @@ fn surface(state: &State) -> Vec<Reading> {
         let sign = if v > 0.0 { "+" } else { "" };
         format!("{sign}{}", format::fixed(v, digits))
     };
-    let speed = state.session.segment.speed.as_ref();
+    let speed = state.runtime.segment.speed.as_ref();
     // With region means the speed depends on the surface, and is known once the surface rests.
     let means = state.document.segment.settings.params.region > 0.0;
-    let older = means && state.session.segment.running;
+    let older = means && state.runtime.segment.running;
     let speed = speed
         .filter(|_| state.shows_speed() && !older)
         .and_then(|s| s.nearest(0, at));

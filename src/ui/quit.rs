@@ -17,7 +17,7 @@ pub fn close_request(ctx: &Context, state: &State, sure: bool) -> Option<Action>
 
 /// The session's name, else the first file's: `sub-01.arcuate`.
 pub fn name(state: &State) -> String {
-    let file = state.session.saving.file.as_ref();
+    let file = state.runtime.sessions.file.as_ref();
     let file = file.and_then(|f| f.file_name());
     file.map_or(state.document.name.clone(), |f| {
         f.to_string_lossy().into_owned()

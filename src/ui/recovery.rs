@@ -57,7 +57,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         true => OFFERED,
         false => 1,
     };
-    for left in state.session.saving.offered().take(offered) {
+    for left in state.runtime.sessions.offered().take(offered) {
         let text = sentence(left);
         let note = Note::new(p, Severity::Warning, &text);
         let note = note
@@ -103,7 +103,7 @@ pub fn discard_question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(path) = ui.data(|d| d.get_temp::<PathBuf>(to_discard())) else {
         return;
     };
-    let mut offered = state.session.saving.offered();
+    let mut offered = state.runtime.sessions.offered();
     let left = offered.find(|l| l.session == path);
     let mut answer = None;
     let close = left.is_some_and(|left| {
@@ -139,8 +139,8 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if layers.is_empty() {
         return;
     }
-    let sentence: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
-    let sentence: Vec<&str> = sentence.iter().map(String::as_str).collect();
+    let labels: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     // The size of a single layer follows its name.
     let (recipe, streamlines) = match layers.len() {
         1 => ("1 layer".to_owned(), "its streamlines"),
@@ -148,7 +148,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let text = format!(
         "The session holds the recipe of {recipe}, not {streamlines}, which would have to be recomputed: {}",
-        shortened_list(&sentence, NAMED)
+        shortened_list(&labels, NAMED)
     );
     let note = Note::new(p, Severity::Warning, &text);
     let answer = note.action("Also store them").dismissable().show(ui);
@@ -162,7 +162,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 /// Whether there is anything to show.
 pub fn is_any_missing(state: &State) -> bool {
-    state.session.saving.offered().next().is_some()
+    state.runtime.sessions.offered().next().is_some()
 }
 
 /// Missing layers, regions and pathways of the session.
@@ -181,7 +181,7 @@ pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
         let answer = ui.push_id(layer.0, |ui| note.show_all(ui)).inner;
         let Some(answer) = answer else { continue };
         actions.push(Action::Session(match (answer, file) {
-            (NoteResponse::Accepted, None) => SessionAction::MakeAgain(layer),
+            (NoteResponse::Accepted, None) => SessionAction::Recompute(layer),
             (NoteResponse::Accepted, Some(path)) => {
                 let name = path.file_name().unwrap_or_default();
                 let purpose = PathPurpose::Missing(layer, name.to_string_lossy().into_owned());

@@ -82,7 +82,7 @@ fn list(
         );
     }
     // A region selected elsewhere scrolls into sight.
-    let selected = state.session.regions.selected;
+    let selected = state.runtime.regions.selected;
     if selected != memory.region_panel.shown_region {
         memory.region_panel.shown_region = selected;
         let index = regions.iter().position(|r| Some(r.id) == selected);
@@ -320,7 +320,7 @@ fn row(
 ) {
     let p = theme::palette(ui.style());
     let together = several.contains(&region.id);
-    let selected = together || state.session.regions.selected == Some(region.id);
+    let selected = together || state.runtime.regions.selected == Some(region.id);
     let name = match region.role {
         Role::Region => format!("Plain region {}", region.name),
         role => format!("{} region {}", role.name(), region.name),
@@ -381,7 +381,7 @@ fn row(
         rename::begin(RenameTarget::Region(region.id), &region.name, memory);
     } else if response.clicked() {
         let modifiers = ui.input(|i| i.modifiers);
-        let now = (shown, state.session.regions.selected);
+        let now = (shown, state.runtime.regions.selected);
         let selected = memory.region_panel.chosen.click(now, region.id, modifiers);
         // The row is already visible.
         memory.region_panel.shown_region = selected;

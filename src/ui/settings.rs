@@ -51,7 +51,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
 
 /// Stores the interface size, however it was changed.
 pub fn follow_size(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
-    let (now, settings) = (ui.ctx().zoom_factor(), &state.session.settings);
+    let (now, settings) = (ui.ctx().zoom_factor(), &state.runtime.settings);
     if now != settings.zoom.unwrap_or(1.0) {
         actions.push(Action::Set(Preferences {
             zoom: Some(now),
@@ -61,7 +61,7 @@ pub fn follow_size(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
 }
 
 fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let now = &state.session.settings;
+    let now = &state.runtime.settings;
     let mut changed = now.clone();
     section::head(ui, "Window");
     let text = ["Dark", "Light"];
@@ -90,7 +90,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     section::end(ui);
     section::head(ui, "Computing");
     let help = "Where tracking and rays run, in this window and new ones";
-    let backend = state.session.device.backend.label.as_str();
+    let backend = state.runtime.device.backend.label.as_str();
     let chosen = select_row(ui, "Runs on", help, backend, |ui| {
         devices::choice(ui, state)
     });
@@ -166,7 +166,7 @@ fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
 
 fn paths(ui: &mut Ui, now: &Paths, default_value: &Paths, changed: &mut Paths) {
     let (now, default_value) = (now.params(), default_value.params());
-    let set: &mut curve_parameters::Set = &mut |params, _| *changed = Paths::from(&params);
+    let set: &mut curve_parameters::OnChange = &mut |params, _| *changed = Paths::from(&params);
     curve_parameters::seeding(ui, &now, SeedingKind::Random.key(), set);
     curve_parameters::step(ui, &now, &default_value, set);
     curve_parameters::angle(ui, &now, &default_value, set);

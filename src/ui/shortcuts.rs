@@ -221,7 +221,7 @@ fn contents(
                     at,
                     column_width,
                     in_column(i),
-                    state.session.settings.mouse,
+                    state.runtime.settings.mouse,
                 );
             }
         });

@@ -95,7 +95,7 @@ fn picture_state(state: &State, pane: Option<Pane>) -> State {
             view.layout = Layout::Single;
         }
         view.single = pane;
-        state.session.regions.selected = None;
+        state.runtime.regions.selected = None;
     }
     state
 }

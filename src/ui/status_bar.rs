@@ -50,11 +50,11 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
         Some(Status::Text(line)) => text(ui, free, line),
         None => {}
     }
-    if state.session.turning.is_none() {
+    if state.runtime.turning.is_none() {
         // The next turntable measures its own rate.
         ui.data_mut(|d| d.remove::<StageRate>(rate_id(TURN)));
     }
-    if !state.session.jobs.running.is_empty() {
+    if !state.runtime.jobs.running.is_empty() {
         ui.ctx().request_repaint_after(Duration::from_millis(100));
     }
 }
@@ -88,7 +88,7 @@ impl Status<'_> {
 }
 
 fn status<'a>(ui: &Ui, state: &'a State) -> Option<Status<'a>> {
-    let session = &state.session;
+    let runtime = &state.runtime;
     if let Some(turn) = turning(ui, state) {
         return Some(Status::Work(turn));
     }
@@ -96,10 +96,10 @@ fn status<'a>(ui: &Ui, state: &'a State) -> Option<Status<'a>> {
         // The first page shows it.
         Some(_) if state.document.is_empty() => None,
         Some(job) => Some(Status::Work(running(ui, state, job))),
-        None if session.notices.status.is_empty() && state.document.is_empty() => {
+        None if runtime.notices.status.is_empty() && state.document.is_empty() => {
             Some(Status::Text("No scan open"))
         }
-        None => Some(Status::Text(&session.notices.status)),
+        None => Some(Status::Text(&runtime.notices.status)),
     }
 }
 
@@ -183,7 +183,7 @@ fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32
 
 /// The job that has run longest, once it is worth showing.
 fn slowest(state: &State) -> Option<&JobHandle> {
-    let jobs = state.session.jobs.running.iter();
+    let jobs = state.runtime.jobs.running.iter();
     // Opening a graphics card cannot be cancelled.
     let jobs = jobs.filter(|j| j.slot != Slot::Device);
     jobs.filter(|j| j.started.elapsed() > PATIENCE)
@@ -194,7 +194,7 @@ fn slowest(state: &State) -> Option<&JobHandle> {
 fn turning<'a>(ui: &Ui, state: &State) -> Option<RunningWork<'a>> {
     let TurntableProgress {
         turntable, done, ..
-    } = state.session.turning.as_ref()?;
+    } = state.runtime.turning.as_ref()?;
     let label = "Drawing a turn";
     let mut text = format!("{label} · {done} of {} pictures", turntable.frames);
     let progress = (u64::from(*done), u64::from(turntable.frames));
@@ -214,7 +214,7 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> RunningWork<'a> {
     let mut progress = job.control.progress();
     // Most fits end long before the largest number of iterations, so a fraction of that says little.
     let open = job.slot == FIT_WEIGHTS && progress.stage == job.label;
-    let fit = state.session.filter.running.as_ref();
+    let fit = state.runtime.filter.running.as_ref();
     if let Some(fit) = fit.filter(|_| open) {
         // The panel shows the same numbers.
         (progress.done, progress.total) = (fit.iterations(), fit.max_iterations());

@@ -91,7 +91,7 @@ fn name(
     }
     let unsaved = state.unsaved();
     let unsaved_layers = state.saved_without();
-    let saved = match (&state.session.saving.file, unsaved.is_empty()) {
+    let saved = match (&state.runtime.sessions.file, unsaved.is_empty()) {
         (_, false) => " · not saved".to_owned(),
         (Some(_), true) if !unsaved_layers.is_empty() => {
             format!(
@@ -116,13 +116,13 @@ fn name(
     let response = ui.interact(shown, id, Sense::hover());
     let label = format!("{name}{saved}");
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
-    let file = state.session.saving.file.as_deref();
+    let file = state.runtime.sessions.file.as_deref();
     let mut layers = state.document.layers.iter();
     let path = file.or(layers.find_map(|l| state.document.path(l)));
     let mut hint = path.map_or(state.document.name.clone(), |path| {
         path.display().to_string()
     });
-    if let Some(verified) = &state.session.saving.verified {
+    if let Some(verified) = &state.runtime.sessions.verified {
         hint += &format!("\n{}", verified.label());
     }
     for layer in &unsaved_layers {
@@ -167,7 +167,7 @@ fn file_button(
 
 /// The tasks that show their names next to their icons.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
+enum NamedTasks {
     All,
     Active,
     None,
@@ -179,7 +179,8 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
     let font = theme::medium(size::BODY);
     let active = |task| enabled && state.view.task == task;
     let (pad, gap) = (8.0, 8.0);
-    let named = |names, task| names == Named::All || names == Named::Active && active(task);
+    let named =
+        |names, task| names == NamedTasks::All || names == NamedTasks::Active && active(task);
     let widths = |names| {
         Task::ALL.map(|task| match named(names, task) {
             true => size::ICON + 8.0 + paint::width(ui, task.name(), font.clone()),
@@ -192,8 +193,8 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
     };
     let (first, last) = (free.0 + 16.0, free.1 - 16.0);
     // The names disappear before anything overlaps the orientation.
-    let fits = |names: &Named| total(*names) <= last - first;
-    let names = [Named::All, Named::Active, Named::None];
+    let fits = |names: &NamedTasks| total(*names) <= last - first;
+    let names = [NamedTasks::All, NamedTasks::Active, NamedTasks::None];
     let Some(names) = names.into_iter().find(fits) else {
         return tasks_menu(ui, bar, (first, last), state, actions);
     };
@@ -435,9 +436,9 @@ fn pill(ui: &mut Ui, right_centre: egui::Pos2, state: &State, actions: &mut Vec<
     let neurological = convention == Convention::Neurological;
     let ink: Color32 = if neurological { p.warning } else { p.t1 };
     let font = theme::medium(size::LABEL);
-    let text = paint::width(ui, convention.name(), font.clone());
-    let letter = paint::width(ui, "R", theme::regular(size::LABEL));
-    let width = 9.0 + size::ICON + 7.0 + text + 7.0 + letter + 9.0;
+    let text_width = paint::width(ui, convention.name(), font.clone());
+    let letter_width = paint::width(ui, "R", theme::regular(size::LABEL));
+    let width = 9.0 + size::ICON + 7.0 + text_width + 7.0 + letter_width + 9.0;
     let rect = Rect::from_min_max(
         right_centre - vec2(width.round(), 12.0),
         right_centre + vec2(0.0, 12.0),

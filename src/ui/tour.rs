@@ -13,7 +13,7 @@ use crate::state::{
 use egui::Ui;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let Some(step) = state.session.tour else {
+    let Some(step) = state.runtime.tour else {
         return;
     };
     let (text, word, icon) = (
@@ -76,7 +76,7 @@ impl Subject {
 
     fn from_state(state: &State) -> Self {
         let has_weights = super::forms::commit::has_weights(state);
-        let saves = state.session.tour == Some(TourStep::Save);
+        let saves = state.runtime.tour == Some(TourStep::Save);
         match (state.view.task, state.document.track.method) {
             (Task::Pathways, _) => Self::Pathway,
             (Task::Filter, _) if state.is_filtering() => Self::Fit,

@@ -3,7 +3,9 @@
 use crate::rules::{File, report, tree};
 use crate::source::{Token, tokens};
 use crate::support::test;
-use crate::tables::{FOREIGN_NAMES, MAX_FIELDS, MAX_FUNCTION, PLAIN_IN_NAMES, RETIRED};
+use crate::tables::{
+    FOREIGN_NAMES, MAX_FIELDS, MAX_FIELDS_OF, MAX_FUNCTION, PLAIN_IN_NAMES, RETIRED,
+};
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
 
@@ -15,7 +17,9 @@ pub fn tests() -> Vec<Trial> {
         }),
         test("architecture::struct fields", || {
             let found = sizes(structs);
-            report(beyond(&found, MAX_FIELDS, &[], "fields"));
+            let mut wrong = beyond(&found, MAX_FIELDS, &[], "fields");
+            wrong.extend(beyond_own(&found, MAX_FIELDS_OF, "fields"));
+            report(wrong);
         }),
         test("architecture::retired words", || {
             report(retired(&tree(), RETIRED));
@@ -58,6 +62,17 @@ fn beyond(
         }
     }
     wrong
+}
+
+/// Items larger than their own limit, and limits of items that do not exist.
+fn beyond_own(found: &[(String, usize)], limits: &[(&str, usize)], unit: &str) -> Vec<String> {
+    let wrong = |&(name, most): &(&str, usize)| match found.iter().find(|(known, _)| known == name)
+    {
+        Some((_, size)) if *size > most => Some(format!("{name}: {size} {unit}, at most {most}")),
+        Some(_) => None,
+        None => Some(format!("{name}: there is no such item")),
+    };
+    limits.iter().filter_map(wrong).collect()
 }
 
 /// Functions with a body, and their lines from `fn` to the last brace.
@@ -197,6 +212,9 @@ fn planted_sizes() {
     assert_eq!(beyond(&found, 10, &[("a f", 12)], "lines").len(), 0);
     assert_eq!(beyond(&found, 10, &[("a f", 11)], "lines").len(), 1);
     assert_eq!(beyond(&found, 12, &[("a f", 12)], "lines").len(), 1);
+    assert_eq!(beyond_own(&found, &[("a f", 12)], "lines").len(), 0);
+    assert_eq!(beyond_own(&found, &[("a f", 11)], "lines").len(), 1);
+    assert_eq!(beyond_own(&found, &[("a h", 12)], "lines").len(), 1);
 }
 
 fn planted_words() {

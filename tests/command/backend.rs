@@ -51,7 +51,7 @@ fn names() {
         "", "gpu", "CPU", "cuda:", "cuda:-1", "cuda:+1", "cuda:1:2", "cpu:0", " cpu", absurd,
     ] {
         let error = text.parse::<BackendKind>().unwrap_err().to_string();
-        assert!(error.starts_with(&format!("\"{text}\" ")), "{error}");
+        assert!(error.starts_with(&format!("“{text}” ")), "{error}");
         assert!(error.contains("cuda:NUMBER") && !error.contains('\n'));
     }
     assert_eq!(BackendChoice::default().kind, BackendKind::Auto);
@@ -142,7 +142,7 @@ fn variable() {
     assert!(text.contains("missing.nii"), "the option decides: {text}");
     let (text, code) = complaint(&run(&[], &set("gpu")));
     assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains("ARCUATE_BACKEND") && text.contains("\"gpu\""));
+    assert!(text.contains("ARCUATE_BACKEND") && text.contains("“gpu”"));
     let (text, _) = complaint(&run(&[], &set("")));
     assert!(text.contains("missing.nii"), "{text}");
     let output = run(&["--backend", "gpu"], &[]);

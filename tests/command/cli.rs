@@ -121,8 +121,8 @@ fn sentence_count(error: &str) -> usize {
     lines.filter(|line| !line.starts_with(note)).count()
 }
 
-/// Fails with exit code 1 and one sentence that contains all of `text`.
-pub fn refuses(arguments: &[&str], text: &[&str], folder: &Path) {
+/// Fails with exit code 1 and one sentence that contains all of `parts`.
+pub fn refuses(arguments: &[&str], parts: &[&str], folder: &Path) {
     let output = arcuate(arguments, folder);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
@@ -132,10 +132,10 @@ pub fn refuses(arguments: &[&str], text: &[&str], folder: &Path) {
         "{arguments:?}: one line, found {error}"
     );
     assert!(!error.contains("panicked"), "{arguments:?}: {error}");
-    for word in text {
+    for part in parts {
         assert!(
-            error.contains(word),
-            "{arguments:?}: \"{word}\" is not in {error}"
+            error.contains(part),
+            "{arguments:?}: \"{part}\" is not in {error}"
         );
     }
 }
@@ -302,7 +302,7 @@ fn copied_ray_commands_parse() {
         let line = CommandLine::Geodesic {
             fit,
             regions,
-            medium: RayMetricParams {
+            metric: RayMetricParams {
                 sharpening,
                 precision: [Precision::Half, Precision::Single][one_of(&mut random, 2) as usize],
             },

@@ -553,7 +553,7 @@ fn window(folder: &Path, name: &str) {
             return;
         };
         drop(failing);
-        window.state.session.notices.messages.clear();
+        window.state.runtime.notices.messages.clear();
         let word = if message.is_empty() { "done" } else { "failed" };
         eprintln!("## {word} {} {}\n{message}", hit.0, hit.1.display());
         if name != "autosave" {

@@ -6,7 +6,6 @@
 use arcuate_tests as support;
 
 mod backend;
-mod bundle;
 mod cli;
 mod contract;
 mod faults;
@@ -14,6 +13,7 @@ mod faults;
 mod folders;
 mod mrtrix;
 mod sessions;
+mod streamlines;
 
 use std::process::Command;
 
@@ -30,7 +30,7 @@ fn main() {
     faults::child();
     support::run([
         backend::tests(),
-        bundle::tests(),
+        streamlines::tests(),
         cli::tests(),
         contract::tests(),
         faults::tests(),

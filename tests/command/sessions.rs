@@ -98,7 +98,7 @@ fn all_comes_back() {
     assert!(!again.state.is_dirty());
     assert!(again.state.history.undo_label().is_none());
     // The list of recent files describes it as when it was saved.
-    let [saved, opened] = [&window, &again].map(|w| &w.state.session.files.recent[0].summary);
+    let [saved, opened] = [&window, &again].map(|w| &w.state.runtime.files.recent[0].summary);
     assert_eq!(saved, opened);
     // Moved together with its data, it is the same.
     let elsewhere = tempfile::tempdir().expect("a folder");
@@ -121,11 +121,11 @@ fn not_started() {
     params.seeding = Seeding::Random { count: 1500 };
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
-    let status = &window.state.session.notices.status;
-    let why = (window.state.session.track.live.failure(), window.said());
+    let status = &window.state.runtime.notices.status;
+    let why = (window.state.runtime.track.live.failure(), window.said());
     assert_eq!(
         status,
-        "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask 'mask'",
+        "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask “mask”",
         "{why:?}"
     );
 }
@@ -248,11 +248,11 @@ fn questions() {
     window.place(Role::Seed, DVec3::ZERO, 4.0);
     window.session(leave(UnsavedAction::Quit));
     assert_eq!(
-        window.state.session.saving.pending_action,
+        window.state.runtime.sessions.pending_action,
         Some(UnsavedAction::Quit)
     );
-    window.session(SessionAction::Stay);
-    assert!(!window.closed && window.state.session.saving.pending_action.is_none());
+    window.session(SessionAction::CancelQuestion);
+    assert!(!window.closed && window.state.runtime.sessions.pending_action.is_none());
     // Saved, then closed.
     window.session(leave(UnsavedAction::Quit));
     window.session(SessionAction::Save {
@@ -268,7 +268,7 @@ fn questions() {
     assert!(!window.state.document.is_empty());
     window.session(SessionAction::Discard);
     assert!(window.state.document.is_empty() && !window.state.is_dirty());
-    assert!(window.state.session.saving.file.is_none());
+    assert!(window.state.runtime.sessions.file.is_none());
     // If it cannot be saved, nothing follows.
     window.open(&path);
     window.place(Role::Seed, dvec3(1.0, 0.0, 0.0), 4.0);
@@ -279,7 +279,7 @@ fn questions() {
     });
     assert!(!window.closed && window.state.is_dirty());
     assert!(window.said().contains("folder"), "{}", window.said());
-    assert!(window.state.session.saving.next.is_none());
+    assert!(window.state.runtime.sessions.next.is_none());
 }
 
 fn made_again() {
@@ -317,8 +317,8 @@ fn made_again() {
             "{message}"
         );
         let layer = arcuate::state::LayerId(absent.layer.id);
-        again.session(SessionAction::MakeAgain(layer));
-        let status = &again.state.session.notices.status;
+        again.session(SessionAction::Recompute(layer));
+        let status = &again.state.runtime.notices.status;
         assert!(status.ends_with("same bytes"), "{status} {}", again.said());
     }
     assert!(again.state.document.missing_layers().next().is_none());

@@ -302,7 +302,7 @@ fn apart() {
     let refused = between(&metric, LocalSolver::Hybrid, &[[2, 2, 2]], &[[9, 9, 9]]).unwrap_err();
     let message = refused.to_string();
     assert!(
-        message.starts_with("No path: region 'B' is not connected to 'A' inside the mask"),
+        message.starts_with("No path: region “B” is not connected to “A” inside the mask"),
         "{message}"
     );
     let here = between(&metric, LocalSolver::Hybrid, &[[2, 2, 2]], &[[4, 9, 9]]).unwrap();
@@ -321,7 +321,7 @@ fn overlap() {
         let refused = between(&metric, local, &a, &[[3, 4, 4], [4, 4, 4]]).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "Regions 'A' and 'B' overlap, expected two apart; move one"
+            "Regions “A” and “B” overlap, expected two apart; move one"
         );
         let touching = between(&metric, local, &a, &[[4, 4, 4]]).unwrap();
         assert!((touching.min_cost - 1.0).abs() < 1e-5);
@@ -470,13 +470,13 @@ fn walls() {
     };
     assert_eq!(
         out(&ends[..1]),
-        "Region 'Seed' lies where the FA is at most 0.400, expected a voxel of at least 0.6; move it or \
+        "Region “Seed” lies where the FA is at most 0.400, expected a voxel of at least 0.6; move it or \
          lower Domain FA (--min-fa)"
     );
     let away = [ball(Role::Seed, DVec3::splat(50.0), 3.0)];
-    assert!(out(&away).starts_with("Region 'Seed' lies outside the mask"));
+    assert!(out(&away).starts_with("Region “Seed” lies outside the mask"));
     // Behind a wall, the FA plays no part.
     let walled = [ends[0].clone(), two[1].clone()];
-    let named = format!("Region 'Seed' lies outside region '{}'", two[1].name);
+    let named = format!("Region “Seed” lies outside region “{}”", two[1].name);
     assert!(out(&walled).starts_with(&named), "{}", out(&walled));
 }

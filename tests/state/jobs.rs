@@ -10,7 +10,7 @@ use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, Volum
 use arcuate::io::{self, nifti};
 use arcuate::jobs::{
     BackendKind, CompletePath, DeviceChoice, JobHandle, Jobs, Outcome, PathAnswer, PathCheck,
-    PathQuestion, Receive, Slot, Values,
+    PathQuestion, Receive, Slot, ValueNames,
 };
 use arcuate::solvers::curves::{self, Params, Seeding};
 use arcuate::solvers::tractogram::profile::Profile;
@@ -208,7 +208,7 @@ fn saves_finish_on_closing() {
             tractogram: tractogram.clone(),
             path,
             command,
-            values: Values::default(),
+            values: ValueNames::default(),
         });
     }
     drop(jobs);

@@ -12,8 +12,8 @@ use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, BundleAction, Event, FilesAction, LayerId, SessionAction, Slot, SnapshotAction, State,
-    Task, TrackAction, ViewAction, update,
+    Action, Event, FilesAction, LayerId, SessionAction, Slot, SnapshotAction, State,
+    StreamlineAction, Task, TrackAction, ViewAction, update,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -43,7 +43,7 @@ pub fn tests() -> Vec<Trial> {
 fn reading() {
     let mut state = State::new(String::new());
     let path = std::path::PathBuf::from("/tmp/left.arcuate");
-    state.session.saving.recovery.reading = Some(path);
+    state.runtime.sessions.recovery.reading = Some(path);
     fn failed<T>() -> Delivery<T> {
         Delivery {
             slot: Slot::Load,
@@ -54,19 +54,19 @@ fn reading() {
     }
     let other = Event::new(MakeHead { seed: 1 }, failed());
     update(&mut state, Action::Event(other));
-    assert!(state.session.saving.recovery.reading.is_some());
+    assert!(state.runtime.sessions.recovery.reading.is_some());
     let own = OpenSession {
         path: std::path::PathBuf::from("/tmp/left.arcuate"),
         strict: false,
     };
     update(&mut state, Action::Event(Event::new(own, failed())));
-    assert!(state.session.saving.recovery.reading.is_none());
+    assert!(state.runtime.sessions.recovery.reading.is_none());
 }
 
 fn keep_streamlines(window: &mut Window) -> LayerId {
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
     window.act(Action::Track(TrackAction::Keep));
-    window.state.session.selected_layer.expect("kept")
+    window.state.runtime.selected_layer.expect("kept")
 }
 
 fn map(window: &mut Window, layer: LayerId) -> LayerId {
@@ -75,21 +75,21 @@ fn map(window: &mut Window, layer: LayerId) -> LayerId {
         crate::support::density_map(DensityValue::Count),
     );
     window.act(Action::Density(DensityAction::Map { layer, options }));
-    window.state.session.selected_layer.expect("a map")
+    window.state.runtime.selected_layer.expect("a map")
 }
 
 fn delete(window: &mut Window, lines: std::ops::Range<u32>) {
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: lines.collect(),
         mode: SelectionMode::Replace,
         anchor: None,
     }));
-    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.act(Action::Streamline(StreamlineAction::DeleteChosen));
 }
 
 /// The numbers of other origins in one.
 fn inputs(origin: &serde_json::Value, found: &mut Vec<u64>) {
-    const NAMES: [&str; 5] = ["from", "fit", "scan", "tracks", "origin"];
+    const NAMES: [&str; 5] = ["input", "fit", "scan", "tracks", "origin"];
     match origin {
         serde_json::Value::Object(members) => {
             for (name, value) in members {
@@ -178,8 +178,8 @@ fn found() {
     assert!(again.state.document.missing_layer(tracks).is_some());
     let (layer, path) = (scan, moved.join("dwi.nii.gz"));
     again.session(SessionAction::Restore { layer, path });
-    again.session(SessionAction::MakeAgain(tracks));
-    let status = &again.state.session.notices.status;
+    again.session(SessionAction::Recompute(tracks));
+    let status = &again.state.runtime.notices.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
     // The map of the streamlines, which the session does not hold either, comes back with them.
     assert_eq!(values(&again, map), mapped);
@@ -227,7 +227,7 @@ fn found_results() {
     let check = |window: &Window| {
         let document = &window.state.document;
         let kept = &document.kept_pathways[0];
-        let snapshot = &window.state.session.snapshots.all[0].document;
+        let snapshot = &window.state.runtime.snapshots.all[0].document;
         for of in [document, snapshot] {
             let fit = of.origins.fit(of.kept_pathways[0].fit).expect("its fit");
             assert_eq!(of.origins.path(fit.scan), Some(&*named));

@@ -1,6 +1,6 @@
 //! Messages about misplaced data sets; silence about all others.
 
-use crate::support::made::CurveRecipe;
+use crate::support::composed_nifti::ComposedNifti;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume};
@@ -126,14 +126,14 @@ fn orders() {
 fn forms() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
-    let read = |made: &CurveRecipe| {
+    let read = |made: &ComposedNifti| {
         made.write(&path);
         match arcuate::io::open(&path, &Control::new()).expect("opened") {
             Opened::Volume(volume, _) => volume.grid,
             Opened::Tractogram(..) => unreachable!("an image was written"),
         }
     };
-    let mut made = CurveRecipe::ramp(1);
+    let mut made = ComposedNifti::ramp(1);
     made.qform_code = 1;
     made.quatern = [0.0, 1.0, 0.0];
     made.pixdim[0] = -1.0;

@@ -201,7 +201,7 @@ impl Window {
         assert!(
             window.state.document.tensors.is_some(),
             "{:?}",
-            window.state.session.notices.messages
+            window.state.runtime.notices.messages
         );
         window
     }
@@ -281,7 +281,7 @@ impl Window {
             },
         }));
         self.state
-            .session
+            .runtime
             .regions
             .selected
             .expect("a new region is selected")
@@ -429,13 +429,13 @@ fn undo_restores_everything() {
     assert!(window.state.history.redo_label().is_none());
     let errors = window
         .state
-        .session
+        .runtime
         .notices
         .messages
         .iter()
         .filter(|m| m.severity == Severity::Error)
         .count();
-    assert_eq!(errors, 0, "{:?}", window.state.session.notices.messages);
+    assert_eq!(errors, 0, "{:?}", window.state.runtime.notices.messages);
 }
 
 fn a_drag_is_one_step() {
@@ -481,7 +481,7 @@ fn dragging_is_coarse() {
     assert_eq!(window.coarse_requests(), [false]);
     let full = window
         .state
-        .session
+        .runtime
         .track
         .live
         .value()
@@ -498,7 +498,7 @@ fn dragging_is_coarse() {
     }));
     let live = window
         .state
-        .session
+        .runtime
         .track
         .live
         .value()
@@ -521,7 +521,7 @@ fn dragging_is_coarse() {
     assert_eq!(window.coarse_requests(), [false, true, false]);
     let live = window
         .state
-        .session
+        .runtime
         .track
         .live
         .value()
@@ -536,7 +536,7 @@ fn no_seed_no_live_result() {
     assert_eq!(
         window
             .state
-            .session
+            .runtime
             .track
             .live
             .value()
@@ -544,9 +544,9 @@ fn no_seed_no_live_result() {
         Some(1)
     );
     window.act(Action::Region(RegionAction::Delete(seed)));
-    assert!(window.state.session.track.live.value().is_none());
+    assert!(window.state.runtime.track.live.value().is_none());
     window.act(Action::Undo);
-    assert!(window.state.session.track.live.value().is_some());
+    assert!(window.state.runtime.track.live.value().is_some());
 }
 
 fn escape_in_order() {
@@ -558,7 +558,7 @@ fn escape_in_order() {
     })));
     window.act(Action::Escape);
     assert_eq!(window.state.view.tool, Tool::Crosshair);
-    assert!(window.state.session.regions.selected.is_some());
+    assert!(window.state.runtime.regions.selected.is_some());
     window.act(Action::Escape);
-    assert!(window.state.session.regions.selected.is_none());
+    assert!(window.state.runtime.regions.selected.is_none());
 }

@@ -1,7 +1,7 @@
 //! Data that outlive a window, and the times when it saves for recovery.
 
 use crate::support::{Random, Window, done_event, test};
-use arcuate::app::autosave::Clock;
+use arcuate::app::autosave::LastSave;
 use arcuate::app::autosave::look::Look;
 use arcuate::app::{store, window_size};
 use arcuate::compute::BackendKind;
@@ -88,38 +88,38 @@ fn kept() {
     // Written at once, not only when the window is closed.
     let effects = update(&mut window.state, Action::View(ViewAction::ToggleTheme));
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
-    window.state.session.device.setting = BackendKind::Cpu;
+    window.state.runtime.device.setting = BackendKind::Cpu;
     store::save(&mut storage, &window.state);
 
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert_eq!(store::settings(&storage), requested);
     assert!(next.view.light_theme);
-    assert_eq!(next.session.device.setting, BackendKind::Cpu);
+    assert_eq!(next.runtime.device.setting, BackendKind::Cpu);
     assert_eq!(
-        next.session.files.exports.last,
-        window.state.session.files.exports.last
+        next.runtime.files.exports.last,
+        window.state.runtime.files.exports.last
     );
     // Results of one person are not saved next to those of another.
-    assert_eq!(next.session.files.exports.folder, None);
-    assert_eq!(next.session.files.recent.len(), 1);
-    assert_eq!(next.session.files.recent[0].window, Some(display.window));
+    assert_eq!(next.runtime.files.exports.folder, None);
+    assert_eq!(next.runtime.files.recent.len(), 1);
+    assert_eq!(next.runtime.files.recent[0].window, Some(display.window));
 
     // Switched back, and the settings of another version.
     window.state.view.light_theme = false;
-    window.state.session.device.setting = BackendKind::Auto;
+    window.state.runtime.device.setting = BackendKind::Auto;
     store::save(&mut storage, &window.state);
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert!(!next.view.light_theme);
-    assert_eq!(next.session.device.setting, BackendKind::Auto);
+    assert_eq!(next.runtime.device.setting, BackendKind::Auto);
     for text in storage.0.values_mut() {
         *text = "{".to_owned();
     }
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert_eq!(store::settings(&storage), Preferences::default());
-    assert!(next.session.files.recent.is_empty());
+    assert!(next.runtime.files.recent.is_empty());
 }
 
 fn image(path: &Path) {
@@ -152,7 +152,7 @@ fn clock() {
     let ctx = Context::default();
     // Whether a save is due, and when the clock is checked again.
     let start = Instant::now();
-    let due = |clock: &mut Clock, state: &State, s: f64| {
+    let due = |clock: &mut LastSave, state: &State, s: f64| {
         let mut due = None;
         let now = start + Duration::from_secs_f64(s);
         let output = ctx.run_ui(RawInput::default(), |ui| {
@@ -170,30 +170,30 @@ fn clock() {
     let mut state = edited();
     // The first frames of a window follow one another for other reasons.
     for _ in 0..4 {
-        due(&mut Clock::default(), &State::new(String::new()), 0.0);
+        due(&mut LastSave::default(), &State::new(String::new()), 0.0);
     }
-    let mut clock = Clock::default();
+    let mut clock = LastSave::default();
     let (now, again) = due(&mut clock, &state, 0.0);
     assert!(
         !now && again > seconds(59.0) && again <= seconds(60.0),
         "{again:?}"
     );
-    state.session.saving.autosave.is_due = true;
+    state.runtime.sessions.autosave.is_due = true;
     let (now, again) = due(&mut clock, &state, 1.0);
     assert!(!now && again <= seconds(2.0), "{again:?}");
-    state.session.saving.autosave.is_due = false;
+    state.runtime.sessions.autosave.is_due = false;
     assert!(!due(&mut clock, &state, 3.1).0, "no job has ended");
-    state.session.saving.autosave.is_due = true;
+    state.runtime.sessions.autosave.is_due = true;
     assert!(due(&mut clock, &state, 3.1).0);
     // Jobs that end in a row share one save.
     assert!(!due(&mut clock, &state, 3.2).0);
     assert!(due(&mut clock, &state, 6.2).0);
     // Without jobs a change waits for a minute.
-    state.session.saving.autosave.is_due = false;
+    state.runtime.sessions.autosave.is_due = false;
     assert!(!due(&mut clock, &state, 66.1).0);
     assert!(due(&mut clock, &state, 66.3).0);
     let clean = State::new(String::new());
-    assert!(!due(&mut Clock::default(), &clean, 100.0).0);
+    assert!(!due(&mut LastSave::default(), &clean, 100.0).0);
 }
 
 /// Any job that ends well; a recovery job itself requests nothing.
@@ -206,14 +206,14 @@ fn asked() {
         folder.path().join("none.nii.gz"),
     ])));
     assert!(
-        !window.state.session.saving.autosave.is_due,
+        !window.state.runtime.sessions.autosave.is_due,
         "nothing was done"
     );
     window.act(Action::Files(FilesAction::Open(vec![path])));
-    assert!(window.state.session.saving.autosave.is_due);
-    window.state.session.saving.autosave.is_due = false;
+    assert!(window.state.runtime.sessions.autosave.is_due);
+    window.state.runtime.sessions.autosave.is_due = false;
     window.act(Action::Session(SessionAction::FindRecoverable));
-    assert!(!window.state.session.saving.autosave.is_due);
+    assert!(!window.state.runtime.sessions.autosave.is_due);
 }
 
 /// When a check finds a lock held, others follow for a minute; their finds are added to the first.
@@ -250,7 +250,7 @@ fn again() {
     assert!(due(&state, 14.1) && due(&state, 59.0));
     looked(&mut state, vec![left("b")], true);
     let names = |state: &State| {
-        let left = state.session.saving.recovery.sessions.iter();
+        let left = state.runtime.sessions.recovery.sessions.iter();
         left.map(|l| l.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(names(&state), ["a", "b"]);

@@ -456,7 +456,7 @@ fn overwriting() {
 
 fn guide() {
     let mut state = small_scan();
-    state.session.tour = Some(TourStep::ClickSlice);
+    state.runtime.tour = Some(TourStep::ClickSlice);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label_contains("Guide · 1 of 7");
     click(&mut window, "Next: place a seed");
@@ -469,17 +469,17 @@ fn guide() {
     let leave = window.get_all_by_label("Leave guide").last().unwrap();
     leave.click();
     window.run();
-    assert_eq!(window.state().state.session.tour, None);
+    assert_eq!(window.state().state.runtime.tour, None);
     assert!(window.query_by_label_contains("Guide · ").is_none());
 }
 
 fn empty_result() {
     let mut state = tracking();
-    let mut live = state.session.track.live.value().cloned().unwrap();
+    let mut live = state.runtime.track.live.value().cloned().unwrap();
     let mut output = sample::output(0);
     output.seed_outcomes = [0, 900, 0, 0, 20, 80];
     live.output = std::sync::Arc::new(output);
-    state.session.track.show(Some(live));
+    state.runtime.track.show(Some(live));
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label("900 of 920 streamlines reach no target");
     click(&mut window, "Loosen the angle");
@@ -527,14 +527,14 @@ fn running_job() {
         control,
         started: start_of_new_job(),
     };
-    state.session.jobs.running = vec![job];
+    state.runtime.jobs.running = vec![job];
     let mut window = window(state, [1280.0, 800.0]);
     assert!(
         window.query_by_label_contains("Cancel").is_none(),
         "a short job is not worth a word"
     );
     let age = std::time::Duration::from_secs(5);
-    window.state_mut().state.session.jobs.running[0].started = start_of_old_job(age);
+    window.state_mut().state.runtime.jobs.running[0].started = start_of_old_job(age);
     window.run_steps(2);
     window.get_by_label("Fitting tensors · voxels · 25\u{202F}%");
     window.get_by_label("Cancel fitting tensors").click();

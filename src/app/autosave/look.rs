@@ -23,7 +23,7 @@ impl Look {
 
     /// The action if it is due; otherwise requests a frame for when it will be.
     pub fn due(&mut self, state: &State, ctx: &Context, now: Instant) -> Option<Action> {
-        if !state.session.saving.recovery.search_again || now.duration_since(self.start) > FOR {
+        if !state.runtime.sessions.recovery.search_again || now.duration_since(self.start) > FOR {
             return None;
         }
         let left = EVERY.saturating_sub(now.duration_since(self.last));

@@ -32,12 +32,12 @@ impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unexpected { expected, found } => {
-                write!(f, "expected {expected}, found \"{found}\"")
+                write!(f, "expected {expected}, found “{found}”")
             }
             Self::Reversed { low, high, found } => write!(
                 f,
                 "the lower limit {low} is above the higher one {high}, expected {high}..{low}, found \
-                 \"{found}\""
+                 “{found}”"
             ),
             Self::Parameter(error) => error.fmt(f),
         }

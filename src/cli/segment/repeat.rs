@@ -34,16 +34,16 @@ impl From<solvers::Error> for NotRepeated {
 /// The run of a mask in a session, to be repeated on the same voxels.
 pub(in crate::cli) fn repeat(
     document: &Document,
-    made: &SegmentRecipe,
+    recipe: &SegmentRecipe,
 ) -> Result<Segment, NotRepeated> {
     let control = Control::new();
     let image = |id: LayerId| document.layer(id).and_then(|l| l.content.volume()).cloned();
-    let volume = image(made.image.layer).ok_or(NotRepeated::NoImage)?;
-    let frame = made.frame;
+    let volume = image(recipe.image.layer).ok_or(NotRepeated::NoImage)?;
+    let frame = recipe.frame;
     if frame >= volume.frames {
         return Err(NotRepeated::NoImage);
     }
-    let mask = match &made.start {
+    let mask = match &recipe.start {
         Begin::Spheres => None,
         Begin::Mask(_, mask) => Some(mask.clone()),
         Begin::Values { low, high } => {
@@ -55,7 +55,7 @@ pub(in crate::cli) fn repeat(
             Some(filled?.mask)
         }
     };
-    let speed_sources = made.inputs.iter().map(|inputs| {
+    let speed_sources = recipe.inputs.iter().map(|inputs| {
         let layer = match inputs.layer {
             Some((input, frame)) => {
                 let id = input.layer;
@@ -70,10 +70,10 @@ pub(in crate::cli) fn repeat(
     Ok(Segment {
         start: Start {
             mask,
-            spheres: made.spheres.clone(),
+            spheres: recipe.spheres.clone(),
         },
         speed_sources,
-        script: made.script.clone(),
+        script: recipe.script.clone(),
         is_repeat: true,
         watched: false,
         reference: None,

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 const LEAKED: u8 = 3;
 
 /// The leak that ended a run.
-pub fn leak_failure(made: &SegmentOutput) -> Option<Failure> {
-    made.leak.map(|leaked| Failure {
+pub fn leak_failure(output: &SegmentOutput) -> Option<Failure> {
+    output.leak.map(|leaked| Failure {
         sentence: sentence(&leaked),
         exit_code: LEAKED,
     })
@@ -45,13 +45,13 @@ const LAST_STEPS: usize = 100;
 const STILL_GROWS: f64 = 0.02;
 
 /// Warns of a run that ended with its last step while the surface was still growing.
-pub fn still_grows(made: &SegmentOutput) -> Option<String> {
-    let last = *made.growth.last()?;
-    let before = *made
+pub fn still_grows(output: &SegmentOutput) -> Option<String> {
+    let last = *output.growth.last()?;
+    let before = *output
         .growth
-        .get(made.growth.len().checked_sub(LAST_STEPS + 1)?)?;
+        .get(output.growth.len().checked_sub(LAST_STEPS + 1)?)?;
     let grown = last as f64 / before.max(1) as f64 - 1.0;
-    (made.ended == Ended::Steps && grown >= STILL_GROWS).then(|| {
+    (output.ended == Ended::Steps && grown >= STILL_GROWS).then(|| {
         format!(
             "The surface still grew by {:.0} % in the last {LAST_STEPS} steps, and may run on through other tissue: \
              look at it, then add more --steps or narrow --tolerance",
@@ -72,12 +72,12 @@ fn end_label(ended: Ended) -> &'static str {
 }
 
 /// The JSON object and the text.
-pub fn summary(made: &SegmentOutput, files: &[PathBuf; 3]) -> (Value, String) {
-    let m = &made.measures;
-    let steps = made.script.steps;
-    let rate = 1e3 * steps as f64 / made.run_ms.max(1e-3);
-    let ended = made.ended.key();
-    let leak = made.leak.map(|l| {
+pub fn summary(output: &SegmentOutput, files: &[PathBuf; 3]) -> (Value, String) {
+    let m = &output.measures;
+    let steps = output.script.steps;
+    let rate = 1e3 * steps as f64 / output.run_ms.max(1e-3);
+    let ended = output.ended.key();
+    let leak = output.leak.map(|l| {
         json!({
             "cause": l.leak.cause.key(), "from": l.leak.rewind_step, "noticed": l.leak.noticed,
             "at_mm": l.at.map(|at| at.to_array()), "volume_before_ml": l.before_ml,
@@ -86,28 +86,28 @@ pub fn summary(made: &SegmentOutput, files: &[PathBuf; 3]) -> (Value, String) {
     let mut value = json!({
         "command": "segment", "steps": steps, "ended": ended, "leak": leak,
         "volume_ml": m.volume_ml, "voxels": m.voxels, "area_mm2": m.area_mm2,
-        "diameter_mm": m.diameter_mm, "active": m.active, "bricks": made.size.bricks,
-        "bytes": made.size.bytes, "kept_bytes": made.size.kept_bytes, "run_ms": made.run_ms,
-        "missing": made.missing, "target": made.script.params.target,
-        "tolerance": made.script.params.tolerance, "files": files,
+        "diameter_mm": m.diameter_mm, "active": m.active, "bricks": output.size.bricks,
+        "bytes": output.size.bytes, "kept_bytes": output.size.kept_bytes, "run_ms": output.run_ms,
+        "missing": output.missing, "target": output.script.params.target,
+        "tolerance": output.script.params.tolerance, "files": files,
     });
     let mut text = format!(
         "{} ({}), {} per second; target {}, tolerance {}\n\
          {} ml, {}, surface {} mm², longest diameter {:.1} mm\n\
          {} in {}\n",
         counted(steps as usize, "step"),
-        end_label(made.ended),
+        end_label(output.ended),
         fixed(rate, 0),
-        made.script.params.target,
-        made.script.params.tolerance,
+        output.script.params.target,
+        output.script.params.tolerance,
         fixed(m.volume_ml, 3),
         counted(m.voxels as usize, "voxel"),
         fixed(m.area_mm2, 0),
         m.diameter_mm,
         counted(m.active as usize, "active voxel"),
-        counted(made.size.bricks, "brick")
+        counted(output.size.bricks, "brick")
     );
-    if let Some(a) = &made.agreement {
+    if let Some(a) = &output.agreement {
         value["agreement"] = json!({
             "dice": a.dice, "sensitivity": a.sensitivity, "specificity": a.specificity,
             "correct": a.correct, "mean_mm": a.mean_mm, "hausdorff95_mm": a.hausdorff95_mm,

@@ -81,7 +81,7 @@ impl fmt::Display for UnknownBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "\"{}\" is not a backend: expected auto, cpu, cuda, cuda:NUMBER or cuda:all",
+            "“{}” is not a backend: expected auto, cpu, cuda, cuda:NUMBER or cuda:all",
             self.0
         )
     }

@@ -23,9 +23,9 @@ mod avx {
 
     impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         /// Whether a value is one AVX register.
-        pub(super) const NAMED: bool = AVX && N == 8;
+        pub(super) const IS_REGISTER: bool = AVX && N == 8;
 
-        /// Only if [`Self::NAMED`].
+        /// Only if [`Self::IS_REGISTER`].
         #[inline(always)]
         pub(super) fn register(&self) -> __m256 {
             // SAFETY: eight f32, aligned to 32 bytes.
@@ -35,7 +35,7 @@ mod avx {
             }
         }
 
-        /// Only if [`Self::NAMED`].
+        /// Only if [`Self::IS_REGISTER`].
         #[inline(always)]
         pub(super) fn from_register(register: __m256) -> Self {
             let mut out = Self([0.0; N]);
@@ -50,10 +50,10 @@ mod avx {
 }
 
 /// Returns the AVX2 result of an expression of registers if lanes are registers.
-macro_rules! named {
+macro_rules! as_registers {
     ($expression:expr) => {
         #[cfg(target_arch = "x86_64")]
-        if Self::NAMED {
+        if Self::IS_REGISTER {
             // SAFETY: `AVX` is true only below a `Kernel::run::<true>`, which `simd::dispatch` calls only if the
             // processor has AVX2 and FMA, and which is inlined into it.
             #[allow(unsafe_code)]
@@ -70,7 +70,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
 
     #[inline(always)]
     pub fn splat(value: f32) -> Self {
-        named!(Self::from_register(_mm256_set1_ps(value)));
+        as_registers!(Self::from_register(_mm256_set1_ps(value)));
         Self([value; N])
     }
 
@@ -109,7 +109,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
     /// `self * factor + term`, fused if there is an instruction for it.
     #[inline(always)]
     pub fn mul_add<const F: bool>(self, factor: Self, term: Self) -> Self {
-        named!(Self::from_register(_mm256_fmadd_ps(
+        as_registers!(Self::from_register(_mm256_fmadd_ps(
             self.register(),
             factor.register(),
             term.register()
@@ -130,7 +130,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
     /// Larger of the two; `other` where `self` is NaN.
     #[inline(always)]
     pub fn max(self, other: Self) -> Self {
-        named!(Self::from_register(_mm256_max_ps(
+        as_registers!(Self::from_register(_mm256_max_ps(
             self.register(),
             other.register()
         )));
@@ -140,7 +140,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
     /// Smaller of the two; `other` where `self` is NaN.
     #[inline(always)]
     pub fn min(self, other: Self) -> Self {
-        named!(Self::from_register(_mm256_min_ps(
+        as_registers!(Self::from_register(_mm256_min_ps(
             self.register(),
             other.register()
         )));
@@ -154,14 +154,14 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
 
     #[inline(always)]
     pub fn sqrt(self) -> Self {
-        named!(Self::from_register(_mm256_sqrt_ps(self.register())));
+        as_registers!(Self::from_register(_mm256_sqrt_ps(self.register())));
         self.map(f32::sqrt)
     }
 
     /// One bit for each lane that is not below `least`; 0 for NaN.
     #[inline(always)]
     pub fn at_least(self, least: Self) -> u32 {
-        named!(_mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GE_OQ>(
+        as_registers!(_mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GE_OQ>(
             self.register(),
             least.register()
         )) as u32);
@@ -175,7 +175,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
     /// `self` in lanes where `test` is not below `least`, else `other`; `other` where it is NaN.
     #[inline(always)]
     pub fn where_at_least(self, test: Self, least: Self, other: Self) -> Self {
-        named!(Self::from_register(_mm256_blendv_ps(
+        as_registers!(Self::from_register(_mm256_blendv_ps(
             other.register(),
             self.register(),
             _mm256_cmp_ps::<_CMP_GE_OQ>(test.register(), least.register())
@@ -192,7 +192,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
     /// The sums over the lanes of each of `N` vectors, one per lane.
     #[inline(always)]
     pub fn totals(of: &[Self; N]) -> Self {
-        named!({
+        as_registers!({
             let pairs = |i: usize| _mm256_hadd_ps(of[i].register(), of[i + 1].register());
             let fours = |i: usize| _mm256_hadd_ps(pairs(i), pairs(i + 2));
             let (first, last) = (fours(0), fours(4));
@@ -290,7 +290,7 @@ impl<const N: usize, const AVX: bool> Add for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        named!(Self::from_register(_mm256_add_ps(
+        as_registers!(Self::from_register(_mm256_add_ps(
             self.register(),
             other.register()
         )));
@@ -302,7 +302,7 @@ impl<const N: usize, const AVX: bool> Sub for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        named!(Self::from_register(_mm256_sub_ps(
+        as_registers!(Self::from_register(_mm256_sub_ps(
             self.register(),
             other.register()
         )));
@@ -314,7 +314,7 @@ impl<const N: usize, const AVX: bool> Mul for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        named!(Self::from_register(_mm256_mul_ps(
+        as_registers!(Self::from_register(_mm256_mul_ps(
             self.register(),
             other.register()
         )));
@@ -326,7 +326,7 @@ impl<const N: usize, const AVX: bool> Div for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn div(self, other: Self) -> Self {
-        named!(Self::from_register(_mm256_div_ps(
+        as_registers!(Self::from_register(_mm256_div_ps(
             self.register(),
             other.register()
         )));

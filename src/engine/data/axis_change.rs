@@ -174,7 +174,7 @@ impl fmt::Display for TurnError {
         let found = &self.0;
         write!(
             f,
-            "expected x, y and z once each, with - before flipped axes, as in y,-x,z, found \"{found}\""
+            "expected x, y and z once each, with - before flipped axes, as in y,-x,z, found “{found}”"
         )
     }
 }

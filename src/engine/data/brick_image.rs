@@ -37,7 +37,7 @@ impl BrickImage {
 
     /// Panics if the table does not fit the grid (a broken invariant, not data).
     pub fn new(grid: Arc<Grid>, most: f32, shift: u32, pages: Pages) -> Self {
-        let made = Self {
+        let image = Self {
             id: DataId::fresh(),
             grid,
             clamp: most,
@@ -46,10 +46,14 @@ impl BrickImage {
             device: None,
             on_device: 0,
         };
-        assert_eq!(pages.table.len(), made.bricks(), "a table against its grid");
+        assert_eq!(
+            pages.table.len(),
+            image.bricks(),
+            "a table against its grid"
+        );
         Self {
             host: Some(Arc::new(pages)),
-            ..made
+            ..image
         }
     }
 

@@ -94,8 +94,8 @@ impl Grid {
     /// The grid after a transform of its voxels; `None` if it leaves no volume. If left and right were unknown, they
     /// still are.
     pub fn moved(&self, by: DAffine3) -> Option<Self> {
-        let made = Self::new(self.shape, by * self.world_from_voxel, self.source)?;
-        Some(made.with_space_code(Self::ALIGNED))
+        let transformed = Self::new(self.shape, by * self.world_from_voxel, self.source)?;
+        Some(transformed.with_space_code(Self::ALIGNED))
     }
 
     pub fn with_space_code(self, space_code: i16) -> Self {

@@ -306,17 +306,19 @@ fn marked_ranges(marks: &[bool], offsets: &[u64]) -> Vec<Range<usize>> {
 
 /// Values of some points, in exactly the memory they need.
 fn copy_ranges<T: Copy>(values: &[T], runs: &[Range<usize>]) -> Vec<T> {
-    let mut some = Vec::with_capacity(runs.iter().map(Range::len).sum());
+    let mut points = Vec::with_capacity(runs.iter().map(Range::len).sum());
     for run in runs {
-        some.extend_from_slice(&values[run.clone()]);
+        points.extend_from_slice(&values[run.clone()]);
     }
-    some
+    points
 }
 
 /// `name: 0 = …, 1 = …`.
-pub fn key_line(name: &str, text: &[String]) -> String {
-    let pairs = text.iter().enumerate();
-    let pairs: Vec<String> = pairs.map(|(i, word)| format!("{i} = {word}")).collect();
+pub fn key_line(name: &str, meanings: &[String]) -> String {
+    let pairs = meanings.iter().enumerate();
+    let pairs: Vec<String> = pairs
+        .map(|(i, meaning)| format!("{i} = {meaning}"))
+        .collect();
     format!("{name}: {}", pairs.join(", "))
 }
 

@@ -118,8 +118,8 @@ fn itk(path: &Path, text: &str) -> Result<Affine, Error> {
         lines.next().map(str::trim)
     };
     let numbers = |name: &str| -> Option<Vec<f64>> {
-        let sentence = after(name)?.split_whitespace();
-        sentence.map(|n| n.parse().ok()).collect()
+        let fields = after(name)?.split_whitespace();
+        fields.map(|n| n.parse().ok()).collect()
     };
     let kind = after("Transform:").unwrap_or_default();
     let parameters = numbers("Parameters:").unwrap_or_default();

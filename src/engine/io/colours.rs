@@ -185,8 +185,8 @@ fn is_freesurfers(path: &Path, info: &SpaceInfo) -> bool {
 fn has_word(path: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.to_lowercase();
-    let mut text = name.split(|c: char| !c.is_ascii_alphanumeric());
-    text.any(is_meant)
+    let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
+    parts.any(is_meant)
 }
 
 /// `a.txt` next to `a.nii.gz`, `a.lut` and the like; otherwise that of a BIDS data set, or FreeSurfer's own.
@@ -211,28 +211,28 @@ fn companion_table(path: &Path) -> Option<PathBuf> {
 
 /// Splits at blanks, except within quotes.
 fn fields(line: &str) -> Vec<String> {
-    let mut text = Vec::new();
+    let mut columns = Vec::new();
     for (i, part) in line.split('"').enumerate() {
         match i % 2 {
-            0 => text.extend(part.split_whitespace().map(str::to_owned)),
-            _ => text.push(part.to_owned()),
+            0 => columns.extend(part.split_whitespace().map(str::to_owned)),
+            _ => columns.push(part.to_owned()),
         }
     }
-    text
+    columns
 }
 
-fn colour(text: &[String]) -> Option<[u8; 3]> {
-    let channel = |i: usize| text.get(i)?.parse::<u8>().ok();
+fn colour(fields: &[String]) -> Option<[u8; 3]> {
+    let channel = |i: usize| fields.get(i)?.parse::<u8>().ok();
     Some([channel(0)?, channel(1)?, channel(2)?])
 }
 
-fn entry(text: &[String]) -> Option<(u32, Label)> {
-    let number = text.first()?.parse().ok()?;
+fn entry(fields: &[String]) -> Option<(u32, Label)> {
+    let number = fields.first()?.parse().ok()?;
     let label = |name: &str, colour| {
         let name = name.trim().to_owned();
         Some((number, Label { name, colour }))
     };
-    match &text[1..] {
+    match &fields[1..] {
         [] => None,
         // ITK-SNAP: colours first, the name last.
         [rest @ .., name] if rest.len() >= 3 && colour(rest).is_some() => label(name, colour(rest)),

@@ -1,4 +1,4 @@
-//! The single table of file formats: names, extensions, contents. Dialogs, help texts, the README and the sentences
+//! The single table of file formats: names, extensions, contents. Dialogs, help texts, the guide and the sentences
 //! about unsupported contents are derived from it.
 
 use crate::data::Tractogram;
@@ -404,12 +404,12 @@ impl Format {
         }
     }
 
-    /// The table of streamline formats in the README.
+    /// The table of streamline formats in `assets/guide/formats.md`.
     pub fn markdown() -> String {
         let mut text = String::from(
             "| streamlines | read | written | besides points |\n| --- | --- | --- | --- |\n",
         );
-        let or_dash = |sentence: &'static str| if sentence.is_empty() { "–" } else { sentence };
+        let or_dash = |cell: &'static str| if cell.is_empty() { "–" } else { cell };
         for kind in TABLE.iter().filter(|k| k.content == Content::Streamlines) {
             let endings: Vec<String> = kind.extensions.iter().map(|e| format!("`.{e}`")).collect();
             text += &format!(
@@ -433,17 +433,17 @@ impl FormatCapabilities {
             NameSupport::UpTo(n) => Some(format!("{n} values per {each}")),
             NameSupport::Any => Some(format!("values per {each}")),
         };
-        let text = [
+        let parts = [
             named(self.per_point, "point"),
             named(self.per_streamline, "streamline"),
             self.groups.then(|| "groups and their values".to_owned()),
             self.grid.then(|| "the grid".to_owned()),
         ];
-        let text: Vec<String> = text.into_iter().flatten().collect();
-        if text.is_empty() {
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() {
             "–".to_owned()
         } else {
-            text.join(", ")
+            parts.join(", ")
         }
     }
 }

@@ -108,9 +108,9 @@ fn name_parts(path: &Path) -> Vec<String> {
 }
 
 /// The subject and the session of a BIDS name: `("sub", "01")`.
-fn entities(text: &[String]) -> impl Iterator<Item = (&str, &str)> {
+fn entities(parts: &[String]) -> impl Iterator<Item = (&str, &str)> {
     const ENTITIES: [&str; 5] = ["sub", "ses", "acq", "run", "dir"];
-    let pairs = text.iter().filter_map(|w| w.split_once('-'));
+    let pairs = parts.iter().filter_map(|w| w.split_once('-'));
     pairs.filter(|(key, _)| ENTITIES.contains(key))
 }
 

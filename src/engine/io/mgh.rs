@@ -77,7 +77,7 @@ struct OpenedImage {
 
 fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let mut source = Source::open(path, control)?;
-    let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
+    let malformed = |found: String, expected: &str| Error::malformed(path, found, expected);
     let mut header = Header([0; HEADER_BYTES]);
     let found = source.read(&mut header.0)?;
     if found < HEADER_BYTES {
@@ -93,7 +93,7 @@ fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     }
     // Newer programs store the meaning of the values in the upper bytes.
     if header.i32(0) & 0xff != 1 {
-        return Err(wrong(
+        return Err(malformed(
             format!("a FreeSurfer volume of version {}", header.i32(0)),
             "version 1",
         ));
@@ -101,10 +101,9 @@ fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let mut sizes = [0; 4];
     for (axis, size) in sizes.iter_mut().enumerate() {
         let n = header.i32(4 + 4 * axis);
-        *size = usize::try_from(n)
-            .ok()
-            .filter(|n| *n > 0)
-            .ok_or_else(|| wrong(format!("size {n} of dimension {}", axis + 1), "at least 1"))?;
+        *size = usize::try_from(n).ok().filter(|n| *n > 0).ok_or_else(|| {
+            malformed(format!("size {n} of dimension {}", axis + 1), "at least 1")
+        })?;
     }
     let code = header.i32(20);
     let Some((number_type, stored_as)) = voxel_type(code) else {
@@ -115,7 +114,7 @@ fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
         ));
     };
     let Some(count) = value_count(&sizes, number_type) else {
-        return Err(wrong(
+        return Err(malformed(
             format!("sizes {sizes:?}, more voxels than any memory holds"),
             "the sizes of an image",
         ));

@@ -299,15 +299,15 @@ fn text_bytes(
     info: &mut SpaceInfo,
 ) -> Result<Vec<u8>, Error> {
     let text = source.whole()?;
-    let mut sentence = super::polydata::parsed_numbers::<String>(&text);
+    let mut numbers = super::polydata::parsed_numbers::<String>(&text);
     let mut bytes = Vec::with_capacity(count.min(text.len() / 2 + 1) * number.bytes());
     for done in 0..count {
         let wrong = |found| not_a_sample(path, found, done, count);
-        let word = sentence.next().ok_or_else(|| wrong(None))?;
+        let word = numbers.next().ok_or_else(|| wrong(None))?;
         let put = word.and_then(|word| number.bytes_of(&word, &mut bytes));
         put.ok_or_else(|| wrong(Some(())))?;
     }
-    text_ends(sentence.count(), info);
+    text_ends(numbers.count(), info);
     Ok(bytes)
 }
 
@@ -320,7 +320,7 @@ fn text(
 ) -> Result<Arc<[f32]>, Error> {
     let bytes = source.whole()?;
     let mut room = Vec::new();
-    let mut sentence = super::polydata::parsed_numbers::<String>(&bytes).map(|word| {
+    let mut numbers = super::polydata::parsed_numbers::<String>(&bytes).map(|word| {
         let word = word?;
         room.clear();
         number.bytes_of(&word, &mut room)?;
@@ -329,7 +329,7 @@ fn text(
     // A number takes at least a digit and a blank.
     let mut values = Vec::with_capacity(count.min(bytes.len() / 2 + 1));
     while values.len() < count {
-        match sentence.next() {
+        match numbers.next() {
             Some(Some(value)) => values.push(value),
             found => {
                 let found = found.map(|_| ());
@@ -337,7 +337,7 @@ fn text(
             }
         }
     }
-    text_ends(sentence.count(), info);
+    text_ends(numbers.count(), info);
     Ok(values.into())
 }
 

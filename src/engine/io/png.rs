@@ -131,8 +131,8 @@ pub fn read(path: &Path) -> Result<Picture, Error> {
         .map(|t| (t.keyword.clone(), t.text.clone()))
         .collect();
     for text in &info.utf8_text {
-        let sentence = text.get_text().map_err(failed)?;
-        metadata.push((text.keyword.clone(), sentence));
+        let value = text.get_text().map_err(failed)?;
+        metadata.push((text.keyword.clone(), value));
     }
     Ok(Picture {
         size,

@@ -76,7 +76,7 @@ impl Polydata {
         info: &mut FibreInfo,
     ) -> Result<Tractogram, Error> {
         let again = "write the file again";
-        let wrong =
+        let malformed =
             |found: String, expected: &str| Err(Error::malformed(path, found, (expected, again)));
         let points = self.points.len();
         if self.offsets.is_empty() {
@@ -87,13 +87,13 @@ impl Polydata {
             && self.offsets.windows(2).all(|w| w[0] <= w[1])
             && self.offsets.last() == Some(&(uses as u64));
         if !valid {
-            return wrong(
+            return malformed(
                 "line offsets that do not match the list of points".to_owned(),
                 "offsets that rise from 0 to its length",
             );
         }
         if let Some(index) = self.connectivity.iter().find(|&i| i >= points) {
-            return wrong(
+            return malformed(
                 format!("a line through point {index} of {points}"),
                 "points that exist",
             );
@@ -112,7 +112,7 @@ impl Polydata {
         let bytes = (uses as u64).saturating_mul(4 * (3 + numbers as u64));
         let allowed = (file_bytes as u64).saturating_mul(MAX_EXPANSION) + ALWAYS_ALLOWED_BYTES;
         if bytes > allowed {
-            return wrong(
+            return malformed(
                 format!("lines that use {points} points {uses} times"),
                 "lines with points of their own",
             );

@@ -244,13 +244,13 @@ pub fn files<'a>(
     let mut place = |name: &String, per_point: bool, ending: &str| {
         let plain = plain(name);
         let numbered = (2u64..).map(|n| format!("{plain}_{n}"));
-        let mut text = std::iter::once(plain.clone()).chain(numbered);
+        let mut candidates = std::iter::once(plain.clone()).chain(numbered);
         // Some disks do not distinguish lower from upper case.
-        let free = |word: &String| taken.insert((per_point, word.to_lowercase()));
-        let word = text.find(free).unwrap_or_default();
+        let free = |candidate: &String| taken.insert((per_point, candidate.to_lowercase()));
+        let candidate = candidates.find(free).unwrap_or_default();
         CompanionFile {
             name: name.clone(),
-            path: with_extension(tck, &format!("{word}.{ending}")),
+            path: with_extension(tck, &format!("{candidate}.{ending}")),
             per_point,
         }
     };
@@ -397,8 +397,8 @@ fn points(
     of: &FibreInfo,
     control: &Control,
 ) -> Result<(Option<String>, Vec<f32>), ValuesError> {
-    let whole = FileBytes::open(path, control)?;
-    let bytes = whole.bytes();
+    let file = FileBytes::open(path, control)?;
+    let bytes = file.bytes();
     let (header, header_bytes) = tck::header_text(path, bytes, MAGIC)?;
     let info = FibreInfo {
         properties: tck::properties(path, &header, MAGIC)?,
@@ -459,10 +459,10 @@ fn weights_in(text: &str, streamlines: usize) -> Result<(Vec<f32>, Option<String
     let lines = text
         .lines()
         .map(|l| l.split('#').next().unwrap_or_default());
-    let sentence = lines.flat_map(|l| l.split(|c: char| c.is_whitespace() || c == ','));
-    let sentence = sentence.filter(|w| !w.is_empty());
+    let fields = lines.flat_map(|l| l.split(|c: char| c.is_whitespace() || c == ','));
+    let fields = fields.filter(|w| !w.is_empty());
     let number = |w: &str| w.parse().map_err(|_| ValuesError::NotANumber(w.to_owned()));
-    let values: Result<Vec<f32>, ValuesError> = sentence.map(number).collect();
+    let values: Result<Vec<f32>, ValuesError> = fields.map(number).collect();
     let values = values?;
     if values.len() != streamlines {
         return Err(ValuesError::Count {

@@ -108,7 +108,7 @@ impl std::error::Error for TimingError {}
 
 pub fn timing(path: &Path) -> Result<Timing, Error> {
     let text = read_text(path, TEXT_LIMIT_BYTES)?;
-    let wrong = |found: String| {
+    let malformed = |found: String| {
         Error::malformed(
             path,
             found,
@@ -123,8 +123,8 @@ pub fn timing(path: &Path) -> Result<Timing, Error> {
         .map(str::trim);
     match version {
         Some("STEJSKALTANNER" | "1") => {}
-        Some(other) => return Err(wrong(format!("version {other}, which has no timing"))),
-        None => return Err(wrong("no version".to_owned())),
+        Some(other) => return Err(malformed(format!("version {other}, which has no timing"))),
+        None => return Err(malformed("no version".to_owned())),
     }
     let mut strengths = Vec::new();
     let row = |line: &str| -> Option<[f64; 2]> {
@@ -138,14 +138,14 @@ pub fn timing(path: &Path) -> Result<Timing, Error> {
         }
     };
     let rows: Option<Vec<[f64; 2]>> = lines.map(row).collect();
-    let mut rows = rows.ok_or_else(|| wrong("a row that is not seven numbers".to_owned()))?;
+    let mut rows = rows.ok_or_else(|| malformed("a row that is not seven numbers".to_owned()))?;
     // At b = 0 some programs write zeros.
     let known = rows.iter().copied().find(|[pulse, _]| *pulse > 0.0);
     for row in rows.iter_mut().filter(|[pulse, _]| *pulse == 0.0) {
         *row = known.unwrap_or(*row);
     }
     if rows.is_empty() {
-        return Err(wrong("no volume".to_owned()));
+        return Err(malformed("no volume".to_owned()));
     }
     let mut notes = Vec::new();
     let longest = rows.iter().map(|[_, between]| *between).fold(0.0, f64::max);

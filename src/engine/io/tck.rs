@@ -64,8 +64,8 @@ pub fn read_with_values(path: &Path, control: &Control) -> Result<(Tractogram, F
 
 /// Reads all streamlines in their order, including those without points, so that weights by index still match.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
-    let whole = FileBytes::open(path, control)?;
-    let (header, header_bytes) = header_text(path, whole.bytes(), MAGIC)?;
+    let file = FileBytes::open(path, control)?;
+    let (header, header_bytes) = header_text(path, file.bytes(), MAGIC)?;
     let mut info = FibreInfo {
         properties: properties(path, &header, MAGIC)?,
         ..FibreInfo::default()
@@ -74,9 +74,9 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     info.is_rounded = numbers.double;
     let offset = offset(path, &info, header_bytes as u64)?;
     let start = usize::try_from(offset).unwrap_or(usize::MAX);
-    let start = start.min(whole.bytes().len());
-    whole.advance(header_bytes)?;
-    let (points, offsets) = read_body(path, whole, start, numbers, &mut info)?;
+    let start = start.min(file.bytes().len());
+    file.advance(header_bytes)?;
+    let (points, offsets) = read_body(path, file, start, numbers, &mut info)?;
     let mut tractogram = Tractogram::new(points, offsets);
     tractogram.timestamp = info.property(scalars::STAMP).map(Arc::from);
     let announced = match first_line(&info, "count") {

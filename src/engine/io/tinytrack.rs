@@ -23,14 +23,14 @@ const START_BYTES: usize = 16;
 
 /// Reads all streamlines in their order.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
-    let whole = FileBytes::open(path, control)?;
-    let matrices = matrices(path, whole.bytes())?;
+    let file = FileBytes::open(path, control)?;
+    let matrices = matrices(path, file.bytes())?;
     let find = |name: &str| matrices.iter().find(|m| m.name == name);
     let mut info = FibreInfo::default();
-    let wrong = |found: &str, expected: &str| Error::malformed(path, found, expected);
+    let malformed = |found: &str, expected: &str| Error::malformed(path, found, expected);
     let place = find("trans_to_mni").map(Matrix::floats);
     let place = place.filter(|m| m.len() == 16).ok_or_else(|| {
-        wrong(
+        malformed(
             "no trans_to_mni of 16 numbers",
             "a DSI Studio file that says where its voxels are",
         )
@@ -53,7 +53,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         AffineSource::Sform,
     );
     let grid = grid.ok_or_else(|| {
-        wrong(
+        malformed(
             "a trans_to_mni that is flat or not finite",
             "a map of the voxels to the world",
         )
@@ -84,10 +84,10 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     if shape.is_some() {
         tractogram = tractogram.with_grid(grid);
     }
-    for text in ["report", "parameter_id"] {
-        if let Some(matrix) = find(text) {
+    for key in ["report", "parameter_id"] {
+        if let Some(matrix) = find(key) {
             let plain = String::from_utf8_lossy(matrix.bytes);
-            info.add(text, plain.trim_end_matches('\0'));
+            info.add(key, plain.trim_end_matches('\0'));
         }
     }
     info.check(&tractogram, None);

@@ -83,7 +83,7 @@ const REACH_MM: f64 = 4.0;
 
 /// Ventricles, deep grey matter and brain stem. Distances are signed, mm.
 #[derive(Clone, Debug)]
-pub(super) struct Deep {
+pub(super) struct DeepStructures {
     body: Chain,
     occipital_horn: Chain,
     temporal_horn: Chain,
@@ -98,7 +98,7 @@ pub(super) struct Deep {
     ventricle_mm: f64,
 }
 
-impl Deep {
+impl DeepStructures {
     pub fn new(ventricle_mm: f64) -> Self {
         Self {
             body: Chain::new(BODY, 4.0),

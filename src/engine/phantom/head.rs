@@ -2,7 +2,7 @@
 
 use super::bundles::Bundle;
 use super::cortex::Cortex;
-use super::deep_structures::{Cerebellum, Deep, SKULL_SEAM_MM, cavity};
+use super::deep_structures::{Cerebellum, DeepStructures, SKULL_SEAM_MM, cavity};
 use super::implicit::{Surface, bump, cover, ramp};
 use super::shell::Shell;
 use super::tissue::{Fractions, Layers, Tissue};
@@ -34,7 +34,7 @@ pub struct Head {
     /// World mm per mm of the reference head, along each axis.
     scale: DVec3,
     cortex: Cortex,
-    deep: Deep,
+    deep: DeepStructures,
     cerebellum: Cerebellum,
     shell: Shell,
     texture: Waves<10>,
@@ -45,7 +45,7 @@ pub struct Head {
 
 /// Fibres of one bundle in a sample.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Strand {
+pub(super) struct FibreShare {
     pub bundle: usize,
     /// Fraction of the white matter, `0..=1`.
     pub share: f64,
@@ -55,7 +55,7 @@ pub(super) struct Strand {
 /// The fibres of the white matter at a point.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fibres {
-    pub strands: Vec<Strand>,
+    pub shares: Vec<FibreShare>,
     /// White matter outside all bundles, as a fraction of the white matter.
     pub rest: f64,
     /// Its directions as xx xy xz yy yz zz of a sum of dyads, with trace 1 if they are well defined; the remainder to
@@ -80,7 +80,7 @@ impl Head {
             seed,
             scale,
             cortex: Cortex::new(random.stream(2)),
-            deep: Deep::new(size.within(4, -0.6, 1.0)),
+            deep: DeepStructures::new(size.within(4, -0.6, 1.0)),
             cerebellum: Cerebellum::new(random.stream(3)),
             shell: Shell::new(random.stream(4)),
             texture: Waves::new(random.stream(5), TEXTURE_MM),
@@ -241,7 +241,7 @@ impl Head {
             let weight = self.bundles[bundle].weight;
             let share = cover(near.distance, width + SOFT_MM);
             if share > 0.0 {
-                fibres.strands.push(Strand {
+                fibres.shares.push(FibreShare {
                     bundle,
                     share: share * weight,
                     direction: near.direction,
@@ -251,9 +251,9 @@ impl Head {
             let fade = bump(outside, 0.0, 0.4 * ALIGNMENT_MM) + 2.5 * bump(outside, 0.0, 1.5);
             led.add(weight * fade, near.direction);
         });
-        let claimed: f64 = fibres.strands.iter().map(|s| s.share).sum();
-        for strand in &mut fibres.strands {
-            strand.share /= claimed.max(1.0);
+        let claimed: f64 = fibres.shares.iter().map(|s| s.share).sum();
+        for fibres_of_bundle in &mut fibres.shares {
+            fibres_of_bundle.share /= claimed.max(1.0);
         }
         fibres.rest = (1.0 - claimed).max(0.0);
         if fibres.rest > 0.0 {

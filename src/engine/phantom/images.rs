@@ -273,8 +273,8 @@ impl Head {
                     let (fractions, _) = self.voxel(world, edges);
                     tissue[i] = f32::from(fractions.main() as u8);
                     if fractions.white() > 0.25 {
-                        let strands = self.fibres(world, 1.0).strands;
-                        let most = strands.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+                        let shares = self.fibres(world, 1.0).shares;
+                        let most = shares.iter().max_by(|a, b| a.share.total_cmp(&b.share));
                         let most = most.filter(|s| s.share > 0.25);
                         bundle[i] = most.map_or(0.0, |s| f32::from(self.bundles()[s.bundle].label));
                     }

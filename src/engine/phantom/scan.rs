@@ -122,7 +122,7 @@ impl Head {
             return;
         }
         let fibres = self.fibres(world, width);
-        out.extend(fibres.strands.iter().map(|s| Compartment {
+        out.extend(fibres.shares.iter().map(|s| Compartment {
             signal: WHITE_SIGNAL * white * s.share,
             tensor: tensor(BUNDLE_MM2_PER_S, &dyad(s.direction)),
         }));

@@ -3,7 +3,7 @@
 use super::{Part, Quality, Scenes, Targets, Tools};
 use crate::render::glyphs::{self, Look};
 use crate::render::line_buffers::LineKey;
-use crate::render::lines::{LinePass, Rank, Strand, overlap, pass_ranges};
+use crate::render::lines::{LinePass, Rank, ReadyLines, overlap, pass_ranges};
 use crate::render::slice::Layer;
 use crate::render::solids;
 use crate::render::textures::Key;
@@ -36,7 +36,7 @@ enum Stage {
 /// The objects of a scene, ready to draw.
 pub(super) struct Objects {
     layers: Vec<Layer>,
-    pub strands: Vec<Strand>,
+    pub lines: Vec<ReadyLines>,
     solids: Vec<solids::Ready>,
     glyphs: Option<glyphs::Ready>,
 }
@@ -51,7 +51,7 @@ pub(super) struct Share<'a> {
 
 impl<'a> Share<'a> {
     /// `height`: number of rows of volumes in the picture.
-    pub fn new(part: &'a Part, strands: &[Strand], height: u32) -> Self {
+    pub fn new(part: &'a Part, strands: &[ReadyLines], height: u32) -> Self {
         Self {
             part,
             uses: pass_ranges(strands),
@@ -128,7 +128,7 @@ impl Scenes {
             .iter()
             .zip(keys)
             .map(|(l, &key)| {
-                lines.scene_strand(gpu, (textures, store), l, key, view, quality.most_slots)
+                lines.ready_lines(gpu, (textures, store), l, key, view, quality.most_slots)
             })
             .collect();
         let solids = self.solids.groups(gpu, textures, &list.solids, view, used);
@@ -137,7 +137,7 @@ impl Scenes {
         let glyphs = glyphs.and_then(|g| self.glyphs.prepare(gpu, g, &looked));
         Objects {
             layers,
-            strands,
+            lines: strands,
             solids,
             glyphs,
         }
@@ -159,7 +159,7 @@ impl Scenes {
         let context = [LinePass::ContextDepth, LinePass::ContextColour];
         let of_context = context.iter().any(|&u| !share.slots_for(u).is_empty());
         let stages = stages(
-            objects.strands.iter().any(|s| s.is_in_rank(Rank::Context)),
+            objects.lines.iter().any(|s| s.is_in_rank(Rank::Context)),
             part.begins,
             of_context,
         );
@@ -170,7 +170,7 @@ impl Scenes {
             if stage == Stage::Context && part.begins {
                 targets.set_aside(gpu, encoder);
             }
-            let depth = match (stage, &targets.aside) {
+            let depth = match (stage, &targets.line_depth) {
                 (Stage::Context, Some((_, aside))) => aside,
                 _ => &targets.depth,
             };
@@ -213,7 +213,7 @@ impl Scenes {
             });
             frame.limit(&mut pass);
             let ribbons = |pass: &mut wgpu::RenderPass, for_use| {
-                let (own, strands) = ((for_use, &share.slots_for(for_use)), &objects.strands);
+                let (own, strands) = ((for_use, &share.slots_for(for_use)), &objects.lines);
                 let how = (samples, frame.cut);
                 tools.lines.draw_scene(gpu, pass, strands, how, own);
             };
@@ -246,13 +246,13 @@ impl Scenes {
         tools: &Tools,
         encoder: &mut wgpu::CommandEncoder,
         frame: &Frame,
-        strands: &[Strand],
+        strands: &[ReadyLines],
         share: &Share,
         targets: &mut Targets,
     ) {
         let gpu = tools.gpu;
         let make = || TransparencyTargets::new(gpu, targets.size);
-        let textures = targets.through.get_or_insert_with(make);
+        let textures = targets.transparency.get_or_insert_with(make);
         let depth = (&targets.depth, frame.samples);
         let own = share.slots_for(LinePass::Translucent);
         let begins = own.start == 0;

@@ -97,7 +97,7 @@ impl Document {
 impl State {
     /// The pending transform of a layer's streamlines.
     pub fn pending_transform(&self, id: LayerId) -> Option<&PendingTransform> {
-        self.session
+        self.runtime
             .pending_transforms
             .iter()
             .find(|s| s.layer == id)

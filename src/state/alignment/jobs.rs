@@ -235,13 +235,13 @@ impl Receive<State> for MoveStreamlines {
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
         // Not if a newer one has replaced it.
         if state
-            .session
+            .runtime
             .jobs
             .running
             .iter()
             .all(|j| j.slot != MOVE_STREAMLINES)
         {
-            state.session.pending_transforms.retain(|s| !s.running);
+            state.runtime.pending_transforms.retain(|s| !s.running);
         }
         false
     }

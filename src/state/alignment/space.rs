@@ -364,14 +364,14 @@ fn percent(share: f64) -> String {
 
 /// `1.00 mm to the left, 0.50 mm up`.
 fn direction(shift: DVec3) -> String {
-    let text = [
+    let sides = [
         ["to the left", "to the right"],
         ["to the back", "to the front"],
         ["down", "up"],
     ];
     let parts = (0..3).filter(|&a| shift[a].abs() > 0.05 * shift.length());
     let parts = parts.map(|a| {
-        let way = text[a][usize::from(shift[a] > 0.0)];
+        let way = sides[a][usize::from(shift[a] > 0.0)];
         format!("{} {way}", mm(shift[a].abs()))
     });
     parts.collect::<Vec<_>>().join(", ")

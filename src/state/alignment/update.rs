@@ -42,7 +42,7 @@ pub fn shift(
             phase,
             running: pending.is_some_and(|s| s.running),
         };
-        let all = &mut state.session.pending_transforms;
+        let all = &mut state.runtime.pending_transforms;
         match all.iter_mut().find(|s| s.layer == layer) {
             Some(before) => *before = requested,
             None => all.push(requested),
@@ -57,8 +57,8 @@ pub fn shift(
         failed = document.shift(layer, transform, aligned_by).err();
     });
     match failed {
-        Some(why) => state.session.notify(Severity::Error, why.to_string()),
-        None => state.session.notices.status = position_text(&state.document, layer),
+        Some(why) => state.runtime.notify(Severity::Error, why.to_string()),
+        None => state.runtime.notices.status = position_text(&state.document, layer),
     }
     // A mask that has been moved no longer serves the fit.
     tensors::update::fit(state, effects);
@@ -76,7 +76,7 @@ fn many(document: &Document, layer: LayerId) -> Option<&Tractogram> {
 
 /// Starts the pending transforms of streamlines, one layer after the other.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
-    let (document, all) = (&state.document, &mut state.session.pending_transforms);
+    let (document, all) = (&state.document, &mut state.runtime.pending_transforms);
     if all.iter().any(|s| s.running) {
         return;
     }
@@ -96,7 +96,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 /// Drops the pending transform of a layer's streamlines; without a layer, all.
 pub fn cancel_pending(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
     let left = |s: &PendingTransform| layer.is_none_or(|id| s.layer == id);
-    let all = &mut state.session.pending_transforms;
+    let all = &mut state.runtime.pending_transforms;
     if all.iter().any(|s| s.running && left(s)) {
         effects.push(Effect::Cancel(MOVE_STREAMLINES));
     }
@@ -112,7 +112,7 @@ pub fn shifted(
     moved: Tractogram,
 ) {
     let layer = LayerId(layer);
-    let all = &mut state.session.pending_transforms;
+    let all = &mut state.runtime.pending_transforms;
     let Some(at) = all.iter().position(|s| s.layer == layer && s.running) else {
         // The transform was undone or dropped before it arrived.
         return;
@@ -141,7 +141,7 @@ pub fn shifted(
             requested.aligned_by,
         );
     });
-    state.session.notices.status = position_text(&state.document, layer);
+    state.runtime.notices.status = position_text(&state.document, layer);
 }
 
 /// `T1 moved by hand: 1.0 mm right`, and whether it is visible.
@@ -159,7 +159,7 @@ fn position_text(document: &Document, layer: LayerId) -> String {
 }
 
 fn refuse(state: &mut State) {
-    state.session.notify(
+    state.runtime.notify(
         Severity::Information,
         "Only images, masks and streamlines that were opened can be moved, not the scan or its results",
     );
@@ -178,7 +178,7 @@ pub fn fixed_name(document: &Document, layer: LayerId) -> Option<String> {
 }
 
 pub fn align(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(ALIGN);
+    state.runtime.forget_failures(ALIGN);
     let document = &state.document;
     if !document.can_move(layer) {
         return refuse(state);
@@ -187,7 +187,7 @@ pub fn align(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
         (document.unmoved(layer), fixed(document, layer))
     else {
         let sentence = "An image can be aligned to a scan or another image: open that first";
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     };
     let fixed = match &fixed.content {
         Content::Scan {
@@ -217,12 +217,12 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
         return;
     }
     if output.after <= output.before {
-        "Aligned: its position was already the best".clone_into(&mut state.session.notices.status);
+        "Aligned: its position was already the best".clone_into(&mut state.runtime.notices.status);
         return;
     }
     let moved = (output.moved, AlignedBy::Alignment);
     shift(state, layer, moved, Phase::Done, effects);
-    state.session.notices.status = format!(
+    state.runtime.notices.status = format!(
         "Aligned: moved by {:.1}{THIN}mm, turned by {:.1}°; mutual information {:.3}, was {:.3}",
         output.shifted_mm,
         output.turned_rad.to_degrees(),
@@ -230,13 +230,13 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
         output.before
     );
     if output.is_doubtful() {
-        state.session.notices.status +=
+        state.runtime.notices.status +=
             ". Doubtful: hardly better than at random positions; check that both show one head";
     }
 }
 
 pub fn apply(state: &mut State, layer: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(ALIGN);
+    state.runtime.forget_failures(ALIGN);
     let document = &state.document;
     if !document.can_move(layer) {
         return refuse(state);
@@ -269,6 +269,6 @@ pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
         effects,
     );
     if state.document.moved(layer).is_some() {
-        "Moved by the transform of the file".clone_into(&mut state.session.notices.status);
+        "Moved by the transform of the file".clone_into(&mut state.runtime.notices.status);
     }
 }

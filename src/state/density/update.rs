@@ -47,7 +47,7 @@ pub fn map(
             return Some(kept.id);
         }
         kept::keep(state);
-        let kept = state.session.selected_layer?;
+        let kept = state.runtime.selected_layer?;
         // The live ones are still shown, and both would hide the map.
         state
             .document
@@ -62,7 +62,7 @@ pub fn map(
     };
     let sent = live_sent.or_else(|| sent(&state.document, layer.id));
     if requested.value() == DensityValue::Share && sent.is_none() {
-        state.session.notify(
+        state.runtime.notify(
             Severity::Information,
             "The number of streamlines sent is unknown: map counts instead",
         );
@@ -101,7 +101,7 @@ fn basis(document: &Document) -> Option<(Arc<crate::data::Grid>, Option<PathBuf>
 pub fn done(state: &mut State, mapped: MappedDensity) {
     let of = LayerId(mapped.layer);
     let Some(source) = state.document.layer(of).cloned() else {
-        state.session.notify(
+        state.runtime.notify(
             Severity::Information,
             "Map discarded because its streamlines were deleted meanwhile",
         );
@@ -147,8 +147,8 @@ pub fn done(state: &mut State, mapped: MappedDensity) {
         // Above the images, below its streamlines.
         document.layers.push(Arc::new(layer));
     });
-    state.session.selected_layer = Some(id);
-    state.session.regions.selected = None;
+    state.runtime.selected_layer = Some(id);
+    state.runtime.regions.selected = None;
     let output = &mapped.output;
     // It lies below its streamlines.
     let mut message = format!(
@@ -161,7 +161,7 @@ pub fn done(state: &mut State, mapped: MappedDensity) {
             100.0 * output.outside_mm / (output.inside_mm + output.outside_mm)
         );
     }
-    state.session.notices.status = message;
+    state.runtime.notices.status = message;
 }
 
 /// The display of a map, whose range begins at the smallest positive value, so that voxels without streamlines are

@@ -32,7 +32,7 @@ impl Job for FindCards {
 impl Receive<State> for FindCards {
     fn receive(&self, delivery: Delivery<Cards>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |state, cards, _, _| {
-            state.session.device.cards = Some(cards);
+            state.runtime.device.cards = Some(cards);
         });
     }
 }

@@ -7,7 +7,7 @@ use crate::state::{Effect, OpenBackend, State, pathways, segment};
 
 /// Searches for graphics cards, unless they are known.
 pub fn find_cards(state: &State, effects: &mut Vec<Effect>) {
-    if !matches!(state.session.device.cards, Some(Ok(_))) {
+    if !matches!(state.runtime.device.cards, Some(Ok(_))) {
         effects.push(Effect::submit(FindCards));
     }
 }
@@ -19,63 +19,63 @@ pub fn load_kernels(effects: &mut Vec<Effect>) {
 
 /// Opens a backend for the next jobs and, if that succeeds, for the next start.
 pub fn choose(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
-    state.session.device.requested_setting = Some(kind);
+    state.runtime.device.requested_setting = Some(kind);
     open(state, kind, effects);
 }
 
 /// Repeats on the CPU the jobs that failed on a graphics card. The setting stays: the card may work again after a
 /// restart.
 pub fn run_on_cpu(state: &mut State, effects: &mut Vec<Effect>) {
-    state.session.device.fallback.cpu_requested = true;
+    state.runtime.device.fallback.cpu_requested = true;
     open(state, BackendKind::Cpu, effects);
 }
 
 fn open(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Device);
-    "Opening the backend".clone_into(&mut state.session.notices.status);
+    state.runtime.forget_failures(Slot::Device);
+    "Opening the backend".clone_into(&mut state.runtime.notices.status);
     effects.push(Effect::submit(UseBackend { kind }));
 }
 
 /// A backend was opened: jobs requested from now on run there.
 pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect>) {
-    let session = &mut state.session;
-    session.notices.status = format!("Computing on {}", placed.label);
-    session.device.backend = OpenBackend {
+    let runtime = &mut state.runtime;
+    runtime.notices.status = format!("Computing on {}", placed.label);
+    runtime.device.backend = OpenBackend {
         label: placed.label,
         reason: placed.reason,
         on_card: placed.on_card,
         no_card: placed.no_card,
     };
-    session.device.kind = placed.kind;
+    runtime.device.kind = placed.kind;
     if placed.on_card {
         load_kernels(effects);
     }
     // The speed of the other backend does not apply, and it prepares tensors with different rounding.
-    (session.track.rays_per_ms, session.track.rays_passed) = (None, None);
-    session.track.ray_metric = None;
+    (runtime.track.rays_per_ms, runtime.track.rays_passed) = (None, None);
+    runtime.track.ray_metric = None;
     pathways::update::backend_changed(state);
     segment::update::backend_changed(state);
-    let session = &mut state.session;
-    if session.device.requested_setting.take() == Some(placed.kind) {
-        session.device.setting = placed.kind;
+    let runtime = &mut state.runtime;
+    if runtime.device.requested_setting.take() == Some(placed.kind) {
+        runtime.device.setting = placed.kind;
         effects.push(Effect::Store);
     }
-    if std::mem::take(&mut session.device.fallback.cpu_requested) {
-        "CPU: chosen after a graphics card failed".clone_into(&mut session.device.backend.reason);
-        session.device.backend.no_card = None;
-        session.notices.messages.retain(|message| !message.on_card);
-        let mut requests = std::mem::take(&mut session.device.fallback.requests);
+    if std::mem::take(&mut runtime.device.fallback.cpu_requested) {
+        "CPU: chosen after a graphics card failed".clone_into(&mut runtime.device.backend.reason);
+        runtime.device.backend.no_card = None;
+        runtime.notices.messages.retain(|message| !message.on_card);
+        let mut requests = std::mem::take(&mut runtime.device.fallback.requests);
         // Pathways are requested again for their present key.
         requests.retain(|r| !matches!(r.slot(), PATHWAY | KEPT_PATHWAY));
         effects.extend(requests.into_iter().map(Effect::Submit));
     }
-    if session.device.fallback.live {
-        session.track.live.retry();
+    if runtime.device.fallback.live {
+        runtime.track.live.retry();
     }
 }
 
 /// The backend could not be opened: the previous one stays.
 pub fn not_opened(state: &mut State) {
-    state.session.device.requested_setting = None;
-    state.session.device.fallback.cpu_requested = false;
+    state.runtime.device.requested_setting = None;
+    state.runtime.device.fallback.cpu_requested = false;
 }

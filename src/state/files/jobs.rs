@@ -11,7 +11,7 @@ use crate::data::{Mask, Shape, Surface, Tractogram, Volume};
 use crate::io::convert::{Converted, Plan};
 use crate::io::{self, Format};
 use crate::jobs::{
-    CompleteData, Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Values, Worker,
+    CompleteData, Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, ValueNames, Worker,
     memory_for_curves, save_tractogram, save_with_values,
 };
 use crate::solvers::tractogram::selection;
@@ -113,7 +113,7 @@ pub struct SaveTractogram {
     pub path: PathBuf,
     pub command: String,
     /// Files written next to a TCK.
-    pub values: Values,
+    pub values: ValueNames,
 }
 
 impl WriteFile for SaveTractogram {

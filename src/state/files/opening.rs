@@ -42,7 +42,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     let lines_alone = state.document.lines_alone().is_some();
     for note in &notes {
         let text = format!("{note}: {}", path.display());
-        state.session.notify(Severity::from(note), text);
+        state.runtime.notify(Severity::from(note), text);
     }
     let kind = match &loaded {
         Loaded::Tractogram(_) => RecentKind::Streamlines,
@@ -65,7 +65,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
             b_range = gradients
                 .as_deref()
                 .map(tensor_fit::Params::default_b_range);
-            state.session.tensors.offered_mask = companion_mask.map(|path| OfferedMask {
+            state.runtime.tensors.offered_mask = companion_mask.map(|path| OfferedMask {
                 scan: dwi.id(),
                 path,
                 requested: false,
@@ -88,12 +88,12 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
             "The file is already open as “{known}”; it was opened once more as another layer: {}",
             path.display()
         );
-        state.session.notify(Severity::Information, sentence);
+        state.runtime.notify(Severity::Information, sentence);
     }
-    let together = std::mem::take(&mut state.session.files.opened_together);
+    let together = std::mem::take(&mut state.runtime.files.opened_together);
     if b_range.is_some() {
         // Messages about the previous scan.
-        state.session.forget(Topic::MaskOnOtherGrid);
+        state.runtime.forget(Topic::MaskOnOtherGrid);
     }
     let mut passed_over = None;
     let before = state.document.clone();
@@ -103,21 +103,21 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         }
         passed_over = choose_mask(document, id, &together);
     });
-    state.session.files.opened_together = together;
+    state.runtime.files.opened_together = together;
     // With a mask chosen by the user, the fit differs from that after reopening the scan.
-    let adjacent = state.session.tensors.offered_mask.as_mut();
+    let adjacent = state.runtime.tensors.offered_mask.as_mut();
     let taken = adjacent.filter(|b| b.requested && b.path == path);
     match taken {
         Some(adjacent) => adjacent.requested = false,
         None => {
-            let base = Arc::make_mut(&mut state.session.saving.base);
+            let base = Arc::make_mut(&mut state.runtime.sessions.base);
             base.follow_fit(&before, &state.document);
         }
     }
     if let Some(sentence) = passed_over {
         let topic = Topic::MaskOnOtherGrid;
         state
-            .session
+            .runtime
             .notify_about(topic, Severity::Information, sentence);
     }
     if first {
@@ -129,7 +129,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         crate::state::edit::frame_all(state);
     }
     remember(state, path, kind, summary, effects);
-    state.session.files.just_opened = Some(JustOpened { is_first: first });
+    state.runtime.files.just_opened = Some(JustOpened { is_first: first });
 }
 
 /// The layer that shows the file of a new layer; `None` where the new layer takes its place.
@@ -167,12 +167,12 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(path) = state.offered_mask().cloned() else {
         return;
     };
-    if let Some(mask) = &mut state.session.tensors.offered_mask {
+    if let Some(mask) = &mut state.runtime.tensors.offered_mask {
         mask.requested = true;
     }
     let scan = state.document.scan();
     let scan = scan.and_then(|l| state.document.path(l).map(Path::to_owned));
-    state.session.files.opened_together = scan.into_iter().chain([path.clone()]).collect();
+    state.runtime.files.opened_together = scan.into_iter().chain([path.clone()]).collect();
     effects.push(Effect::submit(OpenFile::new(path)));
 }
 
@@ -184,10 +184,10 @@ pub fn open_folder(state: &mut State, folder: Folder, effects: &mut Vec<Effect>)
             counted(folder.unreadable.len(), "folder"),
             first.display()
         );
-        state.session.notify(Severity::Warning, text);
+        state.runtime.notify(Severity::Warning, text);
     }
     let visits = folder.visits();
-    state.session.files.folder = Some(Arc::new(folder));
+    state.runtime.files.folder = Some(Arc::new(folder));
     if visits.len() < 2 {
         open_visit(state, 0, effects);
     }
@@ -195,7 +195,7 @@ pub fn open_folder(state: &mut State, folder: Folder, effects: &mut Vec<Effect>)
 
 /// Opens the files of one visit of a folder, and reports its other files.
 pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
-    let Some(folder) = state.session.files.folder.take() else {
+    let Some(folder) = state.runtime.files.folder.take() else {
         return;
     };
     let visits = folder.visits();
@@ -214,8 +214,8 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
         text += &format!("; {} can be opened by name", counted(left, "more file"));
     }
     let text = format!("{text}: {}", folder.path.display());
-    state.session.notify(Severity::Information, text);
-    state.session.files.opened_together = chosen.iter().map(|f| f.path.clone()).collect();
+    state.runtime.notify(Severity::Information, text);
+    state.runtime.files.opened_together = chosen.iter().map(|f| f.path.clone()).collect();
     for file in chosen {
         // Files next to the scan are found anyway, and the recipe stays short.
         let own = file.path.parent();
@@ -300,7 +300,7 @@ pub fn remember(
 ) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let opened = now.map_or(0, |d| d.as_secs());
-    let recent = &mut state.session.files.recent;
+    let recent = &mut state.runtime.files.recent;
     let before = recent.iter().position(|r| r.path == path);
     let window = before.and_then(|at| recent.remove(at).window);
     recent.insert(
@@ -313,7 +313,7 @@ pub fn remember(
             window,
         },
     );
-    state.session.files.recent.truncate(RECENT);
+    state.runtime.files.recent.truncate(RECENT);
     effects.push(Effect::Store);
 }
 
@@ -323,7 +323,7 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
         return;
     };
     let (path, window) = (state.document.path(layer), Some(layer.display.window));
-    let mut recent = state.session.files.recent.iter_mut();
+    let mut recent = state.runtime.files.recent.iter_mut();
     let Some(recent) = recent.find(|r| path == Some(&r.path)) else {
         return;
     };
@@ -335,7 +335,7 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
 
 /// Shows the new data first. The export folder of the previous document is not reused.
 pub(in crate::state) fn show_first(state: &mut State) {
-    state.session.files.exports.folder = None;
+    state.runtime.files.exports.folder = None;
     let (low, high) = state.document.bounds();
     crate::state::edit::look_at_middle(state, (low, high));
     state.view.camera = Camera::framing(low, high);
@@ -368,7 +368,7 @@ pub(in crate::state) fn add(
                 let sentence = "The file has neither sform nor qform: left and right unknown";
                 notes.push(sentence.to_owned().into());
             }
-            let mut recent = state.session.files.recent.iter();
+            let mut recent = state.runtime.files.recent.iter();
             let known = recent.find(|r| path.as_ref() == Some(&r.path));
             let known = known
                 .and_then(|r| r.window)
@@ -424,23 +424,23 @@ pub(in crate::state) fn add(
 
 /// An export has started: the next one goes to the same folder, in the same format.
 pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Save);
-    let before = state.session.files.exports.clone();
+    state.runtime.forget_failures(Slot::Save);
+    let before = state.runtime.files.exports.clone();
     state
-        .session
+        .runtime
         .files
         .paths
         .exports_before
         .get_or_insert(before);
-    state.session.files.exports.remember(what, path);
+    state.runtime.files.exports.remember(what, path);
     effects.push(Effect::Store);
 }
 
 /// The export failed: its folder is not suggested again, and the status line repeats the message.
 pub fn export_failed(state: &mut State, why: &str, effects: &mut Vec<Effect>) {
-    state.session.notices.status = format!("Not saved: {why}");
-    if let Some(before) = state.session.files.paths.exports_before.take() {
-        state.session.files.exports = before;
+    state.runtime.notices.status = format!("Not saved: {why}");
+    if let Some(before) = state.runtime.files.paths.exports_before.take() {
+        state.runtime.files.exports = before;
         effects.push(Effect::Store);
     }
 }

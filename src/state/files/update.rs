@@ -15,7 +15,7 @@ pub fn saved(state: &mut State, saved: Saved) {
         masks,
         losses,
     } = saved;
-    state.session.files.paths.exports_before = None;
+    state.runtime.files.paths.exports_before = None;
     file_written(state, &path, complete);
     for (path, mask) in masks {
         file_written(state, &path, mask.map(CompleteData::from));
@@ -25,20 +25,20 @@ pub fn saved(state: &mut State, saved: Saved) {
     }
     // The last picture of a turntable that has ended.
     let is_picture = path.extension().is_some_and(|e| e == "png");
-    let of_turn = is_picture && state.session.notices.is_about_stopped_turntable();
+    let of_turn = is_picture && state.runtime.notices.is_about_stopped_turntable();
     if !of_turn {
-        state.session.notices.status = format!("Saved and verified {content}: {}", path.display());
+        state.runtime.notices.status = format!("Saved and verified {content}: {}", path.display());
     }
     if !losses.is_empty() {
         let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
-        state.session.notify_warning(Slot::Save, sentence);
+        state.runtime.notify_warning(Slot::Save, sentence);
     }
 }
 
 /// A file was written, with the data that it holds in full; it has replaced whatever it contained before.
 fn file_written(state: &mut State, path: &Path, complete: Option<CompleteData>) {
     state.document.mask_files.retain(|(_, p)| p != path);
-    state.session.saving.in_files.written(path, complete);
+    state.runtime.sessions.in_files.written(path, complete);
 }
 
 /// Streamlines were written with their values.
@@ -47,11 +47,11 @@ pub fn converted(state: &mut State, files: &ConvertedFiles) {
         converted: done,
         whole,
     } = files;
-    state.session.files.paths.exports_before = None;
+    state.runtime.files.paths.exports_before = None;
     // The first is the streamlines' own file; the others hold their values.
     for (i, path) in done.written.iter().enumerate() {
         let whole = whole.clone().filter(|_| i == 0);
-        state.session.saving.in_files.written(path, whole);
+        state.runtime.sessions.in_files.written(path, whole);
     }
     let path = done.written.first().map(|p| p.display().to_string());
     let path = path.unwrap_or_default();
@@ -60,5 +60,5 @@ pub fn converted(state: &mut State, files: &ConvertedFiles) {
         true => String::new(),
         false => format!(" with {}", names.join(", ")),
     };
-    state.session.notices.status = format!("Saved and verified {}{adjacent}: {path}", done.content);
+    state.runtime.notices.status = format!("Saved and verified {}{adjacent}: {path}", done.content);
 }

@@ -24,7 +24,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
         }
         FilterAction::TakeLive => {
             crate::state::track::kept::keep(state);
-            let kept = state.session.selected_layer;
+            let kept = state.runtime.selected_layer;
             state.document.filter.tractogram = kept.or(state.document.filter.tractogram);
         }
         FilterAction::Scan(id) => {
@@ -49,7 +49,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             });
         }
         FilterAction::ReadScheme(path) => {
-            state.session.forget_failures(Slot::Load);
+            state.runtime.forget_failures(Slot::Load);
             let explained = state.document.explained();
             let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
             effects.push(Effect::submit(ReadScheme { path, gradients }));
@@ -68,7 +68,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
         FilterAction::Stop => effects.push(Effect::Cancel(FIT_WEIGHTS)),
         FilterAction::Show(shown) => {
             let Some(id) = layer_with_weights(state) else {
-                return state.session.notify(Severity::Information, NONE_YET);
+                return state.runtime.notify(Severity::Information, NONE_YET);
             };
             edit(state, shown.name(), false, |d| d.show_by_weight(id, shown));
         }

@@ -152,7 +152,7 @@ impl Document {
 
     /// The visible streamlines of a layer, as far as weights decide.
     pub fn shown_by_weight(&self, layer: LayerId) -> ShownStreamlines {
-        let rules = self.bundle.rules_of(layer);
+        let rules = self.streamlines.rules_of(layer);
         match rules.and_then(|s| s.limit(&weight())) {
             None => ShownStreamlines::Before,
             Some(limit) if limit.low.is_none() => ShownStreamlines::Difference,
@@ -162,7 +162,7 @@ impl Document {
 
     /// The rules of a layer; if it has none, rules that keep everything: regions were placed for another purpose.
     fn rules_or_all(&self, layer: LayerId) -> StreamlineRules {
-        let known = self.bundle.rules_of(layer).cloned();
+        let known = self.streamlines.rules_of(layer).cloned();
         known.unwrap_or_else(|| {
             let regions = self.regions.iter();
             regions.fold(StreamlineRules::new(layer), |rules, r| {
@@ -175,7 +175,7 @@ impl Document {
     fn has_own_rules(&self, layer: LayerId) -> bool {
         match self.filter.by_weight_of(layer) {
             Some(ByWeight::On { has_own_rules, .. }) => *has_own_rules,
-            _ => self.bundle.rules_of(layer).is_some(),
+            _ => self.streamlines.rules_of(layer).is_some(),
         }
     }
 
@@ -194,9 +194,9 @@ impl Document {
         };
         let rules = self.rules_or_all(layer).limited(cut);
         if !has_own_rules && self.is_plain(&rules) {
-            self.bundle.remove_rules(layer);
+            self.streamlines.remove_rules(layer);
         } else {
-            self.bundle.set_rules(rules);
+            self.streamlines.set_rules(rules);
         }
         let by_weight = match shown {
             ShownStreamlines::Before if !group => ByWeight::Unset,
@@ -231,7 +231,7 @@ impl Document {
             group,
             ..self.rules_or_all(layer)
         };
-        self.bundle.set_rules(rules);
+        self.streamlines.set_rules(rules);
         self.filter.set_by_weight(layer, by_weight);
         self.show_by_weight(layer, self.shown_by_weight(layer));
     }
@@ -257,7 +257,7 @@ impl Document {
                 has_own_rules,
             };
             self.filter.set_by_weight(layer, on);
-            self.bundle.set_rules(rules);
+            self.streamlines.set_rules(rules);
             self.show_by_weight(layer, ShownStreamlines::Before);
             let off = ByWeight::Off { shown, group };
             self.filter.set_by_weight(layer, off);
@@ -275,7 +275,10 @@ impl Document {
             if !self.has_weights(layer) {
                 continue;
             }
-            let own = self.bundle.rules_of(layer).and_then(|s| s.limit(&weight()));
+            let own = self
+                .streamlines
+                .rules_of(layer)
+                .and_then(|s| s.limit(&weight()));
             if own.is_some() {
                 // The user limited the weights in another task meanwhile.
                 self.filter.set_by_weight(layer, ByWeight::Unset);
@@ -303,7 +306,7 @@ impl State {
             };
             return Some(what.to_owned());
         }
-        let refused = self.session.filter.refused.as_ref();
+        let refused = self.runtime.filter.refused.as_ref();
         let requested = crate::state::filter::update::key(self)?;
         refused
             .filter(|(key, _)| *key == requested)
@@ -314,7 +317,7 @@ impl State {
     pub fn course(&self) -> Option<(&Dictionary, &[f32])> {
         let (layer, lines) = self.document.filtered()?;
         let (_, weights) = self.document.weights_of_layer(layer)?;
-        let runtime = &self.session.filter;
+        let runtime = &self.runtime.filter;
         let previous = runtime.previous_fit.as_ref();
         let previous =
             previous.filter(|h| h.layer == layer.id && h.key.tractogram.same_lines(lines));
@@ -331,7 +334,7 @@ impl State {
     pub fn holds_fit(&self) -> bool {
         let looked_at = self.document.filtered();
         let requested = crate::state::filter::update::key(self);
-        let previous = self.session.filter.previous_fit.as_ref();
+        let previous = self.runtime.filter.previous_fit.as_ref();
         let of = |previous: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
             let same = previous.key.tractogram.same_lines(&key.tractogram);
             let fewer = key.tractogram.len() < previous.key.tractogram.len();
@@ -354,7 +357,7 @@ impl State {
             let ended = matches!(w.figures.ended, Ended::Cancelled | Ended::Iterations);
             ended && w.weighted == lines.id()
         });
-        let previous = self.session.filter.previous_fit.as_ref();
+        let previous = self.runtime.filter.previous_fit.as_ref();
         let Some((weights, previous)) = unfinished.zip(previous).filter(|_| self.holds_fit())
         else {
             return false;
@@ -370,13 +373,13 @@ impl State {
     /// Why the last fit of the filtered streamlines gave no result.
     pub fn why_fit_failed(&self) -> Option<&str> {
         let (layer, _) = self.document.filtered()?;
-        let failed = self.session.filter.failed.as_ref();
+        let failed = self.runtime.filter.failed.as_ref();
         let own = failed.filter(|(of, _)| *of == layer.id);
         own.map(|(_, why)| why.as_str())
     }
 
     /// Whether weights are being fitted.
     pub fn is_filtering(&self) -> bool {
-        self.session.filter.running.is_some()
+        self.runtime.filter.running.is_some()
     }
 }

@@ -338,7 +338,7 @@ pub struct VirtualLesion {
     pub objective: [f64; 2],
     pub rmse: [f64; 2],
     /// The voxels that they pass.
-    #[serde(rename = "there", default)]
+    #[serde(default)]
     pub evidence: Option<LesionEvidence>,
     pub ended: Ended,
 }

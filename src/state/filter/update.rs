@@ -51,7 +51,7 @@ pub(in crate::state) fn cut(state: &mut State, least: f32, phase: Phase) {
         d.show_by_weight(id, shown);
     });
     if phase == Phase::Done {
-        state.session.tour_step_done(TourStep::FitWeights);
+        state.runtime.tour_step_done(TourStep::FitWeights);
     }
 }
 
@@ -221,7 +221,7 @@ pub(in crate::state) fn run(
     };
     request.excluded = without;
     let reused = state.holds_fit();
-    let previous = state.session.filter.previous_fit.as_ref();
+    let previous = state.runtime.filter.previous_fit.as_ref();
     let mut running = key.clone();
     if let Some(previous) = previous.filter(|_| reused) {
         request.prepared = Some(previous.prepared.clone());
@@ -249,9 +249,9 @@ pub(in crate::state) fn run(
     }
     if matches!(purpose, FitPurpose::Lesion(_)) && !reused {
         let sentence = "Run the fit first: a virtual lesion is compared with it";
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     }
-    let runtime = &mut state.session.filter;
+    let runtime = &mut state.runtime.filter;
     if !reused {
         // Frees the memory for the next.
         runtime.previous_fit = None;
@@ -265,8 +265,8 @@ pub(in crate::state) fn run(
         earlier_iterations: earlier_iterations(&request.curve),
         curve: request.curve.clone(),
     });
-    state.session.notices.status.clear();
-    state.session.forget_failures(FIT_WEIGHTS);
+    state.runtime.notices.status.clear();
+    state.runtime.forget_failures(FIT_WEIGHTS);
     effects.push(Effect::submit(request));
 }
 
@@ -331,7 +331,7 @@ pub(in crate::state) fn lesion(
     };
     let Some((name, without)) = named else {
         let sentence = "There is nothing to leave out: choose streamlines, or place a region";
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     };
     run(state, FitPurpose::Lesion(name), without, false, effects);
 }
@@ -339,7 +339,7 @@ pub(in crate::state) fn lesion(
 /// Keeps the streamlines above the cut as a layer.
 pub(in crate::state) fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(id) = layer_with_weights(state) else {
-        return state.session.notify(Severity::Information, NONE_YET);
+        return state.runtime.notify(Severity::Information, NONE_YET);
     };
     let marks = marks(state, id);
     keep_marked(state, id, &marks, effects);
@@ -362,7 +362,7 @@ pub(in crate::state) fn save(
 ) {
     let found = layer_with_weights(state).and_then(|id| state.document.layer(id).cloned());
     let Some(layer) = found else {
-        return state.session.notify(Severity::Information, NONE_YET);
+        return state.runtime.notify(Severity::Information, NONE_YET);
     };
     let Some(tractogram) = streamlines_of(&layer).cloned() else {
         return;
@@ -402,7 +402,7 @@ pub(in crate::state) fn save(
         }
     };
     effects.push(effect);
-    state.session.tour_step_done(TourStep::Save);
+    state.runtime.tour_step_done(TourStep::Save);
 }
 
 /// Requests the estimate of a fit and the sums of bundles, and refits edited streamlines.
@@ -413,7 +413,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
     state.document.restore_suspended_rules();
     let current_key = key(state);
-    if let Some(key) = state.session.filter.estimate.ask(current_key.clone()) {
+    if let Some(key) = state.runtime.filter.estimate.ask(current_key.clone()) {
         let from = fit_inputs(state, &key);
         let request = from.and_then(|from| request(&state.document, &key.tractogram, &from).ok());
         let request = request.map(|fit| EstimateFit { fit });
@@ -434,7 +434,7 @@ fn refit(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
     // A subset of the fitted ones, and the layer has no current weights.
     let old = state.document.weights_of_layer(layer);
     let old = old.is_some_and(|(weights, _)| weights.weighted != lines.id());
-    let previous = state.session.filter.previous_fit.as_ref();
+    let previous = state.runtime.filter.previous_fit.as_ref();
     let fewer = previous.is_some_and(|previous| {
         let some = !lines.is_empty() && lines.len() < previous.key.tractogram.len();
         previous.layer == id && previous.key.same_model(key) && some
@@ -446,17 +446,17 @@ fn refit(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
 
 /// Whether tensors are being fitted that the next fit may need.
 fn fitting(state: &State) -> bool {
-    state.session.tensors.is_fitting()
+    state.runtime.tensors.is_fitting()
 }
 
 pub fn estimated(state: &mut State, estimate: FitEstimate) {
-    state.session.filter.estimate.finish(estimate);
-    state.session.filter.refused = None;
+    state.runtime.filter.estimate.finish(estimate);
+    state.runtime.filter.refused = None;
 }
 
 /// A fit cannot run with these inputs, and why.
 pub fn receive_refusal(state: &mut State, why: &str) {
-    let runtime = &mut state.session.filter;
+    let runtime = &mut state.runtime.filter;
     let running = runtime.estimate.running();
     runtime.refused = running.map(|key| (key.clone(), why.to_owned()));
     runtime.estimate.fail();
@@ -469,15 +469,15 @@ pub fn scheme(state: &mut State, scheme: Scheme) {
         rows: scheme.timing,
     };
     edit(state, "Gradient timing", false, |d| d.filter.times = times);
-    state.session.notices.status = message;
+    state.runtime.notices.status = message;
     for note in scheme.notes {
-        state.session.notify(Severity::Warning, note);
+        state.runtime.notify(Severity::Warning, note);
     }
 }
 
 /// Receives weights, including those of a stopped fit.
 pub fn done(state: &mut State, output: CommitFit) {
-    let Some(running) = state.session.filter.running.take() else {
+    let Some(running) = state.runtime.filter.running.take() else {
         return;
     };
     let iterations = running.earlier_iterations as u64 + u64::from(output.fit.iterations);
@@ -495,8 +495,8 @@ pub fn done(state: &mut State, output: CommitFit) {
             ),
             false => message,
         };
-        state.session.notices.about.task = Some((Task::Filter, message.clone()));
-        state.session.notices.status = message;
+        state.runtime.notices.about.task = Some((Task::Filter, message.clone()));
+        state.runtime.notices.status = message;
     }
 }
 
@@ -504,7 +504,7 @@ pub fn done(state: &mut State, output: CommitFit) {
 fn learn(state: &mut State, running: &Running, output: &CommitFit) {
     /// Fewer iterations are not representative.
     const ENOUGH: u32 = 5;
-    let runtime = &mut state.session.filter;
+    let runtime = &mut state.runtime.filter;
     let Some((key, needs)) = runtime.estimate.shown() else {
         return;
     };
@@ -517,7 +517,7 @@ fn learn(state: &mut State, running: &Running, output: &CommitFit) {
 /// A fit failed, and why.
 pub fn failed(state: &mut State, why: &str) {
     let looked_at = state.document.filtered().map(|(layer, _)| layer.id);
-    let runtime = &mut state.session.filter;
+    let runtime = &mut state.runtime.filter;
     let running = runtime.running.take().map(|running| running.layer);
     let layer = running.or(looked_at);
     runtime.failed = layer.map(|layer| (layer, why.to_owned()));
@@ -525,6 +525,6 @@ pub fn failed(state: &mut State, why: &str) {
 
 /// The user stopped a fit before there were weights.
 pub fn stopped(state: &mut State) {
-    state.session.filter.running = None;
-    "Stopped before there were weights".clone_into(&mut state.session.notices.status);
+    state.runtime.filter.running = None;
+    "Stopped before there were weights".clone_into(&mut state.runtime.notices.status);
 }

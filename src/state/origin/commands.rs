@@ -230,13 +230,13 @@ impl FitRecipe {
 }
 
 /// The command line of kept streamlines.
-pub fn curve_command(document: &Document, made: &CurveRecipe) -> CommandLine {
-    let Some(fit) = fit_arguments(document, made.fit) else {
+pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
+    let Some(fit) = fit_arguments(document, recipe.fit) else {
         return unknown();
     };
-    match document.specs(&made.regions) {
+    match document.specs(&recipe.regions) {
         Err(MaskWithoutFile(region)) => CommandLine::NoCommand { region },
-        Ok(regions) => curves_command(fit, regions, made.curves.clone(), made.cut),
+        Ok(regions) => curves_command(fit, regions, recipe.curves.clone(), recipe.cut),
     }
 }
 
@@ -253,10 +253,10 @@ pub fn curves_command(
             regions,
             params,
         },
-        CurveParams::Rays(medium, params) => CommandLine::Geodesic {
+        CurveParams::Rays(metric, params) => CommandLine::Geodesic {
             fit,
             regions,
-            medium,
+            metric,
             params,
             cut,
         },
@@ -500,7 +500,7 @@ impl Files<'_> {
 /// file are named.
 pub fn segment_script(
     document: &Document,
-    made: &SegmentRecipe,
+    recipe: &SegmentRecipe,
     companion: Option<&Path>,
 ) -> (SegmentScript, Option<String>, Vec<(Mask, PathBuf)>) {
     let mut files = Files {
@@ -509,32 +509,32 @@ pub fn segment_script(
         unfiled: None,
         masks: Vec::new(),
     };
-    let mask = match &made.start {
+    let mask = match &recipe.start {
         Start::Mask(name, mask) => Some(files.mask(name, mask)),
         _ => None,
     };
-    let mut inputs = made.inputs.iter().map(|inputs| files.inputs(inputs));
+    let mut inputs = recipe.inputs.iter().map(|inputs| files.inputs(inputs));
     let first = inputs.next().unwrap_or_default();
     let later = inputs.collect();
     let script = SegmentScript {
-        image: files.image(made.image),
-        volume: made.frame,
+        image: files.image(recipe.image),
+        volume: recipe.frame,
         mask,
-        threshold: match made.start {
+        threshold: match recipe.start {
             Start::Values { low, high } => Some((low, high)),
             _ => None,
         },
-        fill: match made.start {
+        fill: match recipe.start {
             Start::Filled { point, tolerance } => Some((point, tolerance)),
             _ => None,
         },
-        spheres: made.spheres.clone(),
+        spheres: recipe.spheres.clone(),
         layer: first.layer,
         layer_volume: first.layer_volume,
         grow_here: first.grow_here,
         not_here: first.not_here,
         later,
-        run: made.script.clone(),
+        run: recipe.script.clone(),
     };
     (script, files.unfiled, files.masks)
 }
@@ -542,10 +542,10 @@ pub fn segment_script(
 /// The command line of a segmented surface; `file`: its script, if it was written.
 pub fn segmented_command(
     document: &Document,
-    made: &SegmentRecipe,
+    recipe: &SegmentRecipe,
     file: Option<PathBuf>,
 ) -> CommandLine {
-    let (script, unfiled, _) = segment_script(document, made, None);
+    let (script, unfiled, _) = segment_script(document, recipe, None);
     CommandLine::Segment(Box::new(SegmentCommand {
         script,
         unfiled,

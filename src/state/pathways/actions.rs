@@ -17,11 +17,11 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         PathwayAction::Rename(id, name) => rename(state, id, name.trim()),
         PathwayAction::Delete(id) => delete(state, id),
         PathwayAction::Select(id) => {
-            state.session.pathways.selected = id;
+            state.runtime.pathways.selected = id;
             if id.is_some() {
                 // Keys act on a single selection.
-                let session = &mut state.session;
-                (session.regions.selected, session.selected_layer) = (None, None);
+                let runtime = &mut state.runtime;
+                (runtime.regions.selected, runtime.selected_layer) = (None, None);
             }
         }
         PathwayAction::Save { layer, file, path } => {
@@ -42,9 +42,9 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         PathwayAction::Hover(at) => hover(state, at, effects),
         PathwayAction::SolveAgain => solve_again(state),
         PathwayAction::CompareAgain => {
-            state.session.pathways.not_compared = None;
-            state.session.pathways.compared.retry();
+            state.runtime.pathways.not_compared = None;
+            state.runtime.pathways.compared.retry();
         }
-        PathwayAction::SolveKept(id) => state.session.pathways.unsolved.retain(|u| *u != id),
+        PathwayAction::SolveKept(id) => state.runtime.pathways.unsolved.retain(|u| *u != id),
     }
 }

@@ -75,7 +75,7 @@ impl Receive<State> for PathQuery {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, path, _, _| {
-            let hover = &mut state.session.pathways.hover;
+            let hover = &mut state.runtime.pathways.hover;
             let requested = hover.running().copied();
             let path = path.map(|path| *path);
             hover.done(key(self), Detail::Full, path, requested.as_ref());
@@ -83,7 +83,7 @@ impl Receive<State> for PathQuery {
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
-        let hover = &mut state.session.pathways.hover;
+        let hover = &mut state.runtime.pathways.hover;
         match end {
             // Another query replaced it, whose key is running.
             Unfinished::Cancelled => return true,

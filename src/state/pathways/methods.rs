@@ -50,8 +50,8 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     text
 }
 
-fn pathway_text(found: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String {
-    let params = &found.params;
+fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String {
+    let params = &result.params;
     // Citation numbers ascend in the order of the text.
     let equation = citations.cite(COST_FIELDS);
     let metric = match params.metric.cost {
@@ -77,7 +77,7 @@ fn pathway_text(found: &PathwayResult, epsilon: f64, citations: &mut Citations) 
             citations.cite(SELLING)
         ),
     };
-    let between = |role| names_with_positions(&found.regions, role).unwrap_or_default();
+    let between = |role| names_with_positions(&result.regions, role).unwrap_or_default();
     let mut text = format!(
         " Costs of paths between {} and {} were solved from the anisotropic Hamilton–Jacobi equation {equation} \
          with {metric}, by {local}, where the FA was at least {}",
@@ -86,7 +86,7 @@ fn pathway_text(found: &PathwayResult, epsilon: f64, citations: &mut Citations) 
         params.min_fa
     );
     for (role, word) in [(Role::Mask, "inside"), (Role::Exclude, "outside")] {
-        if let Some(names) = names_with_positions(&found.regions, role) {
+        if let Some(names) = names_with_positions(&result.regions, role) {
             let _ = write!(text, ", {word} {names}");
         }
     }
@@ -94,15 +94,15 @@ fn pathway_text(found: &PathwayResult, epsilon: f64, citations: &mut Citations) 
         text,
         ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; \
          the cheapest path is {:.1} mm long with a mean FA of {:.3}.",
-        found.pathway.min_cost,
+        result.pathway.min_cost,
         epsilon * 100.0,
-        match epsilon < found.pathway.joining_epsilon {
+        match epsilon < result.pathway.joining_epsilon {
             true => ", which do not join the regions at this width",
             false => " and that join the regions",
         },
-        found.volume_ml(epsilon),
-        found.path.total_mm(),
-        found.mean_fa
+        result.volume_ml(epsilon),
+        result.path.total_mm(),
+        result.mean_fa
     );
     text
 }

@@ -22,14 +22,14 @@ impl State {
     /// How the live pathway relates to the document, its tensors and the running jobs; `None` if there is none.
     fn pathway_relation(&self) -> Option<Relation> {
         let requested = self.document.pathway_key();
-        let known = self.session.pathways.live.relation(requested.as_ref())?;
-        let is_fitting = self.session.tensors.is_fitting();
+        let known = self.runtime.pathways.live.relation(requested.as_ref())?;
+        let is_fitting = self.runtime.tensors.is_fitting();
         Some(Relation {
             is_current: known.is_current && !is_fitting,
             is_updating: known.is_updating || is_fitting,
             // During a drag a coarse result may lag a little.
             may_lag: known.is_updating,
-            is_late: !known.is_current && self.session.jobs.is_older(PATHWAY, LAG),
+            is_late: !known.is_current && self.runtime.jobs.is_older(PATHWAY, LAG),
             ..known
         })
     }
@@ -37,9 +37,9 @@ impl State {
     /// The comparison of the live pathway with random pairs; `None` until it is up to date.
     pub fn pathway_compared(&self) -> Option<&Arc<PathwayComparison>> {
         // The figures of random pairs belong to the full result of the same regions and parameters.
-        let live = self.session.pathways.live.value();
+        let live = self.runtime.pathways.live.value();
         let live = live.filter(|live| !live.coarse)?;
-        let known = self.session.pathways.compared.shown();
+        let known = self.runtime.pathways.compared.shown();
         known
             .filter(|(key, _)| **key == PathwayKey::from_result(live))
             .map(|(_, compared)| compared)
@@ -47,18 +47,18 @@ impl State {
 
     /// The live pathway, if it is the full one of the document as it is.
     pub fn final_pathway(&self) -> Option<&Arc<PathwayResult>> {
-        let live = self.session.pathways.live.value();
+        let live = self.runtime.pathways.live.value();
         live.filter(|_| self.pathway_standing() == Some(Standing::Final))
     }
 
     /// The best path through the last voxel at the pointer.
     pub fn path_hovered(&self) -> Option<&PathAtVoxel> {
-        self.session.pathways.hover.shown()?.1.as_ref()
+        self.runtime.pathways.hover.shown()?.1.as_ref()
     }
 
     /// The best path through the voxel at the pointer.
     pub fn path_pointed(&self) -> Option<&PathAtVoxel> {
-        let runtime = &self.session.pathways;
+        let runtime = &self.runtime.pathways;
         let live = runtime.live.value()?;
         let hovered = self.path_hovered();
         hovered.filter(|h| h.pathway == live.excess.id())
@@ -66,7 +66,7 @@ impl State {
 
     /// The reported path and its costliest stretch: the path at the pointer, else the minimal one.
     pub fn reported_path(&self) -> Option<(&Path, Option<&CostliestStretch>)> {
-        let live = self.session.pathways.live.value()?;
+        let live = self.runtime.pathways.live.value()?;
         Some(match self.path_pointed() {
             Some(pointed) => (&pointed.path, pointed.weakest.as_ref()),
             None => (&live.path, live.weakest.as_ref()),

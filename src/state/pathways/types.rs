@@ -341,11 +341,11 @@ impl PartialEq for PathwayKey {
 }
 
 impl PathwayKey {
-    pub fn from_result(found: &PathwayResult) -> Self {
+    pub fn from_result(result: &PathwayResult) -> Self {
         Self {
-            field: found.field,
-            regions: found.regions.clone(),
-            params: found.params,
+            field: result.field,
+            regions: result.regions.clone(),
+            params: result.params,
         }
     }
 }

@@ -6,7 +6,7 @@ mod kept;
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
-use crate::jobs::Values;
+use crate::jobs::ValueNames;
 use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Detail, Live, Order, Pace};
@@ -48,8 +48,8 @@ pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
         w if w.shown != settings.shown => "Shown cost",
         _ => "Look of pathways",
     };
-    if state.session.tour == Some(TourStep::Width) && was.epsilon != settings.epsilon {
-        state.session.tour_step_done(TourStep::Width);
+    if state.runtime.tour == Some(TourStep::Width) && was.epsilon != settings.epsilon {
+        state.runtime.tour_step_done(TourStep::Width);
     }
     let live = phase == Phase::Live;
     edit(state, label, live, |d| d.pathways = settings);
@@ -64,7 +64,7 @@ fn if_done(state: &mut State, phase: Phase) {
 
 /// Closes a document with all its running jobs.
 pub fn close_document(state: &mut State) {
-    let runtime = &mut state.session.pathways;
+    let runtime = &mut state.runtime.pathways;
     let left = runtime.closed_jobs + usize::from(runtime.solving.is_some());
     *runtime = PathwayRuntime {
         closed_jobs: left,
@@ -74,7 +74,7 @@ pub fn close_document(state: &mut State) {
 
 /// Whether the end of a kept pathway's job belongs to a closed document.
 pub fn belongs_to_closed_document(state: &mut State) -> bool {
-    let left = &mut state.session.pathways.closed_jobs;
+    let left = &mut state.runtime.pathways.closed_jobs;
     let was = *left > 0;
     *left -= usize::from(was);
     was
@@ -85,7 +85,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     let found = Arc::new(found);
     if let Some(id) = found.kept {
         let id = LayerId(id);
-        state.session.pathways.solving = None;
+        state.runtime.pathways.solving = None;
         let put = |document: &mut Document| {
             for kept in &mut document.kept_pathways {
                 let key = PathwayKey {
@@ -107,7 +107,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     // Outside the task Pathways, a result of an earlier key is of no use.
     let requested_key = state.document.pathway_key();
     let requested_key = requested_key.filter(|r| *r == key || is_looked_at(state));
-    let runtime = &mut state.session.pathways;
+    let runtime = &mut state.runtime.pathways;
     runtime.prepared[usize::from(found.coarse)].clone_from(&found.prepared);
     if detail == Detail::Full {
         runtime.full_ms[usize::from(found.metric_was_computed)] = Some(wall_ms);
@@ -132,10 +132,10 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
             with_unit(&fixed(joined, 1), "%"),
         ),
     };
-    state.session.append_status(message.clone());
+    state.runtime.append_status(message.clone());
     // Without the undone step before it, which another task does not show.
-    state.session.notices.about.task = Some((Task::Pathways, message));
-    let runtime = &mut state.session.pathways;
+    state.runtime.notices.about.task = Some((Task::Pathways, message));
+    let runtime = &mut state.runtime.pathways;
     (runtime.wall_ms, runtime.hover) = (wall_ms, Live::default());
 }
 
@@ -146,7 +146,7 @@ fn field(document: &Document) -> crate::data::DataId {
 
 /// A pathway was not found, and why.
 pub fn failed(state: &mut State, why: &str) {
-    let live = &mut state.session.pathways.live;
+    let live = &mut state.runtime.pathways.live;
     live.fail_because(why);
     // Where the coarse grid closes a gap or loses a small region, the full result decides.
     if live.has_failed() {
@@ -157,13 +157,13 @@ pub fn failed(state: &mut State, why: &str) {
 /// The user stopped the job.
 pub fn stopped(state: &mut State) {
     let requested_key = state.document.pathway_key();
-    let live = &mut state.session.pathways.live;
+    let live = &mut state.runtime.pathways.live;
     live.give_up(requested_key.as_ref(), Some("Stopped before it was solved"));
 }
 
 /// Another backend: prepared data belong to the previous one.
 pub fn backend_changed(state: &mut State) {
-    let runtime = &mut state.session.pathways;
+    let runtime = &mut state.runtime.pathways;
     (runtime.prepared, runtime.pairs) = ([None, None], None);
     runtime.compared.retry();
     runtime.live.retry();
@@ -173,31 +173,31 @@ pub fn backend_changed(state: &mut State) {
 
 /// Permits another attempt at failed or stopped solves.
 pub(in crate::state) fn solve_again(state: &mut State) {
-    state.session.pathways.live.retry();
-    state.session.pathways.unsolved.clear();
+    state.runtime.pathways.live.retry();
+    state.runtime.pathways.unsolved.clear();
 }
 
 fn recipe_of(
     document: &Document,
     fit: FitArguments,
-    found: &PathwayResult,
+    result: &PathwayResult,
     epsilon: f64,
 ) -> CommandLine {
-    match document.specs(&found.regions) {
+    match document.specs(&result.regions) {
         Err(MaskWithoutFile(region)) => CommandLine::NoCommand { region },
         Ok(regions) => CommandLine::Pathway {
             fit,
             regions,
-            params: found.params,
+            params: result.params,
             epsilon,
         },
     }
 }
 
-fn live_command_line(document: &Document, found: &PathwayResult) -> Option<CommandLine> {
-    let fit = fit_arguments(document, commands::fit_of(document, found.field)?)?;
+fn live_command_line(document: &Document, result: &PathwayResult) -> Option<CommandLine> {
+    let fit = fit_arguments(document, commands::fit_of(document, result.field)?)?;
     let epsilon = document.pathways.epsilon;
-    Some(recipe_of(document, fit, found, epsilon))
+    Some(recipe_of(document, fit, result, epsilon))
 }
 
 /// The command of a kept pathway, or of the live one with its present width.
@@ -226,7 +226,7 @@ pub(in crate::state) fn keep(state: &mut State) {
             Some(Standing::OutOfDate) => "The pathway is out of date: solve it again first",
             Some(_) => "There is no full pathway yet: wait until it is solved",
         };
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     };
     let Some(fit) = commands::fit_of(&state.document, found.field) else {
         return;
@@ -256,7 +256,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         };
         document.kept_pathways.push(Arc::new(kept));
     });
-    "Kept the pathway".clone_into(&mut state.session.notices.status);
+    "Kept the pathway".clone_into(&mut state.runtime.notices.status);
 }
 
 /// Changes a kept pathway.
@@ -308,7 +308,7 @@ pub(in crate::state) fn delete(state: &mut State, id: LayerId) {
     edit(state, "Delete pathway", false, |document| {
         document.kept_pathways.retain(|k| k.id != id);
     });
-    state.session.pathways.selected.take_if(|s| *s == id);
+    state.runtime.pathways.selected.take_if(|s| *s == id);
 }
 
 /// Exchanges seeds and targets.
@@ -334,7 +334,7 @@ pub(in crate::state) fn swap(state: &mut State) {
 
 /// Requests the best path through the voxel at a point.
 pub(in crate::state) fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
-    let runtime = &mut state.session.pathways;
+    let runtime = &mut state.runtime.pathways;
     let voxel = |live: &PathwayResult| live.pathway.metric().grid.nearest(at?);
     let live = runtime.live.value();
     let requested = live.and_then(|l| Some((l.clone(), voxel(l)?)));
@@ -371,7 +371,7 @@ pub(in crate::state) fn chosen_pathway(
 pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     let on = glyphs.shown && !state.view.glyphs.shown;
     let any =
-        state.session.pathways.live.value().is_some() || !state.document.kept_pathways.is_empty();
+        state.runtime.pathways.live.value().is_some() || !state.document.kept_pathways.is_empty();
     state.view.glyphs = glyphs.sanitized();
     if on && any && state.view.task == Task::Pathways && glyphs.place == GlyphPlace::Scene {
         state.view.glyphs.place = GlyphPlace::Pathways;
@@ -388,9 +388,9 @@ pub(in crate::state) fn save(
 ) {
     let Some((pathway, epsilon, _)) = chosen_pathway(state, layer) else {
         let sentence = "There is no full pathway to write yet: wait until it is solved";
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     };
-    state.session.tour_step_done(TourStep::Save);
+    state.runtime.tour_step_done(TourStep::Save);
     let command = command_line(state, layer).map_or_else(String::new, |r| r.text());
     let volume = match what {
         PathwayFile::Mask => {
@@ -406,7 +406,7 @@ pub(in crate::state) fn save(
                 tractogram: pathway.curve.clone(),
                 path,
                 command,
-                values: Values::default(),
+                values: ValueNames::default(),
             }));
         }
         PathwayFile::Total => pathway.pathway.image(),
@@ -432,7 +432,7 @@ pub fn region_made(state: &mut State, pathway: DataId, (name, role, mask): (Stri
     edit(state, "Region of a pathway", false, |document| {
         id = document.add_region(name, role, shape);
     });
-    state.session.regions.selected = Some(id);
+    state.runtime.regions.selected = Some(id);
     "Made a region of the pathway: paths stay inside it until its role is changed"
-        .clone_into(&mut state.session.notices.status);
+        .clone_into(&mut state.runtime.notices.status);
 }

@@ -10,9 +10,9 @@ use std::path::Path;
 
 /// Takes a picture, or begins a turntable.
 pub fn start(state: &mut State, picture: Picture, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Save);
-    state.session.notices.status.clear();
-    state.session.notices.about.turntable = None;
+    state.runtime.forget_failures(Slot::Save);
+    state.runtime.notices.status.clear();
+    state.runtime.notices.about.turntable = None;
     let look = picture.look.for_pane(picture.pane);
     let picture = Picture { look, ..picture };
     match look.turntable {
@@ -23,10 +23,10 @@ pub fn start(state: &mut State, picture: Picture, effects: &mut Vec<Effect>) {
                 turntable.frames,
                 Turntable::MOST_FRAMES
             );
-            state.session.notify(Severity::Error, sentence);
+            state.runtime.notify(Severity::Error, sentence);
         }
         Some(turntable) => {
-            state.session.turning = Some(TurntableProgress {
+            state.runtime.turning = Some(TurntableProgress {
                 camera: state.view.camera,
                 picture,
                 turntable,
@@ -40,7 +40,7 @@ pub fn start(state: &mut State, picture: Picture, effects: &mut Vec<Effect>) {
 /// Copies the command of a picture, which draws from a session: orientation, camera and visibility are those saved,
 /// except for the crosshair, which is in the command.
 pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec<Effect>) {
-    let saving = &state.session.saving;
+    let saving = &state.runtime.sessions;
     let same = saving.view.as_ref().is_some_and(|saved| {
         let crosshair = saved.crosshair;
         let now = state.view.clone();
@@ -49,17 +49,17 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
     let file = saving.file.as_ref();
     let Some(file) = file.filter(|_| same && !state.is_dirty()) else {
         let sentence = "The command of a picture needs the session as it is now: save it first";
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     };
     let text = picture(file, pane, &look.for_pane(pane), state.view.crosshair);
     effects.push(Effect::CopyText(text));
     "Command copied: it draws this picture of the saved session"
-        .clone_into(&mut state.session.notices.status);
+        .clone_into(&mut state.runtime.notices.status);
 }
 
 /// Takes the next picture of a turntable; after the last one is written, makes the film.
 pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(turning) = state.session.turning.clone() else {
+    let Some(turning) = state.runtime.turning.clone() else {
         return;
     };
     let TurntableProgress {
@@ -69,14 +69,14 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
         let (picture, seen) = next(&turning, state);
         effects.push(Effect::TakePicture(picture, Some(Box::new(seen))));
         let done = done + 1;
-        state.session.turning = Some(TurntableProgress { done, ..turning });
+        state.runtime.turning = Some(TurntableProgress { done, ..turning });
         return;
     }
     // All pictures are written, including the last one.
-    state.session.turning = None;
+    state.runtime.turning = None;
     let path = &turning.picture.path;
     let last = turntable.path(path, turntable.frames - 1);
-    state.session.notices.status = format!(
+    state.runtime.notices.status = format!(
         "Saved {} pictures of a turn, {} to {}",
         turntable.frames,
         turntable.path(path, 0).display(),
@@ -115,7 +115,7 @@ fn next(turning: &TurntableProgress, state: &State) -> (Picture, State) {
 
 /// Ends a turntable; returns whether there was one.
 pub fn stop(state: &mut State) -> bool {
-    let Some(turning) = state.session.turning.take() else {
+    let Some(turning) = state.runtime.turning.take() else {
         return false;
     };
     let TurntableProgress {
@@ -131,7 +131,7 @@ pub fn stop(state: &mut State) -> bool {
 /// Ends a turntable at once: the picture being drawn is discarded.
 pub fn cancelled(state: &mut State) {
     let drawn = state
-        .session
+        .runtime
         .jobs
         .running
         .iter()
@@ -145,17 +145,17 @@ pub fn cancelled(state: &mut State) {
 
 /// The picture being drawn is discarded.
 pub fn drawing_cancelled(state: &mut State, ticket: u64) {
-    let jobs = &mut state.session.jobs.running;
+    let jobs = &mut state.runtime.jobs.running;
     let job = jobs.extract_if(.., |j| j.ticket == ticket).next();
     // The status may already say that the turntable was stopped.
-    if let Some(job) = job.filter(|_| !state.session.notices.is_about_stopped_turntable()) {
-        state.session.notices.status = format!("Stopped: {}", job.label.to_lowercase());
+    if let Some(job) = job.filter(|_| !state.runtime.notices.is_about_stopped_turntable()) {
+        state.runtime.notices.status = format!("Stopped: {}", job.label.to_lowercase());
     }
 }
 
 /// Ends a turntable whose newest picture is discarded.
 fn stop_before(state: &mut State) {
-    if let Some(turning) = &mut state.session.turning {
+    if let Some(turning) = &mut state.runtime.turning {
         turning.done = turning.done.saturating_sub(1);
     }
     stop(state);
@@ -164,24 +164,24 @@ fn stop_before(state: &mut State) {
 /// A file was not written, and the status gives the reason. A picture of a turntable ends it, since its set of pictures
 /// would have a gap.
 pub fn not_saved(state: &mut State, ticket: u64) {
-    let turning = state.session.turning.as_ref();
+    let turning = state.runtime.turning.as_ref();
     if turning.is_some_and(|turning| turning.writing == Some(ticket)) {
-        let why = std::mem::take(&mut state.session.notices.status);
+        let why = std::mem::take(&mut state.runtime.notices.status);
         stop_before(state);
-        let stopped = std::mem::take(&mut state.session.notices.status);
+        let stopped = std::mem::take(&mut state.runtime.notices.status);
         report_stop(state, format!("{stopped} · {why}"));
     }
 }
 
 fn report_stop(state: &mut State, status: String) {
-    state.session.notices.about.turntable = Some(status.clone());
-    state.session.notices.status = status;
+    state.runtime.notices.about.turntable = Some(status.clone());
+    state.runtime.notices.status = status;
 }
 
 /// A picture was drawn. If one of a turntable failed, the rest would fail, too.
 pub fn finish(state: &mut State, ticket: u64, path: &Path, writing: Result<u64, String>) {
-    state.session.jobs.running.retain(|j| j.ticket != ticket);
-    let turning = state.session.turning.as_mut().filter(|t| t.is_at(path));
+    state.runtime.jobs.running.retain(|j| j.ticket != ticket);
+    let turning = state.runtime.turning.as_mut().filter(|t| t.is_at(path));
     match (writing, turning) {
         (Ok(writing), Some(turning)) => turning.writing = Some(writing),
         (Ok(_), None) => {}
@@ -189,7 +189,7 @@ pub fn finish(state: &mut State, ticket: u64, path: &Path, writing: Result<u64, 
             if turning.is_some() {
                 stop_before(state);
             }
-            state.session.notify(Severity::Error, sentence);
+            state.runtime.notify(Severity::Error, sentence);
         }
     }
 }

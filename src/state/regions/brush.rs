@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The region that the next stroke changes; `None`: it creates a new one.
 pub fn drawn(state: &State) -> Option<&Arc<Region>> {
-    let id: Option<RegionId> = state.session.regions.drawn;
+    let id: Option<RegionId> = state.runtime.regions.drawn;
     id.and_then(|id| state.document.region(id))
 }
 

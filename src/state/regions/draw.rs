@@ -15,8 +15,8 @@ pub fn activate_tool(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
         regions::make::stop_making(state, effects);
     }
     if tool.draws() && !state.view.tool.draws() {
-        let selected = state.session.regions.selected;
-        state.session.regions.drawn = selected.or(state.session.regions.drawn);
+        let selected = state.runtime.regions.selected;
+        state.runtime.regions.drawn = selected.or(state.runtime.regions.drawn);
         if drawn(state).is_none() {
             state.view.drawing.role = next_role(state);
         }
@@ -33,15 +33,15 @@ pub(in crate::state) fn next_role(state: &State) -> Role {
 
 /// Selects a region: drawing goes there from now on.
 pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Effect>) {
-    let made = state.session.regions.making.as_ref().and_then(|m| m.region);
+    let made = state.runtime.regions.making.as_ref().and_then(|m| m.region);
     if made != region {
         regions::make::stop_making(state, effects);
     }
-    state.session.regions.selected = region;
-    state.session.selected_layer = None;
-    state.session.bundle.manual_selection = None;
+    state.runtime.regions.selected = region;
+    state.runtime.selected_layer = None;
+    state.runtime.streamlines.manual_selection = None;
     if region.is_some() && state.view.tool.draws() {
-        state.session.regions.drawn = region;
+        state.runtime.regions.drawn = region;
     }
 }
 
@@ -52,12 +52,12 @@ pub fn draw_into(
     effects: &mut Vec<Effect>,
 ) {
     regions::make::stop_making(state, effects);
-    state.session.regions.drawn = region;
+    state.runtime.regions.drawn = region;
     state.view.drawing.role = role;
     if region.is_some() {
-        state.session.selected_layer = None;
+        state.runtime.selected_layer = None;
     }
-    state.session.regions.selected = region;
+    state.runtime.regions.selected = region;
 }
 
 pub fn stroke(
@@ -75,7 +75,7 @@ pub fn stroke(
     let erases_nothing = erase && drawn(state).is_none();
     if erases_nothing {
         if begins {
-            "There is no drawn region to erase from".clone_into(&mut state.session.notices.status);
+            "There is no drawn region to erase from".clone_into(&mut state.runtime.notices.status);
         }
         return;
     }
@@ -90,7 +90,7 @@ pub fn stroke(
 
 pub fn outline(state: &mut State, outline: &Outline, erase: bool, effects: &mut Vec<Effect>) {
     if erase && drawn(state).is_none() {
-        "There is no drawn region to erase from".clone_into(&mut state.session.notices.status);
+        "There is no drawn region to erase from".clone_into(&mut state.runtime.notices.status);
         return;
     }
     let label = match (state.view.tool, erase) {
@@ -138,15 +138,15 @@ fn change(
     }
     let before = before.as_ref().unwrap_or(&state.document);
     state.history.record(before, label, live);
-    state.session.notices.status = note.unwrap_or_default();
+    state.runtime.notices.status = note.unwrap_or_default();
     crate::state::edit::changed(state);
-    state.session.regions.drawn = Some(id);
-    state.session.regions.selected = Some(id);
-    state.session.selected_layer = None;
+    state.runtime.regions.drawn = Some(id);
+    state.runtime.regions.selected = Some(id);
+    state.runtime.selected_layer = None;
     let role = state.document.region(id).map(|r| r.role);
     match role {
-        Some(Role::Seed) => state.session.tour_step_done(TourStep::PlaceSeed),
-        Some(Role::Target) => state.session.tour_step_done(TourStep::PlaceTarget),
+        Some(Role::Seed) => state.runtime.tour_step_done(TourStep::PlaceSeed),
+        Some(Role::Target) => state.runtime.tour_step_done(TourStep::PlaceTarget),
         _ => {}
     }
     true
@@ -166,7 +166,7 @@ fn as_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
     }
     let Some(grid) = grid(state).cloned() else {
         let text = "A region is drawn on the grid of an image: open one first";
-        state.session.notify(Severity::Error, text);
+        state.runtime.notify(Severity::Error, text);
         return None;
     };
     let on = layer_on(&state.document, &grid).or_else(|| canvas(state));

@@ -11,7 +11,7 @@ use crate::state::core::text::count;
 use crate::state::regions::brush::{canvas, drawn};
 use crate::state::regions::draw::next_role;
 use crate::state::regions::jobs::labels::{CountLabels, LabelCounts, MakeLabelRegions};
-use crate::state::regions::jobs::make::{MadeRegion, MakeRegion, REGION, RegionOperation};
+use crate::state::regions::jobs::make::{ComputedRegion, MakeRegion, REGION, RegionOperation};
 use crate::state::regions::types::{
     Labels, RegionInProgress, RegionSource, RequestNumber, region_name,
 };
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Begins to make a region, or continues with other values.
 pub fn set(state: &mut State, source: RegionSource, phase: Phase, effects: &mut Vec<Effect>) {
     if matches!(source, RegionSource::Fill { erase: true, .. }) && drawn(state).is_none() {
-        "Select a drawn region to erase from".clone_into(&mut state.session.notices.status);
+        "Select a drawn region to erase from".clone_into(&mut state.runtime.notices.status);
         return;
     }
     let same_kind = |a: &RegionSource, b: &RegionSource| match (a, b) {
@@ -39,14 +39,14 @@ pub fn set(state: &mut State, source: RegionSource, phase: Phase, effects: &mut 
         _ => false,
     };
     let live = phase == Phase::Live;
-    let goes_on = state.session.regions.making.as_ref().is_some_and(|making| {
+    let goes_on = state.runtime.regions.making.as_ref().is_some_and(|making| {
         let exists = making
             .region
             .is_none_or(|id| state.document.region(id).is_some());
         exists && same_kind(&making.source, &source)
     });
     if goes_on {
-        if let Some(making) = &mut state.session.regions.making {
+        if let Some(making) = &mut state.runtime.regions.making {
             making.live = live;
             // The end of a drag has no new value, but needs the full result of dependent computations.
             making.source = source;
@@ -54,13 +54,13 @@ pub fn set(state: &mut State, source: RegionSource, phase: Phase, effects: &mut 
     } else {
         // Another image for the threshold: the same region is recomputed.
         let threshold = matches!(source, RegionSource::Threshold { .. });
-        let old = state.session.regions.making.take();
+        let old = state.runtime.regions.making.take();
         let kept = old.filter(|m| threshold && matches!(m.source, RegionSource::Threshold { .. }));
         let region = match source {
             RegionSource::Threshold { .. } => kept.as_ref().and_then(|m| m.region),
             RegionSource::Fill { .. } => drawn(state).map(|r| r.id),
             RegionSource::Change(_) | RegionSource::Combine { .. } => {
-                state.session.regions.selected
+                state.runtime.regions.selected
             }
         };
         let base = region
@@ -70,19 +70,19 @@ pub fn set(state: &mut State, source: RegionSource, phase: Phase, effects: &mut 
         if kept.is_none() {
             state.history.close();
         }
-        state.session.regions.making_serial += 1;
-        state.session.regions.making = Some(RegionInProgress {
+        state.runtime.regions.making_serial += 1;
+        state.runtime.regions.making = Some(RegionInProgress {
             region,
             base: base.filter(|_| !no_base),
             source,
-            serial: state.session.regions.making_serial,
+            serial: state.runtime.regions.making_serial,
             requests: 0,
             jobs: Live::default(),
             live,
             note: None,
         });
     }
-    if let Some(making) = &mut state.session.regions.making {
+    if let Some(making) = &mut state.runtime.regions.making {
         making.requests += 1;
     }
     follow(state, effects);
@@ -90,7 +90,7 @@ pub fn set(state: &mut State, source: RegionSource, phase: Phase, effects: &mut 
 
 /// Ends the computation, because the tool was deactivated or the document changed: the region stays as it is.
 pub fn stop_making(state: &mut State, effects: &mut Vec<Effect>) {
-    if let Some(making) = state.session.regions.making.take() {
+    if let Some(making) = state.runtime.regions.making.take() {
         if making.jobs.running().is_some() {
             effects.push(Effect::Cancel(REGION));
         }
@@ -108,7 +108,7 @@ fn image(document: &Document, layer: LayerId) -> Option<&crate::data::Volume> {
 /// nothing during a drag.
 fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let voxels = canvas(state).and_then(|l| grid_of(l)).cloned();
-    let Some(making) = &mut state.session.regions.making else {
+    let Some(making) = &mut state.runtime.regions.making else {
         return;
     };
     let request = RequestNumber(making.requests);
@@ -163,7 +163,7 @@ fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         }
     };
     let Some(operation) = operation else {
-        state.session.regions.making = None;
+        state.runtime.regions.making = None;
         return;
     };
     let serial = making.serial;
@@ -172,33 +172,33 @@ fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// The job ended without a result.
 pub fn ended(state: &mut State) {
-    if let Some(making) = &mut state.session.regions.making {
+    if let Some(making) = &mut state.runtime.regions.making {
         making.jobs.fail();
     }
 }
 
 /// Receives the numbers of a label map.
 pub fn labels_counted(state: &mut State, image: DataId, frame: usize, numbers: LabelCounts) {
-    let labels = state.session.regions.labels.as_mut();
+    let labels = state.runtime.regions.labels.as_mut();
     if let Some(labels) = labels.filter(|l| (l.image, l.frame) == (image, frame)) {
         labels.numbers = Some(numbers);
     }
 }
 
 /// Receives a region.
-pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<Effect>) {
-    let requested = state.session.regions.making.as_ref();
+pub fn receive(state: &mut State, serial: u64, made: ComputedRegion, effects: &mut Vec<Effect>) {
+    let requested = state.runtime.regions.making.as_ref();
     let Some(mut making) = requested.filter(|m| m.serial == serial).cloned() else {
         return;
     };
     let gone = |id: RegionId| state.document.region(id).is_none();
     if making.region.is_some_and(gone) {
-        state.session.regions.making = None;
+        state.runtime.regions.making = None;
         return;
     }
     let label = making.source.label();
     state.history.record(&state.document, label, true);
-    state.session.notices.status.clear();
+    state.runtime.notices.status.clear();
     let shape = Arc::new(Shape::Mask(made.mask));
     let id = match making.region {
         Some(id) => {
@@ -211,19 +211,19 @@ pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut V
         None => add(state, &making.source, shape),
     };
     crate::state::edit::changed(state);
-    state.session.regions.selected = Some(id);
-    state.session.selected_layer = None;
+    state.runtime.regions.selected = Some(id);
+    state.runtime.selected_layer = None;
     if state.view.tool.draws() {
-        state.session.regions.drawn = Some(id);
+        state.runtime.regions.drawn = Some(id);
     }
     making.jobs.finish(());
-    state.session.regions.making = Some(RegionInProgress {
+    state.runtime.regions.making = Some(RegionInProgress {
         region: Some(id),
         note: made.note,
         ..making
     });
     if let Some(RegionSource::Combine { .. }) =
-        state.session.regions.making.as_ref().map(|m| &m.source)
+        state.runtime.regions.making.as_ref().map(|m| &m.source)
     {
         // A combination is finished at once; the next one starts from its result.
         stop_making(state, effects);
@@ -248,10 +248,10 @@ pub fn count_labels(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>
     regions::draw::activate_tool(state, Tool::Labels, effects);
     let frame = state.document.layer(layer).map_or(0, |l| l.display.frame);
     let Some(volume) = image(&state.document, layer).cloned() else {
-        state.session.regions.labels = None;
+        state.runtime.regions.labels = None;
         return;
     };
-    state.session.regions.labels = Some(Labels {
+    state.runtime.regions.labels = Some(Labels {
         layer,
         image: volume.id(),
         frame,
@@ -267,7 +267,7 @@ pub fn from_labels(
     role: Role,
     effects: &mut Vec<Effect>,
 ) {
-    let Some(labels) = &state.session.regions.labels else {
+    let Some(labels) = &state.runtime.regions.labels else {
         return;
     };
     let (layer, frame) = (labels.layer, labels.frame);
@@ -314,8 +314,8 @@ pub fn labelled(state: &mut State, layer: LayerId, role: Role, masks: Vec<(i64, 
         }
     });
     if !many {
-        state.session.regions.selected = last;
+        state.runtime.regions.selected = last;
     }
     let word = if many { "regions" } else { "region" };
-    state.session.notices.status = format!("{} {word} from {}", count(n as u64), layer.name);
+    state.runtime.notices.status = format!("{} {word} from {}", count(n as u64), layer.name);
 }

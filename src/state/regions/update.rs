@@ -25,8 +25,8 @@ pub fn place(state: &mut State, role: Role, shape: Shape) {
         state.view.task = Task::Track;
     }
     match role {
-        Role::Seed => state.session.tour_step_done(TourStep::PlaceSeed),
-        Role::Target => state.session.tour_step_done(TourStep::PlaceTarget),
+        Role::Seed => state.runtime.tour_step_done(TourStep::PlaceSeed),
+        Role::Target => state.runtime.tour_step_done(TourStep::PlaceTarget),
         _ => {}
     }
 }
@@ -77,8 +77,8 @@ pub(in crate::state) fn add(state: &mut State, role: Role, name: Option<String>,
         };
         document.regions.push(Arc::new(region));
     });
-    state.session.regions.selected = Some(id);
-    state.session.selected_layer = None;
+    state.runtime.regions.selected = Some(id);
+    state.runtime.selected_layer = None;
 }
 
 pub fn reshape(state: &mut State, id: RegionId, shape: Shape, phase: Phase) {
@@ -97,7 +97,7 @@ pub fn reshape(state: &mut State, id: RegionId, shape: Shape, phase: Phase) {
         .region(id)
         .is_some_and(|r| r.role == Role::Seed);
     if is_seed && !live {
-        state.session.tour_step_done(TourStep::DragSeed);
+        state.runtime.tour_step_done(TourStep::DragSeed);
     }
 }
 
@@ -119,15 +119,15 @@ pub fn duplicate(state: &mut State, id: RegionId) {
         let at = at.map_or(document.regions.len(), |at| at + 1);
         document.regions.insert(at, Arc::new(copy));
     });
-    state.session.regions.selected = Some(new);
+    state.runtime.regions.selected = Some(new);
 }
 
 pub fn delete(state: &mut State, id: RegionId) {
     edit(state, "Delete region", false, |document| {
         document.regions.retain(|r| r.id != id)
     });
-    if state.session.regions.selected == Some(id) {
-        state.session.regions.selected = None;
+    if state.runtime.regions.selected == Some(id) {
+        state.runtime.regions.selected = None;
     }
 }
 
@@ -155,9 +155,9 @@ pub fn change_all(state: &mut State, ids: &[RegionId], change: RegionsChange) {
             }
         }
     });
-    let selected = state.session.regions.selected;
+    let selected = state.runtime.regions.selected;
     if change == RegionsChange::Delete && selected.is_some_and(|id| ids.contains(&id)) {
-        state.session.regions.selected = None;
+        state.runtime.regions.selected = None;
     }
 }
 
@@ -175,7 +175,7 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
     };
     let grid = own.or(tensors.map(|t| &t.field.grid)).or_else(image);
     let Some(grid) = grid.cloned() else {
-        state.session.notify(
+        state.runtime.notify(
             Severity::Error,
             "A region is saved on the grid of an image: open one first",
         );
@@ -199,7 +199,7 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
     let image = canvas(state).and_then(|l| grid_of(l));
     let Some(grid) = masks.or(tensors).or(image).cloned() else {
         let text = "Regions are saved on the grid of an image: open one first";
-        return state.session.notify(Severity::Error, text);
+        return state.runtime.notify(Severity::Error, text);
     };
     let regions = &state.document.regions;
     effects.push(if as_labels {

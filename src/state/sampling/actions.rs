@@ -9,22 +9,22 @@ use crate::state::{Effect, State};
 pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
     match action {
         SampleAction::Begin { at, adds } => {
-            state.session.sample = begin(state, adds);
-            match &mut state.session.sample {
+            state.runtime.sample = begin(state, adds);
+            match &mut state.runtime.sample {
                 Some(sample) => sample.pass(at, at),
-                None => state.session.notify(
+                None => state.runtime.notify(
                     Severity::Information,
                     "There is no image of numbers to sample: open or show one first",
                 ),
             }
         }
         SampleAction::Over(from, to) => {
-            if let Some(sample) = &mut state.session.sample {
+            if let Some(sample) = &mut state.runtime.sample {
                 sample.pass(from, to);
             }
         }
         SampleAction::End => {
-            if let Some(sample) = state.session.sample.take() {
+            if let Some(sample) = state.runtime.sample.take() {
                 end(state, &sample, effects);
             }
         }

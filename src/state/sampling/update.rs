@@ -19,7 +19,7 @@ const GROUND: f32 = 0.02;
 /// The cost if it is shown as a cloud; else the selected image, else the topmost visible one. `adds`: to the voxels
 /// sampled before.
 pub(in crate::state) fn begin(state: &State, adds: bool) -> Option<Sample> {
-    let live = state.session.pathways.live.value().map(Arc::as_ref);
+    let live = state.runtime.pathways.live.value().map(Arc::as_ref);
     if let Some(live) =
         live.filter(|_| state.view.task == Task::Pathways && state.document.pathways.cloud)
     {
@@ -53,7 +53,7 @@ pub(in crate::state) fn begin(state: &State, adds: bool) -> Option<Sample> {
         volume.is_some_and(|v| v.kind == VolumeKind::Scalar)
     };
     let layers = || state.document.layers.iter().map(|l| &**l).filter(scalar);
-    let selected = layers().find(|l| state.session.selected_layer == Some(l.id));
+    let selected = layers().find(|l| state.runtime.selected_layer == Some(l.id));
     let layer = selected.or_else(|| layers().rfind(|l| state.shows(l)))?;
     let image = (layer.content.volume()?, layer.display.frame);
     let sample = Sample::new(SampleSource::Layer(layer.id), layer.name.clone(), image);
@@ -63,7 +63,7 @@ pub(in crate::state) fn begin(state: &State, adds: bool) -> Option<Sample> {
 pub(in crate::state) fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     if sample.count() == 0 {
         let sentence = format!("The pointer crossed no value of {}", sample.name);
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     }
     take_over(state, sample, effects);
     // Last, because an edit clears the status.
@@ -71,7 +71,7 @@ pub(in crate::state) fn end(state: &mut State, sample: &Sample, effects: &mut Ve
         Task::Segment => " · drag with Shift to add to it",
         _ => "",
     };
-    state.session.notices.status = format!(
+    state.runtime.notices.status = format!(
         "Sampled {} of {}: {}{more}",
         counted(sample.count(), "voxel"),
         sample.name,

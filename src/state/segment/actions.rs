@@ -76,13 +76,13 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
         }
         SegmentAction::Clear => clear(state),
         SegmentAction::Play => play(state),
-        SegmentAction::Pause => state.session.segment.play = RunControl::Rest,
+        SegmentAction::Pause => state.runtime.segment.play = RunControl::Rest,
         SegmentAction::Step => {
             if let Some(why) = state.cannot_segment() {
                 return report_waiting(state, why);
             }
-            let step = state.session.segment.live.as_ref().map_or(0, |l| l.step);
-            state.session.segment.play = RunControl::Until(step + STEPS);
+            let step = state.runtime.segment.live.as_ref().map_or(0, |l| l.step);
+            state.runtime.segment.play = RunControl::Until(step + STEPS);
         }
         SegmentAction::Rewind(step) => back::rewind(state, step),
         SegmentAction::Reference(layer) => {

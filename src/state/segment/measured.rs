@@ -18,7 +18,7 @@ impl State {
                 None => &live.output.kept,
             };
             let name = document.track.method.live_name();
-            targets.push(ProximityTarget::Lines(name.to_owned(), kept.clone()));
+            targets.push(ProximityTarget::Streamlines(name.to_owned(), kept.clone()));
         }
         for layer in &document.layers {
             let Content::Tractogram(all) = &layer.content else {
@@ -30,12 +30,15 @@ impl State {
             // While rules are dragged only some are drawn: until they rest, all are measured.
             let selection = self.selection(layer.id).filter(|s| s.every == 1);
             let drawn = selection.map_or(all, |s| &s.shown);
-            targets.push(ProximityTarget::Lines(layer.name.clone(), drawn.clone()));
+            targets.push(ProximityTarget::Streamlines(
+                layer.name.clone(),
+                drawn.clone(),
+            ));
         }
         for kept in document.kept_pathways.iter().filter(|k| k.visible) {
             if let Some(found) = &kept.result {
                 let level = kept.epsilon as f32;
-                targets.push(ProximityTarget::Set(
+                targets.push(ProximityTarget::Voxels(
                     kept.name.clone(),
                     found.excess.clone(),
                     level,
@@ -43,7 +46,7 @@ impl State {
             }
         }
         targets.retain(
-            |target| !matches!(target, ProximityTarget::Lines(_, lines) if lines.is_empty()),
+            |target| !matches!(target, ProximityTarget::Streamlines(_, lines) if lines.is_empty()),
         );
         targets
     }
@@ -51,7 +54,7 @@ impl State {
     /// Names of the streamlines and pathways that distances leave out because they are hidden.
     pub fn hidden_from_distances(&self) -> Vec<String> {
         let document = &self.document;
-        let live = self.session.track.live.value();
+        let live = self.runtime.track.live.value();
         let live = live.filter(|live| {
             let display = document.live_display();
             let empty = live.output.kept.is_empty() && live.output.missed.is_empty();
@@ -89,7 +92,7 @@ impl State {
                 all.push(filtered(name, gone, lines.len()));
             }
         }
-        let live = self.session.pathways.live.value().is_some() && self.view.task != Task::Pathways;
+        let live = self.runtime.pathways.live.value().is_some() && self.view.task != Task::Pathways;
         if live {
             all.push("Live pathway (not drawn here)".to_owned());
         }
@@ -97,7 +100,7 @@ impl State {
     }
 
     fn live_not_measured(&self) -> Vec<String> {
-        let Some(live) = self.session.track.live.value() else {
+        let Some(live) = self.runtime.track.live.value() else {
             return Vec::new();
         };
         let output = &live.output;

@@ -47,14 +47,14 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
 fn segmentation_text(
     state: &State,
     name: &str,
-    made: &SegmentRecipe,
+    recipe: &SegmentRecipe,
     measures: Option<Measures>,
     citations: &mut Citations,
 ) -> String {
-    let image = state.document.layer(made.image.layer);
+    let image = state.document.layer(recipe.image.layer);
     let image = image.map_or_else(|| "an image".to_owned(), |l| format!("“{}”", l.name));
-    let script = &made.script;
-    let started = match &made.start {
+    let script = &recipe.script;
+    let started = match &recipe.start {
         Start::Spheres => None,
         Start::Mask(name, _) => Some(format!("the mask “{name}”")),
         Start::Values { low, high } => Some(format!("the voxels with values from {low} to {high}")),
@@ -66,7 +66,7 @@ fn segmentation_text(
             position_text(*place)
         )),
     };
-    let spheres: Vec<String> = made
+    let spheres: Vec<String> = recipe
         .spheres
         .iter()
         .map(|s| {

@@ -17,7 +17,7 @@ pub const CANNOT_SEGMENT: [&str; 3] = [NO_IMAGE, NO_TARGET, NO_SPHERE];
 impl State {
     /// All samples of the target structure.
     pub fn segment_sample(&self) -> Option<&Arc<Sample>> {
-        let looked_at = self.session.segment.sample.as_ref();
+        let looked_at = self.runtime.segment.sample.as_ref();
         looked_at.or(self.document.segment.sample.as_ref())
     }
 
@@ -50,7 +50,7 @@ impl State {
     pub fn range_doubt(&self) -> Option<RangeDoubt> {
         let params = &self.document.segment.settings.params;
         let (target, tolerance) = (params.target, params.tolerance);
-        let probe = self.session.segment.probe?;
+        let probe = self.runtime.segment.probe?;
         let range = [target - tolerance, target + tolerance].map(f64::from);
         if probe.background_within(range) {
             return Some(RangeDoubt::Background);
@@ -65,7 +65,7 @@ impl State {
     }
 
     pub fn segment_standing(&self) -> Option<SurfaceStanding> {
-        let runtime = &self.session.segment;
+        let runtime = &self.runtime.segment;
         let live = runtime.live.as_ref()?;
         let requested = runtime.running && runtime.play != RunControl::Rest;
         // It may still be measured, or only its display may change.
@@ -81,7 +81,7 @@ impl State {
 
     /// The earlier step to which the surface is still rewinding.
     pub fn rewinding_to(&self) -> Option<u64> {
-        let runtime = &self.session.segment;
+        let runtime = &self.runtime.segment;
         let live = runtime.live.as_ref().filter(|_| runtime.running)?;
         let back = runtime
             .rewind
@@ -92,7 +92,7 @@ impl State {
     /// The step to which the surface goes back because a sphere that it holds was undone, moved or taken back, or
     /// because the start of another one was undone.
     fn undoing_to(&self) -> Option<u64> {
-        let runtime = &self.session.segment;
+        let runtime = &self.runtime.segment;
         let live = runtime.live.as_ref().filter(|_| runtime.running)?;
         let segment = &self.document.segment;
         let resume = segment.resume.as_ref().map(|resume| &resume.script);
@@ -127,7 +127,7 @@ impl State {
 
     /// Whether the surface belongs to other parameters than the document's, and is not being updated.
     pub fn surface_is_stale(&self) -> bool {
-        let Some(live) = self.session.segment.live.as_ref() else {
+        let Some(live) = self.runtime.segment.live.as_ref() else {
             return false;
         };
         if live.step == 0 || self.segment_standing() == Some(SurfaceStanding::Running) {
@@ -159,7 +159,7 @@ impl State {
 
     /// The surface at rest, with its voxels.
     pub fn resting_surface(&self) -> Option<(&Arc<SurfaceUpdate>, &Mask)> {
-        let runtime = &self.session.segment;
+        let runtime = &self.runtime.segment;
         let live = runtime.live.as_ref().filter(|_| !runtime.running)?;
         Some((live, live.mask.as_ref()?))
     }

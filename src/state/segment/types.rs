@@ -22,12 +22,10 @@ use std::sync::Arc;
 pub struct SegmentSettings {
     pub params: Params,
     /// Whether the user chose the target; if not, it was estimated.
-    #[serde(rename = "told")]
     pub target_chosen: bool,
     /// Whether a leak pauses it.
     pub watched: bool,
     /// Steps per update; `None`: as many as fit.
-    #[serde(rename = "pace")]
     pub steps_per_update: Option<u64>,
     /// 0..1, for the speeds over the slices.
     pub speed_opacity: f32,

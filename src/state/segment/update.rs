@@ -43,7 +43,7 @@ pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
         d.segment.settings.target_chosen = false;
         d.segment.sample = None;
     });
-    (state.session.segment.sample, state.session.segment.probe) = (None, None);
+    (state.runtime.segment.sample, state.runtime.segment.probe) = (None, None);
     guess(state);
 }
 
@@ -71,7 +71,7 @@ pub fn entered(state: &mut State) {
     }
     show_image(&mut state.document);
     if state.document.segment.image_alone {
-        state.session.selected_layer = None;
+        state.runtime.selected_layer = None;
     }
     guess(state);
 }
@@ -83,13 +83,13 @@ pub(in crate::state) fn rasterize_initial_surface(
     source: MaskSource,
     effects: &mut Vec<Effect>,
 ) {
-    state.session.segment.begins = true;
+    state.runtime.segment.begins = true;
     effects.push(Effect::submit(CountVoxels { name, source }));
 }
 
 /// Receives the rasterized start; another start may have been chosen meanwhile.
 pub fn initial_surface_ready(state: &mut State, name: String, mask: Mask) {
-    if state.session.segment.begins {
+    if state.runtime.segment.begins {
         set_initial_surface(state, Start::Mask(name, mask));
     }
 }
@@ -100,7 +100,7 @@ pub(in crate::state) fn set_initial_surface(state: &mut State, start: Start) {
 
 /// Starts another run without spheres; undoing this restores the present surface.
 fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
-    if let Some(resume) = state.session.segment.resume() {
+    if let Some(resume) = state.runtime.segment.resume() {
         state.document.segment.resume = Some(resume);
     }
     edit(state, label, false, |document| {
@@ -108,7 +108,7 @@ fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
         document.segment.spheres.clear();
         change(document);
     });
-    let runtime = &mut state.session.segment;
+    let runtime = &mut state.runtime.segment;
     runtime.run += 1;
     (runtime.play, runtime.rewind) = (RunControl::Rest, None);
     runtime.begins = false;
@@ -133,7 +133,7 @@ fn place_label(sphere: &Sphere) -> &'static str {
 pub(in crate::state) fn place(state: &mut State, sphere: Sphere) {
     let image = state.document.segmented_image();
     if let Some(Err(why)) = image.map(|(_, image)| sphere.check(&image.grid)) {
-        return state.session.notify_warning(SEGMENT, why.to_string());
+        return state.runtime.notify_warning(SEGMENT, why.to_string());
     }
     guess(state);
     edit(state, place_label(&sphere), false, |d| {
@@ -148,16 +148,16 @@ pub(in crate::state) fn play(state: &mut State) {
     match state.cannot_segment() {
         Some(why) => report_waiting(state, why),
         None => {
-            state.session.segment.play = RunControl::Run;
+            state.runtime.segment.play = RunControl::Run;
             // A converged surface is requested again.
-            state.session.segment.requested = None;
+            state.runtime.segment.requested = None;
         }
     }
 }
 
 /// The panel shows the reason permanently; a user action is answered once.
 pub(in crate::state) fn report_waiting(state: &mut State, why: &str) {
-    state.session.notices.status = why.to_owned();
+    state.runtime.notices.status = why.to_owned();
 }
 
 /// A layer whose values are a speed: from the low end of its window, inwards, to the high end, outwards.
@@ -176,8 +176,8 @@ pub(in crate::state) fn speed_layer(state: &mut State, layer: Option<LayerId>) {
 
 /// The sample becomes the target; a worker examines its surroundings.
 pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
-    state.session.segment.sample = Some(Arc::new(sample.clone()));
-    state.session.segment.probe = None;
+    state.runtime.segment.sample = Some(Arc::new(sample.clone()));
+    state.runtime.segment.probe = None;
     let (image, frame, voxels) = sample.voxels();
     effects.push(Effect::submit(ProbeSample {
         image: image.clone(),
@@ -193,8 +193,8 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
         return;
     }
     guess(state);
-    let status = std::mem::take(&mut state.session.notices.status);
-    let sample = state.session.segment.sample.take();
+    let status = std::mem::take(&mut state.runtime.notices.status);
+    let sample = state.runtime.segment.sample.take();
     edit(state, "Sample", false, |d| {
         // Undone together with the values derived from it.
         if let Some(sample) = sample {
@@ -206,16 +206,16 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
         settings.target_chosen = true;
     });
     // The status still shows the sample.
-    state.session.notices.status = match probe.moved {
+    state.runtime.notices.status = match probe.moved {
         true => format!("{status} · T and ε keep clear of the background"),
         false => status,
     };
-    state.session.segment.probe = Some(*probe);
+    state.runtime.segment.probe = Some(*probe);
 }
 
 /// The desired state of the surface; `None` without an image.
 fn run_request(state: &State) -> Option<RunRequest> {
-    let (document, runtime) = (&state.document, &state.session.segment);
+    let (document, runtime) = (&state.document, &state.runtime.segment);
     let segment = &document.segment;
     let (layer, image) = document.segmented_image()?;
     let speed_layer = segment.layer.and_then(|id| {
@@ -264,7 +264,7 @@ fn run_request(state: &State) -> Option<RunRequest> {
 /// Each change of additional inputs is an event of the run's script, and no job may hold a mask that is being painted:
 /// dragged or painted inputs are used only when the drag ends.
 fn speed_sources_before_drag(state: &State) -> Option<SpeedSources> {
-    let runtime = &state.session.segment;
+    let runtime = &state.runtime.segment;
     let started = runtime.live.as_ref().is_some_and(|live| live.step > 0);
     let requested = runtime.requested.as_ref().filter(|a| a.run == runtime.run);
     let undoable = requested.filter(|_| started && state.history.is_open());
@@ -274,22 +274,22 @@ fn speed_sources_before_drag(state: &State) -> Option<SpeedSources> {
 /// Requests what is missing; called after every change of the state.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     if state.view.task != Task::Segment {
-        if state.session.segment.play != RunControl::Rest {
-            state.session.segment.play = RunControl::Rest;
-            if state.session.segment.running {
+        if state.runtime.segment.play != RunControl::Rest {
+            state.runtime.segment.play = RunControl::Rest;
+            if state.runtime.segment.running {
                 effects.push(Effect::Cancel(SEGMENT));
             }
         }
         return;
     }
     let Some(request) = run_request(state) else {
-        state.session.segment.live = None;
+        state.runtime.segment.live = None;
         return;
     };
     let begins = !matches!(request.origin, InitialSurface::Nothing)
         || request.spheres.iter().any(|s| s.1.add);
     let drags = state.history.is_open();
-    let runtime = &mut state.session.segment;
+    let runtime = &mut state.runtime.segment;
     // The last value of a drag arrives when the drag has ended.
     let dragged = runtime.dragged;
     runtime.dragged &= drags;
@@ -308,7 +308,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Receives an update; `rests`: the job has ended.
 pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
-    let runtime = &mut state.session.segment;
+    let runtime = &mut state.runtime.segment;
     if update.run != runtime.run {
         return;
     }
@@ -338,15 +338,15 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     }
     spheres.retain(|(n, _)| !is_refused(*n));
     for (number, why) in update.refused {
-        if let Some(requested) = &mut state.session.segment.requested {
+        if let Some(requested) = &mut state.runtime.segment.requested {
             requested.spheres.retain(|(n, _)| *n != number);
         }
-        state.session.notify_warning(SEGMENT, why);
+        state.runtime.notify_warning(SEGMENT, why);
     }
     if !rests {
         return;
     }
-    let runtime = &mut state.session.segment;
+    let runtime = &mut state.runtime.segment;
     runtime.running = false;
     let Some(live) = runtime.live.clone() else {
         runtime.play = RunControl::Rest;
@@ -369,24 +369,24 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
         Ended::Converged if played => {
             let steps = counted(live.step as usize, "step");
             let sentence = format!("The surface is at rest after {steps}");
-            state.session.notices.about.task = Some((Task::Segment, sentence.clone()));
-            state.session.append_status(sentence);
+            state.runtime.notices.about.task = Some((Task::Segment, sentence.clone()));
+            state.runtime.append_status(sentence);
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {
-                state.session.notify_warning(SEGMENT, sentence);
+                state.runtime.notify_warning(SEGMENT, sentence);
             }
         }
         _ => {}
     }
-    if std::mem::take(&mut state.session.segment.keep_at_rest) {
+    if std::mem::take(&mut state.runtime.segment.keep_at_rest) {
         keep::keep(state);
     }
 }
 
 /// Removes a status about a step that the surface has left since.
 fn forget_earlier_steps(state: &mut State, before: &SurfaceUpdate, live: &SurfaceUpdate) {
-    let (runtime, notices) = (&state.session.segment, &mut state.session.notices);
+    let (runtime, notices) = (&state.runtime.segment, &mut state.runtime.notices);
     // Until a rewind is done, the surface still shows the steps that it leaves, or those before its goal.
     let rewinds = runtime.rewind.is_some_and(|rewind| {
         before.last_rewind < rewind.number || rewind.step != u64::MAX && live.step <= rewind.step
@@ -420,10 +420,10 @@ fn frame(state: &mut State, live: &SurfaceUpdate) {
             ..near
         };
         // The first of several successive surfaces has the view of the whole.
-        let before = state.session.segment.framed.take();
+        let before = state.runtime.segment.framed.take();
         let before = before.filter(|(_, to)| same_place(to, &now));
         let before = before.map_or(now, |(before, _)| before);
-        state.session.segment.framed = Some((before, near));
+        state.runtime.segment.framed = Some((before, near));
         state.view.camera = near;
     }
 }
@@ -437,7 +437,7 @@ fn same_place(a: &Camera, b: &Camera) -> bool {
 /// stays.
 fn unframe(state: &mut State) {
     let now = state.view.camera;
-    let framed = state.session.segment.framed.take();
+    let framed = state.runtime.segment.framed.take();
     if let Some((before, _)) = framed.filter(|(_, to)| same_place(to, &now)) {
         state.view.camera = Camera {
             focus: before.focus,
@@ -449,7 +449,7 @@ fn unframe(state: &mut State) {
 
 /// The run failed, and why.
 pub fn failed(state: &mut State, why: &str) {
-    let runtime = &mut state.session.segment;
+    let runtime = &mut state.runtime.segment;
     runtime.running = false;
     runtime.keep_at_rest = false;
     runtime.play = RunControl::Rest;
@@ -463,7 +463,7 @@ pub fn failed(state: &mut State, why: &str) {
 pub fn stopped(state: &mut State) {
     let is_resuming = state.document.segment.resume.is_some();
     cancelled(state);
-    let runtime = &state.session.segment;
+    let runtime = &state.runtime.segment;
     let live = runtime.live.clone().filter(|_| !is_resuming);
     if let Some(live) = live.filter(|live| live.run == runtime.run && live.step > 0) {
         back::rewind_cancelled(state, &live);
@@ -473,7 +473,7 @@ pub fn stopped(state: &mut State) {
 /// The job ended without a result: the next request asks for the present state. The document stays as it is: what the user has done
 /// since the job was stopped counts.
 pub fn cancelled(state: &mut State) {
-    let runtime = &mut state.session.segment;
+    let runtime = &mut state.runtime.segment;
     runtime.play = RunControl::Rest;
     runtime.running = false;
     if state.document.segment.resume.is_none() {
@@ -486,7 +486,7 @@ pub fn cancelled(state: &mut State) {
 
 /// Another backend: the next request moves it there.
 pub fn backend_changed(state: &mut State) {
-    let runtime = &mut state.session.segment;
+    let runtime = &mut state.runtime.segment;
     (runtime.requested, runtime.play) = (None, RunControl::Rest);
     // The other backend reaches this step by the script.
     state.document.segment.resume = runtime.resume();

@@ -3,8 +3,8 @@
 use crate::state::edit::edit;
 use crate::state::sessions::jobs::{FindRecoverable, ForgetRecoverable};
 use crate::state::sessions::update::{
-    autosave, carry_out, checked, close_document, later, load, relocate, save, store_streamlines,
-    submit,
+    autosave, carry_out, checked, close_document, load, relocate, restore_missing, save,
+    store_streamlines, submit,
 };
 use crate::state::sessions::{Opening, ResultStorage, SessionAction};
 use crate::state::{Effect, State};
@@ -16,13 +16,13 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             close_document(state, pending_action, effects)
         }
         SessionAction::Discard => {
-            if let Some(pending_action) = state.session.saving.pending_action.take() {
+            if let Some(pending_action) = state.runtime.sessions.pending_action.take() {
                 carry_out(state, pending_action, effects);
             }
         }
-        SessionAction::Stay => {
-            state.session.saving.pending_action = None;
-            state.session.saving.changed_since = None;
+        SessionAction::CancelQuestion => {
+            state.runtime.sessions.pending_action = None;
+            state.runtime.sessions.changed_since = None;
         }
         SessionAction::Overwrite => checked::overwrite(state, effects),
         SessionAction::Save { path, next } => {
@@ -35,35 +35,37 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             let known = checked::expected_sha256(state, None);
             save(state, None, known, next, effects);
         }
-        SessionAction::RecipeOnlySeen => state.session.saving.recipe_only.clear(),
+        SessionAction::RecipeOnlySeen => state.runtime.sessions.recipe_only.clear(),
         SessionAction::Autosave => autosave(state, effects),
         SessionAction::Relocate { index, path } => {
             relocate(state, vec![(index, path)], effects);
         }
         SessionAction::TakeAll => {
-            let opening = state.session.saving.opening.as_ref();
+            let opening = state.runtime.sessions.opening.as_ref();
             let found = opening.map_or(Vec::new(), Opening::found_elsewhere);
             relocate(state, found, effects);
         }
         SessionAction::Decide { index, decision } => {
-            if let Some(opening) = &mut state.session.saving.opening {
+            if let Some(opening) = &mut state.runtime.sessions.opening {
                 opening.decisions.insert(index, decision);
             }
         }
         SessionAction::OpenAnyway => load(state, effects),
-        SessionAction::CancelOpening => state.session.saving.opening = None,
+        SessionAction::CancelOpening => state.runtime.sessions.opening = None,
         SessionAction::FindRecoverable => submit(effects, FindRecoverable),
         SessionAction::Forget(session) => {
-            let left = &mut state.session.saving.recovery.sessions;
+            let left = &mut state.runtime.sessions.recovery.sessions;
             left.retain(|l| l.session != session);
             submit(effects, ForgetRecoverable { session });
         }
         SessionAction::Later(session) => {
-            let left = &mut state.session.saving.recovery.sessions;
+            let left = &mut state.runtime.sessions.recovery.sessions;
             left.retain(|l| l.session != session);
         }
-        SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
-        SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
+        SessionAction::Recompute(layer) => restore_missing::recompute(state, layer, effects),
+        SessionAction::Restore { layer, path } => {
+            restore_missing::restore(state, layer, path, effects)
+        }
         SessionAction::Drop(layer) => edit(state, "Remove from the session", false, |d| {
             d.remove_missing_layer(layer);
             d.remove_missing_parts(|part| part.is_mask_of(layer));

@@ -5,14 +5,14 @@ mod load;
 mod mask_files;
 mod memory;
 mod read;
+mod recompute_curves;
 mod recovery;
-mod remake;
 mod save;
 
 pub use load::{LayerToRestore, LoadLayers, RestoredLayer, RestoredLayers};
 pub use read::{OpenSession, RelocateFiles, VerifyFiles};
+pub use recompute_curves::{CurveMethod, RecomputeCurves, RecomputedCurves};
 pub use recovery::{Autosave, FindRecoverable, ForgetRecoverable, Recoverable, RemoveRecoveryCopy};
-pub use remake::{Remade, Remake, RemakeOutput};
 pub use save::{SaveOutcome, SaveSession};
 
 use crate::jobs::{Delivery, Receive};

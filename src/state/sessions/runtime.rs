@@ -80,7 +80,7 @@ pub struct Recovery {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Saving {
+pub struct SessionsRuntime {
     /// The session file of the document.
     pub file: Option<PathBuf>,
     /// Its checksum when it was last read or written here.
@@ -114,7 +114,7 @@ pub struct Saving {
     pub strict: bool,
 }
 
-impl Saving {
+impl SessionsRuntime {
     /// Recoverable sessions, except the one being recovered.
     pub fn offered(&self) -> impl Iterator<Item = &RecoverableSession> {
         let opening = self.opening.as_ref().filter(|o| o.recovered);

@@ -45,7 +45,7 @@ pub enum SessionAction {
     /// The user's answer that work may be lost.
     Discard,
     /// Stays; also cancels the action that was to follow.
-    Stay,
+    CancelQuestion,
     /// `None`: under its present name. `next` follows once it is saved.
     Save {
         path: Option<PathBuf>,
@@ -81,7 +81,7 @@ pub enum SessionAction {
     /// Asks again at the next start.
     Later(PathBuf),
     /// Recomputes streamlines that the session does not store.
-    MakeAgain(LayerId),
+    Recompute(LayerId),
     /// The new file of a missing layer.
     Restore {
         layer: LayerId,

@@ -246,13 +246,13 @@ impl State {
     /// Work that would be lost with the document unless its session is saved. The file of a layer that was exported in
     /// full is as good as the session; other exports are not.
     pub fn unsaved(&self) -> Vec<UnsavedPart> {
-        let (document, base) = (&self.document, &self.session.saving.base);
-        let named = self.session.saving.file.is_some();
+        let (document, base) = (&self.document, &self.runtime.sessions.base);
+        let named = self.runtime.sessions.file.is_some();
         let mut parts = Vec::new();
         let regions = document.regions.iter();
         let new = |n: usize, base: usize| if n == base { 0 } else { n };
         let more = |n: usize, base: usize| if n > base { n } else { 0 };
-        let in_files = &self.session.saving.in_files;
+        let in_files = &self.runtime.sessions.in_files;
         let fitted = document.weights.iter().filter(|(id, weights)| {
             // No streamline file holds the results of virtual lesions.
             let exported = |l: &Arc<Layer>| weights.lesions.is_empty() && in_files.holds_weights(l);
@@ -271,11 +271,11 @@ impl State {
                 UnsavedPart::Pathways,
             ),
             (
-                new(document.bundle.measurements.len(), base.measurements),
+                new(document.streamlines.measurements.len(), base.measurements),
                 UnsavedPart::Measurements,
             ),
             (
-                new(self.session.snapshots.all.len(), base.snapshots),
+                new(self.runtime.snapshots.all.len(), base.snapshots),
                 UnsavedPart::Snapshots,
             ),
             (new(turned(document), base.axes), UnsavedPart::Axes),
@@ -329,7 +329,7 @@ impl State {
         if base.parameters_differ || others {
             parts.push(UnsavedPart::Parameters);
         }
-        let touched = named && self.session.revision != base.revision;
+        let touched = named && self.runtime.revision != base.revision;
         if parts.is_empty() && (touched || base.recovered) {
             parts.push(UnsavedPart::Other);
         }
@@ -343,7 +343,7 @@ impl State {
             UnsavedPart::Layer { layer, .. } => self.document.can_be_recomputed(*layer),
             _ => false,
         });
-        let tasks = self.session.saving.base.changed_tasks(&self.document);
+        let tasks = self.runtime.sessions.base.changed_tasks(&self.document);
         let line = |part: &UnsavedPart| match part {
             UnsavedPart::Parameters if !tasks.is_empty() => {
                 format!("Parameters of {}", tasks.join(", "))
@@ -368,7 +368,7 @@ impl State {
                 });
             }
         };
-        let documents = self.session.snapshots.all.iter();
+        let documents = self.runtime.snapshots.all.iter();
         let documents = documents.map(|s| (&s.document, Some(s)));
         for (document, snapshot) in std::iter::once((&self.document, None)).chain(documents) {
             let full_name = |name: &str| match snapshot {
@@ -391,7 +391,7 @@ impl State {
 
     /// Layers of which the last save stored only the recipe, as far as that still applies.
     pub fn reported_recipe_only(&self) -> Vec<RecipeOnly> {
-        let recipe_only = &self.session.saving.recipe_only;
+        let recipe_only = &self.runtime.sessions.recipe_only;
         if recipe_only.is_empty() {
             return Vec::new();
         }
@@ -402,7 +402,7 @@ impl State {
 
     /// Layers stored only as recipes that are in no other file either.
     pub fn only_in_memory(&self) -> Vec<RecipeOnly> {
-        let in_files = &self.session.saving.in_files;
+        let in_files = &self.runtime.sessions.in_files;
         let mut all = self.recipe_only();
         all.retain(|layer| !in_files.holds(layer.tractogram));
         all
@@ -430,7 +430,7 @@ impl State {
     /// Whether there is a question before the document is closed: work would be lost, or its session has only the
     /// recipes of large layers.
     pub fn asks_before_closing(&self) -> bool {
-        let saving = &self.session.saving;
+        let saving = &self.runtime.sessions;
         // A user who chose to store nothing knows.
         let reported = saving.file.is_none() || self.document.store == ResultStorage::Nothing;
         self.is_dirty() || !reported && !self.only_in_memory().is_empty()

@@ -2,7 +2,7 @@
 
 pub(in crate::state) mod checked;
 pub(in crate::state) mod demo;
-pub(in crate::state) mod later;
+pub(in crate::state) mod restore_missing;
 
 use crate::io::Remark;
 use crate::jobs::{Receive, Slot};
@@ -41,8 +41,8 @@ pub(in crate::state) fn relocate(
     new_paths: Vec<(usize, PathBuf)>,
     effects: &mut Vec<Effect>,
 ) {
-    state.session.forget_failures(Slot::Load);
-    if let Some(opening) = &mut state.session.saving.opening {
+    state.runtime.forget_failures(Slot::Load);
+    if let Some(opening) = &mut state.runtime.sessions.opening {
         for (index, _) in &new_paths {
             opening.decisions.remove(index);
         }
@@ -59,7 +59,7 @@ pub(in crate::state) fn submit(effects: &mut Vec<Effect>, job: impl Receive<Stat
 pub fn follow(state: &mut State) {
     let of_away = |m: &&mut Message| m.topic == Some(Topic::Away);
     let mut stated = state
-        .session
+        .runtime
         .notices
         .messages
         .iter_mut()
@@ -70,14 +70,14 @@ pub fn follow(state: &mut State) {
     }
     match saved::away(&state.document) {
         Some(now) => stated.for_each(|message| message.text.clone_from(&now)),
-        None => state.session.forget(Topic::Away),
+        None => state.runtime.forget(Topic::Away),
     }
 }
 
 /// Closes the document, or asks first.
 pub fn close_document(state: &mut State, pending_action: UnsavedAction, effects: &mut Vec<Effect>) {
     if state.asks_before_closing() {
-        state.session.saving.pending_action = Some(pending_action);
+        state.runtime.sessions.pending_action = Some(pending_action);
     } else {
         carry_out(state, pending_action, effects);
     }
@@ -92,8 +92,8 @@ pub(in crate::state) fn carry_out(
         UnsavedAction::Quit => effects.push(Effect::Close),
         UnsavedAction::New => {
             empty(state, effects);
-            state.session.notices.messages.clear();
-            state.session.notices.status.clear();
+            state.runtime.notices.messages.clear();
+            state.runtime.notices.status.clear();
         }
         UnsavedAction::Demo { tour } => make_head(state, tour, effects),
         UnsavedAction::Open(path) => read(state, path, false, effects),
@@ -106,7 +106,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::CancelOfDocument);
     // The end of these jobs does not concern the next document.
     state
-        .session
+        .runtime
         .jobs
         .running
         .retain(|j| !j.slot.is_of_document());
@@ -115,39 +115,39 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let next = state.document.next_id();
     state.document = Document::default();
     state.document.reserve_ids(next);
-    state.document.track.streamlines = state.session.settings.track();
-    state.document.track.rays = state.session.settings.rays();
+    state.document.track.streamlines = state.runtime.settings.track();
+    state.document.track.rays = state.runtime.settings.rays();
     state.history.clear();
-    let session = &mut state.session;
-    session.track.live = Default::default();
-    session.track.at_crosshair = None;
-    session.pending_transforms.clear();
-    (session.track.ray_metric, session.tour) = (None, None);
-    (session.selected_layer, session.regions.selected) = (None, None);
+    let runtime = &mut state.runtime;
+    runtime.track.live = Default::default();
+    runtime.track.at_crosshair = None;
+    runtime.pending_transforms.clear();
+    (runtime.track.ray_metric, runtime.tour) = (None, None);
+    (runtime.selected_layer, runtime.regions.selected) = (None, None);
     (
-        session.regions.drawn,
-        session.regions.making,
-        session.regions.labels,
+        runtime.regions.drawn,
+        runtime.regions.making,
+        runtime.regions.labels,
     ) = (None, None, None);
-    session.track.cut = Default::default();
+    runtime.track.cut = Default::default();
     // Jobs for the CPU to repeat are of this document, too.
-    session.device.fallback.requests.clear();
-    session.device.fallback.live = false;
-    session.tensors.live = Live::default();
-    session.bundle = StreamlineRuntime::default();
-    session.filter = Default::default();
-    session.segment = crate::state::segment::SegmentRuntime {
-        run: session.segment.run + 1,
+    runtime.device.fallback.requests.clear();
+    runtime.device.fallback.live = false;
+    runtime.tensors.live = Live::default();
+    runtime.streamlines = StreamlineRuntime::default();
+    runtime.filter = Default::default();
+    runtime.segment = crate::state::segment::SegmentRuntime {
+        run: runtime.segment.run + 1,
         ..Default::default()
     };
     (
-        session.snapshots.all,
-        session.snapshots.comparing,
-        session.turning,
+        runtime.snapshots.all,
+        runtime.snapshots.comparing,
+        runtime.turning,
     ) = (Vec::new(), None, None);
-    session.tensors.orders = None;
-    session.revision += 1;
-    let saving = &mut session.saving;
+    runtime.tensors.orders = None;
+    runtime.revision += 1;
+    let saving = &mut runtime.sessions;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
     (saving.seen, saving.changed_since, saving.verified) = (None, None, None);
     (saving.in_files, saving.base_being_saved) = (DataInFiles::default(), None);
@@ -165,7 +165,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Nothing has been done yet with the opened files.
 pub fn untouched(state: &mut State) {
-    state.session.saving.base = Arc::new(Base::untouched(state));
+    state.runtime.sessions.base = Arc::new(Base::untouched(state));
 }
 
 pub(in crate::state) fn save(
@@ -175,16 +175,16 @@ pub(in crate::state) fn save(
     then: Option<UnsavedAction>,
     effects: &mut Vec<Effect>,
 ) {
-    state.session.forget_failures(Slot::Save);
-    let saving = &mut state.session.saving;
+    state.runtime.forget_failures(Slot::Save);
+    let saving = &mut state.runtime.sessions;
     (saving.pending_action, saving.changed_since) = (None, None);
     let Some(path) = path.or(saving.file.clone()) else {
         return;
     };
     saving.next = then;
     let draft = Box::new(saved::draft(state));
-    state.session.saving.view_being_saved = Some(state.view.clone());
-    state.session.saving.base_being_saved = Some(Arc::new(Base::saved(state)));
+    state.runtime.sessions.view_being_saved = Some(state.view.clone());
+    state.runtime.sessions.base_being_saved = Some(Arc::new(Base::saved(state)));
     submit(
         effects,
         SaveSession {
@@ -198,7 +198,7 @@ pub(in crate::state) fn save(
 /// Saves for recovery what is in no file yet.
 pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
     let changed = state.is_dirty();
-    let saving = &mut state.session.saving;
+    let saving = &mut state.runtime.sessions;
     saving.autosave.is_due = false;
     if !changed {
         if saving.autosave.last.take().is_some() {
@@ -206,21 +206,21 @@ pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
         }
         return;
     }
-    let now = (state.session.revision, &state.view);
+    let now = (state.runtime.revision, &state.view);
     let known = saving.autosave.last.as_ref().map(|(r, v)| (*r, v));
     if saving.autosave.is_running || known == Some(now) {
         return;
     }
-    saving.autosave.last = Some((state.session.revision, state.view.clone()));
+    saving.autosave.last = Some((state.runtime.revision, state.view.clone()));
     saving.autosave.is_running = true;
     let draft = Box::new(saved::autosave(state));
     submit(effects, Autosave { draft });
 }
 
 fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Load);
-    state.session.saving.recovery.reading = recovered.then(|| path.clone());
-    let strict = state.session.saving.strict;
+    state.runtime.forget_failures(Slot::Load);
+    state.runtime.sessions.recovery.reading = recovered.then(|| path.clone());
+    let strict = state.runtime.sessions.strict;
     submit(effects, OpenSession { path, strict });
 }
 
@@ -239,20 +239,20 @@ pub(in crate::state) fn save_ended(
     else {
         return checked::changed_since(state, path.to_owned());
     };
-    state.session.saving.seen = Some(sha256);
+    state.runtime.sessions.seen = Some(sha256);
     if numbers_omitted > 0 {
         let lists = counted(numbers_omitted, "set");
         let sentence = format!(
             "{lists} of weights or map values are not in the session, which holds 40 MB of \
              numbers at most: export those layers as files"
         );
-        state.session.notify_warning(Slot::Save, sentence);
+        state.runtime.notify_warning(Slot::Save, sentence);
     }
     was_saved(state, path.to_owned(), revision, effects);
 }
 
 pub(in crate::state) fn autosaved(state: &mut State, effects: &mut Vec<Effect>) {
-    state.session.saving.autosave.is_running = false;
+    state.runtime.sessions.autosave.is_running = false;
     forget_recovered(state, effects);
 }
 
@@ -262,7 +262,7 @@ pub(in crate::state) fn were_relocated(
     files: Vec<FileStatus>,
     effects: &mut Vec<Effect>,
 ) {
-    if let Some(opening) = &mut state.session.saving.opening {
+    if let Some(opening) = &mut state.runtime.sessions.opening {
         Arc::make_mut(&mut opening.session).files = files;
         opening.moved = true;
         if opening.changed_files().next().is_none() {
@@ -276,14 +276,14 @@ const COPY_KEPT: &str = "The recovery copy is kept until everything is restored:
 
 /// A session could not be read.
 pub fn not_read(state: &mut State) {
-    let saving = &mut state.session.saving;
+    let saving = &mut state.runtime.sessions;
     saving.recovery.reading = None;
     saving.opening = saving.opening.take().filter(|opening| opening.asking);
 }
 
 /// A job that saves failed or was stopped.
 pub fn failed(state: &mut State, slot: Slot) {
-    let saving = &mut state.session.saving;
+    let saving = &mut state.runtime.sessions;
     match slot {
         Slot::Save => saving.next = None,
         Slot::Recovery => {
@@ -296,19 +296,19 @@ pub fn failed(state: &mut State, slot: Slot) {
 
 /// Removes a recovered copy once all of it is saved here.
 fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
-    let mut snapshots = state.session.snapshots.all.iter().map(|s| &s.document);
+    let mut snapshots = state.runtime.snapshots.all.iter().map(|s| &s.document);
     if !(state.document.is_whole() && snapshots.all(Document::is_whole)) {
         return;
     }
-    if let Some(session) = state.session.saving.recovery.source.take() {
-        state.session.forget(Topic::CopyKept);
+    if let Some(session) = state.runtime.sessions.recovery.source.take() {
+        state.runtime.forget(Topic::CopyKept);
         submit(effects, ForgetRecoverable { session });
     }
 }
 
 fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<Effect>) {
     let recipe_only = state.recipe_only();
-    state.session.notices.status = match recipe_only.len() {
+    state.runtime.notices.status = match recipe_only.len() {
         0 => format!("Saved session: {}", path.display()),
         _ => format!(
             "Saved session without the streamlines of {}: {}",
@@ -317,8 +317,8 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
         ),
     };
     notify_lost(state);
-    state.session.forget(Topic::Recovered);
-    let saving = &mut state.session.saving;
+    state.runtime.forget(Topic::Recovered);
+    let saving = &mut state.runtime.sessions;
     // The last of several waiting saves may hold another revision.
     if let Some(base) = saving.base_being_saved.take_if(|b| b.is_of(revision)) {
         saving.base = base;
@@ -331,17 +331,17 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     let summary = summary(layers, &state.document);
     opening::remember(state, path, RecentKind::Session, summary, effects);
     forget_recovered(state, effects);
-    let asks = state.is_dirty() || revision != state.session.revision;
+    let asks = state.is_dirty() || revision != state.runtime.revision;
     // The document changed while it was written, or large layers are not in the file: the question about the following
     // action is asked again.
     if let Some(pending_action) = then.clone().filter(|_| asks || state.asks_before_closing()) {
-        state.session.saving.pending_action = Some(pending_action);
+        state.runtime.sessions.pending_action = Some(pending_action);
         return;
     }
     if asks {
         return;
     }
-    if state.session.saving.autosave.last.take().is_some() {
+    if state.runtime.sessions.autosave.last.take().is_some() {
         submit(effects, RemoveRecoveryCopy);
     }
     if let Some(pending_action) = then {
@@ -362,7 +362,7 @@ fn notify_lost(state: &mut State) {
         if lost.len() == 1 { "it" } else { "them" },
         if lost.len() == 1 { "it" } else { "each" },
     );
-    state.session.notify_warning(Slot::Save, sentence);
+    state.runtime.notify_warning(Slot::Save, sentence);
 }
 
 /// `Session: 4 layers, 2 regions`.
@@ -377,22 +377,22 @@ pub(in crate::state) fn was_read(
     session: Arc<ReadSession>,
     effects: &mut Vec<Effect>,
 ) {
-    let recovered = state.session.saving.recovery.reading.take().is_some();
+    let recovered = state.runtime.sessions.recovery.reading.take().is_some();
     let (content, unknown) = match &session.content {
         Ok((content, unknown)) => (content.clone(), unknown.clone()),
         Err(why) => {
             let path = session.path.display();
             let sentence = format!("{why}, expected one saved by Arcuate: {path}");
-            return state.session.notify_failure(Slot::Load, sentence);
+            return state.runtime.notify_failure(Slot::Load, sentence);
         }
     };
-    state.session.forget(Topic::UnknownParts);
+    state.runtime.forget(Topic::UnknownParts);
     if !unknown.is_empty() {
         const NAMED: usize = 4;
         let names: Vec<&str> = unknown.iter().map(String::as_str).collect();
         let names = shortened_list(&names, NAMED);
         let path = session.path.display();
-        state.session.notify_about(
+        state.runtime.notify_about(
             Topic::UnknownParts,
             Severity::Warning,
             format!(
@@ -412,7 +412,7 @@ pub(in crate::state) fn was_read(
         unreadable: Vec::new(),
     };
     let asking = opening.changed_files().next().is_some();
-    state.session.saving.opening = Some(Opening { asking, ..opening });
+    state.runtime.sessions.opening = Some(Opening { asking, ..opening });
     if !asking {
         load(state, effects);
     }
@@ -420,7 +420,7 @@ pub(in crate::state) fn was_read(
 
 /// Reads the parts of the session being opened.
 pub(in crate::state) fn load(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(opening) = &mut state.session.saving.opening else {
+    let Some(opening) = &mut state.runtime.sessions.opening else {
         return;
     };
     opening.asking = false;
@@ -444,8 +444,8 @@ pub(in crate::state) fn was_loaded(
     restored: RestoredLayers,
     effects: &mut Vec<Effect>,
 ) {
-    let Some(opening) = state.session.saving.opening.take() else {
-        return later::was_restored(state, restored, effects);
+    let Some(opening) = state.runtime.sessions.opening.take() else {
+        return restore_missing::was_restored(state, restored, effects);
     };
     let Opening {
         session,
@@ -472,19 +472,19 @@ pub(in crate::state) fn was_loaded(
         }
     }
     notes.extend(built.omitted.into_iter().chain(lacks).map(Remark::from));
-    let mut kept = std::mem::take(&mut state.session.notices.messages);
+    let mut kept = std::mem::take(&mut state.runtime.notices.messages);
     empty(state, effects);
     // The message that appeared while the session was read is about it.
     kept.retain(|m| m.topic == Some(Topic::UnknownParts));
-    state.session.notices.messages = kept;
+    state.runtime.notices.messages = kept;
     for note in &notes {
         state
-            .session
+            .runtime
             .notify(Severity::from(note), note.sentence.clone());
     }
     if let Some(sentence) = saved::away(&document) {
         state
-            .session
+            .runtime
             .notify_about(Topic::Away, Severity::Information, sentence);
     }
     let missing = document.missing_layers().any(|m| !m.can_be_recomputed());
@@ -492,7 +492,7 @@ pub(in crate::state) fn was_loaded(
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);
     state.document = document;
-    state.session.snapshots.all = snapshots;
+    state.runtime.snapshots.all = snapshots;
     state.view = content.view.as_ref().map_or_else(
         || state.view.clone(),
         |saved| saved::view(saved, &state.view),
@@ -501,7 +501,7 @@ pub(in crate::state) fn was_loaded(
         true => Base::recovered(state, content.in_session(&session)),
         false => Base::saved(state),
     };
-    let saving = &mut state.session.saving;
+    let saving = &mut state.runtime.sessions;
     saving.opened = Some(session.clone());
     saving.view = Some(state.view.clone());
     saving.base = Arc::new(base);
@@ -521,13 +521,13 @@ pub(in crate::state) fn was_loaded(
     if recovered || moved || missing || !notes.is_empty() {
         crate::state::edit::changed(state);
     }
-    state.session.notices.status = if recovered {
+    state.runtime.notices.status = if recovered {
         if !whole {
             state
-                .session
+                .runtime
                 .notify_about(Topic::CopyKept, Severity::Warning, COPY_KEPT);
         }
-        later::notify_recovered(state, content.document.layers.len())
+        restore_missing::notify_recovered(state, content.document.layers.len())
     } else {
         // Layers of the fit come later.
         let summary = summary(content.document.layers.len(), &state.document);
@@ -547,8 +547,8 @@ pub fn is_session(path: &Path) -> bool {
 
 fn make_head(state: &mut State, tour: bool, effects: &mut Vec<Effect>) {
     match tour {
-        true => state.session.start_tour(),
-        false => state.session.tour = None,
+        true => state.runtime.start_tour(),
+        false => state.runtime.tour = None,
     }
     effects.push(Effect::submit(MakeHead { seed: 1 }));
 }

@@ -24,7 +24,7 @@ pub fn act(state: &mut State, action: SnapshotAction, effects: &mut Vec<Effect>)
             tensors::update::fit_snapshot(state, effects);
         }
         SnapshotAction::MoveDivider(share) => {
-            if let Some(comparing) = &mut state.session.snapshots.comparing {
+            if let Some(comparing) = &mut state.runtime.snapshots.comparing {
                 comparing.share = share.clamp(0.0, 1.0);
             }
         }

@@ -53,11 +53,11 @@ impl SnapshotComparison {
     pub fn with_view_of(&self, state: &State) -> State {
         let mut seen = state.clone();
         seen.document = self.snapshot.document.clone();
-        seen.session.track.show(self.snapshot.live.clone());
-        seen.session.bundle.stopped.ask(None);
-        seen.session.regions.selected = None;
-        seen.view.visible.missed &= self.shows_missed(state.session.track.live.value());
-        seen.session.snapshots.comparing = None;
+        seen.runtime.track.show(self.snapshot.live.clone());
+        seen.runtime.streamlines.stopped.ask(None);
+        seen.runtime.regions.selected = None;
+        seen.view.visible.missed &= self.shows_missed(state.runtime.track.live.value());
+        seen.runtime.snapshots.comparing = None;
         // In tasks that do not show live results.
         if let Some(id) = self
             .snapshot

@@ -1,66 +1,66 @@
 //! Rules, selection, deletion, profiles and connections of streamlines, and rulers.
 
 use crate::state::core::phase::Phase;
-use crate::state::streamlines::BundleAction;
+use crate::state::streamlines::StreamlineAction;
 use crate::state::streamlines::update::{edits, measure, save, select_manually, set};
 use crate::state::{Effect, State};
 
 /// Applies one action.
-pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
+pub fn act(state: &mut State, action: StreamlineAction, effects: &mut Vec<Effect>) {
     match action {
-        BundleAction::SetRules { rules, phase } => {
+        StreamlineAction::SetRules { rules, phase } => {
             set(state, "Filter streamlines", phase, |b| b.set_rules(rules));
         }
-        BundleAction::SwitchFilter { layer, enabled } => {
+        StreamlineAction::SwitchFilter { layer, enabled } => {
             set(state, "Filter streamlines", Phase::Done, |b| {
                 b.switch_filter(layer, enabled);
             });
         }
-        BundleAction::Keep => edits::keep(state, effects),
-        BundleAction::KeepChosen => edits::keep_chosen(state, effects),
-        BundleAction::DeleteChosen => edits::delete_chosen(state, effects),
-        BundleAction::Pick {
+        StreamlineAction::Keep => edits::keep(state, effects),
+        StreamlineAction::KeepChosen => edits::keep_chosen(state, effects),
+        StreamlineAction::DeleteChosen => edits::delete_chosen(state, effects),
+        StreamlineAction::Pick {
             screen,
             target,
             mode,
         } => select_manually::pick(state, screen, target, mode, effects),
-        BundleAction::Choose {
+        StreamlineAction::Choose {
             streamlines,
             mode,
             anchor,
         } => select_manually::lines(state, &streamlines, mode, anchor),
-        BundleAction::ChooseAll => select_manually::all(state),
-        BundleAction::ChooseOthers => select_manually::invert(state),
-        BundleAction::ChooseNone => state.session.bundle.manual_selection = None,
-        BundleAction::ChoosePair { row, column, mode } => {
+        StreamlineAction::ChooseAll => select_manually::all(state),
+        StreamlineAction::ChooseOthers => select_manually::invert(state),
+        StreamlineAction::ChooseNone => state.runtime.streamlines.manual_selection = None,
+        StreamlineAction::ChoosePair { row, column, mode } => {
             select_manually::pair(state, row, column, mode)
         }
-        BundleAction::SetImages(images) => {
+        StreamlineAction::SetImages(images) => {
             set(state, "Columns of the table", Phase::Done, |b| {
                 b.images = images
             });
         }
-        BundleAction::SetProfile(profile) => {
+        StreamlineAction::SetProfile(profile) => {
             set(state, "Profile", Phase::Done, |b| b.profile = profile);
         }
-        BundleAction::SetConnect(connect) => {
+        StreamlineAction::SetConnect(connect) => {
             set(state, "Connections", Phase::Done, |b| b.connect = connect);
         }
-        BundleAction::Sort(table) => state.view.table = table,
-        BundleAction::Open(drawer) => state.view.bottom_panel = drawer,
-        BundleAction::SetHeight(height) => {
+        StreamlineAction::Sort(table) => state.view.table = table,
+        StreamlineAction::Open(drawer) => state.view.bottom_panel = drawer,
+        StreamlineAction::SetHeight(height) => {
             state.view.bottom_panel_height = height.clamp(140.0, 2000.0);
         }
-        BundleAction::SaveTable(path) => save::table(state, path, effects),
-        BundleAction::SaveProfile(path) => save::profile(state, path, effects),
-        BundleAction::SaveMatrix(path) => save::matrix(state, path, effects),
-        BundleAction::Measure(measurement) => measure::add(state, measurement),
-        BundleAction::Remeasure {
+        StreamlineAction::SaveTable(path) => save::table(state, path, effects),
+        StreamlineAction::SaveProfile(path) => save::profile(state, path, effects),
+        StreamlineAction::SaveMatrix(path) => save::matrix(state, path, effects),
+        StreamlineAction::Measure(measurement) => measure::add(state, measurement),
+        StreamlineAction::Remeasure {
             index,
             points,
             phase,
         } => measure::change(state, index, points, phase),
-        BundleAction::Erase(index) => measure::erase(state, index),
-        BundleAction::EraseAll => measure::erase_all(state),
+        StreamlineAction::Erase(index) => measure::erase(state, index),
+        StreamlineAction::EraseAll => measure::erase_all(state),
     }
 }

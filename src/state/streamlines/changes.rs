@@ -4,12 +4,12 @@ use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::core::fields::Fields;
 use crate::state::filter::weight;
-use crate::state::streamlines::{Bundle, Column};
+use crate::state::streamlines::{Column, StreamlineSettings};
 use crate::state::{Document, LayerId};
 use std::collections::BTreeSet;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
-    let (was, now) = (&before.bundle, &after.bundle);
+    let (was, now) = (&before.streamlines, &after.streamlines);
     let mut all = Vec::new();
     for layer in changed_layers(was, now) {
         all.extend(limits(before, after, layer));
@@ -34,7 +34,7 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
 }
 
 /// Layers whose rules differ.
-fn changed_layers(was: &Bundle, now: &Bundle) -> BTreeSet<LayerId> {
+fn changed_layers(was: &StreamlineSettings, now: &StreamlineSettings) -> BTreeSet<LayerId> {
     let layers = was.rules().chain(now.rules()).map(|rules| rules.layer);
     let differs = |layer: &LayerId| was.rules_of(*layer) != now.rules_of(*layer);
     layers.filter(differs).collect()
@@ -43,7 +43,7 @@ fn changed_layers(was: &Bundle, now: &Bundle) -> BTreeSet<LayerId> {
 /// The rules of a layer; `other`: the document compared with, whose columns and regions have rows, too.
 fn rules(document: &Document, other: &Document, layer: LayerId) -> Fields {
     let mut fields = Fields::default();
-    let streamline_rules = document.bundle.rules_of(layer);
+    let streamline_rules = document.streamlines.rules_of(layer);
     let by_weight = [document, other].map(|d| d.filter.by_weight_of(layer).is_some());
     let by_weight = by_weight.contains(&true);
     // The task Filter switches them on and off with the cut, which is already named.
@@ -82,7 +82,7 @@ fn rules(document: &Document, other: &Document, layer: LayerId) -> Fields {
 
 /// `Length all → ≥ 30 mm`: each value with limits in one of the two.
 fn limits(before: &Document, after: &Document, layer: LayerId) -> Vec<String> {
-    let rules_of = |document: &Document| document.bundle.rules_of(layer).cloned();
+    let rules_of = |document: &Document| document.streamlines.rules_of(layer).cloned();
     let both = [rules_of(before), rules_of(after)];
     let by_weight = [before, after].map(|d| d.filter.by_weight_of(layer).is_some());
     let columns = both.iter().flatten().flat_map(|s| &s.limits);
@@ -126,7 +126,7 @@ fn range((low, high): (Option<f32>, Option<f32>), unit: &str) -> String {
 }
 
 /// Columns of the table, profile and matrix.
-fn tables(document: &Document, bundle: &Bundle) -> Fields {
+fn tables(document: &Document, settings: &StreamlineSettings) -> Fields {
     let mut fields = Fields::default();
     let names = |columns: &[Column]| {
         let names: Vec<String> = columns.iter().map(|c| document.column_name(c)).collect();
@@ -135,9 +135,13 @@ fn tables(document: &Document, bundle: &Bundle) -> Fields {
             false => names.join(", "),
         }
     };
-    let images: Vec<Column> = bundle.images.iter().map(|id| Column::Image(*id)).collect();
+    let images: Vec<Column> = settings
+        .images
+        .iter()
+        .map(|id| Column::Image(*id))
+        .collect();
     fields.name("Means of", names(&images));
-    let profile = &bundle.profile;
+    let profile = &settings.profile;
     fields.name("Values", names(&profile.along));
     fields.whole("Nodes", profile.nodes);
     let start = profile.start.and_then(|id| document.region(id));
@@ -147,7 +151,7 @@ fn tables(document: &Document, bundle: &Bundle) -> Fields {
     );
     let turned = profile.sense == Sense::Turned;
     fields.name("Direction", if turned { "Reversed" } else { "As it is" });
-    let connect = &bundle.connect;
+    let connect = &settings.connect;
     let labels = connect.labels.and_then(|id| document.layer(id));
     fields.name("Label map", labels.map_or("topmost", |l| &l.name));
     fields.number("Search radius", connect.radius_mm, 1, "mm");

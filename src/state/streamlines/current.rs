@@ -47,18 +47,18 @@ impl Document {
 impl State {
     /// The layer whose streamlines are current: the one that is or was selected, else the one with rules or with
     /// selected streamlines, else the topmost visible one.
-    pub fn bundle(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
+    pub fn current_streamlines(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
         let named = |id: Option<LayerId>| {
             let layer = self.document.layer(id?)?;
             Some((layer, streamlines_of(layer)?))
         };
         let rules = || {
-            let mut rules = self.document.bundle.rules();
+            let mut rules = self.document.streamlines.rules();
             rules.find_map(|s| named(Some(s.layer)))
         };
         let chosen = self
-            .session
-            .bundle
+            .runtime
+            .streamlines
             .manual_selection
             .as_ref()
             .map(|c| c.layer);
@@ -66,8 +66,8 @@ impl State {
             let layers = self.document.layers.iter().rev();
             layers.filter_map(|l| Some((l, streamlines_of(l)?)))
         };
-        named(self.session.selected_layer)
-            .or_else(|| named(self.session.bundle.subject))
+        named(self.runtime.selected_layer)
+            .or_else(|| named(self.runtime.streamlines.subject))
             .or_else(rules)
             .or_else(|| named(chosen))
             .or_else(|| all().find(|(l, _)| l.display.visible))
@@ -76,7 +76,7 @@ impl State {
 
     /// The streamlines of a layer that the rules keep; the previous result while a new one is being computed.
     pub fn selection(&self, layer: LayerId) -> Option<&StreamlineSelection> {
-        let (key, selection) = self.session.bundle.selections.get(&layer)?.shown()?;
+        let (key, selection) = self.runtime.streamlines.selections.get(&layer)?.shown()?;
         let lines = streamlines_of(self.document.layer(layer)?)?;
         (self.has_rules(layer) && key.tractogram == lines.id()).then_some(selection)
     }
@@ -107,19 +107,19 @@ impl State {
 
     /// Whether this layer has rules.
     pub fn has_rules(&self, layer: LayerId) -> bool {
-        self.document.bundle.rules_of(layer).is_some()
+        self.document.streamlines.rules_of(layer).is_some()
     }
 
     /// The result of the present rules; `None` while unknown.
     pub fn selection_result(&self, layer: LayerId) -> Option<&StreamlineSelection> {
-        let sift = self.session.bundle.selections.get(&layer)?;
+        let sift = self.runtime.streamlines.selections.get(&layer)?;
         let at_rest = sift.running().is_none() && !sift.has_failed();
         self.selection(layer).filter(|_| at_rest)
     }
 
     /// The selected streamlines of the present layer.
     pub fn manual_selection(&self) -> Option<&ManualSelection> {
-        let chosen = self.session.bundle.manual_selection.as_ref()?;
+        let chosen = self.runtime.streamlines.manual_selection.as_ref()?;
         let lines = streamlines_of(self.document.layer(chosen.layer)?)?;
         (lines.id() == chosen.tractogram && chosen.count > 0).then_some(chosen)
     }
@@ -147,7 +147,7 @@ impl State {
     /// Values that have been computed.
     pub fn values(&self, tractogram: DataId, column: &Column) -> Option<&Arc<[f32]>> {
         let from = self.origin(column)?;
-        let known = self.session.bundle.values.iter();
+        let known = self.runtime.streamlines.values.iter();
         let mut known = known.filter(|(key, _)| key.tractogram == tractogram && key.source == from);
         known.next().map(|(_, values)| values)
     }
@@ -159,12 +159,12 @@ impl State {
         let hidden = |name: &&str| !["seed", "measure"].contains(name);
         let own = own.filter(hidden).map(|n| Column::Value(n.to_owned()));
         let mut columns: Vec<Column> = own.collect();
-        let images = self.document.bundle.images.iter().copied();
+        let images = self.document.streamlines.images.iter().copied();
         let images = images.filter(|id| self.column_image(*id).is_some());
         columns.extend(images.map(Column::Image));
         // The default column, if no images were chosen.
         let bare = !columns.contains(&Column::Value("fa".to_owned()));
-        if self.document.bundle.images.is_empty() && bare {
+        if self.document.streamlines.images.is_empty() && bare {
             columns.extend(self.fa_layer().map(Column::Image));
         }
         columns
@@ -203,7 +203,7 @@ impl State {
                 .volume()
                 .is_some_and(|v| v.kind == VolumeKind::Scalar)
         };
-        let named = self.document.bundle.connect.labels;
+        let named = self.document.streamlines.connect.labels;
         let named = named.and_then(|id| self.document.layer(id)).filter(is);
         let layers = || self.document.layers.iter().rev().filter(is);
         let labelled = |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_some());

@@ -2,9 +2,9 @@
 
 use crate::data::region::RegionId;
 use crate::state::core::layer::LayerId;
-use crate::state::streamlines::{Bundle, StreamlineRules};
+use crate::state::streamlines::{StreamlineRules, StreamlineSettings};
 
-impl Bundle {
+impl StreamlineSettings {
     /// The rules of all layers that have some.
     pub fn rules(&self) -> impl Iterator<Item = &StreamlineRules> {
         self.rules.iter()
@@ -55,14 +55,14 @@ impl Bundle {
 
     /// The settings with other ids for regions; settings of a region without a new id are dropped.
     pub fn renamed(&self, name: impl Fn(RegionId) -> Option<RegionId>) -> Self {
-        let mut bundle = self.clone();
-        for rules in bundle.rules.iter_mut().chain(&mut bundle.rules_off) {
+        let mut settings = self.clone();
+        for rules in settings.rules.iter_mut().chain(&mut settings.rules_off) {
             let uses = rules.uses.iter();
             rules.uses = uses
                 .filter_map(|(id, how)| Some((name(*id)?, *how)))
                 .collect();
         }
-        bundle.profile.start = bundle.profile.start.and_then(name);
-        bundle
+        settings.profile.start = settings.profile.start.and_then(name);
+        settings
     }
 }

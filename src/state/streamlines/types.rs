@@ -224,7 +224,7 @@ impl Measurement {
 /// The part of this that a session stores.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Bundle {
+pub struct StreamlineSettings {
     /// The rules of each layer that has some, ordered by layer.
     pub(super) rules: Vec<StreamlineRules>,
     /// The rules of layers whose filter is switched off, for the next time that it is switched on.
@@ -237,7 +237,7 @@ pub struct Bundle {
     pub measurements: Vec<Measurement>,
 }
 
-impl Default for Bundle {
+impl Default for StreamlineSettings {
     fn default() -> Self {
         Self {
             rules: Vec::new(),
@@ -286,7 +286,6 @@ impl BottomPanel {
 /// Sort order of the table; `None`: the order of the streamlines.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TableView {
-    #[serde(rename = "by")]
     pub column: Option<Column>,
     pub descending: bool,
 }
@@ -301,7 +300,7 @@ pub enum SelectionMode {
 }
 
 #[derive(Clone, Debug)]
-pub enum BundleAction {
+pub enum StreamlineAction {
     /// Sets the rules of the layer that they name.
     SetRules {
         rules: StreamlineRules,

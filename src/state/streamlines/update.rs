@@ -13,7 +13,7 @@ pub(in crate::state) mod select_manually;
 use crate::state::State;
 use crate::state::core::phase::Phase;
 use crate::state::edit::edit;
-use crate::state::streamlines::Bundle;
+use crate::state::streamlines::StreamlineSettings;
 pub use crate::state::streamlines::update::command_line::{panel_command, selection_command};
 pub use crate::state::streamlines::update::edits::keep_marked;
 pub use crate::state::streamlines::update::follow::follow;
@@ -23,9 +23,9 @@ pub(in crate::state) fn set(
     state: &mut State,
     label: &str,
     phase: Phase,
-    change: impl FnOnce(&mut Bundle),
+    change: impl FnOnce(&mut StreamlineSettings),
 ) {
     edit(state, label, phase == Phase::Live, |d| {
-        change(&mut d.bundle)
+        change(&mut d.streamlines)
     });
 }

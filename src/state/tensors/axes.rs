@@ -22,7 +22,7 @@ pub fn check(state: &mut State, effects: &mut Vec<Effect>) {
                 params: gradient_check::Params::defaults(),
             }));
         }
-        _ => state.session.notify(
+        _ => state.runtime.notify(
             Severity::Information,
             "The gradients are compared once the tensors of their scan are fitted",
         ),
@@ -35,8 +35,8 @@ pub fn checked(state: &mut State, scan: DataId, output: Arc<gradient_check::Outp
     if now.map(Volume::id) != Some(scan) {
         return;
     }
-    state.session.notices.status = output.sentence();
-    state.session.tensors.axes = Some((scan, output));
+    state.runtime.notices.status = output.sentence();
+    state.runtime.tensors.axes = Some((scan, output));
 }
 
 /// Changes the gradient axes of the scan; the fit follows.
@@ -70,8 +70,8 @@ pub fn turn(state: &mut State, turn: AxisChange, effects: &mut Vec<Effect>) {
             l.origin = origin;
         });
     });
-    state.session.tensors.axes = None;
+    state.runtime.tensors.axes = None;
     tensors::update::fit(state, effects);
-    state.session.notices.status =
+    state.runtime.notices.status =
         format!("Gradients with {}; Ctrl+Z undoes this", turn.description());
 }

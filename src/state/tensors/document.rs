@@ -89,7 +89,7 @@ impl State {
     /// The file next to the scan that appears to be its brain mask, if none was chosen and it is not open.
     pub fn offered_mask(&self) -> Option<&PathBuf> {
         let document = &self.document;
-        let OfferedMask { scan, path, .. } = self.session.tensors.offered_mask.as_ref()?;
+        let OfferedMask { scan, path, .. } = self.runtime.tensors.offered_mask.as_ref()?;
         let current = document.scan()?.content.volume()?.id();
         let mut layers = document.layers.iter();
         let open = layers.any(|l| document.path(l) == Some(path));

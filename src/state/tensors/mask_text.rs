@@ -23,7 +23,7 @@ pub fn name_of(document: &Document) -> String {
         .chosen_mask()
         .filter(|(_, mask)| Some(mask.id()) == tensors.key.mask);
     match chosen {
-        Some((layer, _)) => format!("the mask '{}'", layer.name),
+        Some((layer, _)) => format!("the mask “{}”", layer.name),
         None => GIVEN.to_owned(),
     }
 }
@@ -35,7 +35,7 @@ pub fn name_of_fit(document: &Document, fit: OriginId) -> String {
         let mut masks = document.layers.iter().filter(|l| found(l));
         let mask = masks.find(|l| matches!(l.content, Content::Mask(_)));
         mask.map_or(GIVEN.to_owned(), |layer| {
-            format!("the mask '{}'", layer.name)
+            format!("the mask “{}”", layer.name)
         })
     };
     match origins.fit(fit).map(|fit| &fit.mask) {
@@ -54,38 +54,38 @@ fn ml(value: f64) -> String {
 }
 
 /// `1 392 ml, 2 holes filled (13.8 ml, the largest 8.6 ml), agreement of two thresholds 0.97`.
-pub fn facts(found: &MaskReport) -> String {
-    let holes = match found.holes {
+pub fn facts(report: &MaskReport) -> String {
+    let holes = match report.holes {
         0 => "no hole filled".to_owned(),
-        1 => format!("1 hole of {} filled", ml(found.holes_ml)),
+        1 => format!("1 hole of {} filled", ml(report.holes_ml)),
         n => format!(
             "{} holes filled ({}, the largest {})",
             count(n as u64),
-            ml(found.holes_ml),
-            ml(found.largest_hole_ml)
+            ml(report.holes_ml),
+            ml(report.largest_hole_ml)
         ),
     };
     format!(
         "{}, {holes}, agreement of two thresholds {}",
-        ml(found.volume_ml),
-        fixed(found.agreement, 2)
+        ml(report.volume_ml),
+        fixed(report.agreement, 2)
     )
 }
 
 /// Doubts about a mask that was found from a scan.
-pub fn doubt(found: &MaskReport) -> Option<String> {
-    let why = if found.changes_with_threshold() {
+pub fn doubt(report: &MaskReport) -> Option<String> {
+    let why = if report.changes_with_threshold() {
         format!(
             "it changes with the threshold (agreement {}, expected at least {})",
-            fixed(found.agreement, 2),
+            fixed(report.agreement, 2),
             fixed(MaskReport::MIN_AGREEMENT, 2)
         )
-    } else if found.has_large_hole() {
+    } else if report.has_large_hole() {
         format!(
             "a hole of {} was filled ({} of the mask, expected at most {})",
-            ml(found.largest_hole_ml),
+            ml(report.largest_hole_ml),
             with_unit(
-                &fixed(100.0 * found.largest_hole_ml / found.volume_ml, 0),
+                &fixed(100.0 * report.largest_hole_ml / report.volume_ml, 0),
                 "%"
             ),
             with_unit(&fixed(100.0 * MaskReport::LARGEST_HOLE, 0), "%")
@@ -97,10 +97,10 @@ pub fn doubt(found: &MaskReport) -> Option<String> {
 }
 
 /// A doubtful mask in one sentence, for commands.
-pub fn doubtful(found: &MaskReport) -> Option<String> {
-    let doubt = doubt(found)?;
+pub fn doubtful(report: &MaskReport) -> Option<String> {
+    let doubt = doubt(report)?;
     Some(format!(
         "{doubt}; {}. Look at it (arcuate fit --maps mask), or give one with --mask",
-        facts(found)
+        facts(report)
     ))
 }

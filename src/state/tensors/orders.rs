@@ -15,7 +15,7 @@ pub fn request(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(layer) = document.unread_tensors().map(|l| l.id) else {
         return;
     };
-    let known = state.session.tensors.orders.as_ref();
+    let known = state.runtime.tensors.orders.as_ref();
     if document.scan().is_none() && known.is_none_or(|(of, _)| *of != layer) {
         compare(state, layer, effects);
     }
@@ -38,8 +38,8 @@ pub fn compared(state: &mut State, image: DataId, output: Arc<tensor_check::Outp
     let Some(layer) = same.map(|l| l.id) else {
         return;
     };
-    state.session.notices.status = output.sentence();
-    state.session.tensors.orders = Some((layer, output));
+    state.runtime.notices.status = output.sentence();
+    state.runtime.tensors.orders = Some((layer, output));
 }
 
 /// Sets the reading of a layer; the fit follows.
@@ -80,7 +80,7 @@ pub fn read(
         });
     });
     tensors::update::fit(state, effects);
-    state.session.notices.status = match layout {
+    state.runtime.notices.status = match layout {
         Some(layout) => format!(
             "Read as tensors: {}; Ctrl+Z undoes this",
             layout.description()

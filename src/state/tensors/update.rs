@@ -39,7 +39,7 @@ pub struct FinishedFit<'a> {
 pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
     let fitted = document.tensors.as_ref();
-    let live = &mut state.session.tensors.live;
+    let live = &mut state.runtime.tensors.live;
     // Undo and sessions bring back earlier tensors.
     live.set_shown(fitted.map(|tensors| (tensors.key.clone(), Detail::Full, ())));
     // Only called when an input may have changed: a fit that failed or was stopped is requested again.
@@ -54,9 +54,9 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
 /// Requests the tensors of the snapshot being compared, which a session does not store, if they differ from those of
 /// the document.
 pub fn fit_snapshot(state: &mut State, effects: &mut Vec<Effect>) {
-    let comparing = state.session.snapshots.comparing.as_ref();
+    let comparing = state.runtime.snapshots.comparing.as_ref();
     let awaiting = comparing.filter(|c| c.snapshot.document.lacks_requested_fit());
-    let idle = !state.session.tensors.is_fitting();
+    let idle = !state.runtime.tensors.is_fitting();
     let Some(comparing) = awaiting.filter(|_| idle) else {
         return;
     };
@@ -89,11 +89,11 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
         let first = document.tensors.is_none() && document.awaited.take().is_none();
         replace_maps(document, result, ids, first);
     }
-    for number in 0..state.session.snapshots.all.len() {
-        if !wants(&state.session.snapshots.all[number].document) {
+    for number in 0..state.runtime.snapshots.all.len() {
+        if !wants(&state.runtime.snapshots.all[number].document) {
             continue;
         }
-        state.session.snapshots.change(number, |snapshot| {
+        state.runtime.snapshots.change(number, |snapshot| {
             let document = &mut snapshot.document;
             let awaited = document.awaited.take();
             let ids = document.next_id();
@@ -118,14 +118,14 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
         state.document.arrange_maps(&saved);
     }
     if first {
-        state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
+        state.runtime.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
         let (low, high) = state.document.framed();
         state.view.camera = Camera::framing(low, high);
         crate::state::edit::look_at_middle(state, (low, high));
     }
     let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
     let given = result.fit.s0.is_none();
-    state.session.append_status(format!(
+    state.runtime.append_status(format!(
         "{} {} in {:.2}{THIN}s",
         if given {
             "Took the tensors of"
@@ -137,16 +137,16 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
     ));
     if let Some(doubt) = result.mask_found.as_ref().and_then(mask_text::doubt) {
         let text = format!("{doubt}. Look at it, or fit within a mask file");
-        state.session.notify(Severity::Warning, text);
+        state.runtime.notify(Severity::Warning, text);
     }
     if let Some(unit) = result.fit.other_unit {
-        state.session.notify(
+        state.runtime.notify(
             Severity::Warning,
             format!("The tensors are read as {unit}, since no tissue has such values in mm²/s"),
         );
     }
     if !result.fit.without_direction.is_empty() {
-        state.session.notify(
+        state.runtime.notify(
             Severity::Warning,
             format!(
                 "Volumes left out of the fit, b above 50 but no direction (usually the scanner's trace image): {}",
@@ -156,7 +156,7 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
     }
     let floor = result.key.params.min_eigenvalue_mm2_per_s;
     for doubt in result.fit.doubts(result.mask.count(), floor) {
-        state.session.notify(Severity::Warning, doubt);
+        state.runtime.notify(Severity::Warning, doubt);
     }
 }
 
@@ -273,7 +273,7 @@ impl LayerInserter<'_> {
         name: &str,
         content: impl FnOnce() -> Content,
         display: impl FnOnce() -> Display,
-        made: impl Into<Origin>,
+        new_origin: impl Into<Origin>,
     ) {
         let id = LayerId(self.next_id);
         self.next_id += 1;
@@ -281,9 +281,9 @@ impl LayerInserter<'_> {
             return;
         }
         let document = &mut *self.document;
-        let made = made.into();
-        let diffusivity = made.fit_map().is_some_and(FitMap::is_diffusivity);
-        let origin = document.origins.add(made);
+        let new_origin = new_origin.into();
+        let diffusivity = new_origin.fit_map().is_some_and(FitMap::is_diffusivity);
+        let origin = document.origins.add(new_origin);
         let made_here = |l: &Layer| {
             let from = document.origins.get(l.origin);
             l.name == name && (from.fit_map().is_some() || from.is_found_mask())

@@ -24,7 +24,7 @@ pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {
             track::kept::set_whole_brain(state, whole_brain, phase);
         }
         TrackAction::WholeBrain => track::kept::whole_brain(state, effects),
-        TrackAction::Repeat => state.session.track.live.retry(),
+        TrackAction::Repeat => state.runtime.track.live.retry(),
         TrackAction::Keep => track::kept::keep(state),
     }
 }

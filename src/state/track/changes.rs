@@ -47,7 +47,7 @@ fn rays(document: &Document) -> Fields {
         fields.whole("Rays", count);
     }
     fields.rows(&DirectionParts::from(rays.params.directions), &[]);
-    fields.rows(&SharpeningParts::from(rays.medium.sharpening), &[]);
+    fields.rows(&SharpeningParts::from(rays.metric.sharpening), &[]);
     // Both tables have the direction of travel; that of all curves names it.
     let separate = ["directions", "sharpen", "both-ways", "cut"];
     fields.rows(rays, &separate);

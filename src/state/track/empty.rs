@@ -79,7 +79,7 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
     }
     let goal = match targets {
         [] => "are kept".to_owned(),
-        [name] => format!("reach '{name}'"),
+        [name] => format!("reach “{name}”"),
         _ => "reach a target".to_owned(),
     };
     let shot = count(all);

@@ -33,18 +33,18 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     let document_key = state.document.curve_key();
     // The state of the other method's curves does not apply to this one.
     let is_shot = state.document.track.method == Method::Rays;
-    let session = &mut state.session;
+    let runtime = &mut state.runtime;
     let is_other = |live: &CurveResult| live.rays.is_some() != is_shot;
-    if session.track.live.value().is_some_and(is_other) {
-        session.track.live.clear_shown();
+    if runtime.track.live.value().is_some_and(is_other) {
+        runtime.track.live.clear_shown();
     }
-    session.track.live.rekey(|live| {
+    runtime.track.live.rekey(|live| {
         let full = document_key.as_ref().filter(|full| live.key.is_of(full));
         (full.unwrap_or(&live.key).clone(), live.detail())
     });
     let is_dragging = state.is_dragging();
     let is_hidden = is_hidden(state);
-    let tracking = &mut state.session.track.live;
+    let tracking = &mut state.runtime.track.live;
     if is_hidden && is_dragging {
         return tracking.pause();
     }
@@ -58,12 +58,12 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     // Hidden curves are tracked when they are shown again; until then only a final or failed result is kept.
     let requested_key = document_key.filter(|full| !is_hidden || stays(full));
     let pace = pace(state);
-    let session = &mut state.session;
-    let order = session
+    let runtime = &mut state.runtime;
+    let order = runtime
         .track
         .live
         .follow(requested_key.as_ref(), is_dragging, pace);
-    session.device.fallback.live &= session.track.live.has_failed();
+    runtime.device.fallback.live &= runtime.track.live.has_failed();
     match order {
         Order::Nothing => {}
         Order::Cancel => effects.push(Effect::Cancel(LIVE)),
@@ -73,12 +73,12 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Whether the task hides the curves. A run without a window computes all results of a session.
 fn is_hidden(state: &State) -> bool {
-    state.view.task == Task::Pathways && !state.session.saving.strict
+    state.view.task == Task::Pathways && !state.runtime.sessions.strict
 }
 
 fn pace(state: &State) -> Pace {
     // Without a window, a coarse result would be useless.
-    if state.session.saving.strict {
+    if state.runtime.sessions.strict {
         return Pace::Newest;
     }
     let has_coarse = match state.document.track.method {
@@ -101,13 +101,13 @@ fn full_ms(state: &State) -> Option<f64> {
     // Speeds assumed before the first result: by these, default numbers of curves need no coarse result.
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
-    let live = state.session.track.live.value();
+    let live = state.runtime.track.live.value();
     let (count, per_ms) = match (
         state.document.track.method,
         state.document.track.streamlines.seeding,
     ) {
         (Method::Rays, _) => {
-            let known = state.session.track.rays_per_ms;
+            let known = state.runtime.track.rays_per_ms;
             (
                 state.document.track.rays.count()?,
                 known.unwrap_or(RAYS_PER_MS),
@@ -148,7 +148,7 @@ fn start(state: &State, detail: Detail, effects: &mut Vec<Effect>) {
 }
 
 fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
-    let live = state.session.track.live.value();
+    let live = state.runtime.track.live.value();
     let requested = state
         .view
         .stop
@@ -158,7 +158,7 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
             reason,
         });
     let curves = live.map(|live| [&live.output.kept, &live.output.missed].map(Tractogram::clone));
-    let query = state.session.bundle.stopped.ask(requested);
+    let query = state.runtime.streamlines.stopped.ask(requested);
     let (Some(StopFilterKey { reason, .. }), Some(curves)) = (query, curves) else {
         return;
     };
@@ -166,22 +166,22 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
         return effects.push(Effect::submit(CollectStopped { curves, reason }));
     }
     let found = curves.map(|curves| reason.only(&curves));
-    state.session.bundle.stopped.finish(found);
+    state.runtime.streamlines.stopped.finish(found);
 }
 
 fn follow_crosshair(state: &mut State) {
     let tensors = state.document.tensors.as_ref();
-    let live = state.session.track.live.value();
+    let live = state.runtime.track.live.value();
     let live = live.filter(|live| {
         state.view.task == Task::Track && live.output.kept.points.len() <= MOST_POINTS
     });
     let voxel = tensors.and_then(|t| t.field.grid.nearest(state.view.crosshair));
     let (Some(tensors), Some(live), Some(voxel)) = (tensors, live, voxel) else {
-        state.session.track.at_crosshair = None;
+        state.runtime.track.at_crosshair = None;
         return;
     };
     let curves = &live.output.kept;
-    let known = state.session.track.at_crosshair.as_ref();
+    let known = state.runtime.track.at_crosshair.as_ref();
     if known.is_some_and(|p| p.curves == curves.id() && p.voxel == voxel) {
         return;
     }
@@ -203,7 +203,7 @@ fn follow_crosshair(state: &mut State) {
         let sum: f64 = through.iter().map(|&i| f64::from(measures[i])).sum();
         sum / through.len() as f64
     });
-    state.session.track.at_crosshair = Some(CurvesAtCrosshair {
+    state.runtime.track.at_crosshair = Some(CurvesAtCrosshair {
         curves: curves.id(),
         voxel,
         count: through.len(),

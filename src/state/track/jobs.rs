@@ -16,17 +16,17 @@ pub const LIVE: Slot = Slot::latest_wins("live");
 /// Ends a job of live curves that has no output; the panel of the curves shows the reason. After a failure of a
 /// graphics card, the user may repeat the curves of the present document.
 fn live_unfinished(end: &Unfinished, state: &mut State) -> bool {
-    let session = &mut state.session;
+    let runtime = &mut state.runtime;
     match end {
         // The user stopped the job, or another one replaced it.
         Unfinished::Cancelled => {}
         Unfinished::Failed(why) => track::update::failed(state, why),
         // This job was still running when the user chose the CPU.
-        Unfinished::DeviceFailed(_) if session.device.kind == BackendKind::Cpu => {
-            session.track.live.stop();
+        Unfinished::DeviceFailed(_) if runtime.device.kind == BackendKind::Cpu => {
+            runtime.track.live.stop();
         }
         Unfinished::DeviceFailed(failure) => {
-            session.device.fallback.live = true;
+            runtime.device.fallback.live = true;
             track::update::failed(state, &failure.cause);
         }
     }

@@ -29,7 +29,7 @@ pub fn whole_brain_done(
     wall_ms: f64,
 ) {
     let Some(made) = commands::curve_recipe(&state.document, requested, Cut::All) else {
-        state.session.notify(
+        state.runtime.notify(
             Severity::Information,
             "Whole-brain streamlines discarded because the tensors changed during tracking: track again",
         );
@@ -38,7 +38,7 @@ pub fn whole_brain_done(
     let content = Content::Tractogram(output.kept.clone());
     let display = state.document.track.streamline_display.clone();
     add_layer(state, "Whole brain", content, made.into(), display);
-    state.session.notices.status = format!(
+    state.runtime.notices.status = format!(
         "{} from {} in {:.1}{THIN}s",
         counted(output.kept.len(), "streamline"),
         counted(output.seed_outcomes.iter().sum::<u64>() as usize, "seed"),
@@ -54,7 +54,7 @@ pub fn set_whole_brain(state: &mut State, whole_brain: WholeBrain, phase: Phase)
 
 pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(tensors) = &state.document.tensors else {
-        state.session.notify(
+        state.runtime.notify(
             Severity::Error,
             "Tracking needs tensors: open a diffusion scan with its gradients",
         );
@@ -95,22 +95,22 @@ fn add_layer(state: &mut State, name: &str, content: Content, origin: Origin, di
         let layer = Layer::new(id, name, content, display, origin);
         document.layers.push(Arc::new(layer));
     });
-    state.session.selected_layer = Some(id);
-    state.session.regions.selected = None;
+    state.runtime.selected_layer = Some(id);
+    state.runtime.regions.selected = None;
 }
 
 pub fn keep(state: &mut State) {
     let Some(live) = state.final_live().cloned() else {
-        let sentence = match state.session.track.live.value() {
+        let sentence = match state.runtime.track.live.value() {
             None => "There is nothing to keep yet: place a seed first",
             Some(_) => NOT_FINAL,
         };
-        state.session.notify_blocked(LIVE, sentence.to_owned());
+        state.runtime.notify_blocked(LIVE, sentence.to_owned());
         return;
     };
     if live.output.kept.is_empty() {
         let sentence = "The result is empty: there is nothing to keep";
-        state.session.notify_blocked(LIVE, sentence.to_owned());
+        state.runtime.notify_blocked(LIVE, sentence.to_owned());
         return;
     }
     let mut display = state.document.live_display().clone();
@@ -132,5 +132,5 @@ pub fn keep(state: &mut State) {
     let content = Content::Tractogram(kept);
     let origin = Origin::from(commands::live_curve_recipe(&live));
     add_layer(state, name, content, origin, display);
-    state.session.notices.status = format!("Kept {number} {what} as a layer");
+    state.runtime.notices.status = format!("Kept {number} {what} as a layer");
 }

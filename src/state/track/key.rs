@@ -24,7 +24,7 @@ impl Document {
             curves: match self.track.method {
                 Method::Streamlines => CurveParams::Streamlines(self.track.streamlines.clone()),
                 Method::Rays => {
-                    CurveParams::Rays(self.track.rays.medium, self.track.rays.params.clone())
+                    CurveParams::Rays(self.track.rays.metric, self.track.rays.params.clone())
                 }
             },
             coarse: false,
@@ -67,11 +67,11 @@ impl CurveKey {
             (CurveParams::Streamlines(own), CurveParams::Streamlines(full)) => {
                 *own == coarse_params(full)
             }
-            (CurveParams::Rays(own_medium, own), CurveParams::Rays(medium, full)) => {
+            (CurveParams::Rays(own_medium, own), CurveParams::Rays(metric, full)) => {
                 let mut some = full.clone();
                 // The number of coarse rays depends on the speed of the last ones.
                 some.curves.seeding = own.curves.seeding;
-                own_medium == medium && *own == some
+                own_medium == metric && *own == some
             }
             (CurveParams::Streamlines(_), CurveParams::Rays(..))
             | (CurveParams::Rays(..), CurveParams::Streamlines(_)) => false,

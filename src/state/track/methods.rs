@@ -60,7 +60,7 @@ fn following(
     citations: &mut Citations,
 ) -> String {
     let mut text = match made {
-        CurveParams::Rays(medium, params) => geodesics(medium, params, citations),
+        CurveParams::Rays(metric, params) => geodesics(metric, params, citations),
         CurveParams::Streamlines(_) => match walk.deflection {
             None => format!(
                 "Streamlines along the principal eigenvector {} were followed",
@@ -199,7 +199,7 @@ fn conditions(walk: &curves::Params, regions: &[Region]) -> Vec<String> {
 }
 
 fn geodesics(
-    medium: &RayMetricParams,
+    metric: &RayMetricParams,
     params: &geodesic::Params,
     citations: &mut Citations,
 ) -> String {
@@ -235,7 +235,7 @@ fn geodesics(
             write!(text, " in the directions of an icosphere of level {level}")
         }
     };
-    let _ = match medium.sharpening {
+    let _ = match metric.sharpening {
         Sharpening::Power { alpha: 1.0 } => Ok(()),
         Sharpening::Power { alpha } => write!(
             text,
@@ -249,7 +249,7 @@ fn geodesics(
     if params.form == Form::Christoffel {
         text += ", by Christoffel symbols from four interpolated fields,";
     }
-    if medium.precision == Precision::Half {
+    if metric.precision == Precision::Half {
         text += ", held in half precision,";
     }
     let _ = write!(

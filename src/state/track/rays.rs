@@ -37,7 +37,7 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase) {
     const CUT: &str = "Cut";
     let live = phase == Phase::Live;
     let before = &state.document.track.rays;
-    let same = (&before.medium, &before.params) == (&rays.medium, &rays.params);
+    let same = (&before.metric, &before.params) == (&rays.metric, &rays.params);
     // The end of a drag changes nothing, and belongs to the dragged control.
     let ends = *before == rays;
     let by_cut = same && (!ends || state.history.undo_label() == Some(CUT));
@@ -45,7 +45,7 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase) {
     edit(state, label, live, |d| d.track.rays = rays);
     if by_cut {
         // A cut that failed before is tried again.
-        state.session.track.cut.retry();
+        state.runtime.track.cut.retry();
     }
 }
 
@@ -53,8 +53,8 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase) {
 /// rays; the choice of points depends on this number alone.
 pub fn coarse_seeds(state: &State) -> Option<usize> {
     let params = &state.document.track.rays.params;
-    let passed = state.session.track.rays_passed;
-    let known = state.session.track.rays_per_ms;
+    let passed = state.runtime.track.rays_passed;
+    let known = state.runtime.track.rays_per_ms;
     let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, passed));
     let seeds = (rays / params.directions.count().max(1)).max(1);
     let all = match params.curves.seeding {
@@ -67,7 +67,7 @@ pub fn coarse_seeds(state: &State) -> Option<usize> {
 /// The rays of the document as it is; fewer where all would take too long and something is being dragged.
 pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
     let Rays {
-        medium,
+        metric,
         mut params,
         cut,
     } = state.document.track.rays.clone();
@@ -77,15 +77,15 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
     }
     let fits = |(recipe, m): &&(RayMetricParams, RayMetric)| {
         m.field.id() == tensors.field.id()
-            && *recipe == medium
+            && *recipe == metric
             && m.interpolation == params.curves.interpolation
     };
-    let prepared = state.session.track.ray_metric.as_ref().filter(fits);
+    let prepared = state.runtime.track.ray_metric.as_ref().filter(fits);
     ShootRays {
         field: tensors.field.clone(),
-        medium: prepared.map(|(_, medium)| medium.clone()),
-        sharpening: medium.sharpening,
-        precision: medium.precision,
+        metric: prepared.map(|(_, metric)| metric.clone()),
+        sharpening: metric.sharpening,
+        precision: metric.precision,
         fa: tensors.fa.clone(),
         regions: regions(&state.document),
         params,
@@ -97,29 +97,29 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
 
 /// Shows rays that were shot.
 pub fn show(state: &mut State, job: &ShootRays, ray_output: RayOutput, wall_ms: f64) {
-    let medium = RayMetricParams {
-        sharpening: ray_output.medium.sharpening,
+    let metric = RayMetricParams {
+        sharpening: ray_output.metric.sharpening,
         precision: job.precision,
     };
     let key = CurveKey {
-        field: ray_output.medium.field.id(),
+        field: ray_output.metric.field.id(),
         regions: job.regions.clone(),
-        curves: CurveParams::Rays(medium, job.params.clone()),
+        curves: CurveParams::Rays(metric, job.params.clone()),
         coarse: job.coarse,
     };
     let rays = (ray_output.seeds * ray_output.directions) as f64;
-    state.session.track.rays_per_ms = Some(rays / ray_output.shoot_ms.max(0.1));
-    state.session.track.rays_passed = Some(ray_output.measures.len() as f64 / rays.max(1.0));
-    let repaired = ray_output.medium.repaired;
+    state.runtime.track.rays_per_ms = Some(rays / ray_output.shoot_ms.max(0.1));
+    state.runtime.track.rays_passed = Some(ray_output.measures.len() as f64 / rays.max(1.0));
+    let repaired = ray_output.metric.repaired;
     let tensors = state.document.tensors.as_ref();
     if tensors.is_some_and(|t| t.field.id() == key.field) {
-        state.session.track.ray_metric = Some((medium, ray_output.medium));
+        state.runtime.track.ray_metric = Some((metric, ray_output.metric));
     }
     let output = Arc::new(ray_output.output);
     let mut range = measure_range(&ray_output.measures);
     // Colours and bins do not change during a drag.
     let before = state
-        .session
+        .runtime
         .track
         .live
         .value()
@@ -148,7 +148,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     const AT_ONCE: usize = 500_000;
     let cut = state.document.track.rays.cut;
     let rays = state
-        .session
+        .runtime
         .track
         .live
         .value()
@@ -159,7 +159,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     if rays.all.points.len() > AT_ONCE && cut != Cut::All {
         let of = rays.all.id();
         if state
-            .session
+            .runtime
             .track
             .cut
             .ask(Some(CutKey { rays: of, cut }))
@@ -170,7 +170,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
         }
         return;
     }
-    let coarse = state.session.track.live.value().is_some_and(|l| l.coarse);
+    let coarse = state.runtime.track.live.value().is_some_and(|l| l.coarse);
     let marks = match cut {
         Cut::TopShare(_) if coarse && cut.count(&rays.measures) < ENOUGH => Cut::Top(ENOUGH),
         cut => cut,
@@ -189,7 +189,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
 /// is up to date: it is closer to the requested cut than an older one.
 pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
     let requested = state.document.track.rays.cut;
-    let Some(live) = state.session.track.live.value_mut() else {
+    let Some(live) = state.runtime.track.live.value_mut() else {
         return;
     };
     let Some(rays) = live.rays.as_mut().filter(|r| r.all.id() == all) else {

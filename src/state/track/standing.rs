@@ -21,9 +21,9 @@ impl State {
 
     /// How the live result relates to the document, its tensors and the running jobs; `None` if there is none.
     fn live_relation(&self) -> Option<Relation> {
-        let live = self.session.track.live.value()?;
-        let jobs = &self.session.jobs;
-        let is_fitting = self.session.tensors.is_fitting();
+        let live = self.runtime.track.live.value()?;
+        let jobs = &self.runtime.jobs;
+        let is_fitting = self.runtime.tensors.is_fitting();
         let is_current = !is_fitting && live.key.is_current(&self.document);
         let cut = live.rays.as_ref().map(|rays| rays.cut);
         let lacks_step = cut.is_some_and(|cut| cut != self.document.track.rays.cut);
@@ -36,30 +36,30 @@ impl State {
                 false => is_fitting || jobs.is_running(&[LIVE, FIT]),
             },
             // During a drag a coarse result may lag a little.
-            may_lag: self.session.track.live.waits_for_rest(),
+            may_lag: self.runtime.track.live.waits_for_rest(),
             is_late: jobs.is_older(LIVE, LAG),
         })
     }
 
     /// Whether the live result is not final although no job is running: one was stopped.
     pub fn stalled(&self) -> bool {
-        let session = &self.session;
-        let follows = session.track.live.waits_for_rest();
-        let busy = follows || session.jobs.is_running(&[LIVE, FIT, CUT]);
+        let runtime = &self.runtime;
+        let follows = runtime.track.live.waits_for_rest();
+        let busy = follows || runtime.jobs.is_running(&[LIVE, FIT, CUT]);
         let standing = self.standing();
         standing.is_some_and(|standing| standing != Standing::Final) && !busy
     }
 
     /// The curves shown instead of the live ones: those with an end that stopped for one reason.
     pub fn stopped(&self) -> Option<(&StopFilterKey, &[Tractogram; 2])> {
-        let live = self.session.track.live.value()?;
-        let known = self.session.bundle.stopped.shown();
+        let live = self.runtime.track.live.value()?;
+        let known = self.runtime.streamlines.stopped.shown();
         known.filter(|(key, _)| key.curves == [live.output.kept.id(), live.output.missed.id()])
     }
 
     /// The live result, if it is final.
     pub fn final_live(&self) -> Option<&CurveResult> {
-        let live = self.session.track.live.value();
+        let live = self.runtime.track.live.value();
         live.filter(|_| self.standing() == Some(Standing::Final))
     }
 }

@@ -39,7 +39,7 @@ pub fn result(
 /// more. Only while something is dragged may they lag behind it.
 pub fn show(state: &mut State, result: CurveResult) {
     let requested_key = state.document.curve_key();
-    let tracking = &mut state.session.track.live;
+    let tracking = &mut state.runtime.track.live;
     let keys = tracking.running().into_iter().chain(&requested_key);
     let Some(key) = keys
         .into_iter()
@@ -78,9 +78,9 @@ fn status(state: &mut State, result: &CurveResult) {
             format!("No {what} started from {from}: {why}")
         }
     };
-    state.session.append_status(message.clone());
+    state.runtime.append_status(message.clone());
     // Without the undone step before it, which another task does not show.
-    state.session.notices.about.live = Some(message);
+    state.runtime.notices.about.live = Some(message);
 }
 
 /// Shows the streamlines of the regions.
@@ -94,7 +94,7 @@ pub fn live_done(state: &mut State, output: Arc<curves::Output>, key: CurveKey, 
 pub fn failed(state: &mut State, why: &str) {
     let requested_key = state.document.curve_key();
     // A coarse result fails for the same reason as the full one.
-    let live = &mut state.session.track.live;
+    let live = &mut state.runtime.track.live;
     live.halt(requested_key.as_ref(), Some(why));
     live.clear_shown();
 }
@@ -108,18 +108,18 @@ pub fn resample(document: &Document) -> Option<Box<BootstrapInput>> {
 /// The user stopped the job: reports which result is shown now.
 pub fn stopped(state: &mut State) {
     let requested_key = state.document.curve_key();
-    let live = &mut state.session.track.live;
+    let live = &mut state.runtime.track.live;
     live.give_up(requested_key.as_ref(), None);
     let what = match state.document.track.method {
         Method::Streamlines => "streamlines",
         Method::Rays => "rays",
     };
-    let left = match state.session.track.live.value() {
+    let left = match state.runtime.track.live.value() {
         None => format!("there are no {what} yet"),
         Some(live) if live.coarse && live.key.is_current(&state.document) => {
             format!("the {what} shown are a coarse result")
         }
         Some(_) => format!("the {what} shown are from before the last change"),
     };
-    state.session.notices.status = format!("Stopped: {left}");
+    state.runtime.notices.status = format!("Stopped: {left}");
 }

@@ -16,11 +16,11 @@ pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
     match action {
         FilesAction::Open(paths) => open(state, paths, effects),
         FilesAction::OpenAs { path, reading } => {
-            state.session.forget_failures(Slot::Load);
+            state.runtime.forget_failures(Slot::Load);
             effects.push(Effect::submit(OpenFile::with_reading(path, reading)));
         }
         FilesAction::OpenVisit(Some(number)) => files::opening::open_visit(state, number, effects),
-        FilesAction::OpenVisit(None) => state.session.files.folder = None,
+        FilesAction::OpenVisit(None) => state.runtime.files.folder = None,
         FilesAction::SaveLayer { layer, path } => {
             exported(state, RecentExports::LAYER, &path, effects);
             layers::save(state, layer, path, effects);
@@ -30,7 +30,7 @@ pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
             export::save(state, layer, path, effects);
         }
         FilesAction::CheckPath(check) => {
-            let check = state.session.files.paths.request(&check);
+            let check = state.runtime.files.paths.request(&check);
             effects.extend(check.map(Effect::submit));
         }
     }
@@ -46,7 +46,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
                 "A session replaces everything, so only the session is opened; open the other files afterwards: {}",
                 session.display()
             );
-            state.session.notify(Severity::Information, sentence);
+            state.runtime.notify(Severity::Information, sentence);
         }
         return sessions::update::close_document(state, UnsavedAction::Open(session), effects);
     }
@@ -61,7 +61,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
             "bval" | "bvals" | "bvec" | "bvecs" | "b"
         )
     };
-    state.session.forget_failures(Slot::Load);
+    state.runtime.forget_failures(Slot::Load);
     let (mut gradients, files): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_gradients);
     // bval before bvec, as every reader of the pair expects.
     gradients.sort_by_key(|p| {
@@ -83,7 +83,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
                 let path = path.to_owned();
                 effects.push(Effect::submit(OpenFile::with_gradients(path, gradients)));
             }
-            None => state.session.notify(
+            None => state.runtime.notify(
                 Severity::Error,
                 "Gradient files need a scan: open the scan first, or drop both together",
             ),
@@ -94,7 +94,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     for table in tables {
         open_colours(state, table, effects);
     }
-    state.session.files.opened_together.clone_from(&files);
+    state.runtime.files.opened_together.clone_from(&files);
     for path in files {
         effects.push(Effect::submit(OpenFile::with_gradients(
             path,
@@ -115,7 +115,7 @@ fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
     let layers = || state.document.layers.iter().rev();
     let image = |l: &&Arc<Layer>| matches!(&l.content, Content::Image(v) if v.frames == 1);
     let labelled = |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_some());
-    let selected = state.session.selected_layer;
+    let selected = state.runtime.selected_layer;
     let is_file = |l: &Layer| state.document.path(l).is_some();
     let chosen = layers()
         .filter(image)
@@ -130,7 +130,7 @@ fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
             };
             effects.push(Effect::submit(OpenFile::with_reading(path, reported)));
         }
-        None => state.session.notify(
+        None => state.runtime.notify(
             Severity::Error,
             "A colour table needs a label map: open that first, and select its layer",
         ),

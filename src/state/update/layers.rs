@@ -114,7 +114,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
             .filter(|l| with(*l))
             .collect();
         maps = gone.len();
-        document.bundle.forget(id);
+        document.streamlines.forget(id);
         document.filter.forget(id);
         remember_mask(document, id);
         document
@@ -122,10 +122,10 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
             .retain(|l| l.id != id && !gone.contains(&l.id));
     });
     if maps > 0 {
-        "Deleted with its maps".clone_into(&mut state.session.notices.status);
+        "Deleted with its maps".clone_into(&mut state.runtime.notices.status);
     }
-    if state.session.selected_layer == Some(id) {
-        state.session.selected_layer = None;
+    if state.runtime.selected_layer == Some(id) {
+        state.runtime.selected_layer = None;
     }
     tensors::update::fit(state, effects);
 }
@@ -178,10 +178,10 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
 
 /// The panel shows a layer, and no region.
 fn select_layer(state: &mut State, layer: Option<LayerId>) {
-    let chosen = state.session.bundle.manual_selection.as_ref();
+    let chosen = state.runtime.streamlines.manual_selection.as_ref();
     if chosen.is_some_and(|c| Some(c.layer) != layer) {
-        state.session.bundle.manual_selection = None;
+        state.runtime.streamlines.manual_selection = None;
     }
-    state.session.selected_layer = layer;
-    state.session.regions.selected = None;
+    state.runtime.selected_layer = layer;
+    state.runtime.regions.selected = None;
 }

@@ -48,7 +48,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
 
 /// Informs the features of a file that was opened.
 fn follow_opened(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(opened) = state.session.files.just_opened.take() else {
+    let Some(opened) = state.runtime.files.just_opened.take() else {
         return;
     };
     if opened.is_first {
@@ -60,7 +60,7 @@ fn follow_opened(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Informs the features of jobs that ended without an output.
 fn follow_failures(state: &mut State, effects: &mut Vec<Effect>) {
-    for failed in std::mem::take(&mut state.session.jobs.failed) {
+    for failed in std::mem::take(&mut state.runtime.jobs.failed) {
         sessions::update::failed(state, failed.slot);
         let Some(reason) = failed.reason else {
             continue;
@@ -79,12 +79,12 @@ fn follow_failures(state: &mut State, effects: &mut Vec<Effect>) {
 /// The tour skips steps that are already done.
 fn skip_done(state: &mut State) {
     let has_role = |role| state.document.regions.iter().any(|r| r.role == role);
-    let session = &mut state.session;
-    if session.tour == Some(TourStep::PlaceSeed) && has_role(Role::Seed) {
-        session.tour_step_done(TourStep::PlaceSeed);
+    let runtime = &mut state.runtime;
+    if runtime.tour == Some(TourStep::PlaceSeed) && has_role(Role::Seed) {
+        runtime.tour_step_done(TourStep::PlaceSeed);
     }
-    if session.tour == Some(TourStep::PlaceTarget) && has_role(Role::Target) {
-        session.tour_step_done(TourStep::PlaceTarget);
+    if runtime.tour == Some(TourStep::PlaceTarget) && has_role(Role::Target) {
+        runtime.tour_step_done(TourStep::PlaceTarget);
     }
 }
 
@@ -105,7 +105,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::Set(settings) => settings::set(state, settings, effects),
         Action::Session(action) => sessions::actions::act(state, action, effects),
-        Action::Bundle(action) => streamlines::actions::act(state, action, effects),
+        Action::Streamline(action) => streamlines::actions::act(state, action, effects),
         Action::Density(action) => density::actions::act(state, action, effects),
         Action::Sample(action) => sampling::actions::act(state, action, effects),
         Action::Pathway(action) => pathways::actions::act(state, action, effects),
@@ -113,31 +113,31 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Filter(action) => filter::actions::act(state, action, effects),
         Action::CopyCommand(command_line) => copy_command(state, &command_line, effects),
         Action::NothingToCopy => "There is no result here yet: no command was copied"
-            .clone_into(&mut state.session.notices.status),
+            .clone_into(&mut state.runtime.notices.status),
         Action::CopyMethods => {
             effects.push(Effect::CopyText(super::methods::methods(state)));
             "Methods paragraph copied, with the works it cites"
-                .clone_into(&mut state.session.notices.status);
+                .clone_into(&mut state.runtime.notices.status);
         }
         Action::Undo => steps::undo(state, effects),
         Action::Redo => steps::redo(state, effects),
         Action::Settle => {
             state.view.moving = false;
             let pathway_key = state.document.pathway_key();
-            state.session.pathways.live.rest(pathway_key.as_ref());
+            state.runtime.pathways.live.rest(pathway_key.as_ref());
             let curve_key = state.document.curve_key();
-            state.session.track.live.rest(curve_key.as_ref());
+            state.runtime.track.live.rest(curve_key.as_ref());
         }
         Action::Escape => escape(state, effects),
         Action::AbandonDrag(before) => steps::abandon(state, *before, effects),
         Action::CancelJob(slot) => stop(state, slot, effects),
         Action::DismissMessage(index) => {
-            if index < state.session.notices.messages.len() {
-                let message = state.session.notices.messages.remove(index);
+            if index < state.runtime.notices.messages.len() {
+                let message = state.runtime.notices.messages.remove(index);
                 // It can no longer be requested.
                 if let Some(slot) = message.slot.filter(|_| message.on_card) {
                     state
-                        .session
+                        .runtime
                         .device
                         .fallback
                         .requests
@@ -145,8 +145,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 }
             }
         }
-        Action::StartTour => state.session.start_tour(),
-        Action::LeaveTour => state.session.tour = None,
+        Action::StartTour => state.runtime.start_tour(),
+        Action::LeaveTour => state.runtime.tour = None,
         // A save for recovery is not displayed as long as it succeeds.
         Action::JobStarted(job) if job.slot == Slot::Recovery => {}
         Action::JobStarted(job) => job_started(state, job),
@@ -156,25 +156,25 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
 fn job_started(state: &mut State, job: JobHandle) {
     // The newest job of a slot represents those it replaced.
-    let jobs = &mut state.session.jobs.running;
+    let jobs = &mut state.runtime.jobs.running;
     jobs.retain(|j| j.slot != job.slot || job.slot.queues());
     jobs.push(job);
 }
 
 /// Copies the command of one result, or of the whole session if there is none.
 fn copy_command(state: &mut State, command_line: &CommandLine, effects: &mut Vec<Effect>) {
-    let file = state.session.saving.file.as_ref();
+    let file = state.runtime.sessions.file.as_ref();
     let saved = file.filter(|_| !state.is_dirty());
     match (command_line.no_command(), saved) {
         (None, _) => {
             effects.push(Effect::CopyText(command_line.text()));
-            "Command copied".clone_into(&mut state.session.notices.status);
+            "Command copied".clone_into(&mut state.runtime.notices.status);
         }
         (Some(_), Some(file)) => {
             effects.push(Effect::CopyText(super::command_line::replay(file)));
             "Command copied: it recomputes all results of the session"
-                .clone_into(&mut state.session.notices.status);
+                .clone_into(&mut state.runtime.notices.status);
         }
-        (Some(sentence), None) => state.session.notify(Severity::Information, sentence),
+        (Some(sentence), None) => state.runtime.notify(Severity::Information, sentence),
     }
 }

@@ -6,8 +6,8 @@ use crate::state::{Effect, State};
 /// The present document keeps its parameters; the next one starts with the new defaults.
 pub fn set(state: &mut State, settings: Preferences, effects: &mut Vec<Effect>) {
     let settings = settings.sanitized();
-    let before = std::mem::replace(&mut state.session.settings, settings);
-    let settings = &state.session.settings;
+    let before = std::mem::replace(&mut state.runtime.settings, settings);
+    let settings = &state.runtime.settings;
     if settings.convention != before.convention {
         state.view.convention = settings.convention;
     }

@@ -18,8 +18,8 @@ pub fn redo(state: &mut State, effects: &mut Vec<Effect>) {
 /// Reverts what a drag has changed so far; it leaves no step in the history.
 pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>) {
     state.view = before.view;
-    state.session.sample = None;
-    if let (Some(comparing), Some(share)) = (&mut state.session.snapshots.comparing, before.divider)
+    state.runtime.sample = None;
+    if let (Some(comparing), Some(share)) = (&mut state.runtime.snapshots.comparing, before.divider)
     {
         comparing.share = share;
     }
@@ -67,14 +67,14 @@ fn apply_history_step(
     };
     let status = format!("{}: {}{values}", way.verb(), label.to_lowercase());
     let shown = || ShownStep::new(status.clone());
-    state.session.notices.about.step = (way != HistoryDirection::Cancelled).then(shown);
-    state.session.notices.status = status;
+    state.runtime.notices.about.step = (way != HistoryDirection::Cancelled).then(shown);
+    state.runtime.notices.status = status;
     changed(state);
     let gone = |id| state.document.region(id).is_none();
-    if state.session.regions.selected.is_some_and(gone) {
-        state.session.regions.selected = None;
+    if state.runtime.regions.selected.is_some_and(gone) {
+        state.runtime.regions.selected = None;
     }
-    state.session.tour_step_undone(&state.document);
+    state.runtime.tour_step_undone(&state.document);
     if state.view.task == Task::Segment {
         // The step may lie before the first look at the task.
         segment::update::entered(state);

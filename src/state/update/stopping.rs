@@ -14,7 +14,7 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     } else if state.view.tool != Tool::Crosshair {
         regions::draw::activate_tool(state, Tool::Crosshair, effects);
     } else if let Some(job) = state
-        .session
+        .runtime
         .jobs
         .running
         .iter()
@@ -22,10 +22,10 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         .find(|j| !matches!(j.slot, Slot::Save | Slot::Device))
     {
         stop(state, job.slot, effects);
-    } else if state.session.bundle.manual_selection.take().is_none() {
-        state.session.regions.selected = None;
-        state.session.selected_layer = None;
-        state.session.pathways.selected = None;
+    } else if state.runtime.streamlines.manual_selection.take().is_none() {
+        state.runtime.regions.selected = None;
+        state.runtime.selected_layer = None;
+        state.runtime.pathways.selected = None;
     }
 }
 

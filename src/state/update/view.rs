@@ -62,7 +62,7 @@ fn move_crosshair(state: &mut State, world: DVec3) {
     if world.is_finite() {
         state.view.crosshair = world.clamp(low, high);
     }
-    state.session.tour_step_done(TourStep::ClickSlice);
+    state.runtime.tour_step_done(TourStep::ClickSlice);
 }
 
 fn set_mosaic(view: &mut View, pane: Pane, mm: f64) {
@@ -95,32 +95,32 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
 /// A task is looked at.
 fn look_at(state: &mut State, task: Task) {
     if state.view.task != task {
-        state.session.forget_step();
+        state.runtime.forget_step();
     }
     state.view.task = task;
     if !task.shows_live() {
         // Messages about live curves do not concern anything shown there.
-        state.session.forget_failures(LIVE);
+        state.runtime.forget_failures(LIVE);
         if state
-            .session
+            .runtime
             .notices
             .about
             .live
             .take()
-            .is_some_and(|message| message == state.session.notices.status)
+            .is_some_and(|message| message == state.runtime.notices.status)
         {
-            state.session.notices.status.clear();
+            state.runtime.notices.status.clear();
         }
     }
     if let Some((_, message)) = state
-        .session
+        .runtime
         .notices
         .about
         .task
         .take_if(|(of, _)| *of != task)
-        && message == state.session.notices.status
+        && message == state.runtime.notices.status
     {
-        state.session.notices.status.clear();
+        state.runtime.notices.status.clear();
     }
     if task == Task::Segment {
         segment::update::entered(state);

@@ -10,7 +10,7 @@ use crate::data::appearance::ColourMap;
 use crate::solvers::connectivity::Connectome;
 use crate::state::core::text::counted;
 use crate::state::streamlines::{LabelledConnectome, MatrixValue, SelectionMode};
-use crate::state::{Action, BundleAction, State};
+use crate::state::{Action, State, StreamlineAction};
 use egui::{
     Color32, ColorImage, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,
     WidgetInfo, pos2, vec2,
@@ -41,7 +41,7 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let place = rect_after_settings(ui, |ui| connectivity::show(ui, state, lines, actions));
-    let runtime = &state.session.bundle.connect;
+    let runtime = &state.runtime.streamlines.connect;
     let Some((_, found)) = runtime.shown() else {
         let text = match (state.label_map().is_some(), runtime.has_failed()) {
             (false, _) if connectivity::maps(state).next().is_none() => "No label map is open",
@@ -51,7 +51,7 @@ pub fn show(
         };
         return empty(ui, place, text);
     };
-    let shown = match state.document.bundle.connect.shown {
+    let shown = match state.document.streamlines.connect.shown {
         MatrixValue::Value if found.connectome.value.is_empty() => MatrixValue::Count,
         shown => shown,
     };
@@ -76,10 +76,10 @@ pub fn show(
 }
 
 /// The labels' numbers at the left of their rows and above their columns, as many as fit.
-fn numbers(ui: &Ui, found: &LabelledConnectome, square: Rect) {
+fn numbers(ui: &Ui, labelled: &LabelledConnectome, square: Rect) {
     let p = theme::palette(ui.style());
     let font = theme::regular(size::CAPTION);
-    let nodes = &found.connectome.nodes;
+    let nodes = &labelled.connectome.nodes;
     let step = square.width() / nodes.len() as f32;
     let widest = nodes.iter().max().map_or(0.0, |most| {
         paint::width(ui, &most.to_string(), font.clone())
@@ -143,24 +143,24 @@ fn shade(share: f32) -> f32 {
     0.12 + 0.86 * share.clamp(0.0, 1.0)
 }
 
-fn value(found: &Connectome, shown: MatrixValue, at: usize) -> f32 {
+fn value(connectome: &Connectome, shown: MatrixValue, at: usize) -> f32 {
     match shown {
-        MatrixValue::Count => found.count[at] as f32,
-        MatrixValue::Length => found.length_mm[at],
-        MatrixValue::Value => found.value.get(at).copied().unwrap_or(0.0),
+        MatrixValue::Count => connectome.count[at] as f32,
+        MatrixValue::Length => connectome.length_mm[at],
+        MatrixValue::Value => connectome.value.get(at).copied().unwrap_or(0.0),
     }
 }
 
 impl Picture {
-    fn prepare(&mut self, ui: &Ui, found: &LabelledConnectome, shown: MatrixValue) {
+    fn prepare(&mut self, ui: &Ui, labelled: &LabelledConnectome, shown: MatrixValue) {
         let dark = ui.visuals().dark_mode;
         let same = |(c, s, d): &(Arc<Connectome>, MatrixValue, bool)| {
-            Arc::ptr_eq(c, &found.connectome) && *s == shown && *d == dark
+            Arc::ptr_eq(c, &labelled.connectome) && *s == shown && *d == dark
         };
         if self.source.as_ref().is_some_and(same) {
             return;
         }
-        let c = &found.connectome;
+        let c = &labelled.connectome;
         let n = c.nodes.len();
         let pairs = c.connected.iter().map(|pair| pair.map(|row| row as usize));
         let values = pairs.clone().map(|[a, b]| value(c, shown, c.at(a, b)));
@@ -213,10 +213,10 @@ fn selection_mode(ui: &Ui) -> SelectionMode {
     }
 }
 
-fn sentence(state: &State, found: &LabelledConnectome, row: usize, column: usize) -> String {
-    let c = &found.connectome;
+fn sentence(state: &State, labelled: &LabelledConnectome, row: usize, column: usize) -> String {
+    let c = &labelled.connectome;
     let at = c.at(row, column);
-    let (a, b) = (&found.names[row], &found.names[column]);
+    let (a, b) = (&labelled.names[row], &labelled.names[column]);
     let pair = if row == column {
         format!("{a} with itself")
     } else {
@@ -230,7 +230,9 @@ fn sentence(state: &State, found: &LabelledConnectome, row: usize, column: usize
         "{pair}: {}, {mm}",
         counted(c.count[at] as usize, "streamline")
     );
-    if let (Some(value), Some(column)) = (c.value.get(at), &state.document.bundle.connect.value) {
+    if let (Some(value), Some(column)) =
+        (c.value.get(at), &state.document.streamlines.connect.value)
+    {
         let value = format::significant(f64::from(*value));
         text += &format!(", {} {value}", state.column_name(column));
     }
@@ -302,7 +304,7 @@ fn square(
     painter.rect_stroke(here, 0.0, Stroke::new(2.0, p.t1), StrokeKind::Outside);
     if response.clicked() {
         let mode = selection_mode(ui);
-        actions.push(Action::Bundle(BundleAction::ChoosePair {
+        actions.push(Action::Streamline(StreamlineAction::ChoosePair {
             row,
             column,
             mode,
@@ -318,7 +320,7 @@ fn scale_text(state: &State, shown: MatrixValue, (low, high): (f32, f32)) -> Str
         MatrixValue::Count => format!("up to {}", counted(high as usize, "streamline")),
         MatrixValue::Length => format!("{}–{} mm", number(low), number(high)),
         MatrixValue::Value => {
-            let column = &state.document.bundle.connect.value;
+            let column = &state.document.streamlines.connect.value;
             let name = column
                 .as_ref()
                 .map_or(String::new(), |c| state.column_name(c));
@@ -329,9 +331,9 @@ fn scale_text(state: &State, shown: MatrixValue, (low, high): (f32, f32)) -> Str
 }
 
 /// One row per pair, for the pairs with the most streamlines.
-fn pairs(ui: &mut Ui, state: &State, found: &LabelledConnectome, actions: &mut Vec<Action>) {
+fn pairs(ui: &mut Ui, state: &State, labelled: &LabelledConnectome, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let c = &found.connectome;
+    let c = &labelled.connectome;
     let all = ui.max_rect();
     let valued = !c.value.is_empty() && all.width() > 300.0;
     let cells = |row: Rect| {
@@ -371,7 +373,7 @@ fn pairs(ui: &mut Ui, state: &State, found: &LabelledConnectome, actions: &mut V
     area.show_rows(ui, space::ROW, rows_shown, |ui, range| {
         for pair in &c.connected[range] {
             let [row, column] = pair.map(|row| row as usize);
-            let spoken = sentence(state, found, row, column);
+            let spoken = sentence(state, labelled, row, column);
             let response = rows::list_row(ui, &spoken, ("pair", row, column), false);
             let at = c.at(row, column);
             let (count, length, value) = cells(response.rect);
@@ -382,8 +384,8 @@ fn pairs(ui: &mut Ui, state: &State, found: &LabelledConnectome, actions: &mut V
                 pos2(count.left() - 6.0, response.rect.bottom()),
             );
             let names = match row == column {
-                true => format!("{}, itself", found.names[row]),
-                false => format!("{} – {}", found.names[row], found.names[column]),
+                true => format!("{}, itself", labelled.names[row]),
+                false => format!("{} – {}", labelled.names[row], labelled.names[column]),
             };
             paint::left(painter, name_at, &names, font.clone(), p.t1);
             let n = format::count(c.count[at].into());
@@ -396,7 +398,7 @@ fn pairs(ui: &mut Ui, state: &State, found: &LabelledConnectome, actions: &mut V
             }
             if response.clicked() {
                 let mode = selection_mode(ui);
-                actions.push(Action::Bundle(BundleAction::ChoosePair {
+                actions.push(Action::Streamline(StreamlineAction::ChoosePair {
                     row,
                     column,
                     mode,

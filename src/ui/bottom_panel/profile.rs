@@ -1,6 +1,6 @@
 //! Values along a bundle: mean and spread, one plot per value.
 
-use super::super::forms::bundle::{image_items, scalar_images};
+use super::super::forms::streamlines::{image_items, scalar_images};
 use super::super::theme::{self, size};
 use super::super::widgets::slider::SliderRow;
 use super::super::widgets::{menu, paint};
@@ -10,7 +10,7 @@ use crate::data::Tractogram;
 use crate::solvers::tractogram::profile::{Profile, Sense as Way, Track};
 use crate::state::core::text::counted;
 use crate::state::streamlines::{Column, ProfileSettings};
-use crate::state::{Action, BundleAction, State, ViewAction};
+use crate::state::{Action, State, StreamlineAction, ViewAction};
 use crate::ui::forms::display::{segment_row, select_row};
 use egui::{Color32, Mesh, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 
@@ -25,7 +25,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             "Open an image, or streamlines with values per point",
         );
     }
-    let runtime = &state.session.bundle.profile;
+    let runtime = &state.runtime.streamlines.profile;
     let Some((_, found)) = runtime.shown() else {
         let text = match runtime.has_failed() {
             true => "There is no profile: see the message for the reason",
@@ -44,9 +44,9 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
 }
 
 fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Action>) {
-    let settings = &state.document.bundle.profile;
+    let settings = &state.document.streamlines.profile;
     let mut set = |settings: ProfileSettings| {
-        actions.push(Action::Bundle(BundleAction::SetProfile(settings)));
+        actions.push(Action::Streamline(StreamlineAction::SetProfile(settings)));
     };
     let default_value = state.default_profile_column(lines);
     let now: Vec<Column> = match settings.along.is_empty() {

@@ -1,6 +1,6 @@
 //! One row per streamline. Only the visible rows are laid out, whatever their number.
 
-use super::super::forms::bundle::{ANY_REASON, extent, is_stop, reasons, unit};
+use super::super::forms::streamlines::{ANY_REASON, extent, is_stop, reasons, unit};
 use super::super::theme::{self, size};
 use super::super::widgets::{field, menu, paint};
 use super::super::{Memory, format};
@@ -9,7 +9,7 @@ use crate::data::{Role as RegionRole, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::streamlines::{Column, SelectionMode, StreamlineRules, TableView, ValueLimits};
-use crate::state::{Action, BundleAction, Content, Layer, Phase, State, ViewAction};
+use crate::state::{Action, Content, Layer, Phase, State, StreamlineAction, ViewAction};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let all = ui.max_rect();
-    let Some((key, order)) = state.session.bundle.order.shown() else {
+    let Some((key, order)) = state.runtime.streamlines.order.shown() else {
         return empty(ui, all, "Sorting…");
     };
     if key.tractogram != lines.id() {
@@ -137,7 +137,7 @@ fn heads(
                 column: by,
                 descending,
             };
-            actions.push(Action::Bundle(BundleAction::Sort(table)));
+            actions.push(Action::Streamline(StreamlineAction::Sort(table)));
         }
     }
 }
@@ -189,7 +189,7 @@ fn range(limit: Option<&ValueLimits>) -> String {
 
 /// The layer's current rules, or rules that let everything pass.
 fn current_rules(state: &State, layer: &Layer) -> StreamlineRules {
-    let rules = state.document.bundle.rules_of(layer.id).cloned();
+    let rules = state.document.streamlines.rules_of(layer.id).cloned();
     rules.unwrap_or_else(|| StreamlineRules::new(layer.id))
 }
 
@@ -202,7 +202,10 @@ fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut
     if let Some(stop) = chosen {
         let rules = StreamlineRules { stop, ..rules };
         let phase = Phase::Done;
-        actions.push(Action::Bundle(BundleAction::SetRules { rules, phase }));
+        actions.push(Action::Streamline(StreamlineAction::SetRules {
+            rules,
+            phase,
+        }));
     }
 }
 
@@ -248,7 +251,7 @@ fn filter(
                     .map_or(PointStatistic::Mean, |l| l.counting),
             };
             let rules = rules.limited(limit);
-            actions.push(Action::Bundle(BundleAction::SetRules {
+            actions.push(Action::Streamline(StreamlineAction::SetRules {
                 rules,
                 phase: Phase::Done,
             }));
@@ -292,7 +295,7 @@ fn rows(
                 .manual_selection()
                 .is_some_and(|c| c.tractogram == streamlines.id())
         {
-            actions.push(Action::Bundle(BundleAction::DeleteChosen));
+            actions.push(Action::Streamline(StreamlineAction::DeleteChosen));
         }
     }
     scrolled.top = bar(
@@ -401,7 +404,7 @@ fn select_row(
     };
     // A row clicked in the table is already in view.
     memory.caches.bottom_panel.table.followed = anchor;
-    actions.push(Action::Bundle(BundleAction::Choose {
+    actions.push(Action::Streamline(StreamlineAction::Choose {
         streamlines,
         mode,
         anchor,

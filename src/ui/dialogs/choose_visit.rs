@@ -54,7 +54,7 @@ fn kinds(folder: &Folder, visit: &Visit) -> String {
 }
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let Some(folder) = &state.session.files.folder else {
+    let Some(folder) = &state.runtime.files.folder else {
         memory.caches.visits.folder = None;
         return;
     };

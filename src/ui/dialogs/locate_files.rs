@@ -13,11 +13,11 @@ use egui::{FontId, Key, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 const WIDTH: f32 = 600.0;
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let opening = state.session.saving.opening.as_ref();
+    let opening = state.runtime.sessions.opening.as_ref();
     let Some(opening) = opening.filter(|o| o.asking) else {
         return;
     };
-    let searching = !state.session.jobs.running.is_empty();
+    let searching = !state.runtime.jobs.running.is_empty();
     let window = ui.max_rect().size();
     let width = WIDTH.min(window.x - 80.0);
     let close = unsaved_changes::modal(ui, "relocate", width, |ui| {
@@ -52,19 +52,19 @@ fn contents(
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let wrong: Vec<_> = opening.changed_files().collect();
+    let changed_files: Vec<_> = opening.changed_files().collect();
     let is_missing = |f: &FileStatus| matches!(f.standing, FileComparison::Missing(_));
-    let missing = wrong.iter().filter(|(_, f)| is_missing(f)).count();
-    let changed = wrong.len() - missing;
+    let missing = changed_files.iter().filter(|(_, f)| is_missing(f)).count();
+    let changed = changed_files.len() - missing;
     let name = opening.session.path.file_name().unwrap_or_default();
     let head = format!("{}: {}", name.to_string_lossy(), title(missing, changed));
     unsaved_changes::heading(ui, &head);
     let height = (window - 260.0).max(120.0);
     ScrollArea::vertical().max_height(height).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 10.0;
-        for (index, found) in &wrong {
+        for (index, file) in &changed_files {
             let answer = opening.decisions.get(index).copied();
-            row(ui, *index, found, answer, searching, memory, actions);
+            row(ui, *index, file, answer, searching, memory, actions);
         }
     });
     let open = opening.open_questions();
@@ -105,14 +105,14 @@ fn contents(
 fn row(
     ui: &mut Ui,
     index: usize,
-    found: &FileStatus,
+    file: &FileStatus,
     decision: Option<FileDecision>,
     searching: bool,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let (why, changed) = match &found.standing {
+    let (why, changed) = match &file.standing {
         FileComparison::Missing(why) => (why.to_string(), false),
         FileComparison::Changed(change) => (change.to_string(), true),
         FileComparison::Same => return,
@@ -123,7 +123,7 @@ fn row(
         (true, Some(_)) => p.t2,
     };
     // The file's own name, whichever file replaces it.
-    let name = found.entry.name();
+    let name = file.entry.name();
     let width = ui.available_width();
     let line = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 18.0), Sense::hover());
     let busy = searching.then_some("Looking for files…");
@@ -142,7 +142,7 @@ fn row(
             Some(FileDecision::UseAsItIs) => format!("Used as it is. {why}: "),
             Some(FileDecision::LeaveOut) => format!("Left out. {why}: "),
         };
-        let path = found.path.display().to_string();
+        let path = file.path.display().to_string();
         let (rect, response) = line(ui);
         let text = paint::inset(rect, 24.0, 0.0);
         let room = text.width() - paint::width(ui, &sentence, font.clone());
@@ -153,7 +153,7 @@ fn row(
             ui.horizontal(|ui| {
                 ui.add_space(24.0);
                 let mut send = |action| actions.push(Action::Session(action));
-                if let Some(suggestion) = &found.suggestion {
+                if let Some(suggestion) = &file.suggestion {
                     let word = format!("Take {}", shortened(suggestion));
                     let hint = suggestion.display().to_string();
                     let take = Button::plain(&word).hint(&hint).disabled(busy);

@@ -12,8 +12,8 @@ use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
 
 /// Whether a question blocks everything.
 pub fn is_open(state: &State) -> bool {
-    let opening = state.session.saving.opening.as_ref();
-    let saving = &state.session.saving;
+    let opening = state.runtime.sessions.opening.as_ref();
+    let saving = &state.runtime.sessions;
     saving.pending_action.is_some()
         || saving.changed_since.is_some()
         || opening.is_some_and(|o| o.asking)
@@ -50,15 +50,15 @@ pub fn modal_on(
 
 pub fn heading(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());
-    let sentence = egui::RichText::new(text).font(theme::semibold(size::BODY));
-    let shown = ui.label(sentence.color(p.t1));
+    let rich_text = egui::RichText::new(text).font(theme::semibold(size::BODY));
+    let shown = ui.label(rich_text.color(p.t1));
     shown.widget_info(|| WidgetInfo::labeled(Role::Heading, true, text));
 }
 
 /// Asks for the name of the session file; `next` follows once it is saved.
 pub fn save_as(ui: &Ui, state: &State, memory: &mut Memory, next: Option<UnsavedAction>) {
     let purpose = PathPurpose::Session { next };
-    let text = match &state.session.saving.file {
+    let text = match &state.runtime.sessions.file {
         Some(file) => file.display().to_string(),
         None => suggestion(state, &state.document.name, &purpose),
     };
@@ -75,11 +75,11 @@ pub fn save(
     next: Option<UnsavedAction>,
     actions: &mut Vec<Action>,
 ) {
-    if state.session.saving.file.is_some() {
+    if state.runtime.sessions.file.is_some() {
         let path = None;
         actions.push(Action::Session(SessionAction::Save { path, next }));
     } else {
-        actions.push(Action::Session(SessionAction::Stay));
+        actions.push(Action::Session(SessionAction::CancelQuestion));
         save_as(ui, state, memory, next);
     }
 }
@@ -115,20 +115,20 @@ fn changed_since(
     });
     match answer {
         Some(true) => {
-            actions.push(Action::Session(SessionAction::Stay));
+            actions.push(Action::Session(SessionAction::CancelQuestion));
             save_as(ui, state, memory, since.next.clone());
         }
         Some(false) => actions.push(Action::Session(SessionAction::Overwrite)),
-        None if close || stays => actions.push(Action::Session(SessionAction::Stay)),
+        None if close || stays => actions.push(Action::Session(SessionAction::CancelQuestion)),
         None => {}
     }
 }
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    if let Some(since) = &state.session.saving.changed_since {
+    if let Some(since) = &state.runtime.sessions.changed_since {
         return changed_since(ui, state, since, memory, actions);
     }
-    let Some(pending_action) = &state.session.saving.pending_action else {
+    let Some(pending_action) = &state.runtime.sessions.pending_action else {
         return;
     };
     let before = match pending_action {
@@ -171,7 +171,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         }
         Some(true) => save(ui, state, memory, Some(pending_action.clone()), actions),
         Some(false) => actions.push(Action::Session(SessionAction::Discard)),
-        None if close || stays => actions.push(Action::Session(SessionAction::Stay)),
+        None if close || stays => actions.push(Action::Session(SessionAction::CancelQuestion)),
         None => {}
     }
 }
@@ -186,7 +186,7 @@ struct Question {
 
 /// The question when work is in no file.
 fn unsaved_question(state: &State, before: &str) -> Question {
-    let named = state.session.saving.file.is_some();
+    let named = state.runtime.sessions.file.is_some();
     Question {
         heading: format!("Save the session {before}?"),
         reason: match named {
@@ -202,7 +202,7 @@ fn unsaved_question(state: &State, before: &str) -> Question {
 /// The question when everything is saved except streamlines of large layers.
 fn not_stored_question(state: &State, before: &str) -> Question {
     let layers = state.only_in_memory();
-    let text: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
+    let labels: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
     Question {
         heading: format!("Store large layers {before}?"),
         reason: match layers.len() {
@@ -217,7 +217,7 @@ fn not_stored_question(state: &State, before: &str) -> Question {
                 summed(&layers)
             ),
         },
-        rows: shortened(text),
+        rows: shortened(labels),
         yes_label: "Also store them",
         no_label: "Don’t store",
     }

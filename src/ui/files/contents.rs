@@ -118,10 +118,10 @@ fn notes(ui: &mut Ui, width: f32, state: &State, sheet: &Sheet) {
     }
     let path = Path::new(sheet.text.trim());
     let message = sheet.purpose.selection_note(state);
-    if let Some(parse_numbers) = message.or_else(|| sheet.purpose.numbered_files_note(path)) {
+    if let Some(note) = message.or_else(|| sheet.purpose.numbered_files_note(path)) {
         ui.scope(|ui| {
             ui.set_width(width);
-            Note::new(p, Severity::Information, &parse_numbers).show(ui)
+            Note::new(p, Severity::Information, &note).show(ui)
         });
     }
     let of = match &sheet.purpose {

@@ -1,7 +1,7 @@
 //! The desktop's file dialogs, if there are any. They block, so each waits on a thread of its own: the only threads
 //! that the window starts itself.
 
-use super::Ask;
+use super::DialogSettings;
 use super::purpose::{PathPurpose, SESSION};
 use crate::io::Format;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub type StartThread = fn(&'static str, Box<dyn FnOnce() + Send>);
 
 /// How a dialog ended.
 pub struct DialogResult {
-    pub ask: Ask,
+    pub ask: DialogSettings,
     /// `None`: cancelled, or there was no dialog. The two cannot be distinguished.
     pub paths: Option<Vec<PathBuf>>,
     desktop: Desktop,
@@ -51,7 +51,7 @@ impl Dialogs {
     }
 
     /// Opens a dialog.
-    pub fn start(&self, ctx: &egui::Context, ask: Ask) {
+    pub fn start(&self, ctx: &egui::Context, ask: DialogSettings) {
         let (ctx, sender, known) = (ctx.clone(), self.sender.clone(), self.desktop);
         (self.start_thread)(
             "files",

@@ -9,9 +9,9 @@ use crate::state::segment::SegmentFile;
 use crate::state::streamlines::BottomPanel;
 use crate::state::update::is_session;
 use crate::state::{
-    Action, AlignmentAction, BundleAction, Content, FilesAction, LayerId, Look, Pane, Picture,
-    PictureAction, RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, State,
-    Turntable, UnsavedAction, Values,
+    Action, AlignmentAction, Content, FilesAction, LayerId, Look, Pane, Picture, PictureAction,
+    RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, State, StreamlineAction,
+    Turntable, UnsavedAction, ValueNames,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub enum PathPurpose {
     Tracks {
         layer: Option<LayerId>,
         measured: bool,
-        values: Values,
+        values: ValueNames,
         /// Only the streamlines that the filter keeps.
         filtered: bool,
     },
@@ -70,7 +70,7 @@ pub enum PathPurpose {
     /// A file of the segmented surface.
     Segment(SegmentFile),
     /// A file of a COMMIT fit, with the values of its streamlines.
-    Filter(FilterFile, Values),
+    Filter(FilterFile, ValueNames),
     /// The timing of the gradients.
     Scheme,
     /// The content of the panel below the views, as a table.
@@ -93,12 +93,14 @@ impl PathPurpose {
                 Content::Tractogram(tractogram) => Some(tractogram),
                 _ => None,
             }),
-            None => state.session.track.live.value().map(|l| &l.output.kept),
+            None => state.runtime.track.live.value().map(|l| &l.output.kept),
         };
         Self::Tracks {
             layer,
-            measured: tractogram.is_some_and(Values::has_measures),
-            values: tractogram.map(Values::from_tractogram).unwrap_or_default(),
+            measured: tractogram.is_some_and(ValueNames::has_measures),
+            values: tractogram
+                .map(ValueNames::from_tractogram)
+                .unwrap_or_default(),
             filtered: layer.is_some_and(|id| state.has_rules(id)),
         }
     }
@@ -115,14 +117,17 @@ impl PathPurpose {
             Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
             _ => Vec::new(),
         };
-        let described = adjacent.into_iter().map(|b| (Values::text(&b), b.path));
+        let described = adjacent.into_iter().map(|b| (ValueNames::text(&b), b.path));
         described.collect()
     }
 
     /// Export of the streamlines being filtered.
     pub fn filter(state: &State, what: FilterFile) -> Self {
         let lines = state.document.filtered().map(|(_, lines)| lines);
-        Self::Filter(what, lines.map(Values::from_tractogram).unwrap_or_default())
+        Self::Filter(
+            what,
+            lines.map(ValueNames::from_tractogram).unwrap_or_default(),
+        )
     }
 
     /// For regions saved one per file: their number, and the name of the first.
@@ -414,9 +419,13 @@ impl PathPurpose {
             Self::Regions { as_labels, .. } => {
                 Action::Region(RegionAction::SaveAll { path, as_labels })
             }
-            Self::Csv(BottomPanel::Table) => Action::Bundle(BundleAction::SaveTable(path)),
-            Self::Csv(BottomPanel::Profile) => Action::Bundle(BundleAction::SaveProfile(path)),
-            Self::Csv(BottomPanel::Matrix) => Action::Bundle(BundleAction::SaveMatrix(path)),
+            Self::Csv(BottomPanel::Table) => Action::Streamline(StreamlineAction::SaveTable(path)),
+            Self::Csv(BottomPanel::Profile) => {
+                Action::Streamline(StreamlineAction::SaveProfile(path))
+            }
+            Self::Csv(BottomPanel::Matrix) => {
+                Action::Streamline(StreamlineAction::SaveMatrix(path))
+            }
             Self::Screenshot { pane, look } => {
                 Action::Picture(PictureAction::Take(Picture { pane, path, look }))
             }

@@ -7,7 +7,7 @@ use std::path::Path;
 /// `name.ending` in the folder of the last saved file, else in the scan's folder, or in the working folder if nothing
 /// was opened from a file; with the ending of the last file of its kind.
 pub fn suggestion(state: &State, name: &str, purpose: &PathPurpose) -> String {
-    let exports = &state.session.files.exports;
+    let exports = &state.runtime.files.exports;
     let last = exports.folder.clone().filter(|_| purpose.kind().is_some());
     let folder = last.or_else(|| {
         let document = &state.document;

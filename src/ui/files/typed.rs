@@ -79,8 +79,8 @@ fn home() -> Option<PathBuf> {
 
 /// Absolute paths as typed: `;` separates, `~/` is the home folder, quotes are dropped.
 pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
-    let sentence = text.split(';').map(|w| w.trim().trim_matches(['"', '\'']));
-    sentence
+    let paths = text.split(';').map(|w| w.trim().trim_matches(['"', '\'']));
+    paths
         .filter(|w| !w.is_empty())
         .map(|w| match (w.strip_prefix("~/"), home()) {
             (Some(rest), Some(home)) => home.join(rest),

@@ -87,7 +87,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if let Some(why) = state.why_fit_failed() {
         let mut note = Note::new(p, Severity::Error, why);
         let on_card = state
-            .session
+            .runtime
             .device
             .fallback
             .requests

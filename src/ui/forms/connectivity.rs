@@ -1,10 +1,10 @@
 //! Connections between labels: the settings of the matrix.
 
-use super::bundle::{image_items, scalar_images};
 use super::display::{segment_row, select_row};
+use super::streamlines::{image_items, scalar_images};
 use crate::data::Tractogram;
 use crate::state::streamlines::{Column, ConnectSettings, MatrixValue};
-use crate::state::{Action, BundleAction, Content, Layer, State};
+use crate::state::{Action, Content, Layer, State, StreamlineAction};
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows};
 use egui::Ui;
@@ -31,9 +31,9 @@ fn holds_whole_numbers(values: &[f32]) -> bool {
 }
 
 pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Action>) {
-    let settings = &state.document.bundle.connect;
+    let settings = &state.document.streamlines.connect;
     let mut set = |settings: ConnectSettings| {
-        actions.push(Action::Bundle(BundleAction::SetConnect(settings)));
+        actions.push(Action::Streamline(StreamlineAction::SetConnect(settings)));
     };
     let maps: Vec<&Arc<Layer>> = maps(state).collect();
     if maps.is_empty() {
@@ -90,7 +90,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         }
         for name in lines.value_names().into_iter().skip(1) {
             let column = Column::Value(name.to_owned());
-            if super::bundle::is_stop(&column) || ["seed", "measure"].contains(&name) {
+            if super::streamlines::is_stop(&column) || ["seed", "measure"].contains(&name) {
                 continue;
             }
             let is_now = settings.value.as_ref() == Some(&column);
@@ -117,17 +117,17 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             ..settings.clone()
         });
     }
-    let text = ["Count", "Length", "Value"];
-    let text = match settings.value {
-        Some(_) => &text[..],
-        None => &text[..2],
+    let value_labels = ["Count", "Length", "Value"];
+    let value_labels = match settings.value {
+        Some(_) => &value_labels[..],
+        None => &value_labels[..2],
     };
     let now = MatrixValue::ALL
         .iter()
         .position(|s| *s == settings.shown)
         .unwrap_or(0);
     let help = "What the colours of the matrix show";
-    if let Some(i) = segment_row(ui, "Matrix of", help, text, now) {
+    if let Some(i) = segment_row(ui, "Matrix of", help, value_labels, now) {
         set(ConnectSettings {
             shown: MatrixValue::ALL[i],
             ..settings.clone()

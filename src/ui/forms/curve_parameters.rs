@@ -38,7 +38,7 @@ const PLACED: &[&str] = &[
 ];
 
 /// Called by a row with changed parameters.
-pub type Set<'a> = parameters::Set<'a, Params>;
+pub type OnChange<'a> = parameters::OnChange<'a, Params>;
 
 /// The reset icon at a head; returns whether it was clicked.
 pub fn reset(ui: &mut Ui, place: Rect, defaults: bool) -> bool {
@@ -48,9 +48,9 @@ pub fn reset(ui: &mut Ui, place: Rect, defaults: bool) -> bool {
 }
 
 /// The row of one parameter of the seeding.
-pub fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut Set) {
+pub fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut OnChange) {
     let (parts, defaults) = (SeedingParts::from(params.seeding), SeedingParts::defaults());
-    let set: &mut parameters::Set<SeedingParts> = &mut |parts, phase| {
+    let set: &mut parameters::OnChange<SeedingParts> = &mut |parts, phase| {
         let seeding = parts.into();
         let params = params.clone();
         set(Params { seeding, ..params }, phase);
@@ -70,7 +70,7 @@ pub fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut Set) {
     parameters::number(ui, &parts, &defaults, key, shown, set);
 }
 
-pub fn step(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut Set) {
+pub fn step(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut OnChange) {
     let shown = Shown {
         limits: Some(TYPED_STEP_MM),
         ..Shown::default()
@@ -78,12 +78,12 @@ pub fn step(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut Set) {
     parameters::number(ui, params, defaults, "step", shown, set);
 }
 
-pub fn angle(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut Set) {
+pub fn angle(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut OnChange) {
     parameters::rows(ui, params, defaults, Rows::Only(&["angle"]), set);
 }
 
 /// `off` is the label of no limit.
-pub fn fa(ui: &mut Ui, params: &Params, defaults: &Params, off: &str, set: &mut Set) {
+pub fn fa(ui: &mut Ui, params: &Params, defaults: &Params, off: &str, set: &mut OnChange) {
     let shown = Shown {
         off: Some(off),
         ..Shown::default()
@@ -91,7 +91,7 @@ pub fn fa(ui: &mut Ui, params: &Params, defaults: &Params, off: &str, set: &mut 
     parameters::number(ui, params, defaults, "fa", shown, set);
 }
 
-pub fn length(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut Set) {
+pub fn length(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut OnChange) {
     let rows = ("Length", ["min-length", "max-length"]);
     parameters::limits(ui, params, defaults, rows, TYPED_LENGTH_MM, set);
 }
@@ -102,7 +102,7 @@ pub fn integrator(
     params: &Params,
     defaults: &Params,
     fixed: Option<&'static str>,
-    set: &mut Set,
+    set: &mut OnChange,
 ) {
     parameters::choice(ui, params, defaults, "integrator", |_| fixed, set);
 }
@@ -113,14 +113,14 @@ pub fn interpolation(
     params: &Params,
     defaults: &Params,
     linear: Option<&'static str>,
-    set: &mut Set,
+    set: &mut OnChange,
 ) {
     let why = |i: usize| linear.filter(|_| i == 1);
     parameters::choice(ui, params, defaults, "interpolation", why, set);
 }
 
 /// The rest of the table, below the rows that only one kind of curve has.
-pub fn rest(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut Set) {
+pub fn rest(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut OnChange) {
     parameters::rows(ui, params, defaults, Rows::Only(&["random-seed"]), set);
     mask(ui, state);
     parameters::rows(ui, params, defaults, Rows::Only(&["one-way"]), set);
@@ -148,7 +148,7 @@ fn mask(ui: &mut Ui, state: &State) {
 }
 
 /// The meaning of several targets and of several includes; no row unless there are several.
-pub fn rules(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut Set) {
+pub fn rules(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut OnChange) {
     let several = |role: Role| {
         let mut of = state.document.regions.iter().filter(|r| r.role == role);
         of.nth(1).is_some()

@@ -35,10 +35,10 @@ pub fn segment_row(
     ui: &mut Ui,
     name: &str,
     help: &str,
-    text: &[&str],
+    labels: &[&str],
     chosen: usize,
 ) -> Option<usize> {
-    segment_row_but(ui, name, help, text, chosen, |_| None)
+    segment_row_but(ui, name, help, labels, chosen, |_| None)
 }
 
 /// Like [`segment_row`]; `why` gives the reason why a segment cannot be chosen.
@@ -46,7 +46,7 @@ pub fn segment_row_but<'a>(
     ui: &mut Ui,
     name: &str,
     help: &str,
-    text: &[&str],
+    labels: &[&str],
     chosen: usize,
     why: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<usize> {
@@ -56,7 +56,7 @@ pub fn segment_row_but<'a>(
         columns.wide.center(),
         vec2(columns.wide.width(), space::FIELD + 2.0),
     );
-    segmented_but(ui, place, name, text, chosen, why)
+    segmented_but(ui, place, name, labels, chosen, why)
 }
 
 /// Range of a frame's values and its default window.

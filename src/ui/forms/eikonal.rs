@@ -31,7 +31,7 @@ const WIDTH: &str = "Pathway width ε";
 const METRIC: &[&str] = &["alpha"];
 const SOLVER: &[&str] = &["min-fa"];
 
-type Set<'a> = dyn FnMut(PathwaySettings, Phase) + 'a;
+type OnChange<'a> = dyn FnMut(PathwaySettings, Phase) + 'a;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), section::HEAD));
@@ -86,7 +86,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (Rows::Only(METRIC), Rows::Only(&[])),
         &mut set,
     );
-    if state.session.tour == Some(TourStep::Width) {
+    if state.runtime.tour == Some(TourStep::Width) {
         anchor::scroll_to(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
     rows(
@@ -97,7 +97,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     );
     // In the first steps of the tour the results get the space.
     if state
-        .session
+        .runtime
         .tour
         .is_none_or(|step| step.is_after_regions())
     {
@@ -141,7 +141,7 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
         ..Shown::default()
     };
     let (width, defaults) = (Width { epsilon }, Width::defaults());
-    let set: &mut parameters::Set<Width> =
+    let set: &mut parameters::OnChange<Width> =
         &mut |width, phase| chosen = Some((width.epsilon, phase));
     parameters::number(ui, &width, &defaults, "epsilon", shown, set);
     chosen
@@ -149,7 +149,7 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
 
 /// Whether the width joins the ends, and a remedy where it does not. The row exists before the pathway does, so
 /// nothing moves when a pathway arrives or while the width is dragged.
-fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
+fn joined(ui: &mut Ui, state: &State, set: &mut OnChange) {
     const HEIGHT: f32 = 26.0;
     let settings = &state.document.pathways;
     let percent = |value: f64| format::with_unit(&format::fixed(value, 1), "%");
@@ -157,7 +157,7 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
     let p = theme::palette(ui.style());
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    let live = state.session.pathways.live.value();
+    let live = state.runtime.pathways.live.value();
     let Some(from) = live.and(joining(state)) else {
         return;
     };
@@ -202,7 +202,7 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
 
 /// The most severe warning among the results.
 pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
-    let runtime = &state.session.pathways;
+    let runtime = &state.runtime.pathways;
     if runtime.live.has_failed() {
         return Some(Severity::Error);
     }
@@ -212,7 +212,12 @@ pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> 
 }
 
 /// Rows of parameters: the metric's, then the solver's.
-fn rows(ui: &mut Ui, settings: &PathwaySettings, (metric, solver): (Rows, Rows), set: &mut Set) {
+fn rows(
+    ui: &mut Ui,
+    settings: &PathwaySettings,
+    (metric, solver): (Rows, Rows),
+    set: &mut OnChange,
+) {
     let (now, defaults) = (settings.params, pathway::Params::defaults());
     parameters::rows(
         ui,

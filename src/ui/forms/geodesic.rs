@@ -14,7 +14,7 @@ use crate::ui::widgets::note::Note;
 use crate::ui::widgets::section;
 use crate::ui::{Memory, panels, theme};
 use egui::Ui;
-pub use kinds::Kinds;
+pub use kinds::KindSettings;
 
 const MORE: &str = "Directions, integrator, precision";
 /// Parameters with a row elsewhere; the cut's is with the results, and no row sets which points are kept.
@@ -29,7 +29,7 @@ const PLACED: &[&str] = &[
     "cut",
 ];
 
-type Set<'a> = super::parameters::Set<'a, Rays>;
+type OnChange<'a> = super::parameters::OnChange<'a, Rays>;
 
 pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
@@ -37,7 +37,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     // The cut is not among the controls; it is with the results.
     let defaults = Rays {
         cut: rays.cut,
-        ..state.session.settings.rays()
+        ..state.runtime.settings.rays()
     };
     let mut set = |rays: Rays, phase: Phase| {
         actions.push(Action::Track(TrackAction::SetRays { rays, phase }))
@@ -103,12 +103,12 @@ fn with_curves(rays: &Rays, curve_params: curves::Params) -> Rays {
 
 fn with_sharpening(rays: &Rays, parts: SharpeningParts) -> Rays {
     let mut changed = rays.clone();
-    changed.medium.sharpening = parts.into();
+    changed.metric.sharpening = parts.into();
     changed
 }
 
 /// How much the tensors are sharpened.
-fn strength(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
+fn strength(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut OnChange) {
     let key = if parts.low_fa_only { "power" } else { "alpha" };
     let defaults = SharpeningParts::defaults();
     parameters::rows(
@@ -123,7 +123,7 @@ fn strength(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
 }
 
 /// The choice of the tensors that are sharpened.
-fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
+fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut OnChange) {
     let defaults = SharpeningParts::defaults();
     let shown = Rows::AllBut(&["alpha", "power"]);
     parameters::rows(ui, parts, &defaults, shown, &mut |parts, phase| {
@@ -131,7 +131,13 @@ fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) 
     });
 }
 
-fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, set: &mut Set) {
+fn second_rank(
+    ui: &mut Ui,
+    state: &State,
+    defaults: &Rays,
+    kinds: &mut KindSettings,
+    set: &mut OnChange,
+) {
     let rays = &state.document.track.rays;
     directions::kind(ui, rays, kinds, set);
     curve_parameters::angle(
@@ -168,12 +174,12 @@ fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, s
     parameters::choice(ui, rays, defaults, "form", why, set);
     sharpening(ui, rays, &kinds.sharpening, set);
     parameters::rows(ui, rays, defaults, Rows::Only(&["precision"]), set);
-    if rays.medium.is_too_coarse() {
+    if rays.metric.is_too_coarse() {
         let text = "Half precision is too coarse for tensors sharpened this much";
         let note = Note::new(theme::palette(ui.style()), Severity::Warning, text).action("Single");
         if note.show(ui).is_some() {
             let mut changed = rays.clone();
-            changed.medium.precision = Precision::Single;
+            changed.metric.precision = Precision::Single;
             set(changed, Phase::Done);
         }
     }

@@ -253,13 +253,13 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     });
     panels::in_sight(ui);
     let warned = |m: &Message| m.slot == Some(SEGMENT);
-    let warned = state.session.notices.messages.iter().any(warned);
+    let warned = state.runtime.notices.messages.iter().any(warned);
     let leaked = leak_notice::leaked(state).map(|leaked| leaked.leak.noticed);
     // The leak notice points to these rows, and so does the message that the surface has vanished.
     if let Some(number) = leaked.or(warned.then_some(u64::MAX)) {
         anchor::scroll_to(ui, number, Rangef::new(sliders_from, ui.cursor().top()));
     }
-    if let Some(why) = &state.session.segment.failed {
+    if let Some(why) = &state.runtime.segment.failed {
         let p = theme::palette(ui.style());
         Note::new(p, Severity::Error, why).show(ui);
     }
@@ -276,7 +276,7 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let (rect, _) =
         ui.allocate_exact_size(vec2(ui.available_width(), space::BUTTON), Sense::hover());
     let row = paint::inset(rect, space::INSET, space::INSET);
-    let runtime = &state.session.segment;
+    let runtime = &state.runtime.segment;
     let running = state.segment_standing() == Some(SurfaceStanding::Running);
     let why = state.cannot_segment();
     let button = match running {
@@ -408,7 +408,7 @@ pub fn foot(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let none = state.session.segment.live.is_none();
+    let none = state.runtime.segment.live.is_none();
     let none = none.then_some("There is no surface yet: press A, then click inside the structure");
     let moves = state.resting_surface().is_none();
     let files = state.segment_files();
@@ -482,6 +482,6 @@ fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 /// Whether the surface is requested to move.
 pub fn plays(state: &State) -> bool {
-    state.session.segment.play != RunControl::Rest
+    state.runtime.segment.play != RunControl::Rest
         && state.segment_standing() == Some(SurfaceStanding::Running)
 }

@@ -1,7 +1,7 @@
 //! Distances and angles on slices.
 
 use crate::state::streamlines::Measurement;
-use crate::state::{Action, BundleAction, State, Tool, ViewAction};
+use crate::state::{Action, State, StreamlineAction, Tool, ViewAction};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, format, icons, theme};
@@ -22,7 +22,7 @@ pub fn text(measurement: &Measurement) -> String {
 }
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let all = &state.document.bundle.measurements;
+    let all = &state.document.streamlines.measurements;
     let tool = matches!(state.view.tool, Tool::Ruler | Tool::Angle);
     let (open, clicked) = section::fold(ui, MEASURE, memory.is_open(MEASURE, false) || tool);
     if clicked {
@@ -51,7 +51,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         actions.push(Action::View(ViewAction::SetTool(Tool::Angle)));
     }
     if responses[2].clicked() {
-        actions.push(Action::Bundle(BundleAction::EraseAll));
+        actions.push(Action::Streamline(StreamlineAction::EraseAll));
     }
     for (i, measurement) in all.iter().enumerate() {
         row(ui, i, measurement, actions);
@@ -87,7 +87,7 @@ fn row(ui: &mut Ui, index: usize, measurement: &Measurement, actions: &mut Vec<A
     let erase = format!("Erase {kind} {}", index + 1);
     let button = IconButton::new(icons::TRASH, &erase).side(22.0);
     if button.show_right(ui, place).clicked() {
-        actions.push(Action::Bundle(BundleAction::Erase(index)));
+        actions.push(Action::Streamline(StreamlineAction::Erase(index)));
     }
     if response.clicked() {
         let middle =

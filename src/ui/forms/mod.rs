@@ -1,7 +1,6 @@
 //! The panels of the tasks: inputs, controls, results, actions.
 
 pub mod alignment;
-pub mod bundle;
 pub mod commit;
 pub mod connectivity;
 pub mod curve_parameters;
@@ -16,6 +15,7 @@ pub mod mosaic;
 pub mod parameters;
 pub mod region;
 mod scene;
+pub mod streamlines;
 pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 pub fn shown_layer(state: &State) -> Option<&Arc<Layer>> {
     let layers = &state.document.layers;
     let selected = state
-        .session
+        .runtime
         .selected_layer
         .and_then(|id| state.document.layer(id));
     let images = || layers.iter().rev().filter(|l| l.content.volume().is_some());
@@ -53,7 +53,7 @@ pub fn command_line(state: &State) -> Option<CommandLine> {
         Task::Filter => filter_command(state),
         Task::Track => {
             let selected = || selected_tracks(state).and_then(|l| selection_command(state, l));
-            match state.session.track.live.value() {
+            match state.runtime.track.live.value() {
                 // A command that does not reproduce the controls would be wrong unnoticed.
                 Some(_) => state
                     .final_live()
@@ -66,7 +66,7 @@ pub fn command_line(state: &State) -> Option<CommandLine> {
 
 /// The selected layer, if it holds streamlines.
 fn selected_tracks(state: &State) -> Option<&Arc<Layer>> {
-    let layer = state.document.layer(state.session.selected_layer?)?;
+    let layer = state.document.layer(state.runtime.selected_layer?)?;
     matches!(layer.content, Content::Tractogram(_)).then_some(layer)
 }
 
@@ -85,7 +85,7 @@ pub fn export(state: &State, memory: &mut Memory, place: DialogPosition) {
             commit::ask_for_path(state, memory, FilterFile::Weights, place);
         }
     } else if state.view.task == Task::Track
-        && (state.session.track.live.value().is_some() || selected_tracks(state).is_none())
+        && (state.runtime.track.live.value().is_some() || selected_tracks(state).is_none())
     {
         // Same condition as the button, which gives the reason.
         let live = state.final_live();

@@ -13,7 +13,7 @@ use egui::{Sense, Ui};
 use std::ops::RangeInclusive;
 
 /// Receives changed parameters.
-pub type Set<'a, P> = dyn FnMut(P, Phase) + 'a;
+pub type OnChange<'a, P> = dyn FnMut(P, Phase) + 'a;
 
 /// A selection of rows of a table, by their keys. A test finds keys that are not in the table.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,13 @@ pub enum Rows<'a> {
 }
 
 /// Rows of parameters.
-pub fn rows<P: Parameters>(ui: &mut Ui, params: &P, defaults: &P, rows: Rows, set: &mut Set<P>) {
+pub fn rows<P: Parameters>(
+    ui: &mut Ui,
+    params: &P,
+    defaults: &P,
+    rows: Rows,
+    set: &mut OnChange<P>,
+) {
     match rows {
         Rows::Only(keys) => {
             for row in keys.iter().filter_map(|key| row::<P>(key)) {
@@ -66,7 +72,7 @@ pub fn number<P: Parameters>(
     defaults: &P,
     key: &str,
     shown: Shown,
-    set: &mut Set<P>,
+    set: &mut OnChange<P>,
 ) {
     let Some(row) = row::<P>(key) else {
         return;
@@ -111,7 +117,7 @@ pub fn choice<P: Parameters>(
     defaults: &P,
     key: &str,
     but: impl Fn(usize) -> Option<&'static str>,
-    set: &mut Set<P>,
+    set: &mut OnChange<P>,
 ) {
     let Some(row) = row::<P>(key) else {
         return;
@@ -138,7 +144,7 @@ pub fn limits<P: Parameters>(
     defaults: &P,
     (name, keys): (&str, [&str; 2]),
     typed: RangeInclusive<f64>,
-    set: &mut Set<P>,
+    set: &mut OnChange<P>,
 ) {
     let [Some(lower), Some(upper)] = keys.map(row::<P>) else {
         return;
@@ -194,7 +200,7 @@ fn row_of<P: Parameters>(
     row: &'static Param<P>,
     params: &P,
     defaults: &P,
-    set: &mut Set<P>,
+    set: &mut OnChange<P>,
 ) {
     let hint = hint(row, defaults);
     if let Some(why) = (row.unused)(params) {

@@ -244,7 +244,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         }
     }
     let running = state
-        .session
+        .runtime
         .jobs
         .running
         .iter()

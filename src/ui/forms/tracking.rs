@@ -88,7 +88,7 @@ pub(super) fn inputs(
         for (i, chip) in pair.iter().enumerate() {
             let left = row.left() + (half + 4.0) * i as f32;
             let place = Rect::from_min_size(pos2(left, row.top()), vec2(half, space::ROW));
-            let selected = state.session.regions.selected == Some(chip.id);
+            let selected = state.runtime.regions.selected == Some(chip.id);
             if region::chip(ui, place, chip, selected).clicked() {
                 actions.push(Action::Region(RegionAction::Select(Some(chip.id))));
             }
@@ -121,7 +121,7 @@ pub(super) fn inputs(
         missing_region(ui, state, Role::Seed, actions);
     } else if state.document.tensors.is_some()
         && target
-        && state.session.tour.is_none()
+        && state.runtime.tour.is_none()
         && !regions.iter().any(|r| r.role == Role::Target)
     {
         missing_region(ui, state, Role::Target, actions);
@@ -169,7 +169,7 @@ pub(super) fn remarks(
 
 /// The most severe warning among the results.
 pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
-    if state.session.track.live.value().is_none() && state.session.track.live.failure().is_some() {
+    if state.runtime.track.live.value().is_none() && state.runtime.track.live.failure().is_some() {
         return Some(Severity::Error);
     }
     let empty = |live: &CurveResult| match live.rays {
@@ -179,7 +179,7 @@ pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> 
             tracks::nothing_kept(&live.output, &state.document.track.streamlines, &mask).is_some()
         }
     };
-    let empty = state.session.track.live.value().is_some_and(empty);
+    let empty = state.runtime.track.live.value().is_some_and(empty);
     let has_warning = empty || state.stalled() || out_of_reach(state, memory, |_| true);
     has_warning.then_some(Severity::Warning)
 }
@@ -221,7 +221,7 @@ fn source_name(source: &ScanSource) -> String {
 fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     let p = theme::palette(ui.style());
     if state
-        .session
+        .runtime
         .jobs
         .running
         .iter()
@@ -267,7 +267,7 @@ fn missing_region(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Acti
 
 fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
-    let default_value = state.session.settings.track();
+    let default_value = state.runtime.settings.track();
     let params = &state.document.track.streamlines;
     let mut set = |params: Params, phase: Phase| {
         actions.push(Action::Track(TrackAction::SetStreamlines { params, phase }))
@@ -312,7 +312,7 @@ pub fn foot(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let live = state.session.track.live.value();
+    let live = state.runtime.track.live.value();
     let rays = state.document.track.method == Method::Rays;
     let empty = live.is_some_and(|live| live.output.kept.is_empty());
     let why = match state.standing() {

@@ -16,7 +16,7 @@ use glam::DVec3;
 
 const BLOCK: &str = "In 3-D";
 
-type Set<'a> = dyn FnMut(VolumeLook, Phase) + 'a;
+type OnChange<'a> = dyn FnMut(VolumeLook, Phase) + 'a;
 
 pub fn show(
     ui: &mut Ui,
@@ -89,7 +89,7 @@ fn cloud(
     volume: &Volume,
     look: &VolumeLook,
     memory: &mut Memory,
-    set: &mut Set,
+    set: &mut OnChange,
 ) {
     let chosen = curve_row(ui, Transfer::presets(), &look.transfer);
     if let Some(transfer) = chosen {
@@ -150,7 +150,7 @@ fn surface(
     volume: &Volume,
     look: &VolumeLook,
     memory: &mut Memory,
-    set: &mut Set,
+    set: &mut OnChange,
 ) {
     let scale = f64::from(layer.unit_scale);
     let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
@@ -205,7 +205,7 @@ fn surface(
 }
 
 /// Colours of a map over the window, or a single colour.
-fn colours(ui: &mut Ui, look: &VolumeLook, set: &mut Set) {
+fn colours(ui: &mut Ui, look: &VolumeLook, set: &mut OnChange) {
     let named = || theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES);
     let now = look.transfer.colours;
     let shown = match now {
@@ -235,7 +235,7 @@ const SIDES: [(&str, DVec3); 6] = [
     ("Bottom", DVec3::NEG_Z),
 ];
 
-fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut Set) {
+fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut OnChange) {
     if let Some(cut) = cut_row(ui, state, look.cut) {
         set(
             VolumeLook {

@@ -1,15 +1,15 @@
 //! Everything there is to do besides the layers, regions and pathways themselves, in the order of its likely use.
 
-use super::{Entry, Run, layers, pathways, regions};
+use super::{Entry, EntryAction, layers, pathways, regions};
 use crate::guide::{PAGES, synonyms};
 use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
 use crate::state::update::panel_command;
 use crate::state::{
-    Action, BundleAction, FilesAction, Layout, Look, Method, PictureAction, RegionAction,
-    SessionAction, Slab, SnapshotAction, State, Task, TensorAction, Tool, TrackAction,
-    UnsavedAction, ViewAction,
+    Action, FilesAction, Layout, Look, Method, PictureAction, RegionAction, SessionAction, Slab,
+    SnapshotAction, State, StreamlineAction, Task, TensorAction, Tool, TrackAction, UnsavedAction,
+    ViewAction,
 };
 use crate::ui::{forms, regions as region_list};
 use egui::{Key, Modifiers};
@@ -19,7 +19,7 @@ use egui::{Key, Modifiers};
 struct Entries(Vec<Entry>);
 
 impl Entries {
-    fn add(&mut self, name: &str, key: &'static str, run: Run) {
+    fn add(&mut self, name: &str, key: &'static str, run: EntryAction) {
         self.0.push(Entry {
             name: name.to_owned(),
             synonyms: synonyms::of_entry(name),
@@ -30,32 +30,32 @@ impl Entries {
 
     /// The sheet of keys and the pages of the guide.
     fn help(&mut self) {
-        self.add("Keys and mouse", "?", Run::Keys);
+        self.add("Keys and mouse", "?", EntryAction::Keys);
         for (i, page) in PAGES.iter().enumerate() {
             let key = if i == 0 { "F1" } else { "" };
             let name = format!("Help: {}", page.title());
-            self.add(&name, key, Run::Help(page.name));
+            self.add(&name, key, EntryAction::Help(page.name));
         }
     }
 }
 
-fn act(action: impl Into<Action>) -> Run {
-    Run::Act(action.into())
+fn act(action: impl Into<Action>) -> EntryAction {
+    EntryAction::Act(action.into())
 }
 
-fn ctrl(key: Key) -> Run {
-    Run::Press(key, Modifiers::COMMAND)
+fn ctrl(key: Key) -> EntryAction {
+    EntryAction::Press(key, Modifiers::COMMAND)
 }
 
-fn plain(key: Key) -> Run {
-    Run::Press(key, Modifiers::NONE)
+fn plain(key: Key) -> EntryAction {
+    EntryAction::Press(key, Modifiers::NONE)
 }
 
-fn alt(key: Key) -> Run {
-    Run::Press(key, Modifiers::ALT)
+fn alt(key: Key) -> EntryAction {
+    EntryAction::Press(key, Modifiers::ALT)
 }
 
-fn quit() -> Run {
+fn quit() -> EntryAction {
     act(SessionAction::CloseDocument(UnsavedAction::Quit))
 }
 
@@ -78,7 +78,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     views(&mut list);
     pictures(state, &mut list);
     tables(state, &mut list);
-    list.add("Start the guide", "", Run::Act(Action::StartTour));
+    list.add("Start the guide", "", EntryAction::Act(Action::StartTour));
     list.help();
     list.add("Quit", "", quit());
     let mut all = list.0;
@@ -91,8 +91,8 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
 /// Files to open.
 fn opening(state: &State, list: &mut Entries) {
     list.add("Open a file…", "Ctrl+O", ctrl(Key::O));
-    list.add("Enter a path", "", Run::Path);
-    for recent in &state.session.files.recent {
+    list.add("Enter a path", "", EntryAction::Path);
+    for recent in &state.runtime.files.recent {
         let name = format!("Open {}", recent.path.display());
         list.add(&name, "", act(FilesAction::Open(vec![recent.path.clone()])));
     }
@@ -104,7 +104,7 @@ fn start(list: &mut Entries) {
         ("Open the demo head", false),
         ("Open the demo head, with the guide", true),
     ] {
-        list.add(name, "", Run::Act(Action::OpenDemo { tour }));
+        list.add(name, "", EntryAction::Act(Action::OpenDemo { tour }));
     }
     list.add("Light or dark theme", "", act(ViewAction::ToggleTheme));
     list.help();
@@ -114,27 +114,35 @@ fn start(list: &mut Entries) {
 
 /// Saving, exporting, snapshots and undo.
 fn saving(state: &State, list: &mut Entries) {
-    let save_as = Run::Press(Key::S, Modifiers::COMMAND | Modifiers::SHIFT);
-    let copy = Run::Press(Key::C, Modifiers::COMMAND | Modifiers::SHIFT);
+    let save_as = EntryAction::Press(Key::S, Modifiers::COMMAND | Modifiers::SHIFT);
+    let copy = EntryAction::Press(Key::C, Modifiers::COMMAND | Modifiers::SHIFT);
     list.add("Save the session", "Ctrl+S", ctrl(Key::S));
     list.add("Save the session as…", "Ctrl+Shift+S", save_as);
     list.add("New", "Ctrl+N", ctrl(Key::N));
     list.add("Export what is shown…", "Ctrl+E", ctrl(Key::E));
-    list.add("Save a screenshot, turntable or film…", "", Run::Screenshot);
+    list.add(
+        "Save a screenshot, turntable or film…",
+        "",
+        EntryAction::Screenshot,
+    );
     list.add("Copy as command", "Ctrl+Shift+C", copy);
     list.add("Take a snapshot", "Ctrl+B", ctrl(Key::B));
-    for (i, snapshot) in state.session.snapshots.all.iter().enumerate() {
+    for (i, snapshot) in state.runtime.snapshots.all.iter().enumerate() {
         let name = format!("Compare with {}", snapshot.label());
         list.add(&name, "", act(SnapshotAction::Compare(Some(i))));
     }
-    if state.session.snapshots.comparing.is_some() {
+    if state.runtime.snapshots.comparing.is_some() {
         list.add(
             "Stop comparing",
             "Ctrl+Shift+B",
             act(SnapshotAction::Compare(None)),
         );
     }
-    list.add("Copy methods paragraph", "", Run::Act(Action::CopyMethods));
+    list.add(
+        "Copy methods paragraph",
+        "",
+        EntryAction::Act(Action::CopyMethods),
+    );
     if let Some(step) = state.history.undo_label() {
         list.add(
             &format!("Undo: {}", step.to_lowercase()),
@@ -179,7 +187,7 @@ fn segment(state: &State, list: &mut Entries) {
     list.add("Segment: run or pause", "Space", plain(Key::Space));
     for what in state.segment_files() {
         let name = format!("Segment: export {}", what.name().to_lowercase());
-        list.add(&name, "", Run::Segment(what));
+        list.add(&name, "", EntryAction::Segment(what));
     }
 }
 
@@ -209,7 +217,7 @@ fn filter(state: &State, list: &mut Entries) {
         }
         for what in forms::commit::files(state) {
             let name = format!("Filter: export {}", what.name().to_lowercase());
-            list.add(&name, "", Run::Filter(what));
+            list.add(&name, "", EntryAction::Filter(what));
         }
     }
 }
@@ -218,18 +226,18 @@ fn filter(state: &State, list: &mut Entries) {
 fn results(state: &State, list: &mut Entries) {
     list.add("Measure: distance", "M", plain(Key::M));
     list.add("Measure: angle", "N", plain(Key::N));
-    if state.bundle().is_some() {
+    if state.current_streamlines().is_some() {
         list.add("Choose streamlines", "K", plain(Key::K));
     }
     if let Some(map) = region_list::label_map(state) {
-        list.add("Region from a threshold", "", Run::Threshold);
+        list.add("Region from a threshold", "", EntryAction::Threshold);
         let labels = act(RegionAction::CountLabels(map));
         list.add("Regions from a label map", "", labels);
     }
     list.add("Track the whole brain", "", act(TrackAction::WholeBrain));
     if state.final_live().is_some() {
         list.add("Keep the live result as layer", "", act(TrackAction::Keep));
-        let map = Run::Act(layers::density(None));
+        let map = EntryAction::Act(layers::density(None));
         list.add("Map the density of the live result", "", map);
     }
     let (other, name) = match state.document.track.method {
@@ -284,7 +292,7 @@ fn pictures(state: &State, list: &mut Entries) {
         list.add(
             &format!("Copy as command: picture, {what}"),
             "",
-            Run::Act(copy),
+            EntryAction::Act(copy),
         );
     }
     for pane in [
@@ -305,18 +313,18 @@ fn pictures(state: &State, list: &mut Entries) {
 
 /// The panel below the views.
 fn tables(state: &State, list: &mut Entries) {
-    if state.bundle().is_some() {
+    if state.current_streamlines().is_some() {
         for (drawer, name) in [
             (BottomPanel::Table, "Table of streamlines"),
             (BottomPanel::Profile, "Profile along streamlines"),
             (BottomPanel::Matrix, "Matrix of connections"),
         ] {
             let open = state.view.bottom_panel != Some(drawer);
-            let action = BundleAction::Open(open.then_some(drawer));
-            list.add(name, "", Run::Act(Action::Bundle(action)));
+            let action = StreamlineAction::Open(open.then_some(drawer));
+            list.add(name, "", EntryAction::Act(Action::Streamline(action)));
             if let Some(line) = panel_command(state, drawer) {
                 let name = format!("Copy as command: {}", drawer.name().to_lowercase());
-                list.add(&name, "", Run::Act(Action::CopyCommand(line)));
+                list.add(&name, "", EntryAction::Act(Action::CopyCommand(line)));
             }
         }
     }

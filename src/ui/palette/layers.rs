@@ -1,6 +1,6 @@
 //! Commands for each layer.
 
-use super::{Entry, Run};
+use super::{Entry, EntryAction};
 use crate::guide::synonyms;
 use crate::scene::volume_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
@@ -26,7 +26,7 @@ fn entry(name: String, action: Action) -> Entry {
         synonyms: synonyms::of_entry(&name),
         name,
         key: "",
-        run: Run::Act(action),
+        run: EntryAction::Act(action),
     }
 }
 

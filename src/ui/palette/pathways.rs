@@ -1,6 +1,6 @@
 //! Commands for pathways and tensor glyphs.
 
-use super::{Entry, Run};
+use super::{Entry, EntryAction};
 use crate::data::Role;
 use crate::state::pathways::{PathwayAction, PathwaySettings, ShownCost, percent_joined};
 use crate::state::{Action, KeptPathway, Phase, State, Task, ViewAction};
@@ -29,7 +29,7 @@ fn entry(name: String, synonyms: &'static str, action: Action) -> Entry {
         name,
         synonyms,
         key: "",
-        run: Run::Act(action),
+        run: EntryAction::Act(action),
     }
 }
 

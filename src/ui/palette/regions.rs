@@ -1,13 +1,13 @@
 //! Commands for regions.
 
-use super::{Entry, Run};
+use super::{Entry, EntryAction};
 use crate::data::Region;
 use crate::state::{Action, RegionAction, RegionsChange, State, Tool, ViewAction};
 
 pub(super) fn entries(state: &State) -> Vec<Entry> {
     let regions = &state.document.regions;
     let mut all = Vec::new();
-    let selected = state.session.regions.selected;
+    let selected = state.runtime.regions.selected;
     if let Some(region) = selected.and_then(|id| state.document.region(id)) {
         all.extend(of_selected(region));
     } else if !regions.is_empty() {
@@ -19,7 +19,11 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
             (true, "Export all regions as label map…"),
             (false, "Export all regions as masks…"),
         ] {
-            all.push(entry(name, "save, write", Run::Regions { as_labels }));
+            all.push(entry(
+                name,
+                "save, write",
+                EntryAction::Regions { as_labels },
+            ));
         }
         for (shown, name) in [(true, "Show all regions"), (false, "Hide all regions")] {
             let changing = regions.iter().filter(|r| r.visible != shown);
@@ -29,14 +33,14 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
                     regions: others,
                     change: RegionsChange::Show(shown),
                 });
-                all.push(entry(name, "", Run::Act(change)));
+                all.push(entry(name, "", EntryAction::Act(change)));
             }
         }
     }
     for region in regions {
         let name = format!("Select region {}", region.name);
         let select = Action::Region(RegionAction::Select(Some(region.id)));
-        all.push(entry(&name, "", Run::Act(select)));
+        all.push(entry(&name, "", EntryAction::Act(select)));
     }
     all
 }
@@ -48,22 +52,22 @@ fn of_selected(region: &Region) -> [Entry; 5] {
         entry(
             &named(if region.visible { "Hide" } else { "Show" }),
             "",
-            Run::Act(Action::Region(RegionAction::Toggle(region.id))),
+            EntryAction::Act(Action::Region(RegionAction::Toggle(region.id))),
         ),
         entry(
             &named("Duplicate"),
             "copy",
-            Run::Act(Action::Region(RegionAction::Duplicate(region.id))),
+            EntryAction::Act(Action::Region(RegionAction::Duplicate(region.id))),
         ),
         entry(
             &format!("{} as mask…", named("Export")),
             "save, write",
-            Run::Region(region.id),
+            EntryAction::Region(region.id),
         ),
         entry(
             &named("Delete"),
             "remove",
-            Run::Act(Action::Region(RegionAction::Delete(region.id))),
+            EntryAction::Act(Action::Region(RegionAction::Delete(region.id))),
         ),
     ]
 }
@@ -72,11 +76,11 @@ fn change(name: &str) -> Entry {
     entry(
         name,
         "dilate, erode, shrink, union, intersection, difference, subtract",
-        Run::Act(Action::View(ViewAction::SetTool(Tool::Change))),
+        EntryAction::Act(Action::View(ViewAction::SetTool(Tool::Change))),
     )
 }
 
-fn entry(name: &str, synonyms: &'static str, run: Run) -> Entry {
+fn entry(name: &str, synonyms: &'static str, run: EntryAction) -> Entry {
     Entry {
         name: name.to_owned(),
         synonyms,

@@ -21,8 +21,8 @@ struct ReservedSpace {
 /// Whether there are notes besides that of a leak, which reserves no space but covers the inputs: controls stay where
 /// they are when it appears and disappears. In a low panel it would cover the switch between controls and results.
 fn reserves_space(state: &State) -> bool {
-    state.session.tour.is_some()
-        || !state.session.notices.messages.is_empty()
+    state.runtime.tour.is_some()
+        || !state.runtime.notices.messages.is_empty()
         || !state.reported_recipe_only().is_empty()
         || recovery::is_any_missing(state)
 }
@@ -62,20 +62,23 @@ pub fn show(
             (false, false) => 0.0,
         };
     }
-    let made: Option<ReservedSpace> = ui.data(|d| d.get_temp(id));
-    let made = made.filter(|m| m.task == state.view.task && m.pass + 1 == pass);
+    let reserved: Option<ReservedSpace> = ui.data(|d| d.get_temp(id));
+    let reserved = reserved.filter(|m| m.task == state.view.task && m.pass + 1 == pass);
     let at = ui.input(|i| i.pointer.latest_pos());
     let under = at.is_some_and(|at| body.contains(at));
-    let room = made.map_or(height, |made| if under { made.height } else { height });
-    if made.is_some_and(|made| made.height != room) {
+    let room = reserved.map_or(
+        height,
+        |reserved| if under { reserved.height } else { height },
+    );
+    if reserved.is_some_and(|reserved| reserved.height != room) {
         ui.ctx().request_repaint();
     }
-    let made = ReservedSpace {
+    let reserved = ReservedSpace {
         task: state.view.task,
         height: room,
         pass,
     };
-    ui.data_mut(|d| d.insert_temp(id, made));
+    ui.data_mut(|d| d.insert_temp(id, reserved));
     Rect::from_min_max(pos2(body.left(), body.top() + room), body.max)
 }
 

@@ -27,7 +27,7 @@ impl RegionListState {
     /// The regions selected together, in the order of the list: at least two. A region selected elsewhere is selected
     /// alone.
     pub fn several(&self, state: &State) -> Vec<RegionId> {
-        let selected = state.session.regions.selected;
+        let selected = state.runtime.regions.selected;
         if !selected.is_some_and(|id| self.also_selected.contains(&id)) {
             return Vec::new();
         }

@@ -33,7 +33,7 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
     if state.view.task == Task::Segment {
         return segment(state);
     }
-    if let Some(running) = state.session.filter.running.as_ref() {
+    if let Some(running) = state.runtime.filter.running.as_ref() {
         // The panel and the status bar show this number, too.
         let text = format!("Iteration {}", count(running.iterations()));
         return Some((text, Standing::Updating));
@@ -42,7 +42,7 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
     if !state.view.task.shows_live() {
         return None;
     }
-    let (live, standing) = (state.session.track.live.value()?, state.standing()?);
+    let (live, standing) = (state.runtime.track.live.value()?, state.standing()?);
     let ms = duration_text(live.wall_ms);
     // The time belongs to the task that tracks.
     if state.view.task == Task::View && standing == Standing::Final {
@@ -59,7 +59,7 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
 
 /// The standing of the live pathway.
 fn pathway(state: &State) -> Option<(String, Standing)> {
-    let runtime = &state.session.pathways;
+    let runtime = &state.runtime.pathways;
     let ms = duration_text(runtime.wall_ms);
     Some(match state.pathway_standing()? {
         Path::Final => (format!("Final · {ms}"), Standing::Final),
@@ -71,7 +71,7 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
 
 /// The standing of the segmented surface.
 fn segment(state: &State) -> Option<(String, Standing)> {
-    let live = state.session.segment.live.as_ref()?;
+    let live = state.runtime.segment.live.as_ref()?;
     if let Some(step) = state.rewind_target() {
         let text = format!("Going back to step {}", count(step));
         return Some((text, Standing::Updating));

@@ -8,7 +8,7 @@ use super::{Views, annotations};
 use crate::scene::SLAB_MM;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
 use crate::state::streamlines::SelectionMode;
-use crate::state::{Action, BundleAction, State, Tool};
+use crate::state::{Action, State, StreamlineAction, Tool};
 use crate::ui::theme::IN_VIEW;
 use egui::{Color32, Modifiers, Painter, Pos2, Rect, Shape, Stroke, Ui};
 use glam::{DMat4, DVec2, DVec3, DVec4};
@@ -55,7 +55,7 @@ impl Scene<'_> {
 
 /// Whether a plain click in the 3-D view selects a streamline.
 pub fn is_about_lines(state: &State) -> bool {
-    let selected = state.session.selected_layer;
+    let selected = state.runtime.selected_layer;
     let selected = selected.and_then(|id| state.document.layer(id));
     let lines = |l: &std::sync::Arc<crate::state::Layer>| {
         matches!(l.content, crate::state::Content::Tractogram(_))
@@ -88,7 +88,7 @@ fn action(
             radius: REACH,
         },
     };
-    Action::Bundle(BundleAction::Pick {
+    Action::Streamline(StreamlineAction::Pick {
         screen,
         target,
         mode: how(ui.input(|i| i.modifiers)),

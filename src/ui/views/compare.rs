@@ -168,7 +168,7 @@ impl Views {
         state: &State,
         actions: &mut Vec<Action>,
     ) {
-        let mut snapshots = state.session.snapshots.all.iter();
+        let mut snapshots = state.runtime.snapshots.all.iter();
         let number = snapshots.position(|s| Arc::ptr_eq(s, &comparing.snapshot));
         let Some(number) = number else { return };
         if let Some((of, mut name)) = self.naming.take_if(|(of, _)| *of == pane) {

@@ -1,6 +1,6 @@
 //! A drag in a view, from press to release.
 
-use super::region_drag::{Grip, Part, same};
+use super::region_drag::{Grip, RegionPart, same};
 use super::spheres;
 use crate::data::region::RegionId;
 use crate::data::{Role, Shape, VolumeKind};
@@ -22,7 +22,7 @@ pub struct Drag {
     pub pressed: Pos2,
     /// Last position of the pointer.
     pub last: Pos2,
-    pub kind: Kind,
+    pub kind: DragKind,
     /// A live action was sent: it must be concluded.
     pub changed: bool,
     /// The drag has lasted for at least one frame.
@@ -33,7 +33,7 @@ pub struct Drag {
 
 impl Drag {
     /// A press that has not moved yet.
-    pub fn new(pane: Pane, button: PointerButton, at: Pos2, kind: Kind) -> Self {
+    pub fn new(pane: Pane, button: PointerButton, at: Pos2, kind: DragKind) -> Self {
         Self {
             pane,
             button,
@@ -47,7 +47,7 @@ impl Drag {
     }
 }
 
-pub enum Kind {
+pub enum DragKind {
     Crosshair,
     /// A new region, centred where the button went down.
     NewRegion {
@@ -187,7 +187,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
         return;
     }
     match &drag.kind {
-        Kind::Region { id, .. } => {
+        DragKind::Region { id, .. } => {
             // This frame's own move has already been sent.
             let sent = actions.iter().rev().find_map(|a| match a {
                 Action::Region(RegionAction::SetShape { region, shape, .. }) if region == id => {
@@ -204,8 +204,8 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
                 }));
             }
         }
-        Kind::MovedSphere { number, .. } => spheres::finish(state, *number, actions),
-        Kind::Window { layer, .. } => {
+        DragKind::MovedSphere { number, .. } => spheres::finish(state, *number, actions),
+        DragKind::Window { layer, .. } => {
             let sent = actions.iter().rev().find_map(|a| match a {
                 Action::Layer(LayerAction::SetDisplay {
                     layer: l, display, ..
@@ -221,21 +221,21 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
                 }));
             }
         }
-        Kind::Orbit
-        | Kind::Pan
-        | Kind::Zoom { .. }
-        | Kind::Crosshair
-        | Kind::NewRegion { .. }
-        | Kind::Sphere { .. }
-        | Kind::Stroke { .. }
-        | Kind::StrokeInScene { .. }
-        | Kind::Rectangle { .. }
-        | Kind::Fill { .. }
-        | Kind::Choose
-        | Kind::Sample { .. }
-        | Kind::Measure { .. }
-        | Kind::Remeasure { .. }
-        | Kind::Polygon => {}
+        DragKind::Orbit
+        | DragKind::Pan
+        | DragKind::Zoom { .. }
+        | DragKind::Crosshair
+        | DragKind::NewRegion { .. }
+        | DragKind::Sphere { .. }
+        | DragKind::Stroke { .. }
+        | DragKind::StrokeInScene { .. }
+        | DragKind::Rectangle { .. }
+        | DragKind::Fill { .. }
+        | DragKind::Choose
+        | DragKind::Sample { .. }
+        | DragKind::Measure { .. }
+        | DragKind::Remeasure { .. }
+        | DragKind::Polygon => {}
     }
 }
 
@@ -289,10 +289,10 @@ fn is_colour(layer: &Layer) -> bool {
 }
 
 /// The cursor over a part of a region, `off` from its centre.
-pub fn cursor(part: Part, off: Vec2) -> CursorIcon {
+pub fn cursor(part: RegionPart, off: Vec2) -> CursorIcon {
     match part {
-        Part::Body => CursorIcon::Move,
-        Part::Rim(_) => {
+        RegionPart::Body => CursorIcon::Move,
+        RegionPart::Rim(_) => {
             // Eight directions, opposite ones of which look the same.
             let eighth = (off.y.atan2(off.x) / std::f32::consts::FRAC_PI_4).round() as i32;
             match eighth.rem_euclid(4) {

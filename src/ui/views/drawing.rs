@@ -1,6 +1,6 @@
 //! Drawing on slices: brush, rectangle, polygon.
 
-use super::drag::{CLICK, Drag, Kind};
+use super::drag::{CLICK, Drag, DragKind};
 use super::slice_view::Slice;
 use super::{Views, annotations, pointer, rings};
 use crate::data::{Outline, Stroke};
@@ -35,17 +35,17 @@ impl Views {
         slice: &Slice,
         button: PointerButton,
         at: Pos2,
-    ) -> Option<Kind> {
+    ) -> Option<DragKind> {
         let right = button == PointerButton::Secondary;
         let erase = right || slice.state.view.drawing.erase;
         match slice.state.view.tool {
-            Tool::Brush => Some(Kind::Stroke { erase }),
-            Tool::Rectangle => Some(Kind::Rectangle {
+            Tool::Brush => Some(DragKind::Stroke { erase }),
+            Tool::Rectangle => Some(DragKind::Rectangle {
                 start: slice.world(at),
                 erase,
             }),
-            Tool::Fill => Some(Kind::Fill { erase }),
-            Tool::Polygon if !right => Some(Kind::Polygon),
+            Tool::Fill => Some(DragKind::Fill { erase }),
+            Tool::Polygon if !right => Some(DragKind::Polygon),
             Tool::Polygon => {
                 // The right button removes the last corner, as in other programs.
                 self.take_corner_back();
@@ -67,7 +67,7 @@ impl Views {
     ) {
         let begins = !std::mem::replace(&mut drag.has_started, true);
         match drag.kind {
-            Kind::Stroke { erase } => {
+            DragKind::Stroke { erase } => {
                 let path = path_of_drag(ui, drag, at, begins);
                 let phase = if down { Phase::Live } else { Phase::Done };
                 if path.len() > 1 || begins || !down {
@@ -80,14 +80,14 @@ impl Views {
                     }));
                 }
             }
-            Kind::Rectangle { start, erase } if !down && at.distance(drag.pressed) >= CLICK => {
+            DragKind::Rectangle { start, erase } if !down && at.distance(drag.pressed) >= CLICK => {
                 actions.push(Action::Region(RegionAction::DrawOutline {
                     outline: outline(slice, corners(slice, start, slice.world(at))),
                     erase,
                 }));
             }
-            Kind::Fill { erase } if begins => actions.extend(fill(slice, drag.pressed, erase)),
-            Kind::Polygon => {
+            DragKind::Fill { erase } if begins => actions.extend(fill(slice, drag.pressed, erase)),
+            DragKind::Polygon => {
                 let path = path_of_drag(ui, drag, at, begins);
                 let now = ui.input(|i| i.time);
                 for (i, p) in path.into_iter().enumerate() {
@@ -224,12 +224,12 @@ impl Views {
         let kind = own_drag.map(|d| &d.kind);
         let right = ui.input(|i| i.pointer.secondary_down());
         let erase = match kind {
-            Some(Kind::Stroke { erase } | Kind::Rectangle { erase, .. }) => *erase,
+            Some(DragKind::Stroke { erase } | DragKind::Rectangle { erase, .. }) => *erase,
             _ => state.view.drawing.erase || right,
         };
         let draws = matches!(
             kind,
-            Some(Kind::Stroke { .. } | Kind::Rectangle { .. } | Kind::Polygon)
+            Some(DragKind::Stroke { .. } | DragKind::Rectangle { .. } | DragKind::Polygon)
         );
         let pointer_at = at.or(pointer(ui).filter(|_| draws));
         let ink = if erase { Color32::WHITE } else { colour };
@@ -249,7 +249,7 @@ impl Views {
                 }
             }
         }
-        if let Some(Kind::Rectangle { start, .. }) = kind
+        if let Some(DragKind::Rectangle { start, .. }) = kind
             && let Some(pointer_at) = pointer_at
         {
             let points = corners(slice, *start, slice.world(pointer_at));
@@ -266,7 +266,7 @@ impl Views {
         }
         if let Some(at) = at
             .or(pointer_at)
-            .filter(|_| !matches!(kind, Some(Kind::Stroke { .. })))
+            .filter(|_| !matches!(kind, Some(DragKind::Stroke { .. })))
         {
             let (label, _) = paints(state, erase);
             let at = match state.view.tool {

@@ -88,13 +88,13 @@ pub struct Views {
 
 #[derive(Default)]
 struct CameraMotion {
-    snap: Option<Snap>,
+    snap: Option<CameraMove>,
     /// The camera of the last frame.
     last: Option<Camera>,
 }
 
 /// The camera moving to a preset.
-struct Snap {
+struct CameraMove {
     from: Camera,
     started_s: f64,
 }
@@ -137,7 +137,7 @@ impl Views {
         let covered = panes.iter().chain(&speeds).map(|p| p.1);
         fill_between(ui, area, covered, theme::palette(ui.style()).line);
         let mut hovered = None;
-        let comparing = state.session.snapshots.comparing.as_ref();
+        let comparing = state.runtime.snapshots.comparing.as_ref();
         let comparing = comparing.map(|c| (c, c.with_view_of(state)));
         self.half = comparing
             .as_ref()
@@ -205,7 +205,7 @@ impl Views {
         let name = format!("{} view", pane.name());
         response.widget_info(|| WidgetInfo::labeled(egui::Role::Canvas, true, &name));
         if !self.still {
-            focus::stop(ui, focus::Part::View, response.id);
+            focus::stop(ui, focus::WindowPart::View, response.id);
         }
         response
     }
@@ -245,7 +245,7 @@ impl Views {
         if let Some(last) = self.camera.last.filter(|last| *last != requested && moves) {
             let turn = short_way(last.azimuth, requested.azimuth).abs();
             if turn.max((last.elevation - requested.elevation).abs()) > JUMP {
-                self.camera.snap = Some(Snap {
+                self.camera.snap = Some(CameraMove {
                     from: last,
                     started_s: now,
                 });

@@ -6,7 +6,7 @@ use super::{Views, annotations, fill_between, rings, slice_paint};
 use crate::render::PaneId;
 use crate::state::{Action, Pane, State, ViewAction};
 use crate::ui::format::{fixed, with_unit};
-use crate::ui::paint_callback::{List, pixels};
+use crate::ui::paint_callback::{PaneContent, pixels};
 use crate::ui::theme::space::VIEW_GAP;
 use crate::ui::theme::{self, IN_VIEW, size};
 use egui::{Align2, Color32, Id, Rect, Sense, Shape, Ui, WidgetInfo, pos2, vec2};
@@ -29,8 +29,8 @@ fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
     let lines = [(name, IN_VIEW.t1), (&*sides, IN_VIEW.t2)];
     for (i, (text, colour)) in lines.into_iter().enumerate() {
         let at = corner + vec2(0.0, 14.0 * i as f32);
-        let sentence = (text, theme::medium(size::CAPTION), colour);
-        annotations::bare(painter, at, Align2::LEFT_CENTER, &[sentence]);
+        let span = (text, theme::medium(size::CAPTION), colour);
+        annotations::bare(painter, at, Align2::LEFT_CENTER, &[span]);
     }
 }
 
@@ -103,7 +103,7 @@ impl Views {
         };
         let ctx = ui.ctx().clone();
         let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
-        painter.add(pixels(&ctx, rect, id, List::Slice(list)));
+        painter.add(pixels(&ctx, rect, id, PaneContent::Slice(list)));
         for region in state.document.regions.iter().filter(|r| r.visible) {
             if let Some(cut) = Cut::new(&region.shape, &slice.plane, rect, &mut self.outlines) {
                 let colour = theme::region_colour(region);

@@ -47,8 +47,8 @@ pub(super) fn label(ui: &Ui, slice: &Slice) {
 }
 
 /// The costs of paths through a point, and whether there is one; `None` outside the head, and until the path is traced.
-pub fn text(state: &State, found: &PathwayResult, at: DVec3) -> Option<(String, bool)> {
-    let pathway = &found.pathway;
+pub fn text(state: &State, result: &PathwayResult, at: DVec3) -> Option<(String, bool)> {
+    let pathway = &result.pathway;
     let metric = pathway.metric();
     let voxel = metric.grid.nearest(at)?;
     let place = metric.place_of(voxel.map(|v| v as i64));
@@ -68,8 +68,8 @@ pub fn text(state: &State, found: &PathwayResult, at: DVec3) -> Option<(String, 
         return None;
     }
     let fa = f64::from(*tensors.fa.values.get(tensors.fa.grid.index(voxel))?);
-    let least = found.params.min_fa;
-    let of = |role: Role| found.regions.iter().filter(move |r| r.role == role);
+    let least = result.params.min_fa;
+    let of = |role: Role| result.regions.iter().filter(move |r| r.role == role);
     let within = |role: Role| of(role).any(|r| r.shape.contains(at));
     let why = if within(Role::Exclude) {
         "in an exclude region".to_owned()

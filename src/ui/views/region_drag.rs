@@ -9,7 +9,7 @@ const SMALLEST_MM: f64 = 0.5;
 const LARGEST_MM: f64 = 200.0;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Part {
+pub enum RegionPart {
     Body,
     /// The outline; for a box, its faces along the marked axes.
     Rim([bool; 3]),
@@ -18,7 +18,7 @@ pub enum Part {
 /// A region being dragged, as it was at the start.
 #[derive(Clone, Debug)]
 pub struct Grip {
-    pub part: Part,
+    pub part: RegionPart,
     pub shape: Shape,
     /// Where it was grabbed, world mm.
     pub point: DVec3,
@@ -29,15 +29,15 @@ impl Grip {
     pub fn dragged(&self, now: DVec3) -> Option<Shape> {
         let moved = now - self.point;
         match (&self.shape, self.part) {
-            (Shape::Sphere { centre, radius_mm }, Part::Body) => Some(Shape::Sphere {
+            (Shape::Sphere { centre, radius_mm }, RegionPart::Body) => Some(Shape::Sphere {
                 centre: *centre + moved,
                 radius_mm: *radius_mm,
             }),
-            (Shape::Box { centre, half_mm }, Part::Body) => Some(Shape::Box {
+            (Shape::Box { centre, half_mm }, RegionPart::Body) => Some(Shape::Box {
                 centre: *centre + moved,
                 half_mm: *half_mm,
             }),
-            (Shape::Sphere { centre, radius_mm }, Part::Rim(_)) => {
+            (Shape::Sphere { centre, radius_mm }, RegionPart::Rim(_)) => {
                 // The rim keeps its distance from the pointer, so that it does not jump when grabbed.
                 let grown = now.distance(*centre) - self.point.distance(*centre);
                 Some(Shape::Sphere {
@@ -45,7 +45,7 @@ impl Grip {
                     radius_mm: (radius_mm + grown).clamp(SMALLEST_MM, LARGEST_MM),
                 })
             }
-            (Shape::Box { centre, half_mm }, Part::Rim(axes)) => {
+            (Shape::Box { centre, half_mm }, RegionPart::Rim(axes)) => {
                 let mut half = *half_mm;
                 for a in (0..3).filter(|&a| axes[a]) {
                     let grown = (now[a] - centre[a]).abs() - (self.point[a] - centre[a]).abs();

@@ -1,11 +1,11 @@
 //! Distances and angles on slices.
 
-use super::drag::{CLICK, Drag, Kind};
+use super::drag::{CLICK, Drag, DragKind};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, annotations};
 use crate::state::streamlines::Measurement;
-use crate::state::{Action, BundleAction, Pane, Phase, Tool};
+use crate::state::{Action, Pane, Phase, StreamlineAction, Tool};
 use crate::ui::forms::measure::text;
 use crate::ui::theme::IN_VIEW;
 use egui::{Color32, Painter, PointerButton, Pos2, Rect, Shape, Stroke};
@@ -28,7 +28,13 @@ pub(super) struct Unfinished {
 
 /// Measurements visible on a slice, with their indices.
 fn seen<'a>(slice: &'a Slice) -> impl Iterator<Item = (usize, &'a Measurement)> {
-    let all = slice.state.document.bundle.measurements.iter().enumerate();
+    let all = slice
+        .state
+        .document
+        .streamlines
+        .measurements
+        .iter()
+        .enumerate();
     all.filter(|(_, m)| {
         m.points
             .iter()
@@ -55,19 +61,19 @@ impl Views {
         button: PointerButton,
         at: Pos2,
         actions: &mut Vec<Action>,
-    ) -> Option<Kind> {
+    ) -> Option<DragKind> {
         let under = end_under(slice, at);
         if button == PointerButton::Secondary {
             if let Some((index, _)) = under {
-                actions.push(Action::Bundle(BundleAction::Erase(index)));
+                actions.push(Action::Streamline(StreamlineAction::Erase(index)));
             }
             self.measuring = Unfinished::default();
             return None;
         }
         let started = self.measuring.arm.is_some() || self.measuring.start.is_some();
         Some(match under.filter(|_| !started) {
-            Some((index, point)) => Kind::Remeasure { index, point },
-            None => Kind::Measure {
+            Some((index, point)) => DragKind::Remeasure { index, point },
+            None => DragKind::Measure {
                 start: slice.world(at),
             },
         })
@@ -84,8 +90,8 @@ impl Views {
     ) {
         let far = at.distance(drag.pressed) >= CLICK;
         match drag.kind {
-            Kind::Remeasure { index, point } => {
-                let known = slice.state.document.bundle.measurements.get(index);
+            DragKind::Remeasure { index, point } => {
+                let known = slice.state.document.streamlines.measurements.get(index);
                 let Some(known) = known.filter(|_| far || drag.changed) else {
                     return;
                 };
@@ -97,13 +103,13 @@ impl Views {
                 *end = slice.world(at);
                 drag.changed = true;
                 let phase = if down { Phase::Live } else { Phase::Done };
-                actions.push(Action::Bundle(BundleAction::Remeasure {
+                actions.push(Action::Streamline(StreamlineAction::Remeasure {
                     index,
                     points,
                     phase,
                 }));
             }
-            Kind::Measure { start: from } if !down => {
+            DragKind::Measure { start: from } if !down => {
                 let here = slice.world(at);
                 let arm = self.measuring.arm.take_if(|(pane, ..)| *pane == slice.pane);
                 // By clicks, one point after the other, or by dragging from one to the other.
@@ -128,7 +134,7 @@ impl Views {
                 };
                 let pane = slice.pane;
                 let measurement = Measurement { points, pane };
-                actions.push(Action::Bundle(BundleAction::Measure(measurement)));
+                actions.push(Action::Streamline(StreamlineAction::Measure(measurement)));
             }
             _ => {}
         }
@@ -152,7 +158,7 @@ impl Views {
         }
         let own_drag = self.drag.as_ref().filter(|d| d.pane == slice.pane);
         let from = own_drag.and_then(|d| match d.kind {
-            Kind::Measure { start: from } => Some((from, d.last)),
+            DragKind::Measure { start: from } => Some((from, d.last)),
             _ => None,
         });
         let arm = self.measuring.arm.filter(|(pane, ..)| *pane == slice.pane);
@@ -203,7 +209,7 @@ fn draw(painter: &Painter, slice: &Slice, measurement: &Measurement, plates: &mu
 /// Draws measurements in the 3-D view, where nothing hides them; returns the rectangles of the values.
 pub(super) fn in_scene(painter: &Painter, scene: &Scene) -> Vec<Rect> {
     let mut plates = Vec::new();
-    for measurement in &scene.state.document.bundle.measurements {
+    for measurement in &scene.state.document.streamlines.measurements {
         let points = measurement.points.iter().map(|p| scene.screen(*p));
         if let Some(points) = points.collect::<Option<Vec<_>>>() {
             mark(painter, scene.rect, &points, measurement, &mut plates);

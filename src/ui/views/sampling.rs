@@ -1,7 +1,7 @@
 //! Drags that sample the values of an image: on slices, and on planes in 3-D.
 
 use super::annotations;
-use super::drag::Kind;
+use super::drag::DragKind;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use crate::state::sampling::{Sample, SampleAction};
@@ -21,9 +21,9 @@ pub fn begin(
     plane: Option<(DVec3, DVec3)>,
     adds: bool,
     actions: &mut Vec<Action>,
-) -> Kind {
+) -> DragKind {
     actions.push(Action::Sample(SampleAction::Begin { at, adds }));
-    Kind::Sample { last: at, plane }
+    DragKind::Sample { last: at, plane }
 }
 
 /// The pointer has moved.
@@ -36,7 +36,7 @@ pub fn extend(last: &mut DVec3, now: DVec3, actions: &mut Vec<Action>) {
 
 /// The voxels sampled so far, and their mean and deviation next to the pointer.
 pub fn on_slice(painter: &Painter, slice: &Slice, taken: &mut Vec<Rect>) {
-    let Some(sample) = &slice.state.session.sample else {
+    let Some(sample) = &slice.state.runtime.sample else {
         return;
     };
     let near = |at: &DVec3| slice.plane.distance(*at).abs() <= sample.reach_mm();
@@ -46,7 +46,7 @@ pub fn on_slice(painter: &Painter, slice: &Slice, taken: &mut Vec<Rect>) {
 
 /// All sampled voxels in 3-D, where nothing hides them, and their mean and deviation next to the pointer.
 pub fn in_scene(painter: &Painter, scene: &Scene, taken: &mut Vec<Rect>) {
-    if let Some(sample) = &scene.state.session.sample {
+    if let Some(sample) = &scene.state.runtime.sample {
         let dots = sample.centres().filter_map(|at| scene.screen(at));
         marks(painter, sample, (scene.rect, taken), dots);
     }

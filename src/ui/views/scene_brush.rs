@@ -3,7 +3,7 @@
 //! Surfaces are those at the start of a stroke: it neither climbs on what it has painted nor digs into what it has
 //! erased.
 
-use super::drag::{Drag, Kind};
+use super::drag::{Drag, DragKind};
 use super::drawing::{paints, path_of_drag};
 use super::scene_view::{Scene, through_shape};
 use super::{Views, annotations, pointer, rings};
@@ -25,14 +25,14 @@ struct SurfacePoint {
 
 impl Scene<'_> {
     /// The stroke of a brush that is put down here.
-    pub(super) fn brush_press(&self, button: PointerButton, at: Pos2) -> Option<Kind> {
+    pub(super) fn brush_press(&self, button: PointerButton, at: Pos2) -> Option<DragKind> {
         let right = button == PointerButton::Secondary;
         if self.state.view.tool != Tool::Brush || button == PointerButton::Middle {
             return None;
         }
         let surfaces = self.surfaces();
         self.ground(at, &surfaces)?;
-        Some(Kind::StrokeInScene {
+        Some(DragKind::StrokeInScene {
             erase: right || self.state.view.drawing.erase,
             surfaces,
         })
@@ -95,7 +95,7 @@ impl Scene<'_> {
     ) {
         let begins = !std::mem::replace(&mut drag.has_started, true);
         let path = path_of_drag(ui, drag, at, begins);
-        let Kind::StrokeInScene { erase, surfaces } = &drag.kind else {
+        let DragKind::StrokeInScene { erase, surfaces } = &drag.kind else {
             return;
         };
         if path.len() < 2 && !begins && down {
@@ -175,7 +175,7 @@ impl Views {
         }
         let own_drag = self.drag.as_ref().filter(|d| d.pane == Pane::Scene);
         let stroke = own_drag.and_then(|d| match &d.kind {
-            Kind::StrokeInScene { erase, surfaces } => Some((*erase, surfaces)),
+            DragKind::StrokeInScene { erase, surfaces } => Some((*erase, surfaces)),
             _ => None,
         });
         let pointer_at =

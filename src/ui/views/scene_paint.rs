@@ -2,7 +2,7 @@
 
 use super::bars::{self, Column};
 use super::cut::Cut;
-use super::drag::{CLICK, Kind};
+use super::drag::{CLICK, DragKind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
@@ -154,7 +154,7 @@ impl Views {
                 let reach_mm = (high - low).max_element() * 0.5;
                 let (middle, radius) = scene.silhouette(r.shape.centre(), reach_mm)?;
                 // Extends a little into the corners of the square; handles surround the selected region.
-                let selected = state.session.regions.selected == Some(r.id);
+                let selected = state.runtime.regions.selected == Some(r.id);
                 let side = if selected {
                     2.0 * (radius + NAME_GAP)
                 } else {
@@ -173,10 +173,10 @@ impl Views {
             .and_then(|at| scene.region_under(at))
             .map(|(id, _)| id);
         let named =
-            |id: RegionId| !many || state.session.regions.selected == Some(id) || under == Some(id);
+            |id: RegionId| !many || state.runtime.regions.selected == Some(id) || under == Some(id);
         // Some points of the live curves.
         const POINTS: usize = 1_500;
-        let live = state.session.track.live.value();
+        let live = state.runtime.track.live.value();
         let points = live.map_or(&[][..], |live| &live.output.kept.points[..]);
         let some = points.iter().step_by(points.len() / POINTS + 1);
         let curves: Vec<Pos2> = some
@@ -184,7 +184,7 @@ impl Views {
             .collect();
         for region in state.document.regions.iter().filter(|r| r.visible) {
             let colour = theme::region_colour(region);
-            let selected = state.session.regions.selected == Some(region.id);
+            let selected = state.runtime.regions.selected == Some(region.id);
             let (centre, reach_mm) = match &*region.shape {
                 Shape::Sphere { centre, radius_mm } => (*centre, *radius_mm),
                 Shape::Box { centre, half_mm } => (*centre, half_mm.max_element()),
@@ -235,7 +235,7 @@ impl Views {
         };
         let colour = theme::role_colour(role);
         let placing = self.drag.as_ref().and_then(|d| match &d.kind {
-            Kind::NewRegion { centre } if d.pane == crate::state::Pane::Scene => {
+            DragKind::NewRegion { centre } if d.pane == crate::state::Pane::Scene => {
                 Some((*centre, d.pressed))
             }
             _ => None,
@@ -309,17 +309,17 @@ fn stops(
     (p, ground): (&Palette, annotations::Ground),
     (pane, at_left): (Rect, bool),
     top: f32,
-    text: &[(&str, [u8; 3])],
+    labels: &[(&str, [u8; 3])],
 ) -> Rect {
     let (edge, way, align) = match at_left {
         true => (pane.left() + MARGIN, 1.0, Align2::LEFT_CENTER),
         false => (pane.right() - MARGIN, -1.0, Align2::RIGHT_CENTER),
     };
     let mut all = Rect::NOTHING;
-    for (i, (word, [r, g, b])) in text.iter().enumerate() {
+    for (i, (label, [r, g, b])) in labels.iter().enumerate() {
         let y = top + 8.0 + 16.0 * i as f32;
         let at = pos2(edge + way * 14.0, y);
-        let span = (*word, theme::regular(size::CAPTION), p.t2);
+        let span = (*label, theme::regular(size::CAPTION), p.t2);
         let place = annotations::on(painter, at, align, &[span], ground);
         all = all.union(place);
         let dot = Rect::from_center_size(pos2(edge + way * 4.0, y), vec2(8.0, 8.0));

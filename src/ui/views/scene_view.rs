@@ -2,8 +2,8 @@
 
 use super::choose::is_about_lines;
 use super::cut::Cut;
-use super::drag::{self, CLICK, Drag, Kind};
-use super::region_drag::{Grip, Part};
+use super::drag::{self, CLICK, Drag, DragKind};
+use super::region_drag::{Grip, RegionPart};
 use super::{Views, annotations, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Shape};
@@ -12,7 +12,7 @@ use crate::state::sampling::SampleAction;
 use crate::state::{
     Action, Camera, Pane, Phase, RegionAction, SegmentAction, State, Tool, ViewAction,
 };
-use crate::ui::paint_callback::{self, List, pixels};
+use crate::ui::paint_callback::{self, PaneContent, pixels};
 use crate::ui::theme;
 use egui::{Color32, CursorIcon, Painter, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
@@ -88,9 +88,9 @@ impl<'a> Scene<'a> {
     }
 
     /// The nearest region under a position, its part, and the point of the ray that grabs it.
-    pub fn region_under(&self, at: Pos2) -> Option<(RegionId, Part)> {
+    pub fn region_under(&self, at: Pos2) -> Option<(RegionId, RegionPart)> {
         let (origin, direction) = self.ray(at);
-        let selected = self.state.session.regions.selected;
+        let selected = self.state.runtime.regions.selected;
         let regions = self.state.document.regions.iter().filter(|r| r.visible);
         let hits = regions.filter_map(|region| {
             let (distance, part) = match &*region.shape {
@@ -105,17 +105,17 @@ impl<'a> Scene<'a> {
                     let ends = cut.handles().filter(|_| selected == Some(region.id));
                     let handle = ends.and_then(|ends| annotations::handle_at(ends, at));
                     let part = if handle.is_some() {
-                        Part::Rim([true; 3])
+                        RegionPart::Rim([true; 3])
                     } else if off > RIM {
                         return None;
                     } else if off < -inner {
-                        Part::Body
+                        RegionPart::Body
                     } else {
-                        Part::Rim([true; 3])
+                        RegionPart::Rim([true; 3])
                     };
                     (centre.distance(origin) - radius_mm, part)
                 }
-                shape => (through_shape(origin, direction, shape)?, Part::Body),
+                shape => (through_shape(origin, direction, shape)?, RegionPart::Body),
             };
             Some((distance, region.id, part))
         });
@@ -195,7 +195,7 @@ impl Views {
         let painter = ui.painter().clone();
         let id = self.pane_id(Pane::Scene);
         let drawn = self.still || paint_callback::shows(&ctx, id, &list);
-        painter.add(pixels(&ctx, rect, id, List::Scene(list)));
+        painter.add(pixels(&ctx, rect, id, PaneContent::Scene(list)));
         let never = paint_callback::no_scene_message(&ctx);
         if let Some(sentence) = &never {
             instead(&painter, rect, sentence);
@@ -229,12 +229,12 @@ impl Views {
             let down = ui.input(|i| i.pointer.button_down(drag.button));
             let click = at.distance(drag.pressed) < CLICK && drag.button == PointerButton::Primary;
             match drag.kind {
-                Kind::Choose => {
+                DragKind::Choose => {
                     let view = (scene.screen_of(), scene.rect);
                     self.choose(ui, view, (&mut drag, at), down, actions);
                 }
-                Kind::StrokeInScene { .. } => scene.paint(ui, &mut drag, at, down, actions),
-                Kind::Orbit if !down && click && is_about_lines(scene.state) => {
+                DragKind::StrokeInScene { .. } => scene.paint(ui, &mut drag, at, down, actions),
+                DragKind::Orbit if !down && click && is_about_lines(scene.state) => {
                     Self::click_in_scene(ui, scene, at, actions);
                 }
                 _ => {}
@@ -273,7 +273,7 @@ impl Views {
 
     fn scene_cursor(&self, ui: &Ui, scene: &Scene) {
         let icon = match self.drag.as_ref().map(|d| &d.kind) {
-            Some(Kind::Choose | Kind::StrokeInScene { .. }) => CursorIcon::Crosshair,
+            Some(DragKind::Choose | DragKind::StrokeInScene { .. }) => CursorIcon::Crosshair,
             Some(_) => CursorIcon::Grabbing,
             None if matches!(
                 scene.state.view.tool,
@@ -305,7 +305,7 @@ fn sample_press(
     button: PointerButton,
     at: Pos2,
     actions: &mut Vec<Action>,
-) -> Option<Kind> {
+) -> Option<DragKind> {
     let samples = button == PointerButton::Primary && sampling::is_active(ui, scene.state);
     let flat = scene.flat_under(at).filter(|_| samples)?;
     let plane = (flat.point, flat.normal);
@@ -319,40 +319,42 @@ fn scene_press(
     at: Pos2,
     shift: bool,
     actions: &mut Vec<Action>,
-) -> Option<Kind> {
+) -> Option<DragKind> {
     let state = scene.state;
     if !shift && let Some(stroke) = scene.brush_press(button, at) {
         return Some(stroke);
     }
     match button {
-        PointerButton::Middle => Some(Kind::Pan),
-        PointerButton::Primary if state.view.tool == Tool::Pick => Some(Kind::Choose),
+        PointerButton::Middle => Some(DragKind::Pan),
+        PointerButton::Primary if state.view.tool == Tool::Pick => Some(DragKind::Choose),
         // The left button is used by the tool.
-        PointerButton::Secondary if state.view.tool == Tool::Pick => Some(Kind::Orbit),
-        PointerButton::Primary if shift => Some(Kind::Pan),
+        PointerButton::Secondary if state.view.tool == Tool::Pick => Some(DragKind::Orbit),
+        PointerButton::Primary if shift => Some(DragKind::Pan),
         // Off all paintable surfaces, a drag rotates the view.
-        PointerButton::Primary if state.view.tool == Tool::Brush => Some(Kind::Orbit),
+        PointerButton::Primary if state.view.tool == Tool::Brush => Some(DragKind::Orbit),
         PointerButton::Primary => {
             if let Tool::NewRegion { .. } = state.view.tool {
                 // Outside the head there is nothing to place on: a drag rotates the view.
                 let flat = scene.flat_under(at);
-                return Some(
-                    flat.map_or(Kind::Orbit, |flat| Kind::NewRegion { centre: flat.point }),
-                );
+                return Some(flat.map_or(DragKind::Orbit, |flat| DragKind::NewRegion {
+                    centre: flat.point,
+                }));
             }
             if let Tool::Sphere { add } = state.view.tool {
                 // Off the surface and the slices there is nothing to place on: a drag rotates the view.
                 let centre = spheres::under(scene, at);
-                return Some(centre.map_or(Kind::Orbit, |centre| Kind::Sphere { centre, add }));
+                return Some(
+                    centre.map_or(DragKind::Orbit, |centre| DragKind::Sphere { centre, add }),
+                );
             }
             if let Some(grabbed) = spheres::press_in_scene(scene, at) {
                 return Some(grabbed);
             }
             let Some((id, part)) = scene.region_under(at) else {
-                return Some(Kind::Orbit);
+                return Some(DragKind::Orbit);
             };
             let region = state.document.region(id)?;
-            let was_selected = state.session.regions.selected == Some(id);
+            let was_selected = state.runtime.regions.selected == Some(id);
             if !was_selected {
                 actions.push(Action::Region(RegionAction::Select(Some(id))));
             }
@@ -362,7 +364,7 @@ fn scene_press(
                 shape: (*region.shape).clone(),
                 point: scene.on_plane(at, plane)?,
             };
-            Some(Kind::Region {
+            Some(DragKind::Region {
                 id,
                 grip,
                 was_selected,
@@ -377,7 +379,7 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
     let travelled = drag::travelled(drag, at);
     let (x, y) = (f64::from(travelled.x), f64::from(travelled.y));
     let still = travelled == egui::Vec2::ZERO;
-    if let Kind::Sample {
+    if let DragKind::Sample {
         last,
         plane: Some(plane),
     } = &mut drag.kind
@@ -388,22 +390,22 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
         return;
     }
     let camera = match &drag.kind {
-        Kind::Orbit if !still => {
+        DragKind::Orbit if !still => {
             let per_point = TURN / scene.size.min_element().max(1.0);
             scene.camera.orbited(x * per_point, y * per_point)
         }
-        Kind::Pan if !still => {
+        DragKind::Pan if !still => {
             let mm = scene.camera.mm_per_pixel(scene.size);
             scene.camera.panned(x * mm, y * mm)
         }
-        Kind::MovedSphere {
+        DragKind::MovedSphere {
             plane: Some(plane), ..
         } => {
             let now = scene.on_plane(at, *plane);
             spheres::drag(scene.state, drag, now, actions);
             return;
         }
-        Kind::Region {
+        DragKind::Region {
             id,
             grip,
             plane: Some(plane),
@@ -428,8 +430,8 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
 
 fn scene_release(scene: &Scene, drag: &Drag, at: Pos2, actions: &mut Vec<Action>) {
     match &drag.kind {
-        Kind::Sample { .. } => actions.push(Action::Sample(SampleAction::End)),
-        Kind::NewRegion { centre } => {
+        DragKind::Sample { .. } => actions.push(Action::Sample(SampleAction::End)),
+        DragKind::NewRegion { centre } => {
             if let Tool::NewRegion { role, cube } = scene.state.view.tool {
                 let plane = (*centre, scene.camera.forward());
                 let far = at.distance(drag.pressed) >= CLICK;
@@ -442,7 +444,7 @@ fn scene_release(scene: &Scene, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
                 }));
             }
         }
-        Kind::Sphere { centre, add } => {
+        DragKind::Sphere { centre, add } => {
             let plane = (*centre, scene.camera.forward());
             let far = at.distance(drag.pressed) >= CLICK;
             let edge = scene.on_plane(at, plane).filter(|_| far);
@@ -450,7 +452,7 @@ fn scene_release(scene: &Scene, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
             let sphere = spheres::new(*add, *centre, edge.map(|p| p.distance(*centre)));
             actions.push(Action::Segment(SegmentAction::Sphere(sphere)));
         }
-        Kind::Orbit | Kind::Pan if scene.state.view.moving => {
+        DragKind::Orbit | DragKind::Pan if scene.state.view.moving => {
             // The last move of this frame, if there was one, is the camera's final position.
             let sent = actions.iter().rev().find_map(|a| match a {
                 Action::View(ViewAction::SetCamera { camera, .. }) => Some(*camera),

@@ -2,7 +2,7 @@
 
 use super::bars::{self, Column};
 use super::cut::Cut;
-use super::drag::{CLICK, Kind};
+use super::drag::{CLICK, DragKind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
 use super::{
@@ -165,16 +165,16 @@ impl Views {
     /// `FA 0–0.87`: the values of black and white. If the halves of a divided view differ, each shows its own. Without
     /// its name, or not at all, if it would overlap other text.
     fn window_text(&self, painter: &Painter, slice: &Slice, taken: &[Rect]) -> Option<Rect> {
-        let sentence = window_limits_text(slice.state)?;
+        let limits = window_limits_text(slice.state)?;
         let part = self.part(slice.rect);
         let font = theme::regular(size::CAPTION);
         let other = self.half.as_ref().map(|half| &half.other_window);
-        let differs = other.is_some_and(|other| other.as_ref() != Some(&sentence));
+        let differs = other.is_some_and(|other| other.as_ref() != Some(&limits));
         let mut at = slice.rect.right_bottom() - vec2(MARGIN + 2.0, 8.0);
         if differs {
             // Above the letter of the lower edge, which is next to the divider.
             at = part.right_bottom() - vec2(MARGIN + 2.0, if self.at_left() { 28.0 } else { 8.0 });
-            let galley = painter.layout_no_wrap(sentence.clone(), font.clone(), IN_VIEW.t2);
+            let galley = painter.layout_no_wrap(limits.clone(), font.clone(), IN_VIEW.t2);
             let free = part.width() - if self.at_left() { SCALE } else { 0.0 };
             if galley.size().x > free - 2.0 * MARGIN {
                 return None;
@@ -186,7 +186,7 @@ impl Views {
             let place = Align2::RIGHT_BOTTOM.anchor_size(at, galley.size());
             differs || !taken.iter().any(|t| t.expand(2.0).intersects(place))
         };
-        let text = [&*sentence, &*range].into_iter().find(free)?;
+        let text = [&*limits, &*range].into_iter().find(free)?;
         let span = (text, font.clone(), IN_VIEW.t2);
         Some(annotations::text(
             painter,
@@ -206,9 +206,9 @@ impl Views {
         hovered: bool,
     ) -> (Vec<Rect>, Vec<(Rect, String, Color32)>) {
         let state = slice.state;
-        let selected = state.session.regions.selected;
+        let selected = state.runtime.regions.selected;
         let dragged = self.drag.as_ref().and_then(|d| match &d.kind {
-            Kind::Region { id, .. } => Some(*id),
+            DragKind::Region { id, .. } => Some(*id),
             _ => None,
         });
         let at = pointer(ui).filter(|_| hovered && self.drag.is_none());
@@ -263,7 +263,7 @@ impl Views {
         let colour = theme::role_colour(role);
         let default_radius = region_radius_mm(role) / slice.plane.mm_per_point;
         match self.drag.as_ref().map(|d| (d.pane, &d.kind, d.pressed)) {
-            Some((pane, Kind::NewRegion { centre }, pressed)) if pane == slice.pane => {
+            Some((pane, DragKind::NewRegion { centre }, pressed)) if pane == slice.pane => {
                 let centre = slice.screen(*centre);
                 let far = pointer(ui)
                     .map(|at| at.distance(pressed))
@@ -287,16 +287,16 @@ impl Views {
 }
 
 /// The crosshair, with gaps where text is: a line through a letter would make it look like another.
-pub(super) fn crosshair(painter: &Painter, slice: &Slice, text: &[Rect]) -> Shape {
+pub(super) fn crosshair(painter: &Painter, slice: &Slice, text_rects: &[Rect]) -> Shape {
     let at = slice.screen(slice.state.view.crosshair);
     let (x, y) = (
         painter.round_to_pixel_center(at.x),
         painter.round_to_pixel_center(at.y),
     );
     let rect = slice.rect;
-    let text = text.iter().map(|word| word.expand2(vec2(5.0, 3.0)));
+    let text_rects = text_rects.iter().map(|text| text.expand2(vec2(5.0, 3.0)));
     let cursor_rect = Rect::from_center_size(egui::pos2(x, y), Vec2::splat(2.0 * GAP));
-    let taken: Vec<Rect> = text.chain([cursor_rect]).collect();
+    let taken: Vec<Rect> = text_rects.chain([cursor_rect]).collect();
     let across = taken.iter().filter(|r| r.y_range().contains(y));
     let across = free(rect.x_range(), across.map(|r| r.x_range()).collect());
     let along = taken.iter().filter(|r| r.x_range().contains(x));
@@ -519,9 +519,9 @@ pub(super) fn scale_bar(painter: &Painter, slice: &Slice) -> Rect {
     let bar = bar.round_to_pixels(painter.pixels_per_point());
     annotations::Ground::BLACK.shade(painter, bar.expand(4.0));
     painter.rect_filled(bar, 0.0, IN_VIEW.t1);
-    let sentence = with_unit(&fixed(mm, 0), "mm");
+    let length_text = with_unit(&fixed(mm, 0), "mm");
     let at = bar.left_top() - vec2(0.0, 3.0);
-    let span = (&*sentence, theme::regular(size::CAPTION), IN_VIEW.t1);
+    let span = (&*length_text, theme::regular(size::CAPTION), IN_VIEW.t1);
     annotations::text(painter, at, Align2::LEFT_BOTTOM, &[span]).union(bar)
 }
 

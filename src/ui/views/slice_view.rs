@@ -1,8 +1,8 @@
 //! A slice view: geometry and mouse.
 
 use super::cut::{Cut, to_screen, to_world};
-use super::drag::{self, CLICK, Drag, Kind};
-use super::region_drag::{Grip, Part};
+use super::drag::{self, CLICK, Drag, DragKind};
+use super::region_drag::{Grip, RegionPart};
 use super::{Views, annotations, path_at_pointer, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::scene::draw_list::SlicePane;
@@ -12,7 +12,7 @@ use crate::state::view::{Plane, SliceCamera};
 use crate::state::{
     Action, Gesture, LayerAction, Pane, Phase, RegionAction, SegmentAction, State, Tool, ViewAction,
 };
-use crate::ui::paint_callback::{List, pixels};
+use crate::ui::paint_callback::{PaneContent, pixels};
 use egui::{CursorIcon, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
 
@@ -87,7 +87,12 @@ impl Views {
         }
         let painter = ui.painter().clone();
         let ctx = ui.ctx().clone();
-        painter.add(pixels(&ctx, rect, self.pane_id(pane), List::Slice(list)));
+        painter.add(pixels(
+            &ctx,
+            rect,
+            self.pane_id(pane),
+            PaneContent::Slice(list),
+        ));
         self.slice_overlay(ui, &slice, legend, hovered);
         if hovered && self.drag.is_none() {
             path_at_pointer::label(ui, &slice);
@@ -157,7 +162,7 @@ impl Views {
         slice_drag(slice, drag, at, actions);
         self.draw(ui, slice, drag, at, down, actions);
         match drag.kind {
-            Kind::Choose => {
+            DragKind::Choose => {
                 let view = (slice.screen_of(), slice.rect);
                 self.choose(ui, view, (drag, at), down, actions);
             }
@@ -176,13 +181,13 @@ impl Views {
         at: Pos2,
         modifiers: Modifiers,
         actions: &mut Vec<Action>,
-    ) -> Option<Kind> {
+    ) -> Option<DragKind> {
         let state = slice.state;
-        let mouse = state.session.settings.mouse;
+        let mouse = state.runtime.settings.mouse;
         match button {
-            PointerButton::Middle => Some(Kind::Pan),
-            PointerButton::Primary if state.view.tool == Tool::Pick => Some(Kind::Choose),
-            PointerButton::Primary if modifiers.shift => Some(Kind::Pan),
+            PointerButton::Middle => Some(DragKind::Pan),
+            PointerButton::Primary if state.view.tool == Tool::Pick => Some(DragKind::Choose),
+            PointerButton::Primary if modifiers.shift => Some(DragKind::Pan),
             _ if matches!(state.view.tool, Tool::Ruler | Tool::Angle) => {
                 self.ruler_press(slice, button, at, actions)
             }
@@ -191,11 +196,11 @@ impl Views {
             PointerButton::Primary => {
                 if let Tool::NewRegion { .. } = state.view.tool {
                     let centre = slice.world(at);
-                    return Some(Kind::NewRegion { centre });
+                    return Some(DragKind::NewRegion { centre });
                 }
                 if let Tool::Sphere { add } = state.view.tool {
                     let centre = slice.world(at);
-                    return Some(Kind::Sphere { centre, add });
+                    return Some(DragKind::Sphere { centre, add });
                 }
                 if let Some(grabbed) = spheres::press(slice, at) {
                     return Some(grabbed);
@@ -204,7 +209,7 @@ impl Views {
                     return gesture(slice, mouse.left());
                 };
                 let region = state.document.region(id)?;
-                let was_selected = state.session.regions.selected == Some(id);
+                let was_selected = state.runtime.regions.selected == Some(id);
                 if !was_selected {
                     actions.push(Action::Region(RegionAction::Select(Some(id))));
                 }
@@ -213,7 +218,7 @@ impl Views {
                     shape: (*region.shape).clone(),
                     point: slice.world(at),
                 };
-                Some(Kind::Region {
+                Some(DragKind::Region {
                     id,
                     grip,
                     was_selected,
@@ -225,9 +230,9 @@ impl Views {
     }
 
     /// The region under a position, the selected one first, and its part.
-    fn region_under(&mut self, slice: &Slice, at: Pos2) -> Option<(RegionId, Part)> {
+    fn region_under(&mut self, slice: &Slice, at: Pos2) -> Option<(RegionId, RegionPart)> {
         let state = slice.state;
-        let selected = state.session.regions.selected;
+        let selected = state.runtime.regions.selected;
         let mut regions: Vec<_> = state
             .document
             .regions
@@ -240,13 +245,13 @@ impl Views {
             let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.outlines)?;
             let distance = cut.distance(at);
             let Some(bounds) = cut.bounds() else {
-                return (distance < 0.0).then_some((region.id, Part::Body));
+                return (distance < 0.0).then_some((region.id, RegionPart::Body));
             };
             let (right, down) = (slice.plane.right.abs(), slice.plane.down.abs());
             let rim = |across: bool, along: bool| {
                 let axes =
                     [0, 1, 2].map(|a| (across && right[a] > 0.5) || (along && down[a] > 0.5));
-                Some((region.id, Part::Rim(axes)))
+                Some((region.id, RegionPart::Rim(axes)))
             };
             let ends = cut.handles().filter(|_| selected == Some(region.id));
             if let Some(handle) = ends.and_then(|ends| annotations::handle_at(ends, at)) {
@@ -258,7 +263,7 @@ impl Views {
             if distance > RIM {
                 None
             } else if distance < -inner {
-                Some((region.id, Part::Body))
+                Some((region.id, RegionPart::Body))
             } else {
                 let near = |a: f32, b: f32| (a - b).abs() <= RIM;
                 let across = near(at.x, bounds.left()) || near(at.x, bounds.right());
@@ -299,13 +304,15 @@ impl Views {
     fn slice_cursor(&mut self, ui: &Ui, slice: &Slice) {
         let shift = ui.input(|i| i.modifiers.shift);
         let icon = match self.drag.as_ref().map(|d| &d.kind) {
-            Some(Kind::Pan) => CursorIcon::Grabbing,
-            Some(Kind::Region { grip, .. } | Kind::MovedSphere { grip, .. }) => match grip.part {
-                Part::Body => CursorIcon::Grabbing,
-                part => pointer(ui).map_or(CursorIcon::Move, |at| {
-                    drag::cursor(part, at - slice.screen(grip.shape.centre()))
-                }),
-            },
+            Some(DragKind::Pan) => CursorIcon::Grabbing,
+            Some(DragKind::Region { grip, .. } | DragKind::MovedSphere { grip, .. }) => {
+                match grip.part {
+                    RegionPart::Body => CursorIcon::Grabbing,
+                    part => pointer(ui).map_or(CursorIcon::Move, |at| {
+                        drag::cursor(part, at - slice.screen(grip.shape.centre()))
+                    }),
+                }
+            }
             Some(_) => CursorIcon::Crosshair,
             None if shift => CursorIcon::Grab,
             None if slice.state.view.tool != Tool::Crosshair => CursorIcon::Crosshair,
@@ -314,8 +321,8 @@ impl Views {
                     let (id, part) = self.region_under(slice, at)?;
                     let region = slice.state.document.region(id)?;
                     let centre = match part {
-                        Part::Body => at,
-                        Part::Rim(_) => slice.screen(region.shape.centre()),
+                        RegionPart::Body => at,
+                        RegionPart::Rim(_) => slice.screen(region.shape.centre()),
                     };
                     Some(drag::cursor(part, at - centre))
                 })
@@ -326,13 +333,13 @@ impl Views {
 }
 
 /// The drag of a button over no region.
-fn gesture(slice: &Slice, gesture: Gesture) -> Option<Kind> {
+fn gesture(slice: &Slice, gesture: Gesture) -> Option<DragKind> {
     match gesture {
-        Gesture::Crosshair => Some(Kind::Crosshair),
-        Gesture::Zoom => Some(Kind::Zoom {
+        Gesture::Crosshair => Some(DragKind::Crosshair),
+        Gesture::Zoom => Some(DragKind::Zoom {
             before: slice.camera(),
         }),
-        Gesture::Window => drag::window_layer(slice.state).map(|layer| Kind::Window {
+        Gesture::Window => drag::window_layer(slice.state).map(|layer| DragKind::Window {
             layer: layer.id,
             before: layer.display.clone(),
         }),
@@ -343,9 +350,9 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
     let state = slice.state;
     let travelled = drag::travelled(drag, at);
     match &mut drag.kind {
-        Kind::Sample { last, .. } => sampling::extend(last, slice.world(at), actions),
-        Kind::Crosshair => move_crosshair(slice, slice.world(at), actions),
-        Kind::Pan if travelled != egui::Vec2::ZERO => {
+        DragKind::Sample { last, .. } => sampling::extend(last, slice.world(at), actions),
+        DragKind::Crosshair => move_crosshair(slice, slice.world(at), actions),
+        DragKind::Pan if travelled != egui::Vec2::ZERO => {
             let camera = slice.camera();
             let (x, y) = (f64::from(travelled.x), f64::from(travelled.y));
             let moved = (slice.plane.right * x + slice.plane.down * y) * slice.plane.mm_per_point;
@@ -357,7 +364,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                 },
             }));
         }
-        Kind::Zoom { before } if travelled != egui::Vec2::ZERO => {
+        DragKind::Zoom { before } if travelled != egui::Vec2::ZERO => {
             // Upwards zooms in; the centre of the view stays.
             const POINTS: f64 = 150.0;
             let factor = (f64::from(drag.pressed.y - at.y) / POINTS).exp();
@@ -370,7 +377,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                 },
             }));
         }
-        Kind::Window { layer, before } => {
+        DragKind::Window { layer, before } => {
             // Where the left button changes the window, a click without a drag sets the crosshair.
             let left = drag.button == PointerButton::Primary;
             if left && !drag.changed && at.distance(drag.pressed) < CLICK {
@@ -388,39 +395,39 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                 }
             }
         }
-        Kind::Region { id, grip, .. } => {
+        DragKind::Region { id, grip, .. } => {
             let travels = drag.changed || at.distance(drag.pressed) >= CLICK;
             if let Some(shape) = grip.dragged(slice.world(at)).filter(|_| travels) {
-                if grip.part == Part::Body {
+                if grip.part == RegionPart::Body {
                     // The other views keep cutting through the region.
                     move_crosshair(slice, shape.centre(), actions);
                 }
                 drag::reshape(state, *id, shape, &mut drag.changed, actions);
             }
         }
-        Kind::MovedSphere { .. } => {
+        DragKind::MovedSphere { .. } => {
             spheres::drag(state, drag, Some(slice.world(at)), actions);
         }
-        Kind::Pan
-        | Kind::Zoom { .. }
-        | Kind::NewRegion { .. }
-        | Kind::Sphere { .. }
-        | Kind::Orbit
-        | Kind::Stroke { .. }
-        | Kind::StrokeInScene { .. }
-        | Kind::Rectangle { .. }
-        | Kind::Fill { .. }
-        | Kind::Choose
-        | Kind::Measure { .. }
-        | Kind::Remeasure { .. }
-        | Kind::Polygon => {}
+        DragKind::Pan
+        | DragKind::Zoom { .. }
+        | DragKind::NewRegion { .. }
+        | DragKind::Sphere { .. }
+        | DragKind::Orbit
+        | DragKind::Stroke { .. }
+        | DragKind::StrokeInScene { .. }
+        | DragKind::Rectangle { .. }
+        | DragKind::Fill { .. }
+        | DragKind::Choose
+        | DragKind::Measure { .. }
+        | DragKind::Remeasure { .. }
+        | DragKind::Polygon => {}
     }
 }
 
 fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>) {
     match &drag.kind {
-        Kind::Sample { .. } => actions.push(Action::Sample(SampleAction::End)),
-        Kind::NewRegion { centre } => {
+        DragKind::Sample { .. } => actions.push(Action::Sample(SampleAction::End)),
+        DragKind::NewRegion { centre } => {
             if let Tool::NewRegion { role, cube } = slice.state.view.tool {
                 let far = at.distance(drag.pressed) >= CLICK;
                 let dragged = far.then(|| slice.world(at).distance(*centre));
@@ -431,17 +438,17 @@ fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
                 }));
             }
         }
-        Kind::Sphere { centre, add } => {
+        DragKind::Sphere { centre, add } => {
             let far = at.distance(drag.pressed) >= CLICK;
             let dragged = far.then(|| slice.world(at).distance(*centre));
             move_crosshair(slice, *centre, actions);
             let sphere = spheres::new(*add, *centre, dragged);
             actions.push(Action::Segment(SegmentAction::Sphere(sphere)));
         }
-        Kind::Window { .. } if drag.button == PointerButton::Primary && !drag.changed => {
+        DragKind::Window { .. } if drag.button == PointerButton::Primary && !drag.changed => {
             move_crosshair(slice, slice.world(drag.pressed), actions);
         }
-        Kind::Region {
+        DragKind::Region {
             was_selected: true, ..
         } if !drag.changed => move_crosshair(slice, slice.world(drag.pressed), actions),
         _ => {}

@@ -6,7 +6,7 @@ use super::{Views, annotations, slice_paint, spheres};
 use crate::render::PaneId;
 use crate::scene::{self, Size};
 use crate::state::{Action, Pane, SegmentAction, State, Tool, ViewAction};
-use crate::ui::paint_callback::{List, pixels};
+use crate::ui::paint_callback::{PaneContent, pixels};
 use crate::ui::theme::{self, IN_VIEW, size};
 use egui::{Align2, Id, Rect, Sense, Ui, WidgetInfo, vec2};
 use glam::DVec2;
@@ -33,13 +33,13 @@ impl Views {
         if let Some(list) = scene::segment::speed_slice(state, pane, size_of) {
             let ctx = ui.ctx().clone();
             let id = PaneId(FIRST + u32::from(self.still));
-            painter.add(pixels(&ctx, rect, id, List::Slice(list)));
+            painter.add(pixels(&ctx, rect, id, PaneContent::Slice(list)));
         }
         spheres::on_slice(&painter, &slice);
         let under = painter.add(egui::Shape::Noop);
-        let mut sentence = Vec::new();
+        let mut letters = Vec::new();
         if state.view.visible.letters {
-            sentence.extend(slice_paint::letters(
+            letters.extend(slice_paint::letters(
                 &painter,
                 &slice,
                 &[],
@@ -48,16 +48,16 @@ impl Views {
             ));
         }
         if state.view.visible.crosshair {
-            painter.set(under, slice_paint::crosshair(&painter, &slice, &sentence));
+            painter.set(under, slice_paint::crosshair(&painter, &slice, &letters));
         }
         slice_paint::scale_bar(&painter, &slice);
-        let name = match state.session.segment.speed {
+        let name = match state.runtime.segment.speed {
             Some(_) => "Speed",
             None => "Speed: sample the structure first",
         };
         let at = rect.left_top() + vec2(10.0, 16.0);
-        let sentence = [(name, theme::medium(size::LABEL), IN_VIEW.t1)];
-        annotations::text_over(&painter, at, Align2::LEFT_CENTER, &sentence, &[]);
+        let title = [(name, theme::medium(size::LABEL), IN_VIEW.t1)];
+        annotations::text_over(&painter, at, Align2::LEFT_CENTER, &title, &[]);
         let corner = rect.right_bottom() - vec2(12.0, 8.0);
         let legend = [(
             "blue grows, black shrinks",

@@ -1,7 +1,7 @@
 //! White spheres add to the segmented surface, black ones cut from it and stay excluded.
 
-use super::drag::{CLICK, Drag, Kind};
-use super::region_drag::{Grip, Part};
+use super::drag::{CLICK, Drag, DragKind};
+use super::region_drag::{Grip, RegionPart};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{annotations, rings};
@@ -41,13 +41,13 @@ fn ring(painter: &Painter, centre: Pos2, radius: f32, add: bool) {
 
 /// Whether the surface has moved away from its initial spheres.
 fn has_moved(state: &State) -> bool {
-    let live = state.session.segment.live.as_ref();
+    let live = state.runtime.segment.live.as_ref();
     live.is_some_and(|live| live.step > 0)
 }
 
 /// Whether a sphere may be moved: before the surface moves, or if it was placed last, at this very step.
 fn is_loose(state: &State, number: u64) -> bool {
-    let live = state.session.segment.live.as_ref();
+    let live = state.runtime.segment.live.as_ref();
     let now = |(n, step): &(u64, u64), live: &SurfaceUpdate| *n == number && *step == live.step;
     !has_moved(state) || live.is_some_and(|live| live.placed.iter().any(|p| now(p, live)))
 }
@@ -99,7 +99,7 @@ fn grabbed(
     state: &State,
     at: Pos2,
     seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>,
-) -> Option<(PlacedSphere, Part)> {
+) -> Option<(PlacedSphere, RegionPart)> {
     if state.view.task != Task::Segment {
         return None;
     }
@@ -111,8 +111,8 @@ fn grabbed(
         match off {
             _ if off > RIM => None,
             // Small ones keep a body that can be grabbed.
-            _ if off < -RIM.min(radius * 0.4) => Some((*sphere, Part::Body)),
-            _ => Some((*sphere, Part::Rim([true; 3]))),
+            _ if off < -RIM.min(radius * 0.4) => Some((*sphere, RegionPart::Body)),
+            _ => Some((*sphere, RegionPart::Rim([true; 3]))),
         }
     })
 }
@@ -153,15 +153,15 @@ pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>, taken:
 }
 
 fn drag_kind(
-    ((number, sphere), part): (PlacedSphere, Part),
+    ((number, sphere), part): (PlacedSphere, RegionPart),
     point: DVec3,
     plane: Option<(DVec3, DVec3)>,
-) -> Kind {
+) -> DragKind {
     let shape = data::Shape::Sphere {
         centre: sphere.centre,
         radius_mm: sphere.radius_mm,
     };
-    Kind::MovedSphere {
+    DragKind::MovedSphere {
         number,
         add: sphere.add,
         grip: Grip { part, shape, point },
@@ -170,13 +170,13 @@ fn drag_kind(
 }
 
 /// The sphere that a press grabs.
-pub fn press(slice: &Slice, at: Pos2) -> Option<Kind> {
+pub fn press(slice: &Slice, at: Pos2) -> Option<DragKind> {
     let taken = grabbed(slice.state, at, |sphere| crossing(slice, sphere))?;
     Some(drag_kind(taken, slice.world(at), None))
 }
 
 /// The sphere that a press in 3-D grabs; it moves in the plane that faces the eye.
-pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<Kind> {
+pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<DragKind> {
     let seen = |sphere: &Sphere| scene.silhouette(sphere.centre, sphere.radius_mm);
     let taken = grabbed(scene.state, at, seen)?;
     let plane = (taken.0.1.centre, scene.camera.forward());
@@ -185,7 +185,7 @@ pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<Kind> {
 
 /// The pointer has moved.
 pub fn drag(state: &State, drag: &mut Drag, now: Option<DVec3>, actions: &mut Vec<Action>) {
-    let Kind::MovedSphere {
+    let DragKind::MovedSphere {
         number, add, grip, ..
     } = &drag.kind
     else {
@@ -252,7 +252,7 @@ pub fn preview(
     };
     let default_value = (SPHERE_MM / slice.plane.mm_per_point) as f32;
     match drag.map(|d| (d.pane, &d.kind, d.pressed, d.last)) {
-        Some((pane, Kind::Sphere { centre, .. }, pressed, last)) if pane == slice.pane => {
+        Some((pane, DragKind::Sphere { centre, .. }, pressed, last)) if pane == slice.pane => {
             let far = last.distance(pressed);
             let radius = if far >= CLICK { far } else { default_value };
             rings::preview(painter, slice.screen(*centre), radius, ADD);
@@ -286,7 +286,7 @@ pub fn preview_in_scene(
     // A drag in a slice has its own.
     let drag = drag.filter(|d| d.pane == Pane::Scene);
     let placing = drag.and_then(|d| match &d.kind {
-        Kind::Sphere { centre, .. } => Some((*centre, d.pressed.distance(d.last))),
+        DragKind::Sphere { centre, .. } => Some((*centre, d.pressed.distance(d.last))),
         _ => None,
     });
     let Some(at) = at.or(drag.map(|d| d.last)) else {

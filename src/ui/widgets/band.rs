@@ -3,14 +3,14 @@
 use super::super::format;
 use super::super::theme::{self, size, space};
 use super::charts::{self, BINS};
-use super::values::Values;
+use super::histogram::Histogram;
 use super::{paint, rail};
 use crate::state::Phase;
 use egui::{Color32, CursorIcon, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 
 pub struct BandHistogram<'a> {
     pub name: &'a str,
-    pub values: &'a Values,
+    pub values: &'a Histogram,
     pub target: f32,
     pub tolerance: f32,
     /// Factor from values to the displayed unit.

@@ -257,10 +257,10 @@ pub fn segmented(
     ui: &mut Ui,
     rect: Rect,
     name: &str,
-    text: &[&str],
+    labels: &[&str],
     chosen: usize,
 ) -> Option<usize> {
-    segmented_but(ui, rect, name, text, chosen, |_| None)
+    segmented_but(ui, rect, name, labels, chosen, |_| None)
 }
 
 /// Like [`segmented`]; `why` gives the reason, on hover, why a label cannot be chosen.
@@ -268,11 +268,11 @@ pub fn segmented_but<'a>(
     ui: &mut Ui,
     rect: Rect,
     name: &str,
-    text: &[&str],
+    labels: &[&str],
     chosen: usize,
     why: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<usize> {
-    let clicked = segments(ui, rect, name, text, chosen, why);
+    let clicked = segments(ui, rect, name, labels, chosen, why);
     clicked.filter(|i| *i != chosen)
 }
 
@@ -281,17 +281,19 @@ pub fn toggled(
     ui: &mut Ui,
     rect: Rect,
     name: &str,
-    text: &[&str],
+    labels: &[&str],
     chosen: Option<usize>,
 ) -> Option<usize> {
-    segments(ui, rect, name, text, chosen.unwrap_or(usize::MAX), |_| None)
+    segments(ui, rect, name, labels, chosen.unwrap_or(usize::MAX), |_| {
+        None
+    })
 }
 
 fn segments<'a>(
     ui: &mut Ui,
     rect: Rect,
     name: &str,
-    text: &[&str],
+    labels: &[&str],
     chosen: usize,
     why: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<usize> {
@@ -306,9 +308,9 @@ fn segments<'a>(
             p.b3
         },
     );
-    let step = rect.width() / text.len().max(1) as f32;
+    let step = rect.width() / labels.len().max(1) as f32;
     let mut clicked = None;
-    for (i, word) in text.iter().enumerate() {
+    for (i, word) in labels.iter().enumerate() {
         let left = rect.left() + step * i as f32;
         let cell =
             Rect::from_min_size(pos2(left, rect.top()), vec2(step, rect.height())).shrink(2.0);

@@ -141,7 +141,7 @@ pub fn into_sight(response: &Response) {
 
 /// Parts of the window that F6 goes to, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Part {
+pub enum WindowPart {
     TopBar,
     Lists,
     View,
@@ -150,7 +150,7 @@ pub enum Part {
     StatusBar,
 }
 
-impl Part {
+impl WindowPart {
     fn name(self) -> &'static str {
         match self {
             Self::TopBar => "Top bar",
@@ -166,7 +166,7 @@ impl Part {
 /// The stops on screen in this frame, and the last one that F6 went to.
 #[derive(Clone, Default)]
 struct Stops {
-    all: Vec<(Part, Id)>,
+    all: Vec<(WindowPart, Id)>,
     last: Option<Id>,
 }
 
@@ -180,7 +180,7 @@ pub fn begin(ui: &Ui) {
 }
 
 /// Adds a stop of F6.
-pub fn stop(ui: &Ui, part: Part, id: Id) {
+pub fn stop(ui: &Ui, part: WindowPart, id: Id) {
     ui.data_mut(|d| {
         let stops = d.get_temp_mut_or_default::<Stops>(stops_id());
         stops.all.push((part, id));
@@ -188,7 +188,7 @@ pub fn stop(ui: &Ui, part: Part, id: Id) {
 }
 
 /// A panel that F6 goes to; Tab goes on to its content.
-pub fn panel(ui: &Ui, part: Part, rect: Rect) {
+pub fn panel(ui: &Ui, part: WindowPart, rect: Rect) {
     let id = Id::unique(("part", part as u8));
     let response = ui.interact(rect, id, Sense::focusable_noninteractive());
     response.widget_info(|| WidgetInfo::labeled(Role::Pane, true, part.name()));
@@ -196,7 +196,7 @@ pub fn panel(ui: &Ui, part: Part, rect: Rect) {
 }
 
 /// The ring around a panel that has the focus; painted last, over its content.
-pub fn ring(ui: &Ui, part: Part, rect: Rect) {
+pub fn ring(ui: &Ui, part: WindowPart, rect: Rect) {
     let id = Id::unique(("part", part as u8));
     if ui.memory(|m| m.has_focus(id)) {
         let stroke = Stroke::new(2.0, theme::palette(ui.style()).accent);
@@ -213,7 +213,12 @@ pub fn move_focus(ui: &Ui, back: bool) {
     let at = |id: Option<Id>| stops.all.iter().position(|(_, stop)| Some(*stop) == id);
     let now = at(ui.memory(|m| m.focused())).or_else(|| at(stops.last));
     let count = stops.all.len();
-    let views = || stops.all.iter().position(|(part, _)| *part == Part::View);
+    let views = || {
+        stops
+            .all
+            .iter()
+            .position(|(part, _)| *part == WindowPart::View)
+    };
     let next = match now {
         Some(now) if back => (now + count - 1) % count,
         Some(now) => (now + 1) % count,

@@ -126,8 +126,8 @@ impl TransferEditor<'_> {
             let to = from + response.drag_delta() * fine;
             ui.data_mut(|d| d.insert_temp(grip, to));
             let (share, opacity) = place_of(plot, to);
-            let made = self.transfer.with_moved(i, share, opacity);
-            return (made != *self.transfer).then_some((made, Phase::Live));
+            let changed = self.transfer.with_moved(i, share, opacity);
+            return (changed != *self.transfer).then_some((changed, Phase::Live));
         }
         if !response.has_focus() {
             return None;
@@ -297,8 +297,8 @@ impl TransferEditor<'_> {
         let (low, high) = self.range;
         let share = value.map_or(share, |v| ((v - low) / (high - low)) as f32);
         let opacity = typed.map_or(opacity, |v| v as f32 / 100.0);
-        let made = transfer.with_moved(chosen, share, opacity);
-        (made != *transfer).then_some(made)
+        let changed = transfer.with_moved(chosen, share, opacity);
+        (changed != *transfer).then_some(changed)
     }
 }
 

@@ -86,8 +86,7 @@ pub(super) fn tables() {
     let unknown = ["table", "in.trx", "u.csv", "--sort", "md"];
     let output = super::arcuate(&unknown, here);
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    let named =
-        message.contains("no column \"md\"") && message.contains("length, stop_end, weight");
+    let named = message.contains("no column “md”") && message.contains("length, stop_end, weight");
     assert!(output.status.code() == Some(2) && named, "{message}");
 
     let profile = [

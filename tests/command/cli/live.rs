@@ -33,11 +33,11 @@ pub fn rays() {
         radius_mm,
     };
     window.place(Role::Seed, sphere(-24.3, -16.1, 10.7, 5.5));
-    let seed = window.state.session.regions.selected.expect("a seed");
+    let seed = window.state.runtime.regions.selected.expect("a seed");
     window.place(Role::Target, sphere(-28.0, -20.0, 46.0, 12.0));
     // Dragged and sharpened as by a user, cut, then at rest.
     let mut rays = window.state.document.track.rays.clone();
-    rays.medium.sharpening = Sharpening::Power { alpha: 1.7 };
+    rays.metric.sharpening = Sharpening::Power { alpha: 1.7 };
     for phase in [Phase::Live, Phase::Done] {
         window.act(Action::Region(RegionAction::SetShape {
             region: seed,
@@ -50,7 +50,7 @@ pub fn rays() {
         }));
     }
     window.act(Action::Settle);
-    let live = window.state.session.track.live.value().expect("rays");
+    let live = window.state.runtime.track.live.value().expect("rays");
     let measures = live.rays.as_ref().expect("measures").measures.clone();
     assert!(!live.coarse && measures.len() > 20, "{}", measures.len());
     let mut sorted = measures.to_vec();
@@ -60,7 +60,7 @@ pub fn rays() {
         rays,
         phase: Phase::Done,
     }));
-    let live = window.state.session.track.live.value().expect("rays");
+    let live = window.state.runtime.track.live.value().expect("rays");
     assert!(live.output.kept.len() < measures.len());
     let command = window.state.document.live_command_line(live).text();
     window.act(Action::Files(FilesAction::SaveTracks {
@@ -96,7 +96,7 @@ pub fn rays() {
     });
     let output = arcuate(&nowhere.collect::<Vec<_>>(), here);
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    let expected = "0 of 8\u{202F}000 rays reach 'Target'; ";
+    let expected = "0 of 8\u{202F}000 rays reach “Target”; ";
     assert!(
         output.status.success() && message.contains(expected),
         "{message}"
@@ -133,7 +133,7 @@ pub fn painted() {
         }
         window
             .state
-            .session
+            .runtime
             .regions
             .selected
             .expect("a painted region")
@@ -151,7 +151,7 @@ pub fn painted() {
         window.act(Action::Settle);
         let live = window
             .state
-            .session
+            .runtime
             .track
             .live
             .value()
@@ -178,7 +178,7 @@ pub fn painted() {
         }
         let live = window
             .state
-            .session
+            .runtime
             .track
             .live
             .value()

@@ -290,12 +290,12 @@ fn refused(here: &Path) {
     };
     let with = |more: &[&'static str]| line(&[&ENDS[..], more].concat());
     let away = line(&["--from", "sphere:500,0,0,3", "--to", "sphere:-24,-18,8,6"]);
-    refuses(&away, &["Region 'from' lies outside the volume"], here);
+    refuses(&away, &["Region “from” lies outside the volume"], here);
     // In the air of the volume.
     let air = line(&["--from", "sphere:-80,80,80,3", "--to", "sphere:-24,-18,8,6"]);
     refuses(
         &air,
-        &["Region 'from' lies outside the automatic mask"],
+        &["Region “from” lies outside the automatic mask"],
         here,
     );
     refuses(
@@ -315,7 +315,7 @@ fn refused(here: &Path) {
     refuses(
         &dim,
         &[
-            "Region 'from' lies where the FA is at most 0.",
+            "Region “from” lies where the FA is at most 0.",
             "(--min-fa)",
         ],
         here,
@@ -323,7 +323,7 @@ fn refused(here: &Path) {
     let over = line(&[ENDS[0], ENDS[1], "--to", "sphere:-24,-18,12,6"]);
     refuses(
         &over,
-        &["Regions 'from' and 'to' overlap, expected two apart; move one"],
+        &["Regions “from” and “to” overlap, expected two apart; move one"],
         here,
     );
     // Two balls that do not touch.
@@ -337,17 +337,17 @@ fn refused(here: &Path) {
     ]);
     refuses(
         &apart,
-        &["No path: region 'to' is not connected to 'from' inside region 'within'"],
+        &["No path: region “to” is not connected to “from” inside region “within”"],
         here,
     );
     for (more, words) in [
         (
             &["--alpha", "0"][..],
-            "expected a number above 0 and at most 16, found \"0\"",
+            "expected a number above 0 and at most 16, found “0”",
         ),
         (
             &["--alpha", "99"],
-            "expected a number above 0 and at most 16, found \"99\"",
+            "expected a number above 0 and at most 16, found “99”",
         ),
         (
             &["--alpha", "2", "--metric", "inverse"],
@@ -355,11 +355,11 @@ fn refused(here: &Path) {
         ),
         (
             &["--epsilon", "-1"],
-            "expected a number from 0 to 1000000, found \"-1\"",
+            "expected a number from 0 to 1000000, found “-1”",
         ),
         (
             &["--min-fa", "2"],
-            "expected a number from 0 to 1, found \"2\"",
+            "expected a number from 0 to 1, found “2”",
         ),
     ] {
         let output = arcuate(&with(more), here);

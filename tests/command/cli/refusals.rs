@@ -84,7 +84,11 @@ fn wrong_rays() {
     let width = [&ends[..], &["--epsilon", "1e300"]].concat();
     let cases: [(&str, &[&str], &str); 24] = [
         ("geodesic", &["--directions", "cone:20,200"], "at most 180"),
-        ("geodesic", &["--directions", "cone:0,30"], "Found 0 in --directions (Rays"),
+        (
+            "geodesic",
+            &["--directions", "cone:0,30"],
+            "Found 0 in --directions (Rays",
+        ),
         ("geodesic", &["--directions", "cone:20,0"], "above 0"),
         ("geodesic", &["--directions", "icosphere:20"], "from 0 to 6"),
         ("geodesic", &["--directions", "sphere:70000"], "1 to 65536"),
@@ -101,7 +105,7 @@ fn wrong_rays() {
         (
             "pathway",
             &width,
-            "expected a number from 0 to 1000000, found \"1e300\"",
+            "expected a number from 0 to 1000000, found “1e300”",
         ),
         ("track", &["--step", "1e-30"], "of at least 1e-7"),
         ("geodesic", &["--step", "1e-30"], "of at least 1e-7"),
@@ -277,7 +281,7 @@ fn sentences() {
     ];
     for option in ["--epsilon", "--alpha", "--min-fa"] {
         let said = parsed(&[&cost[..], &[option, "abc", "--out", "o"]].concat());
-        let words = ["expected a number", "found \"abc\""];
+        let words = ["expected a number", "found “abc”"];
         assert!(words.iter().all(|w| said.contains(w)), "{said}");
     }
     let folder = tempfile::tempdir().expect("a temporary folder");

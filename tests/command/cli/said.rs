@@ -161,8 +161,8 @@ fn failures() {
         "replay missing.arcuate",
         "convert t.tck t.trk",
     ] {
-        let text: Vec<&str> = line.split(' ').collect();
-        let (_, counts) = checked_json(&text, 1, here);
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let (_, counts) = checked_json(&arguments, 1, here);
         assert_eq!(counts[2], 1, "{line}");
     }
     // Wrong usage, detected by the parser of the command line or by the command.
@@ -173,8 +173,8 @@ fn failures() {
         "table t.tck t.txt",
         "track --threads 0",
     ] {
-        let text: Vec<&str> = line.split(' ').collect();
-        let (_, counts) = checked_json(&text, 2, here);
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let (_, counts) = checked_json(&arguments, 2, here);
         assert_eq!(counts, [0, 0, 1], "{line}");
     }
     // Each file that cannot be read has an error; those that can be read are described.

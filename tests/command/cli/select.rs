@@ -118,7 +118,7 @@ pub(super) fn selects() {
     );
     refuses(
         &["select", "in.trx", "new.trx", "--value", "md=0..1"],
-        &["no value \"md\"", "length, fa, weight"],
+        &["no value “md”", "length, fa, weight"],
         here,
     );
     let usage = |rest: &[&str], text: &str| {

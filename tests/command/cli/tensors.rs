@@ -119,7 +119,7 @@ fn window(here: &Path, expected: &[u8]) {
         here.join("maps/tensor.nii.gz"),
     ])));
     let state = &window.state;
-    let (layer, found) = state.session.tensors.orders.clone().expect("compared");
+    let (layer, found) = state.runtime.tensors.orders.clone().expect("compared");
     assert!(state.document.tensors.is_none() && layout(state).is_none());
     assert_eq!(
         found.found(),

@@ -54,7 +54,7 @@ fn verified() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_, path) = saved(folder.path());
     let window = Window::opened(&path);
-    let saving = &window.state.session.saving;
+    let saving = &window.state.runtime.sessions;
     assert_eq!(
         saving.verified,
         Some(FileVerification::Unchanged(2)),
@@ -64,7 +64,7 @@ fn verified() {
     assert_eq!(window.said(), "");
     tamper(&folder.path().join("dwi.bval"));
     let window = Window::opened(&path);
-    let saving = &window.state.session.saving;
+    let saving = &window.state.runtime.sessions;
     let differs = FileVerification::Changed(vec!["dwi.nii.gz".to_owned()]);
     assert_eq!(saving.verified, Some(differs));
     let message = window.said();
@@ -90,8 +90,8 @@ fn unread() {
     let window = Window::opened(&path);
     let opening = window
         .state
-        .session
-        .saving
+        .runtime
+        .sessions
         .opening
         .clone()
         .expect("it asks");
@@ -174,7 +174,7 @@ fn changed_since() {
     window.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
     window.session(save(Some(UnsavedAction::Quit)));
     assert_eq!(std::fs::read(&path).expect("read"), theirs);
-    let requested = window.state.session.saving.changed_since.clone();
+    let requested = window.state.runtime.sessions.changed_since.clone();
     let requested = requested.expect("it is asked about");
     assert_eq!(
         (&requested.path, &requested.next),
@@ -182,8 +182,8 @@ fn changed_since() {
     );
     assert!(window.state.is_dirty() && !window.closed);
     // Cancel changes nothing; under another name both are kept.
-    window.session(SessionAction::Stay);
-    assert_eq!(window.state.session.saving.changed_since, None);
+    window.session(SessionAction::CancelQuestion);
+    assert_eq!(window.state.runtime.sessions.changed_since, None);
     assert!(!window.closed);
     let elsewhere = folder.path().join("t.arcuate");
     window.save(&elsewhere);
@@ -194,7 +194,7 @@ fn changed_since() {
     let mut other = other;
     other.place(Role::Seed, dvec3(0.0, 2.0, 0.0), 2.0);
     other.session(save(Some(UnsavedAction::Quit)));
-    assert!(other.state.session.saving.changed_since.is_some());
+    assert!(other.state.runtime.sessions.changed_since.is_some());
     other.session(SessionAction::Overwrite);
     assert!(other.closed && !other.state.is_dirty(), "{}", other.said());
     assert_eq!(Window::opened(&path).state.document.regions.len(), 3);

@@ -42,7 +42,7 @@ fn saved(folder: &Path) -> (Window, PathBuf) {
 }
 
 fn names(window: &Window) -> Vec<String> {
-    let opening = window.state.session.saving.opening.as_ref();
+    let opening = window.state.runtime.sessions.opening.as_ref();
     let wrong = opening.expect("it is being opened").changed_files();
     let name = |path: &Path| {
         path.file_name()
@@ -68,7 +68,7 @@ fn missing() {
     let path = moved.join("dwi.nii.gz");
     window.session(SessionAction::Relocate { index: 0, path });
     assert_eq!(names(&window), ["mask.nii.gz"]);
-    let opening = window.state.session.saving.opening.clone().expect("open");
+    let opening = window.state.runtime.sessions.opening.clone().expect("open");
     let (index, found) = opening.changed_files().next().expect("the mask");
     let path = found.suggestion.clone().expect("suggested");
     assert_eq!(path, moved.join("mask.nii.gz"));
@@ -94,7 +94,7 @@ fn missing() {
     let mut window = Window::opened(&folder.path().join("s.arcuate"));
     let path = moved.join("mask.nii.gz");
     window.session(SessionAction::Relocate { index: 0, path });
-    let opening = window.state.session.saving.opening.clone().expect("open");
+    let opening = window.state.runtime.sessions.opening.clone().expect("open");
     assert!(matches!(
         opening.session.files[0].standing,
         FileComparison::Changed(_)
@@ -106,7 +106,7 @@ fn missing() {
     )
     .expect("moved");
     let window = Window::opened(&folder.path().join("s.arcuate"));
-    let opening = window.state.session.saving.opening.clone().expect("open");
+    let opening = window.state.runtime.sessions.opening.clone().expect("open");
     let suggestion = opening.session.files[1].suggestion.clone();
     assert_eq!(suggestion, Some(folder.path().join("brain.nii.gz")));
     // Even if another has its name.
@@ -116,7 +116,7 @@ fn missing() {
     let mut window = Window::opened(&folder.path().join("s.arcuate"));
     let path = moved.join("dwi.nii.gz");
     window.session(SessionAction::Relocate { index: 0, path });
-    let opening = window.state.session.saving.opening.clone().expect("open");
+    let opening = window.state.runtime.sessions.opening.clone().expect("open");
     assert_eq!(opening.session.files[1].suggestion, Some(brain));
 }
 
@@ -187,7 +187,7 @@ fn changed() {
     ] {
         let old = change(name, with);
         let window = Window::opened(&path);
-        let opening = window.state.session.saving.opening.clone().expect("open");
+        let opening = window.state.runtime.sessions.opening.clone().expect("open");
         let sentences = super::wrong_files(&opening);
         assert_eq!(sentences.len(), 1, "{sentences:?}");
         assert!(sentences[0].contains(words), "{name}: {sentences:?}");
@@ -197,7 +197,7 @@ fn changed() {
     }
     std::fs::remove_file(folder.path().join("dwi.bvec")).expect("removed");
     let window = Window::opened(&path);
-    let opening = window.state.session.saving.opening.clone().expect("open");
+    let opening = window.state.runtime.sessions.opening.clone().expect("open");
     let sentences = super::wrong_files(&opening);
     assert!(
         sentences[0].starts_with("dwi.bvec is no longer beside this file: put it back"),
@@ -225,7 +225,7 @@ fn chosen() {
     lengthen(&mask);
     let index = {
         let window = Window::opened(&path);
-        let opening = window.state.session.saving.opening.as_ref();
+        let opening = window.state.runtime.sessions.opening.as_ref();
         let opening = opening.expect("it is being opened");
         opening.changed_files().next().expect("the mask").0
     };
@@ -290,7 +290,7 @@ fn wrong_later() {
     let index = 1;
     let path = other.clone();
     window.session(SessionAction::Relocate { index, path });
-    let opening = window.state.session.saving.opening.as_ref();
+    let opening = window.state.runtime.sessions.opening.as_ref();
     let found = opening.expect("asking").session.files[index].clone();
     assert_eq!((found.entry.name(), &found.path), ("mask.nii.gz", &other));
     window.session(SessionAction::OpenAnyway);
@@ -480,7 +480,7 @@ fn other_lines() {
         absent[0].reason
     );
     let layer = arcuate::state::LayerId(absent[0].layer.id);
-    again.session(SessionAction::MakeAgain(layer));
-    let status = &again.state.session.notices.status;
+    again.session(SessionAction::Recompute(layer));
+    let status = &again.state.runtime.notices.status;
     assert!(status.ends_with("same bytes"), "{status}");
 }

@@ -10,7 +10,9 @@ use arcuate::state::filter::{
     ExcludedStreamlines, FilterAction, ShownStreamlines, WEIGHT, WeightMap,
 };
 use arcuate::state::streamlines::{SelectionMode, streamlines_of};
-use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, TrackAction, ViewAction};
+use arcuate::state::{
+    Action, Phase, SessionAction, StreamlineAction, Task, TrackAction, ViewAction,
+};
 use arcuate::ui::probe::{WEIGHTS, readings};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -60,8 +62,8 @@ fn stay() {
         let text = std::fs::read_to_string(&path).expect("read");
         serde_json::from_str(&text).expect("JSON")
     };
-    let write = |session: &serde_json::Value| {
-        std::fs::write(&path, session.to_string()).expect("written");
+    let write = |runtime: &serde_json::Value| {
+        std::fs::write(&path, runtime.to_string()).expect("written");
     };
     let whole = read();
     let mut damaged = whole.clone();
@@ -98,15 +100,15 @@ fn stay() {
     };
     assert_eq!(weights(&back), weights(&window));
     // They do not apply to edited streamlines.
-    without.act(Action::Bundle(BundleAction::Choose {
+    without.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: (0..5).collect(),
         mode: SelectionMode::Replace,
         anchor: None,
     }));
-    without.act(Action::Bundle(BundleAction::DeleteChosen));
+    without.act(Action::Streamline(StreamlineAction::DeleteChosen));
     without.save(&path);
-    let of = |session: &serde_json::Value| {
-        let layers = session["content"]["document"]["layers"].as_array().cloned();
+    let of = |runtime: &serde_json::Value| {
+        let layers = runtime["content"]["document"]["layers"].as_array().cloned();
         let mut layers = layers.expect("layers").into_iter();
         layers.find(|l| l["id"] == id.0).expect("the streamlines")
     };
@@ -125,13 +127,13 @@ fn come_back() {
     let (id, all) = (layer.id, lines.len());
     assert!(all > 20, "{all}: {}", window.said());
     // Some were deleted: the rest is refitted automatically.
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: (0..5).collect(),
         mode: SelectionMode::Replace,
         anchor: None,
     }));
-    window.act(Action::Bundle(BundleAction::DeleteChosen));
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::DeleteChosen));
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: (0..4).collect(),
         mode: SelectionMode::Replace,
         anchor: None,
@@ -226,8 +228,8 @@ fn come_back() {
     assert!(weight_maps(&without.state.document).is_empty());
     without.save(&folder.path().join("without.arcuate"));
     without.open(&folder.path().join("without.arcuate"));
-    without.session(SessionAction::MakeAgain(id));
-    let status = &without.state.session.notices.status;
+    without.session(SessionAction::Recompute(id));
+    let status = &without.state.runtime.notices.status;
     assert!(status.ends_with("same bytes"), "{status}");
     let layer = without.state.document.layer(id).expect("made");
     let weights = &streamlines_of(layer).expect("lines").per_streamline[WEIGHT];

@@ -38,14 +38,14 @@ pub fn child() {
     window.session(SessionAction::FindRecoverable);
     // The lock of a killed process can outlive it.
     for _ in 0..600 {
-        let saving = &window.state.session.saving;
+        let saving = &window.state.runtime.sessions;
         if !saving.recovery.search_again || !saving.recovery.sessions.is_empty() {
             break;
         }
         std::thread::sleep(Duration::from_millis(100));
         window.session(SessionAction::FindRecoverable);
     }
-    let left = window.state.session.saving.recovery.sessions.clone();
+    let left = window.state.runtime.sessions.recovery.sessions.clone();
     match left.first() {
         Some(left) => {
             let path = left.session.clone();
@@ -59,7 +59,7 @@ pub fn child() {
         window.session(SessionAction::Forget(other.session.clone()));
     }
     // Removes the note of recovered work: any later message is a failure.
-    window.state.session.notices.messages.clear();
+    window.state.runtime.notices.messages.clear();
     let regions = window.state.document.regions.len();
     println!(
         "recovered {} {regions} {}",
@@ -185,12 +185,12 @@ fn kills() {
             .expect("a process");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         let first = lines.next().expect("a line").expect("text");
-        let text: Vec<u64> = first
+        let numbers: Vec<u64> = first
             .split(' ')
             .skip(1)
             .map(|w| w.parse().expect("a number"))
             .collect();
-        let [left, regions, step] = text[..] else {
+        let [left, regions, step] = numbers[..] else {
             panic!("{first}")
         };
         // Everything saved for recovery, or in the session, is restored.

@@ -48,7 +48,7 @@ fn map(
     let mut options = crate::support::density_map(value);
     options.voxels.edge_mm = voxel_mm;
     window.act(Action::Density(DensityAction::Map { layer, options }));
-    let id = window.state.session.selected_layer.expect("a layer");
+    let id = window.state.runtime.selected_layer.expect("a layer");
     assert!(
         window.state.document.density_map(id).is_some(),
         "{}",
@@ -140,8 +140,8 @@ fn made_again() {
     let mut again = Window::opened(&path);
     let absent = again.state.document.missing_layers().next();
     let absent = absent.expect("the map").layer.id;
-    again.session(SessionAction::MakeAgain(LayerId(absent)));
-    let status = &again.state.session.notices.status;
+    again.session(SessionAction::Recompute(LayerId(absent)));
+    let status = &again.state.runtime.notices.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
 }
 
@@ -161,7 +161,7 @@ fn of_each_other() {
     let density = density.expect("the map's").clone();
     let [a, b] = [901, 902].map(|of| {
         let mut other = density.clone();
-        other["density"]["of"]["layer"] = of.into();
+        other["density"]["input"]["layer"] = of.into();
         origins.push(other);
         origins.len()
     });
@@ -193,7 +193,7 @@ fn together() {
     let of = map_of(&window, id);
     window.act(Action::Layer(LayerAction::Delete(of)));
     assert_eq!(window.state.document.layers.len(), layers);
-    assert!(window.state.session.notices.status.contains("maps"));
+    assert!(window.state.runtime.notices.status.contains("maps"));
     window.act(Action::Undo);
     assert_eq!(window.state.document.layers.len(), layers + 2);
 }

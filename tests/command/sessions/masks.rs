@@ -104,7 +104,7 @@ fn sources() {
         assert!(again.state.document.is_whole());
     }
     assert_eq!(
-        recovered(&path).state.session.saving.recovery.source,
+        recovered(&path).state.runtime.sessions.recovery.source,
         Some(path.clone()),
         "it may go once it is saved here"
     );
@@ -198,7 +198,7 @@ fn unreadable() {
         recovered.said()
     );
     recovered.save(&folder.path().join("part.arcuate"));
-    assert!(recovered.state.session.saving.recovery.source.is_some());
+    assert!(recovered.state.runtime.sessions.recovery.source.is_some());
     // Removed by the user, they are gone: those of one sentence, not those of another.
     whole["masks"][0]["affine"] = Value::from("of a version after that");
     let two = folder.path().join("two.arcuate");
@@ -278,7 +278,7 @@ fn exported() {
     window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
     let (role, shape) = (Role::Exclude, Shape::Mask(mask(AffineSource::Sform)));
     window.act(Action::Region(RegionAction::Add { role, shape }));
-    let region = window.state.session.regions.selected.expect("selected");
+    let region = window.state.runtime.regions.selected.expect("selected");
     let command = |window: &Window| {
         let live = window.state.final_live().expect("tracked");
         window.state.document.live_command_line(live).text()
@@ -317,7 +317,7 @@ fn exported() {
             std::fs::remove_file(&file).expect("removed");
         }
         let again = Window::opened(&path);
-        assert!(again.state.session.saving.opening.is_none());
+        assert!(again.state.runtime.sessions.opening.is_none());
         assert_eq!(again.said(), "");
         assert!(!in_command(&again), "{}", command(&again));
     }

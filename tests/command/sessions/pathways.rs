@@ -74,7 +74,7 @@ fn come_back() {
     let text = std::fs::read_to_string(&path).expect("read");
     let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let results = session["results"].as_array_mut().expect("results");
-    let sum = results.iter_mut().find(|r| r["of"] == "pathway");
+    let sum = results.iter_mut().find(|r| r["result"] == "pathway");
     let sum = sum.expect("the live one");
     sum["sha256"] = serde_json::Value::from("0".repeat(64));
     for row in sum["sample"].as_array_mut().expect("rows") {

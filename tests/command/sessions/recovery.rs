@@ -98,7 +98,7 @@ fn origin() {
     window.place(Role::Target, DVec3::ONE, 4.0);
     let mut again = recovered(&mut window, &copy);
     assert_eq!(
-        again.state.session.saving.file,
+        again.state.runtime.sessions.file,
         Some(own.clone()),
         "{}",
         again.said()
@@ -223,7 +223,7 @@ fn recipes() {
     let mut again = recovered(&mut crashed, &copy);
     assert!(!again.said().contains("copy is kept"), "{}", again.said());
     assert_eq!(
-        again.state.session.saving.recovery.source,
+        again.state.runtime.sessions.recovery.source,
         Some(copy.clone())
     );
     let save = SessionAction::Save {
@@ -232,7 +232,7 @@ fn recipes() {
     };
     again.session(save.clone());
     assert_eq!(
-        again.state.session.saving.recovery.source, None,
+        again.state.runtime.sessions.recovery.source, None,
         "it is dropped"
     );
     assert!(!again.state.is_dirty(), "{:?}", again.state.unsaved());
@@ -250,7 +250,7 @@ fn recipes() {
     assert!(again.said().contains("copy is kept"), "{}", again.said());
     let path = Some(folder.path().join("other.arcuate"));
     again.session(SessionAction::Save { path, next: None });
-    assert_eq!(again.state.session.saving.recovery.source, Some(copy));
+    assert_eq!(again.state.runtime.sessions.recovery.source, Some(copy));
 }
 
 /// A user who has only opened files, or has everything in files, is offered nothing at the next start.
@@ -259,7 +259,7 @@ fn copies_of_work() {
     let copies = |window: &mut Window| {
         let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
         let is = |e: &Effect| e.job::<Autosave>().is_some();
-        window.state.session.saving.autosave.is_running = false;
+        window.state.runtime.sessions.autosave.is_running = false;
         effects.iter().any(is)
     };
     let mut window = Window::with_scan(folder.path());

@@ -45,7 +45,7 @@ fn speeds(window: &mut Window, centre: DVec3) {
         role: Role::Mask,
         shape: Shape::Mask(ball.mask_on(&grid)),
     }));
-    let region = window.state.session.regions.selected;
+    let region = window.state.runtime.regions.selected;
     act(window, SegmentAction::Painted(0, region));
 }
 
@@ -56,7 +56,7 @@ fn leak() {
     sphere(&mut window, true, DVec3::ZERO, 5.0);
     act(&mut window, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);
-    let mut live = (**window.state.session.segment.live.as_ref().expect("live")).clone();
+    let mut live = (**window.state.runtime.segment.live.as_ref().expect("live")).clone();
     let leak = Leak {
         rewind_step: 10,
         noticed: 20,
@@ -69,7 +69,7 @@ fn leak() {
         before_ml: 0.75,
         grown: 2.0,
     });
-    window.state.session.segment.live = Some(std::sync::Arc::new(live.clone()));
+    window.state.runtime.segment.live = Some(std::sync::Arc::new(live.clone()));
     let path = folder.path().join("leak.arcuate");
     window.save(&path);
     let reopened = |path: &std::path::Path| {
@@ -80,7 +80,7 @@ fn leak() {
     };
     let standing = |window: &Window| window.state.segment_standing();
     let mut again = reopened(&path);
-    let found = again.state.session.segment.live.clone().expect("live");
+    let found = again.state.runtime.segment.live.clone().expect("live");
     assert_eq!((found.step, found.inside), (live.step, live.inside));
     assert_eq!(found.leak, live.leak);
     assert_eq!(standing(&again), Some(SurfaceStanding::Leaked));
@@ -89,7 +89,7 @@ fn leak() {
     let mut again = reopened(&path);
     assert_eq!(standing(&again), Some(SurfaceStanding::Leaked));
     act(&mut again, SegmentAction::Rewind(leak.rewind_step));
-    let found = again.state.session.segment.live.clone().expect("live");
+    let found = again.state.runtime.segment.live.clone().expect("live");
     assert_eq!((found.step, found.leak), (10, None));
     again.save(&path);
     assert_eq!(standing(&reopened(&path)), Some(SurfaceStanding::Paused));
@@ -152,7 +152,7 @@ fn come_back() {
     act(&mut window, SegmentAction::Step);
     speeds(&mut window, dvec3(0.0, 0.0, 8.0));
     act(&mut window, SegmentAction::Step);
-    let live = window.state.session.segment.live.clone().expect("live");
+    let live = window.state.runtime.segment.live.clone().expect("live");
     assert_eq!(live.step, 30);
     let path = folder.path().join("segments.arcuate");
     window.save(&path);
@@ -173,7 +173,7 @@ fn come_back() {
     );
     // It is shown after any action.
     again.act(Action::View(ViewAction::SelectTask(Task::Segment)));
-    let resumed = again.state.session.segment.live.clone().expect("live");
+    let resumed = again.state.runtime.segment.live.clone().expect("live");
     assert_eq!((resumed.step, resumed.inside), (live.step, live.inside));
     assert_eq!(resumed.script, live.script);
     assert_eq!(again.state.document.segment.spheres.len(), 2);
@@ -185,7 +185,7 @@ fn come_back() {
     // And it continues from there.
     act(&mut again, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);
-    let steps = [&again, &window].map(|w| w.state.session.segment.live.clone().expect("live"));
+    let steps = [&again, &window].map(|w| w.state.runtime.segment.live.clone().expect("live"));
     assert_eq!(steps[0].step, 40);
     assert_eq!(steps[0].inside, steps[1].inside);
     // It reads what it wrote: nothing changes.
@@ -255,7 +255,7 @@ fn come_back() {
         "{steered:?}"
     );
     back.act(Action::View(ViewAction::SelectTask(Task::Segment)));
-    let surface = back.state.session.segment.live.clone().expect("live");
+    let surface = back.state.runtime.segment.live.clone().expect("live");
     assert_eq!((surface.step, surface.inside), (live.step, live.inside));
     // A new surface replaces it.
     sphere(&mut without, true, DVec3::ZERO, 5.0);

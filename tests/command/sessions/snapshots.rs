@@ -60,7 +60,7 @@ fn points<'a>(document: &'a Document, name: &str) -> &'a [[f32; 3]] {
 }
 
 fn snapshot(window: &Window, number: usize) -> Arc<Snapshot> {
-    window.state.session.snapshots.all[number].clone()
+    window.state.runtime.snapshots.all[number].clone()
 }
 
 fn come_back() {
@@ -107,7 +107,7 @@ fn come_back() {
         let mut state = again.state.clone();
         snapshots::update::compare(&mut state, Some(number));
         let with = state
-            .session
+            .runtime
             .snapshots
             .comparing
             .clone()
@@ -140,11 +140,11 @@ fn come_back() {
     let third = Window::opened(&second);
     assert_eq!(third.said(), "");
     let layers = |w: &Window| -> Vec<String> {
-        let documents = w.state.session.snapshots.all.iter().map(|s| &s.document);
+        let documents = w.state.runtime.snapshots.all.iter().map(|s| &s.document);
         documents.flat_map(names).map(str::to_owned).collect()
     };
     assert_eq!(layers(&third), layers(&again));
-    third.state.session.snapshots.all.iter().for_each(|s| {
+    third.state.runtime.snapshots.all.iter().for_each(|s| {
         assert!(!points(&s.document, "Live").is_empty());
     });
 }
@@ -178,7 +178,7 @@ fn lacking() {
     let other = Mask::new(other.grid.clone(), all);
     nifti::save_mask(&extra, &other, "test", &Control::new()).expect("saved");
     let mut again = Window::opened(&path);
-    let opening = again.state.session.saving.opening.as_ref();
+    let opening = again.state.runtime.sessions.opening.as_ref();
     let index = opening.expect("it is being opened").changed_files().next();
     let (index, decision) = (index.expect("the mask").0, FileDecision::UseAsItIs);
     again.session(SessionAction::Decide { index, decision });
@@ -204,14 +204,14 @@ fn tensors() {
     again.act(Action::Snapshot(SnapshotAction::ToggleComparing));
     let with = again
         .state
-        .session
+        .runtime
         .snapshots
         .comparing
         .as_ref()
         .expect("compares")
         .snapshot
         .clone();
-    assert!(Arc::ptr_eq(&with, &again.state.session.snapshots.all[0]));
+    assert!(Arc::ptr_eq(&with, &again.state.runtime.snapshots.all[0]));
     let was = snapshot(&window, 0);
     let fa = |document: &Document| {
         let tensors = document.tensors.as_ref().expect("tensors");
@@ -228,7 +228,7 @@ fn counted() {
     let mut window = Window::new();
     window.act(Action::Snapshot(SnapshotAction::Take));
     let names = |window: &Window| {
-        let all = window.state.session.snapshots.all.iter();
+        let all = window.state.runtime.snapshots.all.iter();
         all.map(|s| s.name.clone()).collect::<Vec<_>>()
     };
     let mut name = |name: &str| {
@@ -256,8 +256,8 @@ fn of_one_document() {
     window.session(arcuate::state::SessionAction::CloseDocument(
         arcuate::state::UnsavedAction::New,
     ));
-    let session = &window.state.session;
-    assert!(session.snapshots.all.is_empty() && session.snapshots.comparing.is_none());
+    let runtime = &window.state.runtime;
+    assert!(runtime.snapshots.all.is_empty() && runtime.snapshots.comparing.is_none());
 }
 
 /// With too many, the newest stay, and the divider stays in place when others are compared.
@@ -275,7 +275,7 @@ fn oldest() {
         }));
         window.act(Action::Snapshot(SnapshotAction::Take));
     }
-    let kept = &window.state.session.snapshots.all;
+    let kept = &window.state.runtime.snapshots.all;
     let counts: Vec<usize> = kept.iter().map(|s| s.document.regions.len()).collect();
     assert_eq!(counts, (5..=12).collect::<Vec<_>>());
     let names: Vec<String> = kept.iter().map(|s| s.name.clone()).collect();
@@ -285,7 +285,7 @@ fn oldest() {
     window.act(Action::Snapshot(SnapshotAction::Compare(Some(6))));
     let comparing = window
         .state
-        .session
+        .runtime
         .snapshots
         .comparing
         .as_ref()

@@ -18,8 +18,8 @@ use arcuate::state::streamlines::{
     BottomPanel, Column, Measurement, SelectionMode, StreamlineRules, ValueLimits,
 };
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, FilesAction, LayerAction, LayerId, Pane, Phase,
-    RegionAction, SessionAction, SnapshotAction, Task, TrackAction, UnsavedAction, ViewAction,
+    Action, Content, Effect, FilesAction, LayerAction, LayerId, Pane, Phase, RegionAction,
+    SessionAction, SnapshotAction, StreamlineAction, Task, TrackAction, UnsavedAction, ViewAction,
     update,
 };
 use glam::{DVec3, dvec3};
@@ -128,7 +128,7 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
             Some(error),
         ),
         (
-            Action::Bundle(BundleAction::SaveTable(at("table.csv"))),
+            Action::Streamline(StreamlineAction::SaveTable(at("table.csv"))),
             None,
         ),
     ];
@@ -189,7 +189,7 @@ fn exports() {
         let text = format!("{action:?}");
         save(&mut window, action, tracks);
         let state = &window.state;
-        let status = &state.session.notices.status;
+        let status = &state.runtime.notices.status;
         assert!(
             status.starts_with("Saved "),
             "{text}: {status} {}",
@@ -199,10 +199,10 @@ fn exports() {
         assert!(state.is_dirty() && state.asks_before_closing(), "{text}");
         window.session(SessionAction::CloseDocument(UnsavedAction::Quit));
         assert!(
-            !window.closed && window.state.session.saving.pending_action.is_some(),
+            !window.closed && window.state.runtime.sessions.pending_action.is_some(),
             "{text}"
         );
-        window.session(SessionAction::Stay);
+        window.session(SessionAction::CancelQuestion);
         // Requested, not carried out: the copy goes to the user's own folder.
         let autosave = Action::Session(SessionAction::Autosave);
         let effects = update(&mut window.state, autosave);
@@ -253,7 +253,7 @@ fn exports_beside_a_session() {
     let region = window.state.document.regions[0].id;
     let colour = Some([1, 2, 3]);
     window.act(Action::Region(RegionAction::SetColour { region, colour }));
-    window.act(Action::Bundle(BundleAction::Measure(Measurement {
+    window.act(Action::Streamline(StreamlineAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::Y],
         pane: Pane::Coronal,
     })));
@@ -271,7 +271,7 @@ fn exports_beside_a_session() {
         let text = format!("{action:?}");
         save(&mut window, action, tracks);
         let state = &window.state;
-        let status = &state.session.notices.status;
+        let status = &state.runtime.notices.status;
         assert!(
             status.starts_with("Saved "),
             "{text}: {status} {}",
@@ -287,7 +287,7 @@ fn exports_beside_a_session() {
         let name = format!("again{}.tck", u8::from(layer.is_some()));
         let path = folder.path().join(name);
         again.act(Action::Files(FilesAction::SaveTracks { layer, path }));
-        assert!(again.state.session.notices.status.starts_with("Saved "));
+        assert!(again.state.runtime.notices.status.starts_with("Saved "));
         assert_eq!(again.state.unsaved(), before);
     }
 }
@@ -300,11 +300,11 @@ fn save(window: &mut Window, action: Action, tracks: LayerId) {
         Action::Segment(_) => Task::Segment,
         _ => Task::Track,
     };
-    if let Action::Bundle(_) = &action {
+    if let Action::Streamline(_) = &action {
         // Its numbers are computed only when they are shown.
-        let open = BundleAction::Open(Some(BottomPanel::Table));
+        let open = StreamlineAction::Open(Some(BottomPanel::Table));
         window.act(Action::Layer(LayerAction::Select(Some(tracks))));
-        window.act(Action::Bundle(open));
+        window.act(Action::Streamline(open));
     }
     window.act(action);
 }
@@ -334,7 +334,7 @@ fn whole() {
         counting: PointStatistic::default(),
     };
     let rules = StreamlineRules::new(brain).limited(limit);
-    window.act(Action::Bundle(BundleAction::SetRules {
+    window.act(Action::Streamline(StreamlineAction::SetRules {
         rules,
         phase: Phase::Done,
     }));
@@ -342,9 +342,9 @@ fn whole() {
     assert!(
         window.state.asks_before_closing(),
         "{}",
-        window.state.session.notices.status
+        window.state.runtime.notices.status
     );
-    window.act(Action::Bundle(BundleAction::SwitchFilter {
+    window.act(Action::Streamline(StreamlineAction::SwitchFilter {
         layer: brain,
         enabled: false,
     }));
@@ -365,12 +365,12 @@ fn whole() {
     save(&mut window, "all.tck");
     assert!(!window.state.unsaved().iter().any(is_brain));
     window.act(Action::Layer(LayerAction::Select(Some(brain))));
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: vec![0],
         mode: SelectionMode::Replace,
         anchor: None,
     }));
-    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.act(Action::Streamline(StreamlineAction::DeleteChosen));
     assert!(
         window.state.unsaved().iter().any(is_brain),
         "{}",
@@ -421,12 +421,12 @@ fn recipes() {
     let (mut window, brain) = with_large(folder.path());
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    let status = window.state.session.notices.status.clone();
+    let status = window.state.runtime.notices.status.clone();
     assert!(
         status.contains("without the streamlines of 1 layer, 72"),
         "{status}"
     );
-    let message = &window.state.session.saving.recipe_only;
+    let message = &window.state.runtime.sessions.recipe_only;
     assert_eq!(message.len(), 1);
     assert_eq!(
         message[0].label(),
@@ -436,12 +436,12 @@ fn recipes() {
     // Repeated when the window is closed.
     window.session(SessionAction::CloseDocument(UnsavedAction::Quit));
     assert!(!window.closed);
-    window.session(SessionAction::Stay);
+    window.session(SessionAction::CancelQuestion);
     window.session(SessionAction::StoreToo {
         next: Some(UnsavedAction::Quit),
     });
     assert!(window.closed, "{}", window.said());
-    assert!(window.state.session.saving.recipe_only.is_empty());
+    assert!(window.state.runtime.sessions.recipe_only.is_empty());
     let again = Window::opened(&path);
     let Content::Tractogram(back) = &again.state.document.layer(brain).expect("stored").content
     else {
@@ -455,7 +455,7 @@ fn recipes() {
         next: Some(UnsavedAction::Quit),
     });
     assert!(
-        !window.closed && window.state.session.saving.pending_action == Some(UnsavedAction::Quit)
+        !window.closed && window.state.runtime.sessions.pending_action == Some(UnsavedAction::Quit)
     );
     window.session(SessionAction::Discard);
     assert!(window.closed);
@@ -463,7 +463,7 @@ fn recipes() {
     window.closed = false;
     window.session(SessionAction::SetStore(ResultStorage::Nothing));
     window.save(&folder.path().join("t.arcuate"));
-    assert_eq!(window.state.session.saving.recipe_only.len(), 1);
+    assert_eq!(window.state.runtime.sessions.recipe_only.len(), 1);
     window.session(SessionAction::CloseDocument(UnsavedAction::Quit));
     assert!(window.closed);
 }
@@ -480,8 +480,8 @@ fn made_again() {
     let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(absent.len(), 2);
     for absent in absent {
-        again.session(SessionAction::MakeAgain(LayerId(absent.layer.id)));
-        let status = &again.state.session.notices.status;
+        again.session(SessionAction::Recompute(LayerId(absent.layer.id)));
+        let status = &again.state.runtime.notices.status;
         assert!(status.ends_with("same bytes"), "{status}");
         assert!(status.contains(" streamlines in "), "{status}");
         assert_eq!(again.state.unsaved(), []);

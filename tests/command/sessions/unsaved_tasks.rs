@@ -9,7 +9,7 @@ use arcuate::state::segment::{self, SegmentAction};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, BundleAction, FilesAction, LayerAction, Phase, SessionAction, Task, TrackAction,
+    Action, FilesAction, LayerAction, Phase, SessionAction, StreamlineAction, Task, TrackAction,
     ViewAction, WholeBrain,
 };
 use glam::DVec3;
@@ -65,7 +65,7 @@ fn weights() {
     assert_eq!(unsaved(&window), (true, true), "{}", window.said());
     window.state = with;
     window.act(Action::Layer(LayerAction::Select(Some(tracks))));
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: vec![0],
         mode: SelectionMode::Replace,
         anchor: None,
@@ -77,7 +77,7 @@ fn weights() {
         !window.state.document.weights[&tracks].lesions.is_empty(),
         "{} {}",
         window.said(),
-        window.state.session.notices.status
+        window.state.runtime.notices.status
     );
     assert_eq!(unsaved(&window), (false, true));
     // Another file in its place makes both unsaved again.

@@ -7,7 +7,7 @@ use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::jobs::{Job, Outcome};
 use arcuate::state::sessions::jobs::{LoadLayers, OpenSession, RestoredLayer};
-use arcuate::state::streamlines::{BundleAction, SelectionMode, streamlines_of};
+use arcuate::state::streamlines::{SelectionMode, StreamlineAction, streamlines_of};
 use arcuate::state::{
     Action, AlignmentAction, Document, Effect, Event, FilesAction, LayerAction, Phase,
     SessionAction, SnapshotAction, update,
@@ -89,7 +89,7 @@ fn words() {
     };
     assert!(unknown.is_empty(), "{unknown:?}");
     update(&mut window.state, Action::Event(event));
-    let opening = window.state.session.saving.opening.as_ref();
+    let opening = window.state.runtime.sessions.opening.as_ref();
     assert!(Arc::ptr_eq(&opening.expect("opened").content, content));
 }
 
@@ -121,7 +121,7 @@ fn moved() {
         ));
     };
     same(&window.state.document, 20.0);
-    same(&window.state.session.snapshots.all[0].document, 10.0);
+    same(&window.state.runtime.snapshots.all[0].document, 10.0);
 }
 
 fn later() {
@@ -130,12 +130,12 @@ fn later() {
     let mut window = Window::opened(&path);
     let layer = window.state.document.layers[0].id;
     window.act(Action::Layer(LayerAction::Select(Some(layer))));
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: vec![0],
         mode: SelectionMode::Replace,
         anchor: None,
     }));
-    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.act(Action::Streamline(StreamlineAction::DeleteChosen));
     window.save(&path);
     let [from, to] = ["lines.trx", "others.trx"].map(|name| folder.path().join(name));
     std::fs::rename(&from, &to).expect("renamed");

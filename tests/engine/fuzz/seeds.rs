@@ -5,7 +5,7 @@ use crate::io::kept::Nifti;
 use crate::io::mif::Mif;
 use crate::io::{mif, variants, volumes, vtp};
 use crate::support::Random;
-use crate::support::made::{CurveRecipe, gzip, matlab};
+use crate::support::composed_nifti::{ComposedNifti, gzip, matlab};
 use crate::support::session_window::Window;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
@@ -159,10 +159,10 @@ fn numbered(name: &str, of: Vec<Vec<u8>>) -> Seeds {
 }
 
 fn niftis() -> Seeds {
-    let mut second = CurveRecipe::ramp(2);
+    let mut second = ComposedNifti::ramp(2);
     second.big_endian = true;
     let mut seeds = numbered("own", volumes::own_seeds("nii"));
-    seeds.push(("ramp".to_owned(), CurveRecipe::ramp(1).bytes()));
+    seeds.push(("ramp".to_owned(), ComposedNifti::ramp(1).bytes()));
     seeds.push(("second".to_owned(), second.bytes()));
     for (code, size) in [(2, 1), (8, 4), (64, 8), (1024, 8), (128, 3)] {
         let mut file = Nifti::new(code, size, (0..8 * size as u8).collect());
@@ -173,7 +173,7 @@ fn niftis() -> Seeds {
 }
 
 fn pair() -> Vec<u8> {
-    let mut made = CurveRecipe::ramp(1);
+    let mut made = ComposedNifti::ramp(1);
     (made.single_file, made.vox_offset) = (false, 0.0);
     let header = made.header();
     [&header[..], b"<<a.img>>", &made.voxels].concat()
@@ -412,7 +412,10 @@ fn affines() -> Seeds {
     vec![
         ("itk".to_owned(), std::fs::read(itk).expect("read")),
         ("flirt".to_owned(), flirt),
-        ("ants".to_owned(), crate::support::made::ants_file()),
+        (
+            "ants".to_owned(),
+            crate::support::composed_nifti::ants_file(),
+        ),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! The file system: failures to read or write are reported, and nothing is lost.
 
 use super::sentence;
-use crate::support::made::CurveRecipe;
+use crate::support::composed_nifti::ComposedNifti;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
@@ -125,8 +125,8 @@ fn kinds() {
         assert_eq!(io::detect(&path(name)), Ok(format), "{name}");
     }
     // By content, if the name does not tell.
-    CurveRecipe::ramp(1).write(&path("image"));
-    CurveRecipe::ramp(2).write(&path("image.gz"));
+    ComposedNifti::ramp(1).write(&path("image"));
+    ComposedNifti::ramp(2).write(&path("image.gz"));
     std::fs::write(path("lines.old"), "mrtrix tracks\n").expect("written");
     assert_eq!(io::detect(&path("image")), Ok(Format::Nifti));
     assert_eq!(io::detect(&path("image.gz")), Ok(Format::Nifti));
@@ -161,7 +161,7 @@ fn unreadable() {
         Error::Folder { .. }
     ));
     let file = folder.path().join("a.nii");
-    CurveRecipe::ramp(1).write(&file);
+    ComposedNifti::ramp(1).write(&file);
     assert!(matches!(error(file.join("b.nii")), Error::Missing { .. }));
     #[cfg(unix)]
     {

@@ -1,7 +1,7 @@
 //! Gradient tables: directions in world axes against closed forms, forms of files, wrong counts.
 
 use super::sentence;
-use crate::support::made::random_affine;
+use crate::support::composed_nifti::random_affine;
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::gradients::Weighting;

@@ -1,7 +1,7 @@
 //! False headers, truncated or damaged files: refused with a sentence, before memory is allocated.
 
 use super::sentence;
-use crate::support::made::{CurveRecipe, gzip, put};
+use crate::support::composed_nifti::{ComposedNifti, gzip, put};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::io::{self, Error, nifti, scheme};
@@ -34,7 +34,7 @@ fn names() {
     );
 }
 
-fn refused(made: &CurveRecipe, path: &Path) -> Error {
+fn refused(made: &ComposedNifti, path: &Path) -> Error {
     made.write(path);
     nifti::read(path, &Control::new()).expect_err("it should be refused")
 }
@@ -42,8 +42,8 @@ fn refused(made: &CurveRecipe, path: &Path) -> Error {
 fn each_claim() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
-    type FalseRecipe = fn(&mut CurveRecipe);
-    let lies: [(&str, FalseRecipe); 24] = [
+    type Falsify = fn(&mut ComposedNifti);
+    let lies: [(&str, Falsify); 24] = [
         ("0 dimensions", |m| m.dim[0] = 0),
         ("size 0 of dimension 2", |m| m.dim[2] = 0),
         ("size -3 of dimension 1", |m| m.dim[1] = -3),
@@ -84,7 +84,7 @@ fn each_claim() {
     ];
     for (words, lie) in lies {
         for big_endian in [false, true] {
-            let mut made = CurveRecipe::ramp(1);
+            let mut made = ComposedNifti::ramp(1);
             made.big_endian = big_endian;
             lie(&mut made);
             // The length of the file is unchanged: only the header differs.
@@ -104,11 +104,11 @@ fn each_claim() {
         [i64::MAX, 2, 2, 2, 1, 1, 1, 1],
         [-1, 2, 2, 2, 1, 1, 1, 1],
     ] {
-        let mut made = CurveRecipe::ramp(2);
+        let mut made = ComposedNifti::ramp(2);
         made.dim = dim;
         sentence(&refused(&made, &path));
     }
-    let mut made = CurveRecipe::ramp(2);
+    let mut made = ComposedNifti::ramp(2);
     made.dim = [3, 1 << 20, 1 << 20, 1, 1, 1, 1, 1];
     let error = refused(&made, &path);
     assert!(
@@ -125,7 +125,7 @@ fn each_claim() {
 fn oddities() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
-    let warnings = |made: &CurveRecipe, bytes: &[u8]| {
+    let warnings = |made: &ComposedNifti, bytes: &[u8]| {
         put(&path, bytes);
         let (volume, info) = nifti::read(&path, &Control::new()).unwrap_or_else(|e| panic!("{e}"));
         let ramp = volume
@@ -136,7 +136,7 @@ fn oddities() {
         assert!(ramp, "{made:?}");
         info.warnings
     };
-    let valid = CurveRecipe::ramp(1);
+    let valid = ComposedNifti::ramp(1);
     assert_eq!(warnings(&valid, &valid.bytes()), Vec::<String>::new());
     let mut bits = valid.clone();
     bits.bitpix = 0;
@@ -177,14 +177,14 @@ fn compressed() {
         };
         assert_eq!(error, requested);
     };
-    let whole = CurveRecipe::ramp(1).bytes();
+    let whole = ComposedNifti::ramp(1).bytes();
     // Two terabytes announced by 200 bytes.
-    let mut made = CurveRecipe::ramp(2);
+    let mut made = ComposedNifti::ramp(2);
     made.dim = [3, 1 << 20, 1 << 20, 1, 1, 1, 1, 1];
     made.write(&path);
     short(544 + (2 << 40), 544 + 48);
     // Slightly too much; a false trailer must not help.
-    let mut made = CurveRecipe::ramp(1);
+    let mut made = ComposedNifti::ramp(1);
     made.dim[3] = 3;
     let mut packed = gzip(&made.bytes());
     let n = packed.len();
@@ -224,7 +224,7 @@ fn damaged() {
     let mut random = Random::fresh("damaged");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii.gz");
-    let mut made = CurveRecipe::ramp(1);
+    let mut made = ComposedNifti::ramp(1);
     made.dim = [3, 32, 32, 8, 1, 1, 1, 1];
     made.voxels = (0..8192)
         .flat_map(|_| (random.bits() as i16 & 0xff).to_le_bytes())
@@ -270,7 +270,7 @@ fn every_length() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
     for version in [1, 2] {
-        let whole = CurveRecipe::ramp(version).bytes();
+        let whole = ComposedNifti::ramp(version).bytes();
         for length in 0..whole.len() {
             std::fs::write(&path, &whole[..length]).expect("written");
             sentence(&nifti::read(&path, &Control::new()).expect_err("it is cut off"));
@@ -285,7 +285,7 @@ fn flipped_bytes() {
     let path = folder.path().join("a.nii");
     let (mut opened, mut refused) = (0, 0);
     for i in 0..5_000 {
-        let mut made = CurveRecipe::ramp(1 + (i & 1) as u8);
+        let mut made = ComposedNifti::ramp(1 + (i & 1) as u8);
         made.big_endian = i & 2 != 0;
         (made.qform_code, made.quatern) = (1, [0.1, 0.2, 0.3]);
         let header = made.header().len() as u64;

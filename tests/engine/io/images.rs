@@ -1,7 +1,7 @@
 //! NIfTI: reading against external results and closed forms, writing against another reader.
 
 use super::sentence;
-use crate::support::made::{CurveRecipe, TYPES, put, random_affine};
+use crate::support::composed_nifti::{ComposedNifti, TYPES, put, random_affine};
 use crate::support::{Random, data_test, test};
 use ::nifti::{IntoNdArray as _, NiftiObject as _, ReaderOptions};
 use arcuate::compute::Control;
@@ -206,7 +206,7 @@ fn every_type() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (code, size, name) in TYPES {
         for variant in 0..16 {
-            let mut made = CurveRecipe::ramp(1 + (variant & 1) as u8);
+            let mut made = ComposedNifti::ramp(1 + (variant & 1) as u8);
             made.big_endian = variant & 2 != 0;
             made.single_file = variant & 4 != 0;
             let packed = variant & 8 != 0;
@@ -276,12 +276,12 @@ fn every_type() {
 fn which_affine() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
-    let opened = |made: &CurveRecipe| {
+    let opened = |made: &ComposedNifti| {
         made.write(&path);
         read(&path)
     };
     // Both, 30 mm apart along x: the sform is used and the difference reported.
-    let mut made = CurveRecipe::ramp(1);
+    let mut made = ComposedNifti::ramp(1);
     made.qform_code = 1;
     made.qoffset = [34.0, -7.0, 11.0];
     made.quatern = [0.0, 1.0, 0.0];
@@ -339,7 +339,7 @@ fn quaternions() {
             q = DQuat::from_axis_angle(random.direction(), std::f64::consts::PI);
         }
         let q = if q.w < 0.0 { -q } else { q };
-        let mut made = CurveRecipe::ramp(1);
+        let mut made = ComposedNifti::ramp(1);
         made.sform_code = 0;
         made.qform_code = 2;
         made.pixdim[0] = if i % 2 == 0 { -1.0 } else { 0.0 };
@@ -370,7 +370,7 @@ fn units() {
         (2, 1.0, 2.0),
         (0, 1.0, 2.0),
     ] {
-        let mut made = CurveRecipe::ramp(2);
+        let mut made = ComposedNifti::ramp(2);
         made.units = code;
         made.set_affine(DAffine3::from_scale(DVec3::splat(edge)));
         made.write(&path);
@@ -384,7 +384,7 @@ fn units() {
         assert!(info.warnings.is_empty(), "{info:?}");
     }
     // A voxel of two metres is an error in the header.
-    let mut made = CurveRecipe::ramp(2);
+    let mut made = ComposedNifti::ramp(2);
     made.units = 1;
     made.write(&path);
     let (volume, info) = read(&path);
@@ -402,7 +402,7 @@ fn large_integers() {
         (16_777_219, true),
         (-16_777_300, true),
     ] {
-        let mut made = CurveRecipe::ramp(1);
+        let mut made = ComposedNifti::ramp(1);
         (made.datatype, made.bitpix) = (8, 32);
         made.voxels = (0..24)
             .map(|i| largest * i32::from(i == 7))
@@ -495,7 +495,7 @@ fn plain_bytes(path: &Path) -> Vec<u8> {
 fn unknown_stays_unknown() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (first, second) = (folder.path().join("a.nii"), folder.path().join("b.nii.gz"));
-    let mut made = CurveRecipe::ramp(1);
+    let mut made = ComposedNifti::ramp(1);
     made.sform_code = 0;
     made.write(&first);
     let (volume, _) = read(&first);
@@ -510,7 +510,7 @@ fn space_is_kept() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (first, second) = (folder.path().join("a.nii"), folder.path().join("b.nii.gz"));
     for (sform, qform, code) in [(4, 0, 4), (3, 1, 3), (0, 2, 2), (1, 4, 1)] {
-        let mut made = CurveRecipe::ramp(1);
+        let mut made = ComposedNifti::ramp(1);
         (made.sform_code, made.qform_code) = (sform, qform);
         made.write(&first);
         let (volume, _) = read(&first);
@@ -578,7 +578,7 @@ fn command_is_kept() {
 fn progress_and_cancel() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii.gz");
-    CurveRecipe::ramp(1).write(&path);
+    ComposedNifti::ramp(1).write(&path);
     let control = Control::new();
     nifti::read(&path, &control).expect("sound");
     let progress = control.progress();

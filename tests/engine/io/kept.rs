@@ -2,7 +2,7 @@
 //! are reported.
 
 use super::peers::{imports, not_run, python};
-use crate::support::made::gzip;
+use crate::support::composed_nifti::gzip;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::io::convert::{self, Converted};

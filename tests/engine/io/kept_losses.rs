@@ -67,7 +67,7 @@ fn losses_are_said() {
         path: to.clone(),
     });
     let message = |window: &Window| {
-        let messages = window.state.session.notices.messages.iter();
+        let messages = window.state.runtime.notices.messages.iter();
         messages.map(|m| m.text.clone()).collect::<Vec<_>>()
     };
     window.act(save.clone());

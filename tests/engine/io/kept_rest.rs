@@ -1,7 +1,7 @@
 //! Other content kept in a converted or saved image: the rest of its header, its acquisition, the type of its file.
 
 use super::kept::{Found, Nifti, go_told, types};
-use crate::support::made::gzip;
+use crate::support::composed_nifti::gzip;
 use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::Mask;

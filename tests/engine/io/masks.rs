@@ -1,7 +1,7 @@
 //! Masks: only of one volume, on the right grid, and not empty.
 
 use super::sentence;
-use crate::support::made::random_affine;
+use crate::support::composed_nifti::random_affine;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Volume, VolumeKind};

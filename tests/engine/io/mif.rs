@@ -3,7 +3,7 @@
 use super::kept::{go, go_told, types};
 use super::sentence;
 use super::volumes::opened;
-use crate::support::made::gzip;
+use crate::support::composed_nifti::gzip;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Mask};

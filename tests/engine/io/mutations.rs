@@ -3,7 +3,7 @@
 
 use super::formats::{open, rich};
 use super::sentence;
-use crate::support::made::gzip;
+use crate::support::composed_nifti::gzip;
 use crate::support::{Random, damages_more, data_files, test, thread_time};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram};
@@ -230,7 +230,7 @@ fn affines(ending: &str) {
     };
     let mut seeds = vec![itk, flirt];
     if ending == "mat" {
-        seeds.push(crate::support::made::ants_file());
+        seeds.push(crate::support::composed_nifti::ants_file());
     }
     fuzz_with(&seeds, ending, false, read);
 }

@@ -2,7 +2,7 @@
 
 use super::sentence;
 use super::volumes::opened;
-use crate::support::made::{gzip, matlab};
+use crate::support::composed_nifti::{gzip, matlab};
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::axis_change::world_from_fsl;

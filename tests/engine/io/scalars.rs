@@ -31,14 +31,14 @@ fn lines(count: usize) -> Tractogram {
 /// Every format that can says that it is for research, and what numbers mean; written data are read back unchanged.
 fn said_in_files() {
     let folder = tempfile::tempdir().expect("a folder");
-    let sentence: Vec<String> = ["Reached target", "Left -- the mask"]
+    let meanings: Vec<String> = ["Reached target", "Left -- the mask"]
         .map(str::to_owned)
         .into();
     let key = "stop_end: 0 = Reached target, 1 = Left";
     let plain = lines(3)
         .with_per_streamline("stop_end", vec![0.0, 1.0, 0.0])
-        .with_codes("stop_end", sentence.clone())
-        .with_codes("gone", sentence);
+        .with_codes("stop_end", meanings.clone())
+        .with_codes("gone", meanings);
     for (name, codes) in [
         ("a.tck", false),
         ("a.trx", true),

@@ -3,7 +3,7 @@
 
 use super::formats::open;
 use super::sentence;
-use crate::support::made::gzip;
+use crate::support::composed_nifti::gzip;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
@@ -550,7 +550,7 @@ fn values_beside() {
     // Back again, with the grid of an image.
     let error = go(at("out.tck"), at("out.trk"), false).expect_err("no grid");
     assert!(sentence(&error).contains("--reference"), "{error}");
-    crate::support::made::CurveRecipe::ramp(1).write(&at("image.nii"));
+    crate::support::composed_nifti::ComposedNifti::ramp(1).write(&at("image.nii"));
     let image = at("image.nii");
     let to = at("out.trk");
     let (told, control) = (Default::default(), Control::new());

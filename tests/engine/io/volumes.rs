@@ -3,7 +3,7 @@
 
 use super::formats::grid;
 use super::sentence;
-use crate::support::made::gzip;
+use crate::support::composed_nifti::gzip;
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Volume, VolumeKind};

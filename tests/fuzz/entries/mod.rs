@@ -480,7 +480,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         state.view = saved::view(view, &state.view);
         assert!(state.view.crosshair.is_finite() && state.view.camera.distance_mm > 0.0);
     }
-    state.session.saving.opened = Some(read);
+    state.runtime.sessions.opened = Some(read);
     let draft = saved::draft(&state);
     assert!(draft.content.value().is_object());
     true

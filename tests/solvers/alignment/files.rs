@@ -1,8 +1,8 @@
 //! FLIRT's and ITK's files.
 
 use super::random_move;
+use crate::support::composed_nifti::matlab;
 use crate::support::fields::odd_grid;
-use crate::support::made::matlab;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Tractogram, Volume};

@@ -10,7 +10,7 @@ use arcuate::io::{nifti, trx};
 use arcuate::state::alignment::Nudge;
 use arcuate::state::alignment::jobs::MOVE_STREAMLINES;
 use arcuate::state::density::{DensityAction, DensityValue};
-use arcuate::state::streamlines::{BundleAction, ManualSelection, SameArc, streamlines_of};
+use arcuate::state::streamlines::{ManualSelection, SameArc, StreamlineAction, streamlines_of};
 use arcuate::state::{
     Action, AlignmentAction, Content, Effect, FilesAction, LayerId, Phase, RegionAction, State,
     update,
@@ -138,7 +138,7 @@ fn aligned() {
     assert!(
         window
             .state
-            .session
+            .runtime
             .notices
             .status
             .starts_with("Aligned: moved by")
@@ -208,7 +208,7 @@ fn maps() {
     let options = crate::support::density_map(DensityValue::Length);
     let layer = Some(id);
     window.act(Action::Density(DensityAction::Map { layer, options }));
-    let map = window.state.session.selected_layer.unwrap();
+    let map = window.state.runtime.selected_layer.unwrap();
     shift(&mut window, id, other, Phase::Done);
     let path = folder.path().join("maps.arcuate");
     window.save(&path);
@@ -384,7 +384,7 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
         let event = window.jobs.wait(&job, |_| {});
         query = update(&mut window.state, Action::Event(event));
     }
-    assert!(window.state.session.pending_transforms.is_empty());
+    assert!(window.state.runtime.pending_transforms.is_empty());
     assert_eq!(window.state.document.moved_by(first), to(4.0));
     assert_eq!(window.state.document.moved_by(second), to(3.0));
     window.act(Action::Undo);
@@ -403,7 +403,7 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
         let lines = streamlines_of(window.state.document.layer(layer).expect("there"));
         let lines = lines.expect("streamlines").clone();
         let marks: Vec<bool> = (0..lines.len()).map(|i| i < 10).collect();
-        window.state.session.bundle.manual_selection = Some(ManualSelection {
+        window.state.runtime.streamlines.manual_selection = Some(ManualSelection {
             layer,
             tractogram: lines.id(),
             count: 10,
@@ -412,7 +412,7 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
         });
         update(
             &mut window.state,
-            Action::Bundle(BundleAction::DeleteChosen),
+            Action::Streamline(StreamlineAction::DeleteChosen),
         )
     };
     let edits = delete(window);

@@ -120,13 +120,13 @@ impl Setup {
 
 fn refusals() {
     assert_eq!(Setup::new().said(), "", "what is right is taken");
-    let says = |text: &[&str], change: &dyn Fn(&mut Setup)| {
+    let says = |parts: &[&str], change: &dyn Fn(&mut Setup)| {
         let mut setup = Setup::new();
         change(&mut setup);
         let message = setup.said();
         assert!(
-            text.iter().all(|w| message.contains(w)),
-            "{text:?}: {message}"
+            parts.iter().all(|w| message.contains(w)),
+            "{parts:?}: {message}"
         );
         assert!(
             !message.contains('\n') && !message.ends_with('.'),

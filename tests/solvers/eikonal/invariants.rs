@@ -384,7 +384,7 @@ fn refusals() {
     assert!(
         error
             .to_string()
-            .starts_with("Region 'Target' lies outside the mask")
+            .starts_with("Region “Target” lies outside the mask")
     );
     let nothing = Metric::from_speed(&grid, |_| None).unwrap_err();
     assert!(

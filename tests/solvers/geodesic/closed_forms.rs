@@ -82,8 +82,8 @@ fn straight(backend: &Backend) {
         let mean = (d.x_axis.x + d.y_axis.y + d.z_axis.z) / 3.0;
         let field = field(grid, |_| Some(d));
         for interpolation in [Interpolation::Trilinear, SPLINE] {
-            let medium = as_they_are(backend, &field, interpolation);
-            assert!((medium.mean_diffusivity / mean - 1.0).abs() < 1e-6);
+            let metric = as_they_are(backend, &field, interpolation);
+            assert!((metric.mean_diffusivity / mean - 1.0).abs() < 1e-6);
             for form in [Form::Hamiltonian, Form::Christoffel] {
                 if form == Form::Christoffel && interpolation == SPLINE {
                     continue;
@@ -91,7 +91,7 @@ fn straight(backend: &Backend) {
                 let direction = random.direction();
                 let mut params = towards(&params(interpolation), direction);
                 params.form = form;
-                let (points, output) = ray_on(backend, &medium, seed, &params);
+                let (points, output) = ray_on(backend, &metric, seed, &params);
                 assert_eq!(last_stop(&output), StopReason::LeftVolume);
                 for (i, p) in points.iter().enumerate() {
                     let truth = seed + direction * (0.5 * i as f64);
@@ -125,14 +125,14 @@ fn off(
     step_mm: f64,
 ) -> [f64; 2] {
     let field = sampled(grid, analytic);
-    let medium = as_they_are(backend, &field, SPLINE);
+    let metric = as_they_are(backend, &field, SPLINE);
     let mut params = towards(&params(SPLINE), direction);
     params.curves.step_mm = step_mm;
     params.curves.max_length_mm = Some(length_mm);
-    let (points, output) = ray_on(backend, &medium, seed, &params);
+    let (points, output) = ray_on(backend, &metric, seed, &params);
     assert_eq!(last_stop(&output), StopReason::MaxLength);
-    // The medium's mean diffusivity is 1: the field's own lengths are longer by its root.
-    let gain = medium.mean_diffusivity.sqrt().recip();
+    // The metric's mean diffusivity is 1: the field's own lengths are longer by its root.
+    let gain = metric.mean_diffusivity.sqrt().recip();
     let measures = &output.rays.kept.per_point["cm"];
     let mut worst = [0.0f64; 2];
     for (i, p) in points.iter().enumerate().skip(1) {
@@ -204,11 +204,11 @@ fn fish_eye(backend: &Backend) {
         let start = random.direction() * random.uniform(0.8, 1.2);
         let direction = start.any_orthonormal_vector();
         let field = sampled(cube(81, 0.06), &FishEye);
-        let medium = as_they_are(backend, &field, SPLINE);
+        let metric = as_they_are(backend, &field, SPLINE);
         let mut params = towards(&params(SPLINE), direction);
         params.curves.step_mm = 0.01;
         params.curves.max_length_mm = Some(9.0);
-        let (points, _) = ray_on(backend, &medium, start, &params);
+        let (points, _) = ray_on(backend, &metric, start, &params);
         let antipode = -start / start.length_squared();
         let nearest = |to: DVec3, points: &[DVec3]| {
             let distances = points.iter().map(|p| p.distance(to));
@@ -250,17 +250,17 @@ fn pulled_back(backend: &Backend) {
 /// The ends of rays 20 mm long in many directions from a seed, by direction.
 fn ends(
     backend: &Backend,
-    medium: &RayMetric,
+    metric: &RayMetric,
     seed: DVec3,
     integrator: Integrator,
     step_mm: f64,
 ) -> Vec<DVec3> {
-    let mut params = params(medium.interpolation);
+    let mut params = params(metric.interpolation);
     params.directions = Directions::Sphere { count: 100 };
     params.curves.integrator = integrator;
     params.curves.step_mm = step_mm;
     params.curves.max_length_mm = Some(20.0);
-    let output = run_on(backend, medium, &[sphere(Role::Seed, seed, 1e-3)], &params);
+    let output = run_on(backend, metric, &[sphere(Role::Seed, seed, 1e-3)], &params);
     let lines = output.rays.kept.streamlines();
     lines
         .map(|line| glam::Vec3::from(line[line.len() - 1]).as_dvec3())
@@ -289,11 +289,11 @@ fn orders(
         let seed = random.direction() * 4.0;
         let grid = rotated_grid(&mut random, seed, 26.0, spacing_mm);
         let field = sampled(grid, &analytic);
-        let medium = as_they_are(backend, &field, interpolation);
-        let truth = ends(backend, &medium, seed, Integrator::Rk4, small_mm);
+        let metric = as_they_are(backend, &field, interpolation);
+        let truth = ends(backend, &metric, seed, Integrator::Rk4, small_mm);
         for ((integrator, step_mm), errors) in integrators.iter().zip(steps_mm).zip(&mut errors) {
             for (errors, step_mm) in errors.iter_mut().zip([step_mm, step_mm / 2.0]) {
-                let found = ends(backend, &medium, seed, *integrator, step_mm);
+                let found = ends(backend, &metric, seed, *integrator, step_mm);
                 assert_eq!(found.len(), truth.len());
                 let off = found.iter().zip(&truth).map(|(a, b)| a.distance(*b));
                 errors.extend(off);
@@ -324,15 +324,15 @@ fn reversal(backend: &Backend) {
         };
         let seed = random.direction() * 4.0;
         let field = sampled(rotated_grid(&mut random, seed, 26.0, 1.0), &analytic);
-        let medium = as_they_are(backend, &field, interpolation);
+        let metric = as_they_are(backend, &field, interpolation);
         let mut params = towards(&params(interpolation), random.direction());
         params.curves.step_mm = 0.1;
         params.curves.max_length_mm = Some(20.0);
-        let (there, _) = ray_on(backend, &medium, seed, &params);
+        let (there, _) = ray_on(backend, &metric, seed, &params);
         // The tangent at the end is that of the parabola through the last points.
         let [a, b, c] = [3, 2, 1].map(|i| there[there.len() - i]);
         let tangent = (3.0 * c - 4.0 * b + a).normalize();
-        let (back, _) = ray_on(backend, &medium, c, &towards(&params, -tangent));
+        let (back, _) = ray_on(backend, &metric, c, &towards(&params, -tangent));
         let off = back[back.len() - 1].distance(seed);
         // The tangent is accurate to about 1e-4.
         assert!(off < 0.02, "{interpolation:?} {off}");
@@ -354,7 +354,7 @@ fn conserved(backend: &Backend) {
             prolate(1.5, 1.0, e) * channel(x.x, depth)
         };
         let field = field(grid.clone(), |x| Some(tensor(x)));
-        let medium = as_they_are(backend, &field, interpolation);
+        let metric = as_they_are(backend, &field, interpolation);
         let aslant = random.uniform(0.5, 1.0) * depth;
         let mut params = towards(&params(interpolation), DVec3::new(aslant, 1.0, 0.0));
         params.curves.integrator = Integrator::Rk2;
@@ -362,7 +362,7 @@ fn conserved(backend: &Backend) {
         params.curves.max_length_mm = Some(204.8);
         let (points, output) = ray_on(
             backend,
-            &medium,
+            &metric,
             DVec3::new(random.uniform(-2.0, 2.0), 0.0, 0.0),
             &params,
         );
@@ -425,7 +425,7 @@ fn u_fibre(backend: &Backend) {
     assert!(truth.direction(from).dot(DVec3::Y) > 0.99);
     let sharpening = Sharpening::Power { alpha: 3.0 };
     let linear = Interpolation::Trilinear;
-    let medium = prepared_on(backend, &field, sharpening, linear, Precision::Half);
+    let metric = prepared_on(backend, &field, sharpening, linear, Precision::Half);
     let mut params = params(linear);
     params.curves.max_length_mm = Some(110.0);
     params.curves.integrator = Integrator::Rk2;
@@ -437,7 +437,7 @@ fn u_fibre(backend: &Backend) {
         sphere(Role::Seed, from, 1e-3),
         sphere(Role::Target, goal, 4.0),
     ];
-    let output = run_on(backend, &medium, &regions, &params);
+    let output = run_on(backend, &metric, &regions, &params);
     // The fraction of a ray within the bundle; rays that keep to it, and rays that mostly do not.
     let share = |line: &[[f32; 3]]| {
         let inside = line.iter().filter(|p| in_bundle(p.map(f64::from).into()));

@@ -1,6 +1,6 @@
 //! Behaviour of the solver: cancelled, short of memory, in half precision.
 
-use super::{Error, medium, params, run_on, sampled, try_run};
+use super::{Error, metric, params, run_on, sampled, try_run};
 use crate::support::fields::{backend, cube, odd_grid, sphere};
 use crate::support::{Random, cuda_test, cuda_test_alone, test, thread_time, wait_for};
 use crate::tracking::parity::hausdorff;
@@ -52,16 +52,16 @@ fn bent() -> PulledBack {
 /// Cancelling ends the work within a second of CPU time, before it begins and in the middle of minutes of work.
 fn cancelled(backend: &Backend) {
     let on_card = !backend.devices().is_empty();
-    let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
+    let metric = metric(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
     let seed = [sphere(Role::Seed, DVec3::ZERO, 2.0)];
     for form in [Form::Hamiltonian, Form::Christoffel] {
         let mut params = params(LINEAR);
         params.form = form;
         // A card's kernels may have to be loaded first, which is not interrupted.
-        shoot(&medium, &seed, &params, backend, &Control::new()).unwrap();
+        shoot(&metric, &seed, &params, backend, &Control::new()).unwrap();
         let control = Control::new();
         control.cancel();
-        let output = shoot(&medium, &seed, &params, backend, &control);
+        let output = shoot(&metric, &seed, &params, backend, &control);
         assert!(matches!(output, Err(Error::Cancelled)));
         // Rays that circle in a small volume, each up to the limit.
         params.curves.seeding = Seeding::Random { count: 4000 };
@@ -75,7 +75,7 @@ fn cancelled(backend: &Backend) {
             let shooting = scope.spawn(|| {
                 backend.install(|| {
                     let before = thread_time();
-                    let output = shoot(&medium, &seed, &params, backend, &control);
+                    let output = shoot(&metric, &seed, &params, backend, &control);
                     (output, thread_time() - before)
                 })
             });
@@ -100,29 +100,29 @@ fn cancelled(backend: &Backend) {
 }
 
 fn full(backend: &Backend) {
-    let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
+    let metric = metric(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = params(LINEAR);
     params.curves.seeding = Seeding::Random { count: 500 };
     let control = Control::new();
-    let shot = shoot_within(&medium, &[], &params, Some(10_000), backend, &control);
+    let shot = shoot_within(&metric, &[], &params, Some(10_000), backend, &control);
     let sentence = shot.unwrap_err().to_string();
     assert!(
         sentence.contains("rays") && sentence.contains("ask for fewer"),
         "{sentence}"
     );
-    let fits = shoot_within(&medium, &[], &params, Some(1 << 30), backend, &control);
+    let fits = shoot_within(&metric, &[], &params, Some(1 << 30), backend, &control);
     assert!(fits.is_ok());
 }
 
 /// A sample of many rays shows before the others are shot that they would not fit.
 fn foretold(backend: &Backend) {
-    let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
+    let metric = metric(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = params(LINEAR);
     params.curves.seeding = Seeding::Random { count: 20_000 };
     params.directions = Directions::Sphere { count: 20 };
     params.curves.max_length_mm = Some(2.0);
     let control = Control::new();
-    let within = |bytes| shoot_within(&medium, &[], &params, Some(bytes), backend, &control);
+    let within = |bytes| shoot_within(&metric, &[], &params, Some(bytes), backend, &control);
     let sentence = within(50_000_000).unwrap_err().to_string();
     assert!(sentence.contains("would take about"), "{sentence}");
     // 400,000 rays of at most 5 points.
@@ -139,7 +139,7 @@ fn precision(backend: &Backend) {
     params.curves.max_length_mm = Some(40.0);
     params.curves.step_mm = 0.2;
     let [single, half] = [Precision::Single, Precision::Half]
-        .map(|precision| run_on(backend, &medium(&field, LINEAR, precision), &[], &params));
+        .map(|precision| run_on(backend, &metric(&field, LINEAR, precision), &[], &params));
     let (single, half) = (&single.rays.kept, &half.rays.kept);
     let mut apart = Vec::new();
     let mut measures = Vec::new();
@@ -172,5 +172,5 @@ fn precision(backend: &Backend) {
     assert!(apart[0] < 0.02 && apart[1] < 0.5, "{apart:?}");
     assert!(measures[1] < 2e-3, "{measures:?}");
     assert_ne!(single.points, half.points);
-    assert!(try_run(&medium(&field, LINEAR, Precision::Half), &[], &params).is_ok());
+    assert!(try_run(&metric(&field, LINEAR, Precision::Half), &[], &params).is_ok());
 }

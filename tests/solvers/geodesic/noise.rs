@@ -139,7 +139,7 @@ fn arcuate() {
     let bundle = named("Arcuate fasciculus");
     let course = bundle.fibre(0.0, 0.0, 65);
     let field = fitted(&head, &course, random.bits());
-    let medium = sharpened(&field, ALPHA);
+    let metric = sharpened(&field, ALPHA);
     let radiation = head.bundle("Callosal radiation").unwrap();
     let outer = if side == "left" { 0.06 } else { 0.94 };
     let wrong = [
@@ -177,7 +177,7 @@ fn arcuate() {
             ..curves::Params::defaults()
         };
         let lines = Reached::new(bundle, &track(&field, &regions, &lines).kept);
-        let all = run(&medium, &regions, &params).rays.kept.clone();
+        let all = run(&metric, &regions, &params).rays.kept.clone();
         let best = rank(&all, Cut::Top(SEEDS)).0;
         let [all, best] = [&all, &best].map(|kept| Reached::new(bundle, kept));
         for (name, reached, of) in [
@@ -218,7 +218,7 @@ fn arcuate() {
 fn defaults_hold() {
     let head = Head::new(3);
     let default_value = Rays::defaults();
-    let Sharpening::Power { alpha } = default_value.medium.sharpening else {
+    let Sharpening::Power { alpha } = default_value.metric.sharpening else {
         panic!("a power");
     };
     let mut sums = [[0usize; 2]; 2];
@@ -235,8 +235,8 @@ fn defaults_hold() {
             .iter_mut()
             .zip([(alpha, default_value.cut), (1.0, Cut::All)])
         {
-            let medium = sharpened(&field, alpha);
-            let all = run(&medium, &regions, &default_value.params)
+            let metric = sharpened(&field, alpha);
+            let all = run(&metric, &regions, &default_value.params)
                 .rays
                 .kept
                 .clone();

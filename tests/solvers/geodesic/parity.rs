@@ -86,10 +86,10 @@ fn prepared(cuda: Backend) {
 }
 
 /// Both backends' rays, matched by their numbers; prints and tests the distances.
-fn compare(medium: &RayMetric, regions: &[Region], params: &Params, cuda: &Backend) -> [Output; 2] {
+fn compare(metric: &RayMetric, regions: &[Region], params: &Params, cuda: &Backend) -> [Output; 2] {
     let control = Control::new();
     let [cpu, gpu] =
-        [&backend(8), cuda].map(|b| shoot(medium, regions, params, b, &control).unwrap());
+        [&backend(8), cuda].map(|b| shoot(metric, regions, params, b, &control).unwrap());
     let steps = [&cpu, &gpu].map(|o| o.rays.steps as f64);
     assert!((steps[0] / steps[1] - 1.0).abs() < 0.01, "{steps:?}");
     if params.directions.count() == 1 {
@@ -107,7 +107,7 @@ fn compare(medium: &RayMetric, regions: &[Region], params: &Params, cuda: &Backe
                 continue;
             };
             let (a, b) = (cpu.rays.kept.streamline(i), gpu.rays.kept.streamline(j));
-            let distance = hausdorff(a, b, &medium.field.grid);
+            let distance = hausdorff(a, b, &metric.field.grid);
             apart.push(distance);
             if distance > 0.1 {
                 beyond += 1;
@@ -166,7 +166,7 @@ fn smooth(cuda: Backend) {
     for precision in [Precision::Half, Precision::Single] {
         for integrator in [Integrator::Euler, Integrator::Rk2, Integrator::Rk4] {
             let field = sampled(odd_grid(&mut random), &bent(&mut random));
-            let medium = media(&field, Interpolation::Trilinear, precision);
+            let metric = media(&field, Interpolation::Trilinear, precision);
             // A few rays share four threads each; many have one each.
             for count in [3000, 20_000] {
                 let mut params = base(Interpolation::Trilinear);
@@ -174,7 +174,7 @@ fn smooth(cuda: Backend) {
                 params.curves.seeding = Seeding::Random { count };
                 params.curves.both_ways = random.uniform(0.0, 1.0) < 0.5;
                 params.keep_every = 1 + (random.bits() % 4) as usize;
-                compare(&medium, &[], &params, &cuda);
+                compare(&metric, &[], &params, &cuda);
             }
         }
     }
@@ -220,7 +220,7 @@ fn noisy(cuda: Backend) {
         let field = rough(&mut random);
         let regions = obstacles(&mut random, &field);
         for precision in [Precision::Half, Precision::Single] {
-            let medium = media(&field, Interpolation::Trilinear, precision);
+            let metric = media(&field, Interpolation::Trilinear, precision);
             for count in [3000, 20_000] {
                 let mut params = base(Interpolation::Trilinear);
                 params.curves.integrator = Integrator::Rk2;
@@ -229,7 +229,7 @@ fn noisy(cuda: Backend) {
                 params.curves.max_angle_rad = Some(0.5);
                 params.curves.seeding = Seeding::Random { count };
                 params.loop_guard = true;
-                let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
+                let [cpu, gpu] = compare(&metric, &regions, &params, &cuda);
                 for (a, b) in [
                     (&cpu.rays.seed_outcomes[..], &gpu.rays.seed_outcomes[..]),
                     (&cpu.rays.stops[..], &gpu.rays.stops[..]),
@@ -250,11 +250,11 @@ fn splines(cuda: Backend) {
     let mut random = Random::fresh("parity splines");
     for integrator in [Integrator::Euler, Integrator::Rk2, Integrator::Rk4] {
         let field = rough(&mut random);
-        let medium = media(&field, Interpolation::CubicBSpline, Precision::Half);
+        let metric = media(&field, Interpolation::CubicBSpline, Precision::Half);
         let mut params = base(Interpolation::CubicBSpline);
         params.curves.integrator = integrator;
         params.curves.min_fa = Some(0.05);
-        compare(&medium, &[], &params, &cuda);
+        compare(&metric, &[], &params, &cuda);
     }
 }
 
@@ -269,7 +269,7 @@ fn papers(cuda: Backend) {
         };
         let regions = obstacles(&mut random, &field);
         for precision in [Precision::Half, Precision::Single] {
-            let medium = media(&field, Interpolation::Trilinear, precision);
+            let metric = media(&field, Interpolation::Trilinear, precision);
             let mut params = base(Interpolation::Trilinear);
             params.form = Form::Christoffel;
             params.curves.seeding = Seeding::Random { count };
@@ -277,7 +277,7 @@ fn papers(cuda: Backend) {
             params.curves.min_fa = Some(0.05);
             params.loop_guard = true;
             params.keep_every = 3;
-            let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
+            let [cpu, gpu] = compare(&metric, &regions, &params, &cuda);
             println!("{:?} {:?}", cpu.rays.seed_outcomes, gpu.rays.seed_outcomes);
             println!("{:?} {:?}", cpu.rays.stops, gpu.rays.stops);
             for (a, b) in cpu.rays.stops.iter().zip(&gpu.rays.stops) {
@@ -295,14 +295,14 @@ fn pauses(cuda: Backend) {
     // Few leave the volume, which is at least eight voxels wide.
     let step_mm = field.grid.spacing().min_element() * 2.4e-4;
     for interpolation in [Interpolation::Trilinear, Interpolation::CubicBSpline] {
-        let medium = media(&field, interpolation, Precision::Single);
+        let metric = media(&field, interpolation, Precision::Single);
         let mut params = base(interpolation);
         params.curves.seeding = Seeding::Random { count: 500 };
         params.curves.step_mm = step_mm;
         params.curves.max_length_mm = Some(12_000.0 * step_mm);
         params.keep_every = 7;
         params.loop_guard = false;
-        let [cpu, gpu] = compare(&medium, &[], &params, &cuda);
+        let [cpu, gpu] = compare(&metric, &[], &params, &cuda);
         let longest = StopReason::MaxLength as usize;
         assert!(gpu.rays.stops[longest] > 100, "{:?}", gpu.rays.stops);
         let off = |i: usize| cpu.rays.stops[i].abs_diff(gpu.rays.stops[i]);
@@ -315,7 +315,7 @@ fn fates(cuda: Backend) {
     let field = crate::support::fields::field(crate::support::fields::cube(60, 1.0), |x| {
         (x.x < 20.2).then_some(prolate(1.7e-3, 0.3e-3, DVec3::X))
     });
-    let medium = media(&field, Interpolation::Trilinear, Precision::Half);
+    let metric = media(&field, Interpolation::Trilinear, Precision::Half);
     let wall =
         |role, x: f64, y: f64| cuboid(role, DVec3::new(x, y, 0.0), DVec3::new(0.6, 0.9, 9.0));
     let regions = [
@@ -337,7 +337,7 @@ fn fates(cuda: Backend) {
             params.curves.max_length_mm = None;
             params.curves.seeding = Seeding::Random { count };
             params.curves.both_ways = both_ways;
-            let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
+            let [cpu, gpu] = compare(&metric, &regions, &params, &cuda);
             let off =
                 |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).sum::<u64>();
             // f32 and f64 occasionally disagree on a ray that touches an edge.
@@ -345,7 +345,7 @@ fn fates(cuda: Backend) {
             assert!(off(&cpu.rays.stops, &gpu.rays.stops) <= 8);
             assert!(off(&cpu.rays.per_target, &gpu.rays.per_target) <= 8);
             assert!(gpu.rays.per_target.iter().all(|n| *n > 0) && gpu.kernel_s.is_some());
-            let again = shoot(&medium, &regions, &params, &cuda, &Control::new()).unwrap();
+            let again = shoot(&metric, &regions, &params, &cuda, &Control::new()).unwrap();
             assert_eq!(
                 again.rays.kept.points, gpu.rays.kept.points,
                 "the same bytes again"
@@ -363,12 +363,12 @@ fn refusals(cuda: Backend) {
             k: 0.1,
         },
     );
-    let medium = media(&field, Interpolation::Trilinear, Precision::Half);
+    let metric = media(&field, Interpolation::Trilinear, Precision::Half);
     let control = Control::new();
     control.cancel();
     let seed = [sphere(Role::Seed, DVec3::ZERO, 2.0)];
     let cancelled = shoot(
-        &medium,
+        &metric,
         &seed,
         &base(Interpolation::Trilinear),
         &cuda,
@@ -380,7 +380,7 @@ fn refusals(cuda: Backend) {
     endless.curves.max_length_mm = None;
     endless.curves.max_steps = 100_000_000;
     endless.curves.seeding = Seeding::Random { count: 500 };
-    match shoot(&medium, &seed, &endless, &cuda, &Control::new()) {
+    match shoot(&metric, &seed, &endless, &cuda, &Control::new()) {
         // 1.6 GB a ray: a large card follows them one after the other.
         Ok(output) => assert_eq!(output.rays.seed_outcomes[0], 500),
         Err(error) => assert!(error.to_string().contains("--backend cpu"), "{error}"),

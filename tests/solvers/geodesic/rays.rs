@@ -1,6 +1,6 @@
 //! Fates, ends, joins, ranking.
 
-use super::{as_they_are, last_stop, medium, params, ray, run, run_on, sampled, towards, try_run};
+use super::{as_they_are, last_stop, metric, params, ray, run, run_on, sampled, towards, try_run};
 use crate::support::fields::{backend, cube, cuboid, fibre, field, sphere};
 use crate::support::{Random, cuda_test, test};
 use arcuate::compute::{Backend, Control};
@@ -81,7 +81,7 @@ fn bent() -> PulledBack {
 
 fn threads() {
     let mut random = Random::fresh("threads");
-    let medium = medium(&sampled(cube(40, 1.0), &bent()), LINEAR, Precision::Half);
+    let metric = metric(&sampled(cube(40, 1.0), &bent()), LINEAR, Precision::Half);
     let mut params = params(LINEAR);
     params.curves.seeding = Seeding::Random { count: 37 };
     params.directions = Directions::Sphere { count: 23 };
@@ -91,7 +91,7 @@ fn threads() {
     ];
     let shot = |threads| {
         let output = shoot(
-            &medium,
+            &metric,
             &regions,
             &params,
             &backend(threads),
@@ -109,13 +109,13 @@ fn threads() {
 }
 
 fn keeping() {
-    let medium = medium(&sampled(cube(40, 1.0), &bent()), LINEAR, Precision::Single);
+    let metric = metric(&sampled(cube(40, 1.0), &bent()), LINEAR, Precision::Single);
     for length in [10.0, 10.5] {
         let mut params = towards(&params(LINEAR), DVec3::new(1.0, 2.0, 0.5));
         params.curves.max_length_mm = Some(length);
-        let (all, whole) = ray(&medium, DVec3::ZERO, &params);
+        let (all, whole) = ray(&metric, DVec3::ZERO, &params);
         params.keep_every = 4;
-        let (some, thinned) = ray(&medium, DVec3::ZERO, &params);
+        let (some, thinned) = ray(&metric, DVec3::ZERO, &params);
         let mut expected: Vec<DVec3> = all.iter().step_by(4).copied().collect();
         if !(all.len() - 1).is_multiple_of(4) {
             expected.push(all[all.len() - 1]);
@@ -130,11 +130,11 @@ fn keeping() {
 
 fn regions() {
     let along_x = field(cube(60, 1.0), |_| Some(fibre(DVec3::X)));
-    let medium = medium(&along_x, LINEAR, Precision::Single);
+    let metric = metric(&along_x, LINEAR, Precision::Single);
     let params = params(LINEAR);
     let seed = sphere(Role::Seed, DVec3::ZERO, 1e-3);
     let target = sphere(Role::Target, DVec3::X * 12.0, 3.0);
-    let output = run(&medium, &[seed.clone(), target.clone()], &params);
+    let output = run(&metric, &[seed.clone(), target.clone()], &params);
     let line = output.rays.kept.streamline(0);
     assert!(
         (line[line.len() - 1][0] - 9.0).abs() < 1e-4,
@@ -144,7 +144,7 @@ fn regions() {
     assert_eq!(output.rays.per_target, [1]);
     let wall = cuboid(Role::Terminate, DVec3::X * 5.0, DVec3::splat(1.0));
     let output = run(
-        &medium,
+        &metric,
         &[seed.clone(), target.clone(), wall.clone()],
         &params,
     );
@@ -152,7 +152,7 @@ fn regions() {
     assert_eq!(output.rays.stops[StopReason::Terminated as usize], 1);
     let behind = cuboid(Role::Exclude, DVec3::X * 15.0, DVec3::splat(1.0));
     let output = run(
-        &medium,
+        &metric,
         &[seed.clone(), target.clone(), behind.clone()],
         &params,
     );
@@ -161,25 +161,25 @@ fn regions() {
         "what lies behind the cut does not count"
     );
     let before = cuboid(Role::Exclude, DVec3::X * 5.0, DVec3::splat(1.0));
-    let output = run(&medium, &[seed.clone(), target.clone(), before], &params);
+    let output = run(&metric, &[seed.clone(), target.clone(), before], &params);
     assert_eq!(output.rays.seed_outcomes[3], 1);
     let adjacent = cuboid(Role::Include, DVec3::Y * 9.0, DVec3::splat(1.0));
-    let output = run(&medium, &[seed, target, adjacent], &params);
+    let output = run(&metric, &[seed, target, adjacent], &params);
     assert_eq!(output.rays.seed_outcomes[2], 1);
 }
 
 fn both_ways() {
-    let medium = medium(&sampled(cube(40, 1.0), &bent()), LINEAR, Precision::Single);
+    let metric = metric(&sampled(cube(40, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = towards(&params(LINEAR), DVec3::new(1.0, 0.3, 0.4));
     params.curves.max_length_mm = Some(8.0);
-    let (ahead, _) = ray(&medium, DVec3::ZERO, &params);
+    let (ahead, _) = ray(&metric, DVec3::ZERO, &params);
     let (behind, _) = ray(
-        &medium,
+        &metric,
         DVec3::ZERO,
         &towards(&params, -DVec3::new(1.0, 0.3, 0.4)),
     );
     params.curves.both_ways = true;
-    let (both, output) = ray(&medium, DVec3::ZERO, &params);
+    let (both, output) = ray(&metric, DVec3::ZERO, &params);
     let expected: Vec<DVec3> = behind.iter().rev().chain(&ahead[1..]).copied().collect();
     assert_eq!(both, expected);
     assert!((output.rays.kept.length_mm(0) - 16.0).abs() < 0.01);
@@ -188,11 +188,11 @@ fn both_ways() {
 fn loops() {
     const SPLINE: Interpolation = Interpolation::CubicBSpline;
     let through = |field: &arcuate::data::TensorField, seed: DVec3, guard: bool| {
-        let medium = medium(field, SPLINE, Precision::Single);
+        let metric = metric(field, SPLINE, Precision::Single);
         let mut params = towards(&params(SPLINE), DVec3::Y);
         params.curves.max_length_mm = Some(200.0);
         params.loop_guard = guard;
-        let (_, output) = ray(&medium, seed, &params);
+        let (_, output) = ray(&metric, seed, &params);
         (last_stop(&output), output.rays.kept.length_mm(0))
     };
     // The fish-eye's circle of 2π · 4.775 = 30 mm: a ray that returns after the guard's 30 mm is stopped.
@@ -214,11 +214,11 @@ fn stops() {
     let grid = || cube(60, 1.0);
     let along_x = field(grid(), |x| (x.x < 10.2).then_some(fibre(DVec3::X)));
     let through = |field: &arcuate::data::TensorField, change: &dyn Fn(&mut super::Params)| {
-        let medium = medium(field, LINEAR, Precision::Single);
+        let metric = metric(field, LINEAR, Precision::Single);
         let mut params = params(LINEAR);
         change(&mut params);
         let seed = [sphere(Role::Seed, DVec3::new(0.25, 0.0, 0.0), 1e-3)];
-        let output = run(&medium, &seed, &params);
+        let output = run(&metric, &seed, &params);
         let end = output.rays.kept.streamline(0).last().unwrap()[0];
         let stop = output.rays.kept.per_streamline["stop_end"][0];
         (end, stop)
@@ -261,7 +261,7 @@ fn sharpening() {
     let mean = diagonal.element_sum() / 3.0;
     let prepared = |sharpening| {
         let control = Control::new();
-        let medium = RayMetric::new(
+        let metric = RayMetric::new(
             &field,
             sharpening,
             Precision::Single,
@@ -269,9 +269,9 @@ fn sharpening() {
             &backend(1),
             &control,
         );
-        let medium = medium.unwrap();
-        assert_eq!(medium.repaired, 0);
-        let r = medium.records[13];
+        let metric = metric.unwrap();
+        assert_eq!(metric.repaired, 0);
+        let r = metric.records[13];
         let (values, vectors) =
             eigen_symmetric([r[0], r[1], r[2], r[3], r[4], r[5]].map(f64::from));
         assert!(vectors[0].dot(turn.x_axis).abs() > 1.0 - 1e-5);
@@ -304,14 +304,14 @@ fn sharpening() {
     let broken = super::field(cube(3, 1.0), |_| {
         Some(DMat3::from_diagonal(DVec3::new(1e-3, 0.5e-3, -1e-4)))
     });
-    let medium = super::medium(&broken, LINEAR, Precision::Single);
-    assert_eq!(medium.repaired, 27);
-    assert!(medium.records.iter().all(|r| r[5] > 0.0));
+    let metric = super::metric(&broken, LINEAR, Precision::Single);
+    assert_eq!(metric.repaired, 27);
+    assert!(metric.records.iter().all(|r| r[5] > 0.0));
 }
 
 fn half() {
     let field = sampled(cube(20, 1.0), &bent());
-    let [single, half] = [Precision::Single, Precision::Half].map(|p| medium(&field, LINEAR, p));
+    let [single, half] = [Precision::Single, Precision::Half].map(|p| metric(&field, LINEAR, p));
     let mut differ = 0;
     for (a, b) in single.records.iter().zip(half.records.iter()) {
         for (a, b) in a.iter().zip(b) {
@@ -355,7 +355,7 @@ fn ranking() {
 }
 
 fn nonsense() {
-    let medium = medium(&sampled(cube(9, 1.0), &bent()), LINEAR, Precision::Single);
+    let metric = metric(&sampled(cube(9, 1.0), &bent()), LINEAR, Precision::Single);
     let seed = [sphere(Role::Seed, DVec3::ZERO, 2.0)];
     type Change = fn(&mut super::Params);
     let cases: [(Change, &str); 7] = [
@@ -388,13 +388,13 @@ fn nonsense() {
         (|p| p.keep_every = 0, "--keep-every"),
         (
             |p| p.curves.interpolation = Interpolation::CubicBSpline,
-            "medium",
+            "metric",
         ),
     ];
     for (change, word) in cases {
         let mut params = params(LINEAR);
         change(&mut params);
-        let sentence = try_run(&medium, &seed, &params).unwrap_err().to_string();
+        let sentence = try_run(&metric, &seed, &params).unwrap_err().to_string();
         assert!(sentence.contains(word), "{sentence}");
         assert!(
             sentence.contains("expected") && sentence.contains(';'),
@@ -402,21 +402,21 @@ fn nonsense() {
         );
     }
     let far = [sphere(Role::Seed, DVec3::splat(500.0), 2.0)];
-    assert!(try_run(&medium, &far, &params(LINEAR)).is_err());
+    assert!(try_run(&metric, &far, &params(LINEAR)).is_err());
 }
 
 fn paper() {
     let field = sampled(cube(60, 1.0), &bent());
-    let medium = medium(&field, LINEAR, Precision::Single);
+    let metric = metric(&field, LINEAR, Precision::Single);
     let mut params = towards(&params(LINEAR), DVec3::new(1.0, 0.4, 0.3));
     params.curves.integrator = Integrator::Rk2;
     params.curves.max_length_mm = Some(20.0);
-    let (ours, _) = ray(&medium, DVec3::ZERO, &params);
+    let (ours, _) = ray(&metric, DVec3::ZERO, &params);
     params.form = Form::Christoffel;
     let ends = [0.4, 0.2, 0.0125].map(|step_mm| {
         params.curves.step_mm = step_mm;
         params.curves.max_steps = (14.0 / step_mm) as usize;
-        let (theirs, _) = ray(&medium, DVec3::ZERO, &params);
+        let (theirs, _) = ray(&metric, DVec3::ZERO, &params);
         let near = |p: &DVec3| {
             let distances = ours.windows(2).map(|w| {
                 let along = w[1] - w[0];
@@ -438,10 +438,10 @@ fn paper() {
 
 /// A ray that may not take a step stays at its seed, and is counted.
 fn no_step() {
-    let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
+    let metric = metric(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = params(LINEAR);
     params.curves.max_length_mm = Some(0.3);
-    let output = run(&medium, &[sphere(Role::Seed, DVec3::ZERO, 2.0)], &params);
+    let output = run(&metric, &[sphere(Role::Seed, DVec3::ZERO, 2.0)], &params);
     let rays = output.seeds * output.directions;
     assert!(rays > 20);
     assert_eq!(output.rays.stops[StopReason::MaxLength as usize], rays);
@@ -457,13 +457,13 @@ fn thin(backend: &Backend) {
         let grid = Grid::axis_aligned(shape, DVec3::ONE, origin).unwrap();
         let field = field(grid, |_| Some(fibre(DVec3::AXES[(axis + 1) % 3])));
         for interpolation in [LINEAR, Interpolation::CubicBSpline] {
-            let medium = as_they_are(backend, &field, interpolation);
+            let metric = as_they_are(backend, &field, interpolation);
             let mut params = params(interpolation);
             params.directions = Directions::Sphere { count: 200 };
             params.curves.step_mm = 0.05;
             params.curves.integrator = Integrator::Rk2;
             let seed = [sphere(Role::Seed, DVec3::ZERO, 0.3)];
-            let output = run_on(backend, &medium, &seed, &params);
+            let output = run_on(backend, &metric, &seed, &params);
             assert!(output.rays.kept.len() > 100);
             let out = output
                 .rays
@@ -486,14 +486,14 @@ fn fa_beside_mask(backend: &Backend) {
         (LINEAR, Form::Christoffel),
         (Interpolation::CubicBSpline, Form::Hamiltonian),
     ] {
-        let medium = as_they_are(backend, &field, interpolation);
+        let metric = as_they_are(backend, &field, interpolation);
         let mut params = params(interpolation);
         params.form = form;
         params.curves.step_mm = 0.1;
         // 0.799 everywhere.
         params.curves.min_fa = Some(0.75);
         let seed = [sphere(Role::Seed, DVec3::ZERO, 2.0)];
-        let stops = run_on(backend, &medium, &seed, &params).rays.stops;
+        let stops = run_on(backend, &metric, &seed, &params).rays.stops;
         let of = |reason: StopReason| stops[reason as usize];
         assert_eq!(
             of(StopReason::LowFa),
@@ -516,13 +516,13 @@ fn leaps(backend: &Backend) {
             let [i, j, k] = grid.voxel_at(x).round().to_array().map(|v| v as usize);
             Some(tensors[i + 40 * (j + 40 * k)])
         });
-        let medium = as_they_are(backend, &field, LINEAR);
+        let metric = as_they_are(backend, &field, LINEAR);
         let mut params = params(LINEAR);
         params.form = Form::Christoffel;
         params.loop_guard = false;
         params.curves.seeding = Seeding::Random { count: 2000 };
         params.curves.step_mm = step_mm;
-        let rays = &run_on(backend, &medium, &[], &params).rays;
+        let rays = &run_on(backend, &metric, &[], &params).rays;
         let (ends, kept) = (rays.stops[StopReason::Leap as usize], &rays.kept);
         let steps = kept.streamlines().flat_map(|s| s.windows(2));
         let longest = steps.map(|w| Vec3::from(w[0]).distance(w[1].into()));
@@ -543,14 +543,14 @@ fn indefinite(backend: &Backend) {
             3.0
         })))
     });
-    let medium = as_they_are(backend, &field, Interpolation::CubicBSpline);
+    let metric = as_they_are(backend, &field, Interpolation::CubicBSpline);
     let mut params = params(Interpolation::CubicBSpline);
     params.curves.step_mm = 0.1;
     for integrator in [Integrator::Euler, Integrator::Rk2, Integrator::Rk4] {
         params.curves.integrator = integrator;
         let seed = [sphere(Role::Seed, DVec3::new(-5.0, 0.0, 0.0), 1.0)];
         // Checks that every measure is finite and above 0.
-        let output = run_on(backend, &medium, &seed, &params);
+        let output = run_on(backend, &metric, &seed, &params);
         let ends = output.rays.stops[StopReason::Indefinite as usize];
         assert!(ends > 0, "{:?}", output.rays.stops);
     }

@@ -194,9 +194,9 @@ fn sphere_to_voxels() {
         |state: &State, at: f64| state.document.regions[0].shape.contains(DVec3::splat(at));
     assert!(contains(&state, 20.0) && contains(&state, 28.0) && !contains(&state, 34.0));
     assert!(
-        state.session.notices.status.contains("grid of t1"),
+        state.runtime.notices.status.contains("grid of t1"),
         "{}",
-        state.session.notices.status
+        state.runtime.notices.status
     );
     update(&mut state, Action::Undo);
     assert!(!is_voxels(&state) && contains(&state, 20.0) && !contains(&state, 28.0));

@@ -65,7 +65,7 @@ impl MakesRegions for Window {
 
     /// All numbers of the label map counted last.
     fn numbered(&self) -> Vec<LabelCount> {
-        let labels = self.state.session.regions.labels.clone().unwrap();
+        let labels = self.state.runtime.regions.labels.clone().unwrap();
         labels.numbers.unwrap().unwrap().0.clone()
     }
 
@@ -232,7 +232,7 @@ fn combined() {
         },
         phase,
     );
-    let first = window.state.session.regions.selected.unwrap();
+    let first = window.state.runtime.regions.selected.unwrap();
     let shape = Shape::Sphere {
         centre: dvec3(15.0, 15.0, 23.0),
         radius_mm: 5.0,
@@ -241,7 +241,7 @@ fn combined() {
         role: Role::Exclude,
         shape: shape.clone(),
     }));
-    let other = window.state.session.regions.selected.unwrap();
+    let other = window.state.runtime.regions.selected.unwrap();
     let inside = |window: &Window| {
         let region = window.state.document.region(first).unwrap().clone();
         move |p: DVec3| region.shape.contains(p)
@@ -314,9 +314,9 @@ fn label_map_and_back() {
         as_labels: true,
     }));
     assert!(
-        window.state.session.notices.messages.is_empty(),
+        window.state.runtime.notices.messages.is_empty(),
         "{:?}",
-        window.state.session.notices.messages
+        window.state.runtime.notices.messages
     );
     // Under their original numbers.
     let table = std::fs::read_to_string(folder.path().join("all.txt")).unwrap();
@@ -352,7 +352,7 @@ fn label_map_and_back() {
         role: Role::Target,
     }));
     assert_eq!(rows(&mut again, "twice"), ["1", "2", "3", "4", "5", "6"]);
-    let status = &again.state.session.notices.status;
+    let status = &again.state.runtime.notices.status;
     assert!(status.contains("since two had the same number"), "{status}");
 
     // And as masks, one file each.
@@ -399,7 +399,7 @@ fn duplicate() {
         },
         phase,
     );
-    let id = window.state.session.regions.selected.unwrap();
+    let id = window.state.runtime.regions.selected.unwrap();
     window.act(Action::Region(RegionAction::Duplicate(id)));
     let regions = &window.state.document.regions;
     assert_eq!(
@@ -473,7 +473,7 @@ fn late_results() {
     window.act(Action::View(ViewAction::SetTool(Tool::Threshold)));
     window.make(source, phase);
     window.act(Action::Undo);
-    assert!(window.state.session.regions.making.is_none());
+    assert!(window.state.runtime.regions.making.is_none());
 }
 
 fn order() {

@@ -453,19 +453,19 @@ fn refusals() {
             &everywhere,
             vec![ball(0.0)],
             params(),
-            "The region \"Seed\" is empty",
+            "The region “Seed” is empty",
         ),
         (
             &everywhere,
             vec![ball(f64::NAN)],
             params(),
-            "The region \"Seed\" is empty",
+            "The region “Seed” is empty",
         ),
         (
             &everywhere,
             vec![region(Role::Seed, Shape::Mask(empty))],
             params(),
-            "The region \"Seed\" is empty",
+            "The region “Seed” is empty",
         ),
         (
             &everywhere,

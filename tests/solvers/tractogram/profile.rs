@@ -213,7 +213,7 @@ fn odd() {
     };
     assert!(error(&some, &along, 1).contains("expected 2 to"));
     let named = [Along::Value("md".to_owned())];
-    assert!(error(&some, &named, 5).contains("no value \"md\""));
+    assert!(error(&some, &named, 5).contains("no value “md”"));
     let none = lines(&[vec![at], vec![]]);
     assert!(error(&none, &along, 5).contains("no streamline with a length"));
     // NaN is left out where it occurs.

@@ -294,7 +294,7 @@ fn values() {
     let error = select(&lines, &unknown, &on(1), &Control::new()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "The streamlines have no value \"md\", expected one of length, fa, weight"
+        "The streamlines have no value “md”, expected one of length, fa, weight"
     );
     // The values of the kept streamlines are kept too.
     let kept = lines.filtered(&middle.marks);
@@ -564,7 +564,7 @@ fn image_means() {
     let lengths = column(&lines, "length", &on(2), &Control::new()).unwrap();
     assert!((0..300).all(|i| lengths[i] == lines.length_mm(i)));
     let error = column(&lines, "fa", &on(2), &Control::new()).unwrap_err();
-    assert!(error.to_string().contains("no value \"fa\""), "{error}");
+    assert!(error.to_string().contains("no value “fa”"), "{error}");
 }
 
 fn world_in(point: [f32; 3], low: DVec3, high: DVec3) -> DVec3 {

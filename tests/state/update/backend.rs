@@ -59,14 +59,14 @@ fn opened(kind: BackendKind, label: &str) -> Action {
 
 fn on_two_cards() -> State {
     let mut state = State::new("CUDA NVIDIA H200 · 139 GB".to_owned());
-    state.session.device.kind = BackendKind::Cuda(DeviceChoice::All);
-    state.session.device.setting = BackendKind::Cuda(DeviceChoice::All);
+    state.runtime.device.kind = BackendKind::Cuda(DeviceChoice::All);
+    state.runtime.device.setting = BackendKind::Cuda(DeviceChoice::All);
     state
 }
 
 fn by_hand() {
     let mut state = on_two_cards();
-    state.session.track.rays_per_ms = Some(1e6);
+    state.runtime.track.rays_per_ms = Some(1e6);
     let kind = BackendKind::Cuda(DeviceChoice::Number(1));
     let effects = update(&mut state, Action::Device(DeviceAction::Choose(kind)));
     let Some(UseBackend { kind: asked }) = only_job(&effects) else {
@@ -74,7 +74,7 @@ fn by_hand() {
     };
     assert_eq!(*asked, kind);
     assert!(
-        state.session.device.backend.label.contains("139 GB"),
+        state.runtime.device.backend.label.contains("139 GB"),
         "not open yet"
     );
     let effects = update(&mut state, opened(kind, "other card"));
@@ -83,13 +83,13 @@ fn by_hand() {
             if load.job::<LoadKernels>().is_some()),
         "{effects:?}"
     );
-    assert_eq!(state.session.device.backend.label, "other card");
-    assert!(state.session.is_on_card(), "whatever its label says");
-    assert_eq!(state.session.device.backend.reason, "for a reason");
-    assert_eq!(state.session.device.kind, kind);
-    assert_eq!(state.session.device.setting, kind);
+    assert_eq!(state.runtime.device.backend.label, "other card");
+    assert!(state.runtime.is_on_card(), "whatever its label says");
+    assert_eq!(state.runtime.device.backend.reason, "for a reason");
+    assert_eq!(state.runtime.device.kind, kind);
+    assert_eq!(state.runtime.device.setting, kind);
     assert_eq!(
-        state.session.track.rays_per_ms, None,
+        state.runtime.track.rays_per_ms, None,
         "that was the other one"
     );
 }
@@ -99,30 +99,30 @@ fn fails() {
     // No machine has this many cards.
     let kind = BackendKind::Cuda(DeviceChoice::Number(4_000));
     window.act(Action::Device(DeviceAction::Choose(kind)));
-    let session = &window.state.session;
-    assert_eq!(session.notices.messages.len(), 1);
-    let message = &session.notices.messages[0].text;
+    let runtime = &window.state.runtime;
+    assert_eq!(runtime.notices.messages.len(), 1);
+    let message = &runtime.notices.messages[0].text;
     assert!(
         !message.contains("--"),
         "no words of the command line: {message}"
     );
-    assert_eq!(session.device.setting, BackendKind::Auto);
-    assert_eq!(session.device.backend.label, "");
+    assert_eq!(runtime.device.setting, BackendKind::Auto);
+    assert_eq!(runtime.device.backend.label, "");
     // The next backend that opens removes the message.
     window.act(Action::Device(DeviceAction::Choose(BackendKind::Cpu)));
-    assert!(window.state.session.notices.messages.is_empty());
-    assert_eq!(window.state.session.device.setting, BackendKind::Cpu);
+    assert!(window.state.runtime.notices.messages.is_empty());
+    assert_eq!(window.state.runtime.device.setting, BackendKind::Cpu);
     assert!(
         window
             .state
-            .session
+            .runtime
             .device
             .backend
             .label
             .starts_with("CPU 2 threads")
     );
     assert_eq!(
-        window.state.session.device.backend.reason,
+        window.state.runtime.device.backend.reason,
         "CPU: chosen by hand"
     );
 }
@@ -130,7 +130,7 @@ fn fails() {
 /// Jobs that ran on the card run again unchanged, once the CPU is open; the setting stays.
 fn stranded() {
     let mut window = Window::fitted();
-    window.state.session.device.setting = BackendKind::Cuda(DeviceChoice::First);
+    window.state.runtime.device.setting = BackendKind::Cuda(DeviceChoice::First);
     window.act(Action::Track(TrackAction::WholeBrain));
     let request = window
         .jobs_of::<TrackWholeBrain>()
@@ -145,7 +145,7 @@ fn stranded() {
         phase: Phase::Done,
     }));
     window.act(failure(&request));
-    let message = &window.state.session.notices.messages[0];
+    let message = &window.state.runtime.notices.messages[0];
     assert!(message.on_card && message.text == LOST);
     assert_eq!(
         window.state.document.layers.len(),
@@ -165,25 +165,25 @@ fn stranded() {
         panic!("{second:?}")
     };
     assert_eq!(track.params.step_mm, 0.5, "as it was asked for");
-    let session = &window.state.session;
-    assert!(session.notices.messages.iter().all(|m| !m.on_card));
-    assert!(session.device.backend.label.starts_with("CPU"));
+    let runtime = &window.state.runtime;
+    assert!(runtime.notices.messages.iter().all(|m| !m.on_card));
+    assert!(runtime.device.backend.label.starts_with("CPU"));
     assert!(
-        session
+        runtime
             .device
             .backend
             .reason
             .contains("a graphics card failed")
     );
     assert_eq!(
-        session.device.setting,
+        runtime.device.setting,
         BackendKind::Cuda(DeviceChoice::First)
     );
     // Once is enough.
     let before = window.jobs_of::<TrackWholeBrain>().count();
     window.act(opened(BackendKind::Cpu, "CPU"));
     assert_eq!(window.jobs_of::<TrackWholeBrain>().count(), before);
-    assert!(!window.state.session.is_on_card());
+    assert!(!window.state.runtime.is_on_card());
 }
 
 /// Live curves are those of the regions at that moment.
@@ -195,10 +195,10 @@ fn live() {
         .last()
         .expect("a job")
         .clone();
-    let session = |window: &Window| window.state.session.clone();
+    let runtime = |window: &Window| window.state.runtime.clone();
     window.act(failure(&request));
-    assert!(session(&window).track.live.value().is_none() && session(&window).device.fallback.live);
-    assert_eq!(session(&window).track.live.failure(), Some(LOST));
+    assert!(runtime(&window).track.live.value().is_none() && runtime(&window).device.fallback.live);
+    assert_eq!(runtime(&window).track.live.failure(), Some(LOST));
     assert_eq!(window.state.document.regions.len(), 1);
     window.holding = true;
     window.act(Action::Device(DeviceAction::RunOnCpu));
@@ -222,7 +222,7 @@ fn live() {
     window.act(failure(&request));
     window.holding = false;
     window.deliver(|_| {});
-    let live = session(&window)
+    let live = runtime(&window)
         .track
         .live
         .value()
@@ -231,7 +231,7 @@ fn live() {
     let line = window.state.document.live_command_line(&live);
     assert!(line.text().contains("--seed sphere:3,0,0,4"));
     assert!(
-        session(&window).track.live.failure().is_none() && !session(&window).device.fallback.live
+        runtime(&window).track.live.failure().is_none() && !runtime(&window).device.fallback.live
     );
     // A job that was in progress on the card, and fails after the change.
     let before = window.jobs_of::<TrackStreamlines>().count();
@@ -254,8 +254,8 @@ fn live() {
     window.act(failure(&request));
     assert_eq!(window.jobs_of::<TrackStreamlines>().count(), before + 1);
     assert!(
-        session(&window).track.live.value().is_some()
-            && session(&window).track.live.failure().is_none()
+        runtime(&window).track.live.value().is_some()
+            && runtime(&window).track.live.failure().is_none()
     );
 }
 
@@ -269,11 +269,11 @@ fn no_offer() {
         .clone();
     window.act(failure(&request));
     window.act(failure(&request));
-    assert_eq!(window.state.session.device.fallback.requests.len(), 1);
+    assert_eq!(window.state.runtime.device.fallback.requests.len(), 1);
     window.act(Action::Track(TrackAction::WholeBrain));
-    assert!(window.state.session.notices.messages.is_empty());
-    assert!(window.state.session.device.fallback.requests.is_empty());
+    assert!(window.state.runtime.notices.messages.is_empty());
+    assert!(window.state.runtime.device.fallback.requests.is_empty());
     window.act(failure(&request));
     window.act(Action::DismissMessage(0));
-    assert!(window.state.session.device.fallback.requests.is_empty());
+    assert!(window.state.runtime.device.fallback.requests.is_empty());
 }

@@ -53,7 +53,7 @@ fn to_alpha(window: &mut Window, alpha: f64, phase: Phase) {
 
 /// Slow solves, like those on a head, where a full result takes seconds.
 fn slow(window: &mut Window) {
-    window.state.session.pathways.full_ms = [Some(1e4); 2];
+    window.state.runtime.pathways.full_ms = [Some(1e4); 2];
 }
 
 /// Whether the requested pathways are coarse, from a given job on.
@@ -133,7 +133,7 @@ fn gives_way() {
     let from = window.submitted.len();
     window.holding = true;
     let age = |window: &mut Window| {
-        let jobs = window.state.session.jobs.running.iter_mut();
+        let jobs = window.state.runtime.jobs.running.iter_mut();
         let of_pathway = jobs.filter(|j| j.slot == PATHWAY);
         of_pathway.for_each(|j| j.started = start_of_old_job(2 * LAG));
     };
@@ -191,7 +191,7 @@ fn dim() {
     assert_eq!(strengths(&window), bright);
     to_alpha(&mut window, 5.5, Phase::Live);
     assert!(!window.state.pathway_is_stale());
-    let jobs = window.state.session.jobs.running.iter_mut();
+    let jobs = window.state.runtime.jobs.running.iter_mut();
     jobs.for_each(|j| j.started = start_of_old_job(2 * LAG));
     assert!(window.state.pathway_is_stale());
     window.deliver(|_| {});
@@ -215,7 +215,7 @@ fn dim_rays() {
     };
     let sharpen = |window: &mut Window, alpha: f64, phase: Phase| {
         let mut rays = window.state.document.track.rays.clone();
-        rays.medium.sharpening = Sharpening::Power { alpha };
+        rays.metric.sharpening = Sharpening::Power { alpha };
         window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     };
     let bright = strength(&window);
@@ -235,7 +235,7 @@ fn dim_rays() {
     assert_eq!(strength(&window), bright);
     sharpen(&mut window, 2.5, Phase::Live);
     assert!(!window.state.live_is_stale());
-    let jobs = window.state.session.jobs.running.iter_mut();
+    let jobs = window.state.runtime.jobs.running.iter_mut();
     jobs.for_each(|j| j.started = start_of_old_job(2 * LAG));
     assert!(window.state.live_is_stale());
     window.deliver(|_| {});
@@ -284,7 +284,7 @@ fn compared() {
     assert_eq!(comparisons(&window).len(), count);
     assert!(known(&window).is_some());
     // They belong to the full result: a coarse one of the same request has none.
-    let live = window.state.session.pathways.live.value_mut();
+    let live = window.state.runtime.pathways.live.value_mut();
     Arc::make_mut(live.expect("a pathway")).coarse = true;
     assert!(known(&window).is_none());
 }
@@ -316,15 +316,15 @@ fn interrupted() {
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Live);
     assert!(cancelled(&window));
     ends(&mut window);
-    assert!(window.state.session.pathways.not_compared.is_none());
+    assert!(window.state.runtime.pathways.not_compared.is_none());
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
-    while window.state.session.pathways.compared.running().is_none() {
+    while window.state.runtime.pathways.compared.running().is_none() {
         window.deliver(|_| {});
     }
     // After the user stops it, it appears again only on request.
     window.act(Action::CancelJob(COMPARE));
     ends(&mut window);
-    let why = window.state.session.pathways.not_compared.as_deref();
+    let why = window.state.runtime.pathways.not_compared.as_deref();
     assert_eq!(why, Some("Stopped"));
     let count = comparisons(&window).len();
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
@@ -339,11 +339,11 @@ fn interrupted() {
 /// are kept; the number stays the same while the size does.
 fn budget() {
     let mut window = rays::shooting(50_000);
-    let region = window.state.session.regions.selected.expect("the seed");
+    let region = window.state.runtime.regions.selected.expect("the seed");
     let mut shoot = |speed: (f64, f64), x: f64| {
         let (per_ms, kept) = speed;
-        let session = &mut window.state.session;
-        (session.track.rays_per_ms, session.track.rays_passed) = (Some(per_ms), Some(kept));
+        let runtime = &mut window.state.runtime;
+        (runtime.track.rays_per_ms, runtime.track.rays_passed) = (Some(per_ms), Some(kept));
         let shape = Shape::Sphere {
             centre: DVec3::X * x,
             radius_mm: 5.0,
@@ -397,8 +397,8 @@ fn enough() {
         window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     };
     set(&mut window, Phase::Done);
-    window.state.session.track.rays_per_ms = Some(1.0);
-    let region = window.state.session.regions.selected.expect("the seed");
+    window.state.runtime.track.rays_per_ms = Some(1.0);
+    let region = window.state.runtime.regions.selected.expect("the seed");
     let shape = Shape::Sphere {
         centre: DVec3::X,
         radius_mm: 5.0,
@@ -462,21 +462,21 @@ fn kept_among() {
 fn status_of_task() {
     let mut window = looking();
     to_alpha(&mut window, 2.0, Phase::Done);
-    let message = window.state.session.notices.status.clone();
+    let message = window.state.runtime.notices.status.clone();
     assert!(message.starts_with("Solved in "), "{message}");
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
-    assert_eq!(window.state.session.notices.status, message);
+    assert_eq!(window.state.runtime.notices.status, message);
     // Postponed streamlines are tracked now, and have a status of their own.
     let not_solved = |window: &mut Window| {
         window.act(Action::View(ViewAction::SelectTask(Task::View)));
-        let now = &window.state.session.notices.status;
+        let now = &window.state.runtime.notices.status;
         assert!(!now.contains("Solved in "), "{now}");
     };
     not_solved(&mut window);
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     to_alpha(&mut window, 3.0, Phase::Done);
     window.act(Action::Undo);
-    let message = window.state.session.notices.status.clone();
+    let message = window.state.runtime.notices.status.clone();
     assert!(
         message.starts_with("Undid: ") && message.contains("Solved in "),
         "{message}"
@@ -542,7 +542,7 @@ fn stays_stopped() {
         window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     }
     assert_eq!(window.coarse_requests(), [false]);
-    assert!(window.state.session.track.live.failure().is_none());
+    assert!(window.state.runtime.track.live.failure().is_none());
     window.act(Action::Track(TrackAction::Repeat));
     assert_eq!(window.coarse_requests(), [false; 2]);
     assert!(window.state.final_live().is_some());

@@ -22,7 +22,7 @@ use arcuate::state::streamlines::{
     Column, SelectionMode, StreamlineRules, ValueLimits, streamlines_of,
 };
 use arcuate::state::{
-    Action, BundleAction, Layer, LayerAction, Phase, RegionAction, Task, ViewAction,
+    Action, Layer, LayerAction, Phase, RegionAction, StreamlineAction, Task, ViewAction,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -97,8 +97,8 @@ fn fitted() -> Window {
 }
 
 fn said(window: &Window) -> String {
-    let all = window.state.session.notices.messages.iter();
-    let failed = window.state.session.filter.failed.iter();
+    let all = window.state.runtime.notices.messages.iter();
+    let failed = window.state.runtime.filter.failed.iter();
     let failed = failed.map(|(_, why)| why.clone());
     let texts: Vec<String> = all.map(|m| m.text.clone()).chain(failed).collect();
     texts.join("\n")
@@ -128,7 +128,7 @@ fn weights() {
     let mut window = opened();
     let (_, needs) = window
         .state
-        .session
+        .runtime
         .filter
         .estimate
         .shown()
@@ -169,7 +169,7 @@ fn weights() {
     window.act(Action::Undo);
     assert!(window.state.document.weights.is_empty());
     assert!(weight_maps(&window.state.document).is_empty());
-    assert!(window.state.document.bundle.rules().next().is_none());
+    assert!(window.state.document.streamlines.rules().next().is_none());
     window.act(Action::Redo);
     assert_eq!(values(&window), all);
     // The maps disappear with their streamlines.
@@ -196,7 +196,7 @@ fn by_weight_alone() {
     assert_eq!(left(&window), Some(kept), "{}", said(&window));
     let left_group = FilterAction::ShowGroup(Some("left".to_owned()));
     act(&mut window, FilterAction::Show(ShownStreamlines::Before));
-    assert!(window.state.document.bundle.rules().next().is_none());
+    assert!(window.state.document.streamlines.rules().next().is_none());
     act(&mut window, left_group);
     assert!(left(&window) > Some(0));
 }
@@ -220,7 +220,7 @@ fn cut() {
     );
     assert_eq!(left(&window), 27 - kept);
     act(&mut window, FilterAction::Show(ShownStreamlines::Before));
-    assert!(window.state.document.bundle.rules().next().is_none());
+    assert!(window.state.document.streamlines.rules().next().is_none());
     act(&mut window, FilterAction::Show(ShownStreamlines::After));
     act(
         &mut window,
@@ -248,7 +248,7 @@ fn cut() {
     for _ in 0..8 {
         window.act(Action::Undo);
     }
-    let limit = window.state.document.bundle.rules().next();
+    let limit = window.state.document.streamlines.rules().next();
     let low = limit.and_then(|s| s.limit(&weight())?.low);
     assert_eq!(low, Some(f32::MIN_POSITIVE), "the drag was one step");
     act(
@@ -360,7 +360,7 @@ fn lesion() {
     // The selected group, and the streamlines that pass a region.
     let id = layer(&window).id;
     window.act(Action::Layer(LayerAction::Select(Some(id))));
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: vec![0, 1, 2],
         mode: SelectionMode::Replace,
         anchor: None,
@@ -408,7 +408,7 @@ fn along() {
         role: Role::Include,
         shape: Shape::Mask(mask),
     }));
-    let region = window.state.session.regions.selected.expect("a region");
+    let region = window.state.runtime.regions.selected.expect("a region");
     cut_out(&mut window, ExcludedStreamlines::Region(region));
     assert_eq!(said(&window), "");
     let [one, other] = &fitted_weights(&window).lesions[..] else {
@@ -432,12 +432,12 @@ fn edited() {
     let before = fitted_weights(&window).figures.clone();
     let id = layer(&window).id;
     window.act(Action::Layer(LayerAction::Select(Some(id))));
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: vec![0, 6, 12, 26],
         mode: SelectionMode::Replace,
         anchor: None,
     }));
-    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.act(Action::Streamline(StreamlineAction::DeleteChosen));
     assert_eq!(said(&window), "");
     // Automatically, from the last weights.
     let (now, lines) = (
@@ -464,7 +464,7 @@ fn edited() {
     assert_eq!((warm.voxels, warm.samples), (cold.voxels, cold.samples));
     // Automatically: where only deleted streamlines ran, the signal is no longer fitted, and no other weight depends on
     // it.
-    window.state.session.filter.previous_fit = None;
+    window.state.runtime.filter.previous_fit = None;
     act(&mut window, FilterAction::Run);
     let alone = fitted_weights(&window).figures.clone();
     assert!(alone.voxels < cold.voxels && alone.objective < cold.objective);
@@ -484,7 +484,7 @@ fn cut_out(window: &mut Window, what: ExcludedStreamlines) {
 }
 
 fn extra_bundle_sums(window: &Window) -> Vec<(ExtraBundle, u64, f64)> {
-    let known = window.state.session.filter.sums.shown();
+    let known = window.state.runtime.filter.sums.shown();
     let (key, sums) = known.expect("sums");
     assert_eq!(
         key.tractogram,
@@ -498,7 +498,7 @@ fn sums_apart() {
     let mut window = fitted();
     let figures = fitted_weights(&window).figures.clone();
     assert!(extra_bundle_sums(&window).is_empty());
-    let (_, sums) = window.state.session.filter.sums.shown().expect("sums");
+    let (_, sums) = window.state.runtime.filter.sums.shown().expect("sums");
     for (name, sum) in &figures.bundles {
         assert!((sums.groups[name] / sum - 1.0).abs() < 1e-9, "{name}");
     }
@@ -510,7 +510,7 @@ fn sums_apart() {
         radius_mm: 60.0,
     };
     window.act(Action::Region(RegionAction::Add { role, shape }));
-    let all = window.state.session.regions.selected.expect("placed");
+    let all = window.state.runtime.regions.selected.expect("placed");
     let some = window.place(role, DVec3::new(7.0, -1.0, -1.0));
     let rows = extra_bundle_sums(&window);
     assert_eq!(
@@ -530,7 +530,10 @@ fn sums_apart() {
         counting: Default::default(),
     });
     let phase = Phase::Done;
-    window.act(Action::Bundle(BundleAction::SetRules { rules, phase }));
+    window.act(Action::Streamline(StreamlineAction::SetRules {
+        rules,
+        phase,
+    }));
     act(
         &mut window,
         FilterAction::Cut {
@@ -544,28 +547,28 @@ fn sums_apart() {
     // Their course is known without the fit, too.
     let segments = |window: &Window| window.state.course().expect("known").0.segments.clone();
     let with = segments(&window);
-    window.state.session.filter.previous_fit = None;
-    window.state.session.filter.sums = Default::default();
+    window.state.runtime.filter.previous_fit = None;
+    window.state.runtime.filter.sums = Default::default();
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert_eq!(segments(&window), with);
     assert_eq!(extra_bundle_sums(&window), rows);
     // The kept ones have their old weights, and sums of their own once Filter shows them.
     let before = values(&window);
     window.act(Action::Layer(LayerAction::Select(Some(id))));
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: (0..12).collect(),
         mode: SelectionMode::Replace,
         anchor: None,
     }));
-    window.act(Action::Bundle(BundleAction::KeepChosen));
+    window.act(Action::Streamline(StreamlineAction::KeepChosen));
     assert_eq!((layer(&window).id, extra_bundle_sums(&window)), (id, rows));
-    let kept = window.state.session.selected_layer.expect("the kept one");
+    let kept = window.state.runtime.selected_layer.expect("the kept one");
     act(&mut window, FilterAction::Tractogram(kept));
     let (kept, values) = (fitted_weights(&window), values(&window));
     assert_eq!(values, before[..12]);
     let above = values.iter().filter(|w| **w > 0.0).count();
     assert_eq!(kept.sorted.len(), above);
-    let (_, sums) = window.state.session.filter.sums.shown().expect("sums");
+    let (_, sums) = window.state.runtime.filter.sums.shown().expect("sums");
     let own = sums.groups.values().sum::<f64>() + sums.ungrouped;
     assert!(own > 0.0 && own < whole, "{own} {whole}");
     let methods = arcuate::state::methods::methods(&window.state);

@@ -120,11 +120,11 @@ fn elsewhere() {
         window.act(Action::Event(file("/data/m.nii.gz", half_ball(by))));
         let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
         assert_eq!(fit.mask.is_some(), taken, "moved by {share} of a voxel");
-        let messages = &window.state.session.notices.messages;
+        let messages = &window.state.runtime.notices.messages;
         let reported = messages.iter().any(|m| m.text.contains("another grid"));
         assert_eq!(reported, !taken, "{messages:?}");
         window.deliver(|_| {});
-        let errors = &window.state.session.notices.messages;
+        let errors = &window.state.runtime.notices.messages;
         let errors = errors.iter().filter(|m| m.severity == Severity::Error);
         assert_eq!(errors.count(), 0);
         let (fitted, mask) = (window.tensors().fitted, window.tensors().key.mask);
@@ -157,7 +157,7 @@ fn reordered() {
         let mask = Loaded::Mask(mask);
         window.act(Action::Event(file("/data/m.nii.gz", mask)));
         window.deliver(|_| {});
-        let message = &window.state.session.notices.messages;
+        let message = &window.state.runtime.notices.messages;
         assert!(message.is_empty(), "{message:?}");
         let tensors = window.tensors();
         assert!(tensors.key.mask.is_some());
@@ -252,7 +252,7 @@ fn gradients_to_scans() {
     assert_eq!(requested(&mut state), None, "an image takes no gradients");
     assert!(
         state
-            .session
+            .runtime
             .notices
             .messages
             .iter()
@@ -288,7 +288,7 @@ fn named_gradients() {
         },
     )));
     window.place(Role::Seed, DVec3::ZERO);
-    let live = window.state.session.track.live.value().expect("live");
+    let live = window.state.runtime.track.live.value().expect("live");
     let live = window.state.document.live_command_line(live).text();
     for command in [window.fit().text(), live] {
         let named = "/data/scan.nii.gz --bval /other/a.bval --bvec /other/a.bvec";
@@ -306,7 +306,7 @@ fn no_file() {
     }));
     let live = window
         .state
-        .session
+        .runtime
         .track
         .live
         .value()
@@ -319,7 +319,7 @@ fn no_file() {
     window.act(Action::CopyCommand(line));
     assert!(window.copied.is_empty(), "{:?}", window.copied);
     let reported = |m: &arcuate::state::Message| m.text == sentence;
-    assert!(window.state.session.notices.messages.iter().any(reported));
+    assert!(window.state.runtime.notices.messages.iter().any(reported));
 }
 
 /// The fit starts without it, and uses it on request; once chosen or open it is no longer offered.
@@ -344,7 +344,7 @@ fn beside() {
     // Opened together they give the same fit whenever they are opened again: that is no unsaved work.
     let together = ["/data/scan.nii.gz", "/data/scan_brain_mask.nii.gz"];
     let mut both = window.state.clone();
-    both.session.files.opened_together = together.map(PathBuf::from).to_vec();
+    both.runtime.files.opened_together = together.map(PathBuf::from).to_vec();
     let mask = || file("/data/scan_brain_mask.nii.gz", half_ball(DVec3::ZERO));
     update(&mut both, Action::Event(mask()));
     assert!(both.document.chosen_mask().is_some());
@@ -370,7 +370,7 @@ fn beside() {
     assert_eq!(window.tensors().mask_found, None);
     assert_eq!(window.state.offered_mask(), None);
     let name = arcuate::state::tensors::mask_text::name_of(&window.state.document);
-    assert_eq!(name, "the mask 'scan_brain_mask'");
+    assert_eq!(name, "the mask “scan_brain_mask”");
 }
 
 /// Maps are 0 where there is no tensor: that is not an FA of 0.

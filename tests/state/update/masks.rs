@@ -93,10 +93,10 @@ fn with_a_scan() {
 fn folders() {
     let mut state = State::new(String::new());
     let last = Some(std::path::PathBuf::from("/results/sub-01"));
-    state.session.files.exports.folder.clone_from(&last);
+    state.runtime.files.exports.folder.clone_from(&last);
     update(&mut state, Action::Event(mask()));
-    assert_eq!(state.session.files.exports.folder, None);
-    state.session.files.exports.folder.clone_from(&last);
+    assert_eq!(state.runtime.files.exports.folder, None);
+    state.runtime.files.exports.folder.clone_from(&last);
     update(&mut state, Action::Event(opened()));
-    assert_eq!(state.session.files.exports.folder, last);
+    assert_eq!(state.runtime.files.exports.folder, last);
 }

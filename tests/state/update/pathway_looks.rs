@@ -82,7 +82,7 @@ fn again() {
     act(&mut window, PathwayAction::Keep);
     let id = window.state.document.kept_pathways[0].id;
     Arc::make_mut(&mut window.state.document.kept_pathways[0]).result = None;
-    window.state.session.pathways.unsolved.push(id);
+    window.state.runtime.pathways.unsolved.push(id);
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     let solved = |window: &Window| window.state.document.kept_pathways[0].result.is_some();
     assert!(!solved(&window), "not asked for as it is");
@@ -90,7 +90,7 @@ fn again() {
     assert!(
         solved(&window),
         "{:?}",
-        window.state.session.notices.messages
+        window.state.runtime.notices.messages
     );
 }
 
@@ -143,7 +143,7 @@ fn density() {
     let fine = reference_mm(&window);
     // Two voxels of 2 mm.
     assert!((fine - 4.0).abs() < 1e-4, "{fine}");
-    window.state.session.pathways.full_ms = [Some(1e4); 2];
+    window.state.runtime.pathways.full_ms = [Some(1e4); 2];
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Live);
     assert!(live(&window).coarse);
     let voxels = live(&window).excess.grid.spacing();

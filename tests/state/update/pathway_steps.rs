@@ -40,10 +40,10 @@ fn tracks() {
     }
     assert_eq!(tracked(&window), count);
     assert!(
-        window.state.session.track.live.value().is_none(),
+        window.state.runtime.track.live.value().is_none(),
         "those of before are gone"
     );
-    let status = &window.state.session.notices.status;
+    let status = &window.state.runtime.notices.status;
     assert!(status.starts_with("Solved in "), "{status}");
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     assert!(tracked(&window) > count);
@@ -61,7 +61,7 @@ fn one_side() {
     let mut window = looking();
     let fields = |window: &Window| live(window).pathway.fields.clone().map(|f| f.id());
     let before = fields(&window);
-    let slow = |window: &mut Window| window.state.session.pathways.full_ms = [Some(1e4); 2];
+    let slow = |window: &mut Window| window.state.runtime.pathways.full_ms = [Some(1e4); 2];
     slow(&mut window);
     let mut coarse = Vec::new();
     for x in 1..=3 {
@@ -124,7 +124,7 @@ fn steps() {
         assert_eq!(label(&window).as_deref(), Some(expected));
     }
     window.act(Action::Undo);
-    let status = window.state.session.notices.status.replace('\u{202F}', " ");
+    let status = window.state.runtime.notices.status.replace('\u{202F}', " ");
     let begin = "Undid: width of pathway (";
     assert!(status.starts_with(begin), "{status}");
     assert!(status.contains(": Pathway width ε 33.0 % → "), "{status}");
@@ -183,6 +183,6 @@ fn joined() {
         "joined from ε = {}",
         format::with_unit(&format::fixed(percent, 1), "%")
     );
-    let status = &window.state.session.notices.status;
+    let status = &window.state.runtime.notices.status;
     assert!(status.ends_with(&reported), "{status}");
 }

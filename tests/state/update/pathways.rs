@@ -60,7 +60,7 @@ fn full_requests(window: &Window) -> Vec<&FindPathway> {
 }
 
 pub(super) fn live(window: &Window) -> &arcuate::state::pathways::PathwayResult {
-    let live = window.state.session.pathways.live.value();
+    let live = window.state.runtime.pathways.live.value();
     live.expect("a live pathway")
 }
 
@@ -114,14 +114,14 @@ fn looked_at() {
     assert_eq!(full_requests(&window).len(), count + 1);
     let target = window.state.document.regions[1].id;
     window.act(Action::Region(RegionAction::Delete(target)));
-    assert!(window.state.session.pathways.live.value().is_none());
+    assert!(window.state.runtime.pathways.live.value().is_none());
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
 }
 
 fn coarse() {
     let mut window = looking();
-    window.state.session.pathways.full_ms = [Some(1e4); 2];
+    window.state.runtime.pathways.full_ms = [Some(1e4); 2];
     for x in 1..=3 {
         drag(
             &mut window,
@@ -141,13 +141,13 @@ fn coarse() {
     let all = live(&window).voxels;
     assert!(few * 5 < all && few * 9 > all, "{few} of {all}");
     // The drag continues and ends.
-    window.state.session.pathways.full_ms = [Some(1e4); 2];
+    window.state.runtime.pathways.full_ms = [Some(1e4); 2];
     drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Live);
     assert!(live(&window).coarse);
     drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Done);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     // A solve of less than a frame or two is full at once.
-    window.state.session.pathways.full_ms = [Some(5.0); 2];
+    window.state.runtime.pathways.full_ms = [Some(5.0); 2];
     drag(&mut window, Role::Seed, A + DVec3::X * 3.0, Phase::Live);
     assert!(!live(&window).coarse);
 }
@@ -232,11 +232,11 @@ fn apart() {
             half_mm: dvec3(100.0, 4.0, 100.0),
         },
     }));
-    let working = &window.state.session.pathways;
+    let working = &window.state.runtime.pathways;
     assert!(working.live.value().is_none() && working.live.running().is_none());
     let why = working.live.failure().expect("a sentence");
     assert!(
-        why.starts_with("No path: region 'Target' is not connected to 'Seed'"),
+        why.starts_with("No path: region “Target” is not connected to “Seed”"),
         "{why}"
     );
     let count = full_requests(&window).len();
@@ -259,18 +259,18 @@ fn apart() {
     window.act(Action::Undo);
     // An FA that no voxel has.
     change(&mut window, Phase::Done, |s| s.params.min_fa = 1.0);
-    let why = window.state.session.pathways.live.failure();
+    let why = window.state.runtime.pathways.live.failure();
     let why = why.expect("a sentence");
     assert!(why.ends_with("lower Domain FA"), "{why}");
     // One region inside the other.
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     drag(&mut window, Role::Seed, B + DVec3::Y, Phase::Done);
-    let why = window.state.session.pathways.live.failure();
+    let why = window.state.runtime.pathways.live.failure();
     let why = why.expect("a sentence");
     assert_eq!(
         why,
-        "Regions 'Seed' and 'Target' overlap, expected two apart; move one"
+        "Regions “Seed” and “Target” overlap, expected two apart; move one"
     );
 }
 
@@ -339,7 +339,7 @@ fn kept() {
         assert!(
             path.exists(),
             "{name}: {:?}",
-            window.state.session.notices.messages
+            window.state.runtime.notices.messages
         );
     }
     window.act(Action::Pathway(PathwayAction::Delete(kept.id)));
@@ -401,7 +401,7 @@ fn swapped() {
 /// A user faster than the solver sees the existing results.
 fn quick() {
     let mut window = looking();
-    window.state.session.pathways.full_ms = [Some(5.0); 2];
+    window.state.runtime.pathways.full_ms = [Some(5.0); 2];
     let count = full_requests(&window).len();
     window.holding = true;
     let at = |x: f64| A + DVec3::X * x;
@@ -435,14 +435,14 @@ fn quick() {
     window.deliver(at_once);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     // A metric that must be recomputed is not known to be quick.
-    window.state.session.pathways.full_ms = [Some(5.0), Some(1e4)];
+    window.state.runtime.pathways.full_ms = [Some(5.0), Some(1e4)];
     change(&mut window, Phase::Live, |s| {
         s.params.metric.alpha = 2.0;
     });
     assert!(live(&window).coarse);
     // When the user leaves in the middle of it nothing is requested.
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
-    assert!(!window.state.session.pathways.live.waits_for_rest());
+    assert!(!window.state.runtime.pathways.live.waits_for_rest());
 }
 
 fn nowhere() {
@@ -466,11 +466,11 @@ fn another() {
         .metric
         .alpha = 2.0;
     window.state.document = document;
-    window.state.session.pathways.full_ms = [Some(5.0); 2];
+    window.state.runtime.pathways.full_ms = [Some(5.0); 2];
     let count = full_requests(&window).len();
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
-    assert!(window.state.session.pathways.solving.is_some());
+    assert!(window.state.runtime.pathways.solving.is_some());
     assert_eq!(
         full_requests(&window).len(),
         count + 2,
@@ -482,7 +482,7 @@ fn another() {
     let discard = arcuate::state::SessionAction::Discard;
     window.act(Action::Session(discard));
     assert!(window.state.document.regions.is_empty(), "left");
-    let working = &window.state.session.pathways;
+    let working = &window.state.runtime.pathways;
     assert!(working.live.value().is_none() && working.prepared.iter().all(Option::is_none));
     for slot in [PATHWAY, KEPT_PATHWAY] {
         assert!(window.cancelled_of_document && slot.is_of_document());
@@ -495,9 +495,9 @@ fn another() {
     let kept = &window.state.document.kept_pathways[0];
     let found = kept.result.as_ref().expect("solved");
     assert_eq!(found.params.metric, Params::sharpened(2.0));
-    assert!(window.state.session.pathways.unsolved.is_empty());
+    assert!(window.state.runtime.pathways.unsolved.is_empty());
     assert!(
-        window.state.session.pathways.live.value().is_none(),
+        window.state.runtime.pathways.live.value().is_none(),
         "nobody looks"
     );
 }
@@ -520,10 +520,10 @@ fn tried_again() {
     });
     change(&mut window, elsewhere);
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
-    assert_eq!(window.state.session.pathways.unsolved.len(), 1);
+    assert_eq!(window.state.runtime.pathways.unsolved.len(), 1);
     let reported = window
         .state
-        .session
+        .runtime
         .notices
         .messages
         .last()
@@ -548,10 +548,10 @@ fn own_mask() {
     let roi = layers.find(|l| l.name == "roi").expect("opened").id;
     window.act(Action::Tensors(TensorAction::SetMask(Some(roi))));
     let now = arcuate::state::tensors::mask_text::name_of(&window.state.document);
-    assert_eq!(now, "the mask 'roi'");
+    assert_eq!(now, "the mask “roi”");
     for (mask, name) in [
         (FitMask::Found, "the automatic mask"),
-        (FitMask::File(path), "the mask 'roi'"),
+        (FitMask::File(path), "the mask “roi”"),
     ] {
         let document = &mut window.state.document;
         let kept = Arc::make_mut(&mut document.kept_pathways[0]);
@@ -561,7 +561,7 @@ fn own_mask() {
             ..(**fit).clone()
         };
         (kept.result, kept.fit) = (None, document.origins.add(fit));
-        window.state.session.pathways.unsolved_with = Default::default();
+        window.state.runtime.pathways.unsolved_with = Default::default();
         window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
         let mut jobs = window.submitted.iter().rev();
         let requested = jobs.find_map(|job| job.job::<FindPathway>().filter(|f| f.kept.is_some()));

@@ -64,10 +64,10 @@ fn turntable() {
         });
         assert_eq!(films.count(), usize::from(film));
         assert_eq!(
-            state.session.notices.status,
+            state.runtime.notices.status,
             "Saved 12 pictures of a turn, /tmp/t-001.png to t-012.png"
         );
-        assert!(state.session.turning.is_none());
+        assert!(state.runtime.turning.is_none());
         assert!(update(&mut state, Action::Picture(PictureAction::NextFrame)).is_empty());
         assert_eq!(state.view.camera.azimuth, began, "the view itself stays");
     }
@@ -80,13 +80,13 @@ fn escape() {
     update(&mut state, Action::Escape);
     assert!(update(&mut state, Action::Picture(PictureAction::NextFrame)).is_empty());
     assert!(
-        state.session.notices.status.contains("after 1 of 12"),
+        state.runtime.notices.status.contains("after 1 of 12"),
         "{}",
-        state.session.notices.status
+        state.runtime.notices.status
     );
     // Invalid values are refused.
     update(&mut state, shot(Some(Pane::Scene), 1, false));
-    assert!(state.session.turning.is_none() && !state.session.notices.messages.is_empty());
+    assert!(state.runtime.turning.is_none() && !state.runtime.notices.messages.is_empty());
 }
 
 /// A picture that is not written ends the turntable, which then does not claim all its pictures.
@@ -103,18 +103,18 @@ fn not_saved() {
     };
     // Other files that are not written, and another picture that is not drawn, do not end it.
     update(&mut state, failed(9, "/tmp/labels.nii.gz"));
-    assert!(state.session.turning.is_some());
+    assert!(state.runtime.turning.is_some());
     assert_eq!(
-        state.session.notices.status,
+        state.runtime.notices.status,
         "Not saved: The disk is full: /tmp/labels.nii.gz"
     );
     update(&mut state, drawn(10, "/tmp/one.png", Err("Why".to_owned())));
-    assert!(state.session.turning.is_some());
+    assert!(state.runtime.turning.is_some());
     update(&mut state, failed(4, "/tmp/t-002.png"));
-    assert!(state.session.turning.is_none());
+    assert!(state.runtime.turning.is_none());
     assert!(update(&mut state, Action::Picture(PictureAction::NextFrame)).is_empty());
     assert_eq!(
-        state.session.notices.status,
+        state.runtime.notices.status,
         "Stopped after 1 of 12 pictures · Not saved: The disk is full: /tmp/t-002.png"
     );
 }
@@ -157,9 +157,9 @@ fn stopped() {
         &mut state,
         Action::CancelJob(Slot::Picture)
     )));
-    assert!(state.session.turning.is_none());
+    assert!(state.runtime.turning.is_none());
     assert_eq!(
-        state.session.notices.status,
+        state.runtime.notices.status,
         "Stopped after 0 of 12 pictures"
     );
     // The event of the cancelled picture changes no status.
@@ -167,39 +167,39 @@ fn stopped() {
         &mut state,
         Action::Picture(PictureAction::Cancelled { ticket: 1 }),
     );
-    assert!(state.session.jobs.running.is_empty());
+    assert!(state.runtime.jobs.running.is_empty());
     assert_eq!(
-        state.session.notices.status,
+        state.runtime.notices.status,
         "Stopped after 0 of 12 pictures"
     );
     let mut state = start_time(2);
     // First the turntable, whose present picture is finished, then that picture.
     assert!(update(&mut state, Action::Escape).is_empty());
-    assert!(state.session.turning.is_none());
+    assert!(state.runtime.turning.is_none());
     assert_eq!(
-        state.session.notices.status,
+        state.runtime.notices.status,
         "Stopped after 1 of 12 pictures"
     );
     update(&mut state, picture_saved());
     assert_eq!(
-        state.session.notices.status,
+        state.runtime.notices.status,
         "Stopped after 1 of 12 pictures"
     );
     assert!(cancels(&update(&mut state, Action::Escape)));
     let mut state = start_time(3);
     update(&mut state, drawn(3, "/tmp/t-001.png", Ok(5)));
-    assert!(state.session.jobs.running.is_empty() && state.session.turning.is_some());
+    assert!(state.runtime.jobs.running.is_empty() && state.runtime.turning.is_some());
     let mut state = start_time(4);
     update(
         &mut state,
         drawn(4, "/tmp/t-001.png", Err("Why".to_owned())),
     );
-    assert!(state.session.jobs.running.is_empty() && state.session.turning.is_none());
+    assert!(state.runtime.jobs.running.is_empty() && state.runtime.turning.is_none());
     assert_eq!(
-        state.session.notices.status,
+        state.runtime.notices.status,
         "Stopped after 0 of 12 pictures"
     );
-    assert_eq!(state.session.notices.messages.len(), 1);
+    assert_eq!(state.runtime.notices.messages.len(), 1);
 }
 
 /// Changes since the session was saved, even to the sides of the view, would not be in the picture.
@@ -216,9 +216,9 @@ fn copied() {
         })
     };
     assert!(copy(&mut state).is_none());
-    state.session.saving.file = Some(PathBuf::from("/tmp/s.arcuate"));
-    state.session.saving.view = Some(state.view.clone());
-    state.session.saving.base = Arc::new(arcuate::state::sessions::unsaved::Base::saved(&state));
+    state.runtime.sessions.file = Some(PathBuf::from("/tmp/s.arcuate"));
+    state.runtime.sessions.view = Some(state.view.clone());
+    state.runtime.sessions.base = Arc::new(arcuate::state::sessions::unsaved::Base::saved(&state));
     update(
         &mut state,
         Action::View(ViewAction::MoveCrosshair(DVec3::new(1.0, 2.0, 3.0))),
@@ -248,6 +248,6 @@ fn only_scene() {
     for pane in [None, Some(Pane::Axial)] {
         let effects = update(&mut state, shot(pane, 12, true));
         let one = |e: &Effect| matches!(e, Effect::TakePicture(shot, None) if shot.look.turntable.is_none());
-        assert!(effects.iter().any(one) && state.session.turning.is_none());
+        assert!(effects.iter().any(one) && state.runtime.turning.is_none());
     }
 }

@@ -74,7 +74,7 @@ fn line(window: &Window) -> CommandLine {
 pub(super) fn live(window: &Window) -> &arcuate::state::CurveResult {
     window
         .state
-        .session
+        .runtime
         .track
         .live
         .value()
@@ -114,7 +114,7 @@ fn coarse() {
         [true, false],
         "some are to be seen before all are there"
     );
-    let region = window.state.session.regions.selected.expect("the seed");
+    let region = window.state.runtime.regions.selected.expect("the seed");
     let mut steps = 0;
     for x in 1..=5 {
         let shape = Shape::Sphere {
@@ -128,7 +128,7 @@ fn coarse() {
         }));
         steps += 1;
         assert!(live(&window).coarse && live(&window).seeds < all);
-        assert!(window.state.session.track.live.waits_for_rest());
+        assert!(window.state.runtime.track.live.waits_for_rest());
         let CommandLine::Geodesic { regions, .. } = &line(&window) else {
             panic!("{:?}", line(&window))
         };
@@ -142,9 +142,9 @@ fn coarse() {
     assert_eq!(coarse, expected);
     // Few enough to be shot within a frame: shot at once.
     let mut window = shooting(2);
-    window.state.session.track.rays_per_ms = Some(1e6);
+    window.state.runtime.track.rays_per_ms = Some(1e6);
     change(&mut window, Phase::Live, |r| r.params.curves.step_mm = 1.0);
-    assert!(!live(&window).coarse && !window.state.session.track.live.waits_for_rest());
+    assert!(!live(&window).coarse && !window.state.runtime.track.live.waits_for_rest());
 }
 
 fn medium() {
@@ -373,7 +373,7 @@ fn crosshair() {
     let passing = |window: &Window| {
         window
             .state
-            .session
+            .runtime
             .track
             .at_crosshair
             .expect("in the grid")
@@ -413,7 +413,7 @@ fn crosshair() {
         assert_eq!(brief[1].name, probe::CONNECTIVITY);
     }
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
-    assert!(window.state.session.track.at_crosshair.is_none());
+    assert!(window.state.runtime.track.at_crosshair.is_none());
 }
 
 fn late() {
@@ -444,7 +444,7 @@ fn late() {
     let seed = window.state.document.regions[0].id;
     window.act(Action::Region(RegionAction::Delete(seed)));
     window.deliver(|_| {});
-    assert!(window.state.session.track.live.value().is_none());
+    assert!(window.state.runtime.track.live.value().is_none());
 }
 
 fn kept() {
@@ -482,7 +482,7 @@ fn kept() {
         let numbers = numbers.flat_map(str::split_whitespace).count();
         assert_eq!(numbers, count);
     }
-    assert!(window.state.session.notices.messages.is_empty());
+    assert!(window.state.runtime.notices.messages.is_empty());
 }
 
 /// A million rays are requested; the previous result stays until they are there.
@@ -491,7 +491,7 @@ fn out_of_date() {
     assert_eq!(window.state.standing(), Some(Standing::Final));
     let (seeds, kept) = (live(&window).seeds, live(&window).output.kept.id());
     window.holding = true;
-    window.state.session.track.rays_per_ms = Some(1e9);
+    window.state.runtime.track.rays_per_ms = Some(1e9);
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 0.4);
     assert_eq!(window.state.standing(), Some(Standing::Updating));
     assert!(window.state.final_live().is_none());
@@ -513,12 +513,12 @@ fn out_of_date() {
             .is_some_and(|job| job.job::<ShootRays>().is_some()),
         "nothing is saved"
     );
-    assert_eq!(window.state.session.notices.messages.len(), 2);
+    assert_eq!(window.state.runtime.notices.messages.len(), 2);
     // Stopped: the status says so, and offers the way back.
     window.cancelled.clear();
     window.act(Action::Escape);
     assert_eq!(window.cancelled, [LIVE]);
-    let message = &window.state.session.notices.status;
+    let message = &window.state.runtime.notices.status;
     assert_eq!(
         message,
         "Stopped: the rays shown are from before the last change"
@@ -581,7 +581,7 @@ fn coarse_first() {
     let mut window = shooting(20);
     window.holding = true;
     // Slow enough for 400 rays to take four seconds.
-    window.state.session.track.rays_per_ms = Some(0.1);
+    window.state.runtime.track.rays_per_ms = Some(0.1);
     change(&mut window, Phase::Done, |r| {
         r.params.curves.seeding = Seeding::Random { count: 2_000 };
     });

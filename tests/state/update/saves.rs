@@ -17,8 +17,8 @@ use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, BundleAction, Content, Event, FilesAction, Layer, LayerId, Method, Phase, RegionAction,
-    State, Task, TrackAction, ViewAction, update,
+    Action, Content, Event, FilesAction, Layer, LayerId, Method, Phase, RegionAction, State,
+    StreamlineAction, Task, TrackAction, ViewAction, update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -100,7 +100,7 @@ fn later_edits() {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
     window.act(Action::Track(TrackAction::Keep));
-    let layer = window.state.session.selected_layer.expect("kept");
+    let layer = window.state.runtime.selected_layer.expect("kept");
     let dirty = |window: &Window| {
         let things = window.state.unsaved();
         let is = |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer: l, .. } if *l == layer);
@@ -114,17 +114,17 @@ fn later_edits() {
     assert!(dirty(&window));
     window.holding = true;
     window.act(save.clone());
-    window.act(Action::Bundle(BundleAction::Choose {
+    window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: vec![0],
         mode: SelectionMode::Replace,
         anchor: None,
     }));
     window.holding = false;
-    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.act(Action::Streamline(StreamlineAction::DeleteChosen));
     window.deliver(|_| {});
     assert!(dirty(&window), "changed while it was written");
     window.act(save);
-    assert!(!dirty(&window), "{}", window.state.session.notices.status);
+    assert!(!dirty(&window), "{}", window.state.runtime.notices.status);
 }
 
 fn kept_streamlines() {
@@ -138,7 +138,7 @@ fn kept_streamlines() {
 }
 
 fn errors(window: &Window) -> Vec<String> {
-    let messages = window.state.session.notices.messages.iter();
+    let messages = window.state.runtime.notices.messages.iter();
     messages.map(|m| m.text.clone()).collect()
 }
 
@@ -148,10 +148,10 @@ fn failed_folder() {
     let region = window.place(Role::Seed, DVec3::ZERO);
     let mut save = |path: PathBuf| {
         window.act(Action::Region(RegionAction::Save { region, path }));
-        let session = &window.state.session;
+        let runtime = &window.state.runtime;
         (
-            session.files.exports.clone(),
-            session.notices.status.clone(),
+            runtime.files.exports.clone(),
+            runtime.notices.status.clone(),
         )
     };
     let (good, _) = save(folder.path().join("a.nii.gz"));
@@ -268,7 +268,7 @@ fn regions_by_a_job() {
         &mut state,
         Action::Region(RegionAction::Add { role, shape }),
     );
-    let region = state.session.regions.selected.expect("selected");
+    let region = state.runtime.regions.selected.expect("selected");
     let path = PathBuf::from("/data/r.nii");
     let effects = update(
         &mut state,
@@ -335,7 +335,7 @@ fn elsewhere() {
     let mut window = Window::fitted();
     let too_early = |window: &mut Window| {
         window.act(Action::Track(TrackAction::Keep));
-        window.state.session.notices.messages.len()
+        window.state.runtime.notices.messages.len()
     };
     assert_eq!(too_early(&mut window), 1);
     for (task, seen) in [
@@ -347,7 +347,7 @@ fn elsewhere() {
         assert_eq!(too_early(&mut window), 1);
         window.act(Action::View(ViewAction::SelectTask(task)));
         assert_eq!(
-            window.state.session.notices.messages.len(),
+            window.state.runtime.notices.messages.len(),
             usize::from(seen),
             "{task:?}"
         );
@@ -356,13 +356,13 @@ fn elsewhere() {
     too_early(&mut window);
     window.place(Role::Seed, DVec3::ZERO);
     assert!(
-        window.state.session.notices.messages.is_empty(),
+        window.state.runtime.notices.messages.is_empty(),
         "there is a result now"
     );
     assert!(
         window
             .state
-            .session
+            .runtime
             .notices
             .status
             .contains(" streamlines from ")
@@ -371,13 +371,13 @@ fn elsewhere() {
     assert!(badge(&window).is_some_and(|(text, _)| text.starts_with("Final")));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert!(badge(&window).is_none(), "{:?}", badge(&window));
-    assert_eq!(window.state.session.notices.status, "");
+    assert_eq!(window.state.runtime.notices.status, "");
     // Nor does the status name curves that are tracked in that task, or the curves after an undo.
     window.place(Role::Seed, DVec3::X);
     assert!(
         !window
             .state
-            .session
+            .runtime
             .notices
             .status
             .contains(" streamlines from ")
@@ -386,11 +386,11 @@ fn elsewhere() {
         window.act(Action::View(ViewAction::SelectTask(Task::Track)));
         window.place(Role::Seed, DVec3::ZERO);
         window.act(Action::Undo);
-        let status = window.state.session.notices.status.clone();
+        let status = window.state.runtime.notices.status.clone();
         assert!(status.starts_with("Undid: "), "{status}");
         assert!(status.contains(" streamlines from "), "{status}");
         window.act(Action::View(ViewAction::SelectTask(task)));
-        assert_eq!(window.state.session.notices.status, "", "{task:?}");
+        assert_eq!(window.state.runtime.notices.status, "", "{task:?}");
     }
 }
 
@@ -434,7 +434,7 @@ fn one_file_each() {
             path: folder.path().join("m.nii.gz"),
             as_labels: false,
         }));
-        let status = &window.state.session.notices.status;
+        let status = &window.state.runtime.notices.status;
         assert!(status.starts_with("Saved "), "{status}");
     };
     save_all(&mut window);
@@ -493,7 +493,7 @@ fn beside() {
     };
     window.act(Action::Event(Event::new(job, delivery)));
     assert_eq!(
-        window.state.session.notices.status,
+        window.state.runtime.notices.status,
         "Saved and verified 9 streamlines with a.fa.tsf, a.commit.weights.txt: /data/a.tck"
     );
 }

@@ -7,7 +7,7 @@ pub fn gradients_join_the_scan() {
     let files: Vec<PathBuf> = vec!["/d/x.bvec".into(), "/d/x.bval".into()];
     assert!(update(&mut state, Action::Files(FilesAction::Open(files.clone()))).is_empty());
     assert_eq!(
-        state.session.notices.messages.len(),
+        state.runtime.notices.messages.len(),
         1,
         "one sentence says that a scan is needed"
     );

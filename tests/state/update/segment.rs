@@ -94,7 +94,7 @@ pub(super) fn set(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Segm
 pub(super) fn live(window: &Window) -> &SurfaceUpdate {
     window
         .state
-        .session
+        .runtime
         .segment
         .live
         .as_ref()
@@ -114,7 +114,7 @@ pub(super) fn advance(window: &mut Window, steps: u64) {
 }
 
 pub(super) fn messages(window: &Window) -> String {
-    let all = window.state.session.notices.messages.iter();
+    let all = window.state.runtime.notices.messages.iter();
     all.map(|m| m.text.clone()).collect::<Vec<_>>().join("\n")
 }
 
@@ -234,7 +234,7 @@ fn steered() {
     act(&mut window, SegmentAction::Step);
     assert_eq!(live(&window).step, 10);
     assert_eq!(
-        window.state.session.segment.play,
+        window.state.runtime.segment.play,
         RunControl::Rest,
         "a step is over"
     );
@@ -284,7 +284,7 @@ fn back() {
     act(&mut window, SegmentAction::Step);
     assert_eq!(live(&window).step, 40);
     assert_eq!(window.state.document.segment.spheres.len(), 2);
-    assert_eq!(window.state.session.segment.earlier(), 30);
+    assert_eq!(window.state.runtime.segment.earlier(), 30);
     act(&mut window, SegmentAction::Rewind(30));
     assert_eq!(live(&window).step, 30);
     assert_eq!(
@@ -297,7 +297,7 @@ fn back() {
         then.inside
     );
     assert_eq!(
-        window.state.session.segment.earlier_runs.len(),
+        window.state.runtime.segment.earlier_runs.len(),
         1,
         "the plot remembers"
     );
@@ -305,7 +305,7 @@ fn back() {
     assert_eq!(live(&window).step, 0);
     assert_eq!(window.state.document.segment.spheres.len(), 1);
     act(&mut window, SegmentAction::Clear);
-    assert!(window.state.session.segment.live.is_none());
+    assert!(window.state.runtime.segment.live.is_none());
 }
 
 fn undone() {
@@ -392,9 +392,9 @@ fn said() {
     // Missing inputs are reported without a note that would stay.
     let mut window = opened(image());
     for action in [SegmentAction::Play, SegmentAction::Step] {
-        window.state.session.notices.status.clear();
+        window.state.runtime.notices.status.clear();
         act(&mut window, action);
-        assert!(window.state.session.notices.status.starts_with("Hold P"));
+        assert!(window.state.runtime.notices.status.starts_with("Hold P"));
         assert_eq!(messages(&window), "");
     }
     let mut window = ready();
@@ -423,7 +423,7 @@ fn said() {
     // ε = 0.
     set(&mut window, Phase::Done, |s| s.params.tolerance = 0.0);
     act(&mut window, SegmentAction::Play);
-    let why = window.state.session.segment.failed.clone().expect("why");
+    let why = window.state.runtime.segment.failed.clone().expect("why");
     assert!(why.contains("tolerance"), "{why}");
     assert_eq!(
         live(&window).mask.as_ref().expect("at rest").inside,
@@ -437,7 +437,7 @@ fn said() {
     assert_eq!(live(&window).ended, Ended::Vanished);
     assert!(live(&window).inside > 0);
     says(&window, "vanished");
-    assert_eq!(window.state.session.segment.play, RunControl::Rest);
+    assert_eq!(window.state.runtime.segment.play, RunControl::Rest);
     // The whole image is within the tolerance; curvature may close the rest.
     act(&mut window, SegmentAction::Rewind(0));
     set(&mut window, Phase::Done, |s| {
@@ -458,7 +458,7 @@ fn said() {
     let mut flat = opened(Volume::scalar(grid.clone(), vec![5.0; grid.voxel_count()]));
     set(&mut flat, Phase::Done, |s| s.target_chosen = true);
     sphere(&mut flat, true, DVec3::ZERO, 5.0);
-    let why = flat.state.session.segment.failed.clone().expect("why");
+    let why = flat.state.runtime.segment.failed.clone().expect("why");
     assert!(why.contains("expected an image with contrast"), "{why}");
     let mut holes = image().frame(0).to_vec();
     holes.iter_mut().step_by(97).for_each(|v| *v = f32::NAN);
@@ -466,7 +466,7 @@ fn said() {
     let mut holed = opened(Volume::scalar(grid, holes));
     sample(&mut holed);
     sphere(&mut holed, true, DVec3::ZERO, 5.0);
-    assert_eq!(holed.state.session.segment.missing, missing);
+    assert_eq!(holed.state.runtime.segment.missing, missing);
 }
 
 fn kept() {
@@ -494,7 +494,7 @@ fn kept() {
     let command = window.state.document.command_line(&layer).text();
     assert!(command.starts_with("arcuate segment /data/t1.nii.gz"));
     assert!(
-        window.state.session.segment.live.is_none(),
+        window.state.runtime.segment.live.is_none(),
         "the next one begins"
     );
     assert!(window.state.document.segment.spheres.is_empty());
@@ -529,7 +529,7 @@ fn kept() {
     for _ in 0..2 {
         window.act(Action::Undo);
     }
-    assert!(window.state.session.segment.live.is_none());
+    assert!(window.state.runtime.segment.live.is_none());
     window.act(Action::Undo);
     assert!(segments(&window.state.document).is_empty());
     // The surface is at its old place.
@@ -540,7 +540,7 @@ fn kept() {
     };
     back(&window);
     act(&mut window, SegmentAction::Clear);
-    assert!(window.state.session.segment.live.is_none());
+    assert!(window.state.runtime.segment.live.is_none());
     window.act(Action::Undo);
     back(&window);
     let (low, high) = (60.0, 140.0);
@@ -585,5 +585,5 @@ fn starts() {
     assert!(live(&window).inside > 0 && live(&window).inside < inside);
     assert!(matches!(&window.state.document.segment.start, Start::Mask(name, _) if name == "Seed"));
     act(&mut window, SegmentAction::Start(Start::Spheres));
-    assert!(window.state.session.segment.live.is_none());
+    assert!(window.state.runtime.segment.live.is_none());
 }

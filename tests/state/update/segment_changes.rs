@@ -59,19 +59,19 @@ fn regions() {
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
     act(&mut window, SegmentAction::Step);
     let region = window.place(Role::Mask, dvec3(16.0, 0.0, 0.0));
-    let run = window.state.session.segment.run;
+    let run = window.state.runtime.segment.run;
     act(&mut window, SegmentAction::Painted(0, Some(region)));
     assert_eq!((live(&window).step, changes(&window).len()), (10, 0));
     // Nothing restarts.
     act(&mut window, SegmentAction::Step);
     assert_eq!((live(&window).step, changes(&window)), (20, vec![(10, 1)]));
-    assert_eq!(window.state.session.segment.run, run);
+    assert_eq!(window.state.runtime.segment.run, run);
     assert_eq!(live(&window).speed_sources.len(), 2);
     // A drag is applied when it ends.
     let requested = |window: &Window| {
         window
             .state
-            .session
+            .runtime
             .segment
             .requested
             .clone()
@@ -163,7 +163,7 @@ fn stopped() {
         Action::Undo,
     ] {
         let before = live(&window).clone();
-        let left = window.state.session.segment.earlier_runs.len();
+        let left = window.state.runtime.segment.earlier_runs.len();
         // The answer has not come.
         let effects = arcuate::state::update(&mut window.state, way);
         let steers = |e: &Effect| e.job::<RunRequest>().is_some();
@@ -171,7 +171,7 @@ fn stopped() {
         assert_eq!(window.state.document.segment.spheres.len(), 1);
         window.act(Action::CancelJob(SEGMENT));
         assert_eq!(window.state.document.segment.spheres, spheres);
-        assert_eq!(window.state.session.segment.earlier_runs.len(), left);
+        assert_eq!(window.state.runtime.segment.earlier_runs.len(), left);
         let requested = requested(&window);
         let goes = requested.rewind.filter(|b| b.number > before.last_rewind);
         assert!(goes.is_none_or(|back| back.step > before.step), "{goes:?}");
@@ -238,7 +238,7 @@ fn leaks() {
             Some(SurfaceStanding::Leaked)
         );
         assert_eq!(
-            window.state.session.segment.play,
+            window.state.runtime.segment.play,
             RunControl::Rest,
             "it is paused"
         );
@@ -251,7 +251,7 @@ fn leaks() {
         );
         let at = leaked.at.expect("a place");
         assert!(at.length() > RADIUS_MM - 3.0, "{at}");
-        assert_eq!(window.state.session.segment.earlier(), rests);
+        assert_eq!(window.state.runtime.segment.earlier(), rests);
         // Back to before it, and the leak detector is armed as it was.
         act(&mut window, SegmentAction::Rewind(leaked.leak.rewind_step));
         set(&mut window, Phase::Done, |s| s.params.tolerance = range);
@@ -371,7 +371,7 @@ fn refused() {
             assert_eq!(live(&window).inside, shown, "the surface is kept");
             let requested = window.state.history.recorded() - recorded;
             assert_eq!(requested, u64::from(centre == DVec3::ZERO));
-            window.state.session.notices.messages.clear();
+            window.state.runtime.notices.messages.clear();
             window.act(Action::Undo);
             assert_eq!(window.state.document.segment.spheres.len() + 1, before.0);
         }
@@ -426,7 +426,7 @@ fn goes_back() {
     let way = Action::Segment(SegmentAction::Rewind(10));
     let effects = arcuate::state::update(&mut window.state, way);
     assert_eq!(window.state.rewinding_to(), Some(10));
-    let message = &window.state.session.notices.status;
+    let message = &window.state.runtime.notices.status;
     assert!(message.contains("2 keep-out spheres deleted"), "{message}");
     for effect in effects {
         if let Effect::Submit(request) = effect {

@@ -81,7 +81,7 @@ fn drag() {
     // The release may repeat the last value, or bring a new one.
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.35);
     act(&mut window, SegmentAction::Step);
-    let earlier = |window: &Window| window.state.session.segment.earlier();
+    let earlier = |window: &Window| window.state.runtime.segment.earlier();
     assert_eq!((live(&window).step, earlier(&window)), (60, 20));
     // A later change is one of its own.
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.4);
@@ -109,7 +109,7 @@ fn from_the_same() {
     }
     set(&mut window, Phase::Done, |_| {});
     act(&mut window, SegmentAction::Step);
-    let earlier = window.state.session.segment.earlier();
+    let earlier = window.state.runtime.segment.earlier();
     assert_eq!((live(&window).step, earlier), (60, 30));
 }
 
@@ -142,7 +142,7 @@ fn parameters() {
         let params = &window.state.document.segment.settings.params;
         (params.tolerance, params.smoothness)
     };
-    let status = |window: &Window| window.state.session.notices.status.clone();
+    let status = |window: &Window| window.state.runtime.notices.status.clone();
     // Between two changes: those of the step, not the later ones.
     act(&mut window, SegmentAction::Rewind(20));
     assert_eq!(now(&window), (30.0, 0.4));
@@ -193,14 +193,14 @@ fn undone() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
     act(&mut window, SegmentAction::Play);
-    let message = window.state.session.notices.status.clone();
+    let message = window.state.runtime.notices.status.clone();
     assert!(
         message.starts_with("The surface is at rest after "),
         "{message}"
     );
     set(&mut window, Phase::Done, |s| s.params.tolerance = 30.0);
     window.act(Action::Undo);
-    let message = window.state.session.notices.status.clone();
+    let message = window.state.runtime.notices.status.clone();
     assert!(message.starts_with("Undid: "), "{message}");
     assert!(
         message.contains("The surface is at rest after "),
@@ -208,7 +208,7 @@ fn undone() {
     );
     // In another task it is not mentioned, nor is the rewind.
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
-    let status = |window: &Window| window.state.session.notices.status.clone();
+    let status = |window: &Window| window.state.runtime.notices.status.clone();
     assert_eq!(status(&window), "");
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     act(&mut window, SegmentAction::Rewind(10));
@@ -224,7 +224,7 @@ fn left_behind() {
     act(&mut window, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);
     act(&mut window, SegmentAction::Rewind(10));
-    let status = |window: &Window| window.state.session.notices.status.clone();
+    let status = |window: &Window| window.state.runtime.notices.status.clone();
     let back = "Back at step 10";
     assert!(status(&window).starts_with(back), "{}", status(&window));
     act(&mut window, SegmentAction::Step);
@@ -265,7 +265,7 @@ fn visited() {
     window.act(Action::Layer(LayerAction::Rename { layer, name }));
     let work = |window: &Window| {
         let undo = window.state.history.undo_label().map(str::to_owned);
-        (window.state.session.revision, undo)
+        (window.state.runtime.revision, undo)
     };
     let before = work(&window);
     let eye = |window: &Window| {
@@ -364,7 +364,7 @@ fn exported() {
         panic!("a mask");
     };
     let ml = format!("{:.2}\u{202f}ml", mask.volume_ml());
-    let status = window.state.session.notices.status.clone();
+    let status = window.state.runtime.notices.status.clone();
     assert_eq!(status, format!("Kept {ml} as a mask"));
     let lost = |window: &Window| {
         let parts = window.state.unsaved();
@@ -393,7 +393,7 @@ fn unsampled() {
     assert!(sampled > 0 && found != before);
     window.act(Action::Undo);
     assert_eq!((count(&window), values(&window)), (0, before));
-    let message = window.state.session.notices.status.clone();
+    let message = window.state.runtime.notices.status.clone();
     assert!(message.starts_with("Undid: sample (Target T "), "{message}");
     window.act(Action::Redo);
     assert_eq!((count(&window), values(&window)), (sampled, found));
@@ -403,7 +403,7 @@ fn unsampled() {
     assert_eq!(count(&window), sampled);
     set(&mut window, Phase::Done, |s| s.params.tolerance *= 0.5);
     window.act(Action::Undo);
-    let message = window.state.session.notices.status.clone();
+    let message = window.state.runtime.notices.status.clone();
     let begin = "Undid: surface parameters (Range ε ";
     assert!(message.starts_with(begin), "{message}");
     assert_eq!(count(&window), sampled);
@@ -499,11 +499,11 @@ fn late() {
     assert_eq!(answers.len(), 2);
     window.act(Action::Event(answers.remove(0)));
     assert_eq!(waits(&window), (20, 1, Some(10)));
-    assert!(window.state.session.segment.running);
+    assert!(window.state.runtime.segment.running);
     window.act(Action::Event(answers.remove(0)));
     assert_eq!(waits(&window), (30, 1, None));
     assert_eq!(live(&window).spheres.len(), 1);
-    assert!(!window.state.session.segment.running);
+    assert!(!window.state.runtime.segment.running);
 }
 
 /// A run that ends because its task is left does not put back what is undone meanwhile.
@@ -562,9 +562,9 @@ fn looked_at() {
     assert_eq!(steers(&window), count, "nobody looks");
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     assert_eq!(steers(&window), count + 1);
-    assert!(window.state.session.segment.speed.is_none());
+    assert!(window.state.runtime.segment.speed.is_none());
     set(&mut window, Phase::Done, |s| s.speed_opacity = 0.4);
-    let speed = window.state.session.segment.speed.clone().expect("speeds");
+    let speed = window.state.runtime.segment.speed.clone().expect("speeds");
     let params = &window.state.document.segment.settings.params;
     let at = speed.nearest(0, DVec3::ZERO).expect("inside");
     assert!(at.abs() <= params.advection() + 1e-6);

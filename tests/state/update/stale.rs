@@ -80,7 +80,7 @@ fn left() {
     let first = opened(&window);
     window.holding = true;
     window.act(Action::Alignment(AlignmentAction::Align(first)));
-    let jobs = &window.state.session.jobs.running;
+    let jobs = &window.state.runtime.jobs.running;
     let running = jobs.iter().find(|j| j.slot == ALIGN).cloned();
     let ticket = running.expect("asked for").ticket;
     window.held.clear();
@@ -112,9 +112,9 @@ fn left() {
         };
         Action::Event(Event::new(job, delivery))
     };
-    let status = window.state.session.notices.status.clone();
+    let status = window.state.runtime.notices.status.clone();
     window.act(ends(Outcome::Cancelled));
-    assert_eq!(window.state.session.notices.status, status);
+    assert_eq!(window.state.runtime.notices.status, status);
     let transform = DAffine3::from_translation(DVec3::X);
     let moves = |LayerId(layer)| {
         let read = AffineRead { layer, transform };
@@ -208,9 +208,9 @@ fn stopped_fit() {
     let mut window = Window::new();
     window.holding = true;
     window.act(Action::Event(opened()));
-    assert!(window.state.session.tensors.is_fitting());
+    assert!(window.state.runtime.tensors.is_fitting());
     window.held.clear();
-    let mut jobs = window.state.session.jobs.running.iter();
+    let mut jobs = window.state.runtime.jobs.running.iter();
     let running = jobs.find(|j| j.slot == FIT).expect("a fit");
     let delivery = Delivery {
         slot: FIT,
@@ -221,13 +221,13 @@ fn stopped_fit() {
     let fit = window.jobs_of::<FitTensors>().next().expect("a fit");
     let stopped = Event::new(fit.clone(), delivery);
     window.act(Action::Event(stopped));
-    assert!(!window.state.session.tensors.is_fitting());
+    assert!(!window.state.runtime.tensors.is_fitting());
     assert_eq!(window.fits(), 1, "not by itself");
     let t1 = Loaded::Image(image);
     window.act(Action::Event(file("/data/t1.nii", t1)));
-    assert!(window.state.session.tensors.is_fitting());
+    assert!(window.state.runtime.tensors.is_fitting());
     window.deliver(in_order);
-    assert!(!window.state.session.tensors.is_fitting());
+    assert!(!window.state.runtime.tensors.is_fitting());
     assert!(window.state.document.tensors.is_some());
     assert_eq!(window.fits(), 2);
 }
@@ -296,7 +296,7 @@ fn whole_brain() {
     let layers = window.state.document.layers.iter();
     let kept = layers.filter(|l| l.name.starts_with("Whole brain")).count();
     assert_eq!(kept, 1);
-    let mut messages = window.state.session.notices.messages.iter();
+    let mut messages = window.state.runtime.notices.messages.iter();
     assert!(messages.any(|m| m.text.contains("tensors changed")));
 }
 
@@ -308,7 +308,7 @@ fn live_of_old_tensors() {
     // The fit arrives first, then the streamlines of the earlier tensors.
     window.deliver(|events| events.sort_by_key(|e| e.slot != FIT));
     assert!(
-        window.state.session.track.live.value().is_none(),
+        window.state.runtime.track.live.value().is_none(),
         "of the old tensors"
     );
     let field = window.tensors().field.id();
@@ -317,7 +317,7 @@ fn live_of_old_tensors() {
     window.deliver(in_order);
     let live = window
         .state
-        .session
+        .runtime
         .track
         .live
         .value()
@@ -351,7 +351,7 @@ fn live_without_seed() {
         events.reverse();
     });
     let command = |w: &Window| {
-        let live = w.state.session.track.live.value();
+        let live = w.state.runtime.track.live.value();
         live.map(|l| w.state.document.live_command_line(l).text())
     };
     assert!(command(&window).is_some_and(|c| c.contains("sphere:1,0,0,5")));

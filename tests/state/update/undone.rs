@@ -20,8 +20,9 @@ use arcuate::state::pathways::{PathwayAction, ShownCost};
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::streamlines::{Column, StreamlineRules, ValueLimits};
 use arcuate::state::{
-    Action, AlignmentAction, BundleAction, Display, LayerAction, LayerId, Method, Phase,
-    RegionAction, RegionsChange, State, Task, TensorAction, TrackAction, ViewAction, WholeBrain,
+    Action, AlignmentAction, Display, LayerAction, LayerId, Method, Phase, RegionAction,
+    RegionsChange, State, StreamlineAction, Task, TensorAction, TrackAction, ViewAction,
+    WholeBrain,
 };
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -121,10 +122,10 @@ fn display(state: &State, layer: &str, edit: impl FnOnce(&mut Display)) -> Actio
 }
 
 fn set_rules(state: &State, edit: impl FnOnce(&mut StreamlineRules)) -> Action {
-    let now = state.document.bundle.rules().next().cloned();
+    let now = state.document.streamlines.rules().next().cloned();
     let mut rules = now.unwrap_or_else(|| StreamlineRules::new(LayerId(9_999)));
     edit(&mut rules);
-    Action::Bundle(BundleAction::SetRules { rules, phase: DONE })
+    Action::Streamline(StreamlineAction::SetRules { rules, phase: DONE })
 }
 
 type Row = (
@@ -219,7 +220,7 @@ fn curves() -> Vec<Row> {
         }),
         row("Sharpening α", ["", "4.5"], |s| {
             let power = |alpha| Sharpening::Power { alpha };
-            rays(s, |r| r.medium.sharpening = power(4.5))
+            rays(s, |r| r.metric.sharpening = power(4.5))
         }),
         row("Stop rays that circle", ["", "off"], |s| {
             rays(s, |r| r.params.loop_guard = false)
@@ -360,9 +361,9 @@ fn filters() -> Vec<Row> {
             set_rules(s, |of| of.invert = true)
         }),
         row("Nodes", ["100", "60"], |s| {
-            let mut profile = s.document.bundle.profile.clone();
+            let mut profile = s.document.streamlines.profile.clone();
             profile.nodes = 60;
-            Action::Bundle(BundleAction::SetProfile(profile))
+            Action::Streamline(StreamlineAction::SetProfile(profile))
         }),
     ]
 }
@@ -425,7 +426,7 @@ fn looks() -> Vec<Row> {
 fn status(window: &Window) -> String {
     window
         .state
-        .session
+        .runtime
         .notices
         .status
         .replace(['\u{202F}', '\u{2009}'], " ")

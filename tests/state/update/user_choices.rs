@@ -188,7 +188,7 @@ fn colours() {
     );
     assert!(effects.is_empty());
     assert!(
-        state.session.notices.messages[0]
+        state.runtime.notices.messages[0]
             .text
             .contains("needs a label map")
     );

@@ -123,7 +123,7 @@ fn visits() {
     assert!(opened(&update(&mut state, found(folder.path()))).is_empty());
     let effects = update(&mut state, Action::Files(FilesAction::OpenVisit(Some(1))));
     assert_eq!(opened(&effects), ["sub-02_dwi.nii.gz"]);
-    assert!(state.session.files.folder.is_none());
+    assert!(state.runtime.files.folder.is_none());
     update(&mut state, found(folder.path()));
     assert!(
         opened(&update(
@@ -165,9 +165,9 @@ fn remembered() {
         assert_eq!(stored, stores, "{phase:?}");
     }
     // The next window: only the list of files has outlived the first.
-    let text = serde_json::to_string(&state.session.files.recent).expect("JSON");
+    let text = serde_json::to_string(&state.runtime.files.recent).expect("JSON");
     let mut next = State::new(String::new());
-    next.session.files.recent = serde_json::from_str(&text).expect("the list");
+    next.runtime.files.recent = serde_json::from_str(&text).expect("the list");
     update(&mut next, image("/data/b.nii.gz"));
     update(&mut next, image("/data/a.nii.gz"));
     let windows: Vec<_> = next

@@ -23,15 +23,15 @@ fn open(window: &mut Window) {
 
 fn menu() {
     let mut state = tracking();
-    state.session.device.backend.reason = "CPU: chosen by hand".to_owned();
-    state.session.device.kind = BackendKind::Cpu;
+    state.runtime.device.backend.reason = "CPU: chosen by hand".to_owned();
+    state.runtime.device.kind = BackendKind::Cpu;
     let mut window = window(state, [1280.0, 800.0]);
     open(&mut window);
     assert!(matches!(submitted(&window)[..], [FindCards]));
     window.get_by_label("CPU: chosen by hand");
     window.get_by_label("Looking for graphics cards");
     let names = ["NVIDIA A", "NVIDIA B"].map(str::to_owned);
-    window.state_mut().state.session.device.cards = Some(Ok(names.into()));
+    window.state_mut().state.runtime.device.cards = Some(Ok(names.into()));
     window.run();
     for (name, kind) in [
         ("All 2 cards", BackendKind::Cuda(DeviceChoice::All)),
@@ -55,15 +55,15 @@ fn menu() {
 
 fn without_cards() {
     let mut state = small_scan();
-    state.session.device.cards = Some(Err(CardError::NoDriver));
+    state.runtime.device.cards = Some(Err(CardError::NoDriver));
     let mut window = window(state, [1280.0, 800.0]);
     open(&mut window);
     window.get_by_label("No NVIDIA driver found");
     window.get_by_label("Automatic");
     // The reason for the CPU, above the list, is the same.
     let mut state = small_scan();
-    state.session.device.backend.no_card = Some(CardError::NoDriver);
-    state.session.device.cards = Some(Err(CardError::NoDriver));
+    state.runtime.device.backend.no_card = Some(CardError::NoDriver);
+    state.runtime.device.cards = Some(Err(CardError::NoDriver));
     let mut window = self::window(state, [1280.0, 800.0]);
     open(&mut window);
     window.get_by_label("Automatic");
@@ -78,7 +78,7 @@ fn offers() {
         sentence: found.clone(),
     };
     state
-        .session
+        .runtime
         .notify_device_failure(WHOLE_BRAIN, failure, Box::new(FindCards));
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label(&found);
@@ -93,13 +93,13 @@ fn offers() {
     };
     // A note about live curves, next to their results.
     let mut state = tracking();
-    state.session.track.live.clear_shown();
+    state.runtime.track.live.clear_shown();
     let key = state.document.curve_key();
-    state.session.track.live.halt(key.as_ref(), Some(&found));
+    state.runtime.track.live.halt(key.as_ref(), Some(&found));
     let mut window = super::window(state.clone(), [1280.0, 800.0]);
     window.get_by_label(&found);
     assert!(window.query_by_label("Run on the CPU").is_none());
-    state.session.device.fallback.live = true;
+    state.runtime.device.fallback.live = true;
     window.state_mut().state = state;
     window.run();
     click(&mut window, "Run on the CPU");

@@ -160,7 +160,7 @@ pub fn state_with_weights() -> State {
         state.document.weights.len(),
         1,
         "{:?}",
-        state.session.filter.failed
+        state.runtime.filter.failed
     );
     state
 }
@@ -310,7 +310,7 @@ fn run() {
     click(&mut window, "Run again");
     let requested = fit(&window).expect("asked for");
     assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Zero));
-    window.state_mut().state.session.filter.running = None;
+    window.state_mut().state.runtime.filter.running = None;
     let weights = window
         .state_mut()
         .state
@@ -336,7 +336,7 @@ fn run() {
     let weighed = state.document.weights.values().next().expect("weights");
     let (words, _) = badge::text(state).expect("a badge");
     assert_eq!(words, format!("Iteration {}", weighed.iterations()));
-    let running = state.session.filter.running.as_ref().expect("it runs");
+    let running = state.runtime.filter.running.as_ref().expect("it runs");
     let most = u64::from(running.inputs.params.stop.iterations);
     assert_eq!(running.max_iterations(), weighed.iterations() + most);
     assert_eq!(running.own_iterations(), 0);
@@ -361,12 +361,12 @@ fn behind() {
     let solved = pathways::solved();
     state.document.regions = solved.document.regions.clone();
     state.document.pathways = solved.document.pathways.clone();
-    let live = solved.session.pathways.live.value();
+    let live = solved.runtime.pathways.live.value();
     let mut live = live.expect("solved").clone();
     let tensors = state.document.tensors.as_ref().expect("tensors");
     Arc::make_mut(&mut live).field = tensors.field.id();
     let key = PathwayKey::from_result(&live);
-    let shown = &mut state.session.pathways.live;
+    let shown = &mut state.runtime.pathways.live;
     assert!(shown.done(key.clone(), Detail::Full, live, Some(&key)));
     assert!(state.final_pathway().is_some());
     let by_weight =
@@ -430,7 +430,7 @@ fn own_cut() {
     filter(&mut window, FilterAction::Show(ShownStreamlines::After));
     let document = &window.state().state.document;
     let low = |layer| {
-        let rules = document.bundle.rules_of(layer).expect("a filter");
+        let rules = document.streamlines.rules_of(layer).expect("a filter");
         let limit = rules.limit(&Column::Value(WEIGHT.to_owned()));
         limit.expect("a limit").low
     };
@@ -512,7 +512,14 @@ fn results() {
     window.get_by_label_contains("Not in a bundle, ");
     window.get_by_label_contains("Cingulum, ").click();
     window.run();
-    let rules = window.state().state.document.bundle.rules().next().cloned();
+    let rules = window
+        .state()
+        .state
+        .document
+        .streamlines
+        .rules()
+        .next()
+        .cloned();
     assert_eq!(rules.and_then(|s| s.group), Some("Cingulum".to_owned()));
     click(&mut window, "Map on slices: RMSE");
     let visible = |window: &Window, name: &str| {
@@ -580,7 +587,7 @@ fn lesion() {
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without Cingulum RMSE");
     // An opened session has the weights, but not the data to which they were fitted.
-    window.state_mut().state.session.filter.previous_fit = None;
+    window.state_mut().state.runtime.filter.previous_fit = None;
     window.run();
     assert_eq!(choices(&window), 0);
     window.get_by_label_contains("needs the fit in memory");

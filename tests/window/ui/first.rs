@@ -23,9 +23,9 @@ fn first_page() {
     page.get_by_label("Open a scan, or try the demo head");
     click(&mut page, "Open the demo head");
     assert!(matches!(submitted(&page)[..], [MakeHead { .. }]));
-    assert_eq!(page.state().state.session.tour, None);
+    assert_eq!(page.state().state.runtime.tour, None);
     click(&mut page, "Start the guide");
-    assert_eq!(page.state().state.session.tour, Some(TourStep::ClickSlice));
+    assert_eq!(page.state().state.runtime.tour, Some(TourStep::ClickSlice));
     // Tasks need an open file.
     click(&mut page, "Track");
     assert_eq!(page.state().state.view.task, Task::View);

@@ -74,7 +74,7 @@ fn results() {
     for (task, mut state) in states {
         state.view.task = task;
         for guide in [None, Some(TourStep::DragSeed)] {
-            state.session.tour = guide;
+            state.runtime.tour = guide;
             let window = window(state.clone(), SIZE);
             let head = heading(&window);
             // Enough space for the head and a histogram, or for one sentence where there is no surface yet.
@@ -90,7 +90,7 @@ fn results() {
     }
     // The histogram of weights itself.
     let mut state = state_with_weights();
-    state.session.tour = Some(TourStep::FitWeights);
+    state.runtime.tour = Some(TourStep::FitWeights);
     let window = window(state, SIZE);
     let cut = window.get_by_role_and_label(egui::Role::Slider, "Weight");
     assert!(cut.rect().bottom() < FOOT, "{:?}", cut.rect());
@@ -101,7 +101,7 @@ fn pathway() {
     let mut state = pathways::solved();
     state.document.regions.truncate(2);
     for guide in [None, Some(TourStep::DragSeed)] {
-        state.session.tour = guide;
+        state.runtime.tour = guide;
         let window = window(state.clone(), SIZE);
         let last = window.get_by_label_contains("A path exists between almost any two regions");
         let last = last.rect();
@@ -143,7 +143,7 @@ fn held() {
     window.drag_at(before.center());
     window.run();
     let state = &mut window.state_mut().state;
-    state.session.tour = Some(TourStep::FitWeights);
+    state.runtime.tour = Some(TourStep::FitWeights);
     window.run();
     assert_eq!(cut(&window), before);
 }
@@ -167,7 +167,7 @@ fn first_page() {
     let control = Control::new();
     control.begin("Making the head", 10);
     control.advance(4);
-    state.session.jobs.running.push(JobHandle {
+    state.runtime.jobs.running.push(JobHandle {
         slot: Slot::Load,
         ticket: 1,
         label: "Building the demo head".to_owned(),
@@ -186,13 +186,13 @@ fn first_page() {
 
 fn guide() {
     let mut state = weighing(Task::Filter);
-    state.session.tour = Some(TourStep::FitWeights);
+    state.runtime.tour = Some(TourStep::FitWeights);
     let window = window(state, SIZE);
     window.get_by_label("Run the fit");
     // Without streamlines there is no fit to run.
     let mut state = small_scan();
     state.view.task = Task::Filter;
-    state.session.tour = Some(TourStep::FitWeights);
+    state.runtime.tour = Some(TourStep::FitWeights);
     let mut window = super::window(state, SIZE);
     assert!(window.query_by_label("Run the fit").is_none());
     window.get_by_label_contains("No streamlines yet");
@@ -201,14 +201,14 @@ fn guide() {
     assert!(window.state().actions.iter().any(tracks));
     // A fit alone does not complete the step.
     let mut state = state_with_weights();
-    state.session.tour = Some(TourStep::FitWeights);
+    state.runtime.tour = Some(TourStep::FitWeights);
     let mut window = super::window(state, SIZE);
     window.get_by_label_contains("Drag the line in the histogram");
     let (min_weight, phase) = (1e-4, Phase::Live);
     let cut = Action::Filter(FilterAction::Cut { min_weight, phase });
     update(&mut window.state_mut().state, cut);
     assert_eq!(
-        window.state().state.session.tour,
+        window.state().state.runtime.tour,
         Some(TourStep::FitWeights)
     );
     let history = &mut window.state_mut().state.history;
@@ -217,7 +217,7 @@ fn guide() {
     let state = &window.state().state;
     let (layer, _) = state.document.filtered().expect("streamlines");
     assert!(state.document.filter.cut_of(layer.id) > 0.0);
-    assert_eq!(state.session.tour, Some(TourStep::Save));
+    assert_eq!(state.runtime.tour, Some(TourStep::Save));
     // The streamlines that stay are saved.
     window.get_by_label_contains("Save the kept streamlines");
     let action = Action::View(ViewAction::SelectTask(Task::Track));
@@ -239,7 +239,7 @@ fn guide() {
     let file = arcuate::state::filter::FilterFile::Kept;
     let save = Action::Filter(FilterAction::Save { file, path });
     update(&mut window.state_mut().state, save);
-    assert_eq!(window.state().state.session.tour, None);
+    assert_eq!(window.state().state.runtime.tour, None);
     window.run();
     let text = window.query_all_by_label_contains("Guide finished");
     assert!(text.count() > 0, "its last words");
@@ -249,7 +249,7 @@ fn guide() {
 fn pointed() {
     let full = tracking();
     let mut empty = full.clone();
-    empty.session.track.live.clear_shown();
+    empty.runtime.track.live.clear_shown();
     let mut moved = false;
     for height in (700..1100).step_by(40) {
         let mut window = window(empty.clone(), [1270.0, height as f32]);
@@ -303,7 +303,7 @@ fn left_out() {
         window.run();
         let state = &mut window.state_mut().state;
         let text = "The session holds the recipe of 1 layer".to_owned();
-        state.session.notify(severity, &text);
+        state.runtime.notify(severity, &text);
         window.run();
         window.get_by_label(&text);
         assert_eq!((step(&window), heading(&window)), before);
@@ -338,21 +338,21 @@ fn asked() {
     for guide in [None, Some(TourStep::Width), Some(TourStep::DragSeed)] {
         let mut state = pathways::solved();
         state.document.regions.truncate(2);
-        state.session.tour = guide;
+        state.runtime.tour = guide;
         let shown = window(state, SIZE);
         visible(&shown, "Pathway width ε");
         if guide != Some(TourStep::DragSeed) {
             visible(&shown, "Sharpening α");
         }
         let mut state = tracking();
-        state.session.tour = guide;
+        state.runtime.tour = guide;
         let shown = window(state, SIZE);
         for name in ["Streamlines", "Step", "Maximum angle"] {
             visible(&shown, name);
         }
     }
     let mut state = state_with_weights();
-    state.session.tour = Some(TourStep::FitWeights);
+    state.runtime.tour = Some(TourStep::FitWeights);
     let mut window = window(state, SIZE);
     let card = |window: &Window| window.get_by_label_contains("Guide ·").rect();
     let before = card(&window);

@@ -165,7 +165,7 @@ fn selection() {
     // Nothing was segmented: the clipboard has none of it.
     command(&mut window, Modifiers::NONE, Key::Num4);
     command(&mut window, Modifiers::SHIFT, Key::C);
-    let status = &window.state().state.session.notices.status;
+    let status = &window.state().state.runtime.notices.status;
     assert!(status.contains("no command was copied"), "{status}");
 }
 
@@ -210,9 +210,9 @@ fn escape() {
     ));
     press(&mut window, Key::Escape);
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
-    assert!(window.state().state.session.regions.selected.is_some());
+    assert!(window.state().state.runtime.regions.selected.is_some());
     press(&mut window, Key::Escape);
-    assert!(window.state().state.session.regions.selected.is_none());
+    assert!(window.state().state.runtime.regions.selected.is_none());
 }
 
 /// The field of commands has gone with its focus, so nothing is left that Esc would free.
@@ -317,7 +317,7 @@ fn sheet() {
     let sizes = [[1280.0_f32, 800.0], [853.0, 533.0]];
     for (mouse, size @ [wide, high]) in Mouse::ALL.into_iter().flat_map(|m| sizes.map(|s| (m, s))) {
         let mut state = small_scan();
-        state.session.settings.mouse = mouse;
+        state.runtime.settings.mouse = mouse;
         let mut window = window(state, size);
         window.key_press(Key::Questionmark);
         window.run();
@@ -440,7 +440,7 @@ fn beside_a_surface() {
     segment::field(&mut window, "Target T", "0.52");
     assert_eq!(play(&window), RunControl::Rest);
     press(&mut window, Key::Space);
-    let working = &mut window.state_mut().state.session.segment;
+    let working = &mut window.state_mut().state.runtime.segment;
     let mut live = (**working.live.as_ref().expect("a surface")).clone();
     live.ended = Ended::Converged;
     (working.live, working.running) = (Some(Arc::new(live)), false);

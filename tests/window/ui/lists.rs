@@ -33,7 +33,7 @@ pub fn lists() {
         .layer_named("FA")
         .unwrap()
         .clone();
-    assert_eq!(window.state().state.session.selected_layer, Some(fa.id));
+    assert_eq!(window.state().state.runtime.selected_layer, Some(fa.id));
     click(&mut window, "Show FA");
     assert!(
         window

@@ -41,10 +41,10 @@ fn pages() -> Vec<(&'static str, State)> {
     let empty = State::new(sample::BACKEND.to_owned());
     let (first, _) = sample::with_recent(empty);
     let mut view = sample::state([16, 20, 15], 6);
-    view.session.tour = Some(arcuate::state::runtime::TourStep::PlaceSeed);
+    view.runtime.tour = Some(arcuate::state::runtime::TourStep::PlaceSeed);
     view.view.convention = Convention::Neurological;
     let mut scalar = sample::state([16, 20, 15], 6);
-    scalar.session.selected_layer = scalar.document.layer_named("MD").map(|l| l.id);
+    scalar.runtime.selected_layer = scalar.document.layer_named("MD").map(|l| l.id);
     let mut no_seed = sample::state([16, 20, 15], 6);
     no_seed.view.task = Task::Track;
     // The set does not join the ends, and the panel says so; one was kept.
@@ -238,12 +238,12 @@ fn contrast() {
                 assert!(ratio(ink, ground) > 4.5, "{name}: {ink:?} on {ground:?}");
             }
         }
-        let text = [
+        let pairs = [
             (p.warning, p.warning_tint),
             (p.error, p.error_tint),
             (p.accent, p.tint),
         ];
-        for (ink, ground) in text {
+        for (ink, ground) in pairs {
             assert!(ratio(ink, ground) > 4.5, "{name}: {ink:?} on {ground:?}");
         }
         for (ink, ground) in [(p.ok, b1), (p.warning, b2), (p.accent, b0)] {

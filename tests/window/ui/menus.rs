@@ -209,7 +209,7 @@ fn by_tab() {
 /// A drop-down below the visible rows becomes visible with the focus.
 fn tab_scrolls() {
     let mut state = leaked().state;
-    state.session.tour = Some(TourStep::FitWeights);
+    state.runtime.tour = Some(TourStep::FitWeights);
     let size = [1280.0, 700.0];
     let mut window = window(state, size);
     let bottom = |window: &Window, name: &str| {

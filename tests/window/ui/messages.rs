@@ -30,11 +30,11 @@ pub fn tests() -> Vec<Trial> {
 
 fn messages() {
     let mut state = small_scan();
-    state.session.notify(Severity::Error, "The disk is full");
+    state.runtime.notify(Severity::Error, "The disk is full");
     let mut window = window(state, [1280.0, 800.0]);
     click(&mut window, "Dismiss: The disk is full");
     assert!(window.query_by_label("The disk is full").is_none());
-    assert!(window.state().state.session.notices.messages.is_empty());
+    assert!(window.state().state.runtime.notices.messages.is_empty());
 }
 
 /// At most three notes; the rest is counted and disappears together. A success removes its failure.
@@ -42,23 +42,23 @@ fn many_messages() {
     let mut state = small_scan();
     for i in 0..7 {
         state
-            .session
+            .runtime
             .notify(Severity::Error, format!("Trouble {i}"));
     }
     state
-        .session
+        .runtime
         .notify_failure(Slot::Save, "The disk is full".to_owned());
-    state.session.forget_failures(FIT);
+    state.runtime.forget_failures(FIT);
     let mut window = window(state, [1280.0, 800.0]);
     let shown = |window: &Window, text: &str| window.query_by_label(text).is_some();
     assert!(shown(&window, "The disk is full") && shown(&window, "Trouble 5"));
     assert!(!shown(&window, "Trouble 4"));
     window.get_by_label("and 5 more");
-    window.state_mut().state.session.forget_failures(Slot::Save);
+    window.state_mut().state.runtime.forget_failures(Slot::Save);
     window.run();
     assert!(!shown(&window, "The disk is full") && shown(&window, "Trouble 4"));
     click(&mut window, "Dismiss all");
-    assert!(window.state().state.session.notices.messages.is_empty());
+    assert!(window.state().state.runtime.notices.messages.is_empty());
 }
 
 fn bad_path() {
@@ -172,7 +172,7 @@ fn unreached(centre: glam::DVec3) -> State {
     state.document.edit_region(target, |r| r.shape = shape);
     let regions = state.document.regions.iter();
     let regions = regions.map(|r| (**r).clone()).collect();
-    let live = state.session.track.live.value_mut().unwrap();
+    let live = state.runtime.track.live.value_mut().unwrap();
     live.key.regions = regions;
     let mut output = sample::output(0);
     output.missed = sample::output(20).kept;
@@ -206,7 +206,7 @@ fn out_of_reach() {
     // Inside: the shortest distance, and its place.
     let near = glam::DVec3::new(-21.0 - 12.0, -14.0, 20.0);
     let mut window = super::window(unreached(near), [1280.0, 800.0]);
-    let text = "0 of 8\u{202F}000 rays reach 'Motor L'; 100\u{202F}% left the mask. The nearest of \
+    let text = "0 of 8\u{202F}000 rays reach “Motor L”; 100\u{202F}% left the mask. The nearest of \
                  those drawn comes within";
     window.get_by_label_contains(text);
     click(&mut window, "Show it");

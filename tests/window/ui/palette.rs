@@ -68,7 +68,7 @@ fn finds() {
     // Commands for regions: for the selected one, and for several.
     let mut several = super::regions::with_regions(tracking(), 3);
     let ids: Vec<_> = several.document.regions.iter().map(|r| r.id).collect();
-    several.session.regions.selected = Some(ids[0]);
+    several.runtime.regions.selected = Some(ids[0]);
     let name = several.document.regions[0].name.clone();
     for (typed, wanted) in [
         ("erode", format!("Grow, smooth, combine region {name}")),
@@ -83,7 +83,7 @@ fn finds() {
         assert_eq!(found.first(), Some(&wanted), "{typed}: {found:?}");
     }
     // None is selected: the panel says to click one. Without regions there is none to click.
-    several.session.regions.selected = None;
+    several.runtime.regions.selected = None;
     let found = names(&several, "erode");
     assert_eq!(
         found.first().map(String::as_str),
@@ -107,7 +107,7 @@ fn finds() {
     for name in &offered {
         assert!(about.iter().any(|a| name.starts_with(a)), "{name}");
     }
-    for recent in &empty.session.files.recent {
+    for recent in &empty.runtime.files.recent {
         let name = recent.path.file_name().expect("a file").to_string_lossy();
         assert!(offered.iter().any(|n| n.ends_with(&*name)), "{name}");
     }
@@ -122,10 +122,10 @@ fn does() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     // The command of the menu of regions.
     enter(&mut window, "label map");
-    let labels = window.state().state.session.regions.labels.as_ref();
+    let labels = window.state().state.runtime.regions.labels.as_ref();
     assert!(labels.is_some(), "{:?}", window.state().state.view.tool);
     enter(&mut window, "threshold");
-    let making = window.state().state.session.regions.making.as_ref();
+    let making = window.state().state.runtime.regions.making.as_ref();
     assert!(making.is_some(), "{:?}", window.state().state.view.tool);
     window.key_press(Key::Escape);
     window.run();

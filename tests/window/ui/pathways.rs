@@ -47,12 +47,12 @@ pub(super) fn solved() -> State {
         let mut window = support::Window::new();
         window.state = sample::tracked(sample::state([32, 40, 30], 6));
         window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
-        let session = &window.state.session;
+        let runtime = &window.state.runtime;
         assert!(
             window.state.final_pathway().is_some(),
             "{:?} {:?}",
-            session.pathways.live.failure(),
-            session.notices.messages
+            runtime.pathways.live.failure(),
+            runtime.notices.messages
         );
         window.state
     };
@@ -173,7 +173,7 @@ fn not_joined() {
     let live = window.state().state.final_pathway().expect("a pathway");
     assert!(from >= live.pathway.joining_epsilon * 100.0);
     // Where no width joins them another remedy is offered, and none that does not help.
-    let live = window.state_mut().state.session.pathways.live.value_mut();
+    let live = window.state_mut().state.runtime.pathways.live.value_mut();
     Arc::make_mut(live.expect("a pathway"))
         .pathway
         .joining_epsilon = 1.3;
@@ -202,7 +202,7 @@ fn table() {
     window.get_by_label_contains(&row).click();
     window.run();
     let kept = kept_of(&window)[0].clone();
-    let selected = window.state().state.session.pathways.selected;
+    let selected = window.state().state.runtime.pathways.selected;
     assert_eq!(selected, Some(kept.id));
     // Its properties.
     let found = kept.result.as_ref().expect("solved");
@@ -262,7 +262,7 @@ fn menus() {
     let id = kept_of(&window)[0].id;
     let all = window.state_mut();
     Arc::make_mut(&mut all.state.document.kept_pathways[0]).result = None;
-    all.state.session.pathways.unsolved.push(id);
+    all.state.runtime.pathways.unsolved.push(id);
     window.run();
     open(&mut window, "Arch: not solved");
     click(&mut window, "Solve again");
@@ -437,11 +437,11 @@ fn row_keys() {
     assert!(kept_of(&window).is_empty());
     click(&mut window, "Undo");
     assert_eq!(kept_of(&window).len(), 1);
-    state.session.regions.selected = None;
+    state.runtime.regions.selected = None;
     let mut window = super::window(state, SIZE);
     press(&mut window, Key::Delete);
     assert!(kept_of(&window).is_empty());
-    assert_eq!(window.state().state.session.pathways.selected, None);
+    assert_eq!(window.state().state.runtime.pathways.selected, None);
     assert!(!window.state().state.document.regions.is_empty());
     click(&mut window, "Undo");
     assert_eq!(kept_of(&window).len(), 1);
@@ -522,7 +522,7 @@ fn early() {
     let mut state = State::new(sample::BACKEND.to_owned());
     let mut idle = window(state.clone(), [1280.0, 800.0]);
     assert_eq!(command(&mut idle), Task::View);
-    state.session.jobs.running.push(arcuate::state::JobHandle {
+    state.runtime.jobs.running.push(arcuate::state::JobHandle {
         slot: arcuate::state::Slot::Load,
         ticket: 1,
         label: "Opening".to_owned(),

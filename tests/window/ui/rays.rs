@@ -45,12 +45,12 @@ pub(super) fn shot() -> State {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: regions.map(|r| (**r).clone()).collect(),
         curves: CurveParams::Rays(
-            state.document.track.rays.medium,
+            state.document.track.rays.metric,
             state.document.track.rays.params.clone(),
         ),
         coarse: false,
     };
-    let live = state.session.track.live.value_mut().unwrap();
+    let live = state.runtime.track.live.value_mut().unwrap();
     let mut output = sample::output(400);
     let measures: Vec<f32> = (0..400)
         .map(|i| 0.8 + 0.8 * (i as f32 + 0.5) / 400.0)
@@ -78,7 +78,7 @@ pub(super) fn rays(window: &Window) -> &arcuate::state::Rays {
 }
 
 fn kept_count(window: &Window) -> usize {
-    let live = window.state().state.session.track.live.value();
+    let live = window.state().state.runtime.track.live.value();
     live.map_or(0, |l| l.output.kept.len())
 }
 
@@ -92,7 +92,7 @@ fn in_histogram(window: &Window) -> impl Fn(f32) -> egui::Pos2 + use<> {
 /// A state with a measure at every point of the kept rays.
 pub(super) fn measured() -> State {
     let mut state = shot();
-    let live = state.session.track.live.value_mut().unwrap();
+    let live = state.runtime.track.live.value_mut().unwrap();
     let output = Arc::make_mut(&mut live.output);
     let points = vec![1.0; output.kept.points.len()];
     output.kept = output.kept.clone().with_per_point("cm", points);
@@ -228,8 +228,8 @@ fn slider() {
     }
     window.drop_at(rail.left_center() + egui::vec2(rail.width() * 0.3, 0.0));
     window.run();
-    let Sharpening::Power { alpha } = rays(&window).medium.sharpening else {
-        panic!("{:?}", rays(&window).medium)
+    let Sharpening::Power { alpha } = rays(&window).metric.sharpening else {
+        panic!("{:?}", rays(&window).metric)
     };
     assert!((alpha - 2.5).abs() < 0.15, "{alpha}");
     let phases: Vec<Phase> = window
@@ -248,7 +248,7 @@ fn slider() {
 
 fn nothing() {
     let mut state = shot();
-    let live = state.session.track.live.value_mut().unwrap();
+    let live = state.runtime.track.live.value_mut().unwrap();
     let mut output = sample::output(0);
     output.seed_outcomes = [0, 81_920, 0, 0, 0, 0];
     // 71 % of the ends other than seeds.
@@ -257,7 +257,7 @@ fn nothing() {
     let rays_live = live.rays.as_mut().unwrap();
     rays_live.measures = Vec::new().into();
     let mut window = window(state, [1280.0, 800.0]);
-    window.get_by_label("0 of 81\u{202F}920 rays reach 'Motor L'; 71\u{202F}% left the mask");
+    window.get_by_label("0 of 81\u{202F}920 rays reach “Motor L”; 71\u{202F}% left the mask");
     click(&mut window, "Widen the cone");
     let Directions::Cone { half_angle_rad, .. } = rays(&window).params.directions else {
         panic!("{:?}", rays(&window).params.directions)
@@ -267,7 +267,7 @@ fn nothing() {
     // A cut above everything is another reason.
     let mut state = shot();
     state.document.track.rays.cut = Cut::AtLeast(3.0);
-    let live = state.session.track.live.value_mut().unwrap();
+    let live = state.runtime.track.live.value_mut().unwrap();
     Arc::make_mut(&mut live.output).kept = sample::output(0).kept;
     live.rays.as_mut().unwrap().cut = Cut::AtLeast(3.0);
     let mut window = self::window(state, [1280.0, 800.0]);
@@ -289,7 +289,7 @@ fn missed() {
 
 fn reasons() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
-    let live = window.state().state.session.track.live.value().unwrap();
+    let live = window.state().state.runtime.track.live.value().unwrap();
     let parts = arcuate::ui::tracks::stops(
         &live.output,
         &window.state().state.document.track.streamlines,
@@ -332,31 +332,31 @@ fn kinds() {
     let mut window = window(shot(), [1920.0, 1440.0]);
     click(&mut window, "Directions, integrator, precision");
     change(&mut window, |r| {
-        r.medium.sharpening = Sharpening::Power { alpha: 3.5 };
+        r.metric.sharpening = Sharpening::Power { alpha: 3.5 };
     });
     click(&mut window, "Sharpen: Low FA only");
     assert!(matches!(
-        rays(&window).medium.sharpening,
+        rays(&window).metric.sharpening,
         Sharpening::Paper { power: 2, .. }
     ));
     let below = window.get_by_role_and_label(egui::Role::Slider, "Sharpen below FA");
     let place = below.rect().center().y;
     change(&mut window, |r| {
-        r.medium.sharpening = Sharpening::Paper {
+        r.metric.sharpening = Sharpening::Paper {
             power: 4,
             below_fa: 0.3,
         };
     });
     click(&mut window, "Sharpen: All");
     assert_eq!(
-        rays(&window).medium.sharpening,
+        rays(&window).metric.sharpening,
         Sharpening::Power { alpha: 3.5 }
     );
     let idle = window.get_by_label("Sharpen below FA: all are sharpened");
     assert!((idle.rect().center().y - place).abs() < 0.5, "rows stay");
     click(&mut window, "Sharpen: Low FA only");
     assert_eq!(
-        rays(&window).medium.sharpening,
+        rays(&window).metric.sharpening,
         Sharpening::Paper {
             power: 4,
             below_fa: 0.3

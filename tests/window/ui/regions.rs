@@ -312,21 +312,21 @@ fn draw_panel() {
 fn region_chooser() {
     let mut window = window(with_regions(tracking(), 40), [1600.0, 900.0]);
     press(&mut window, Key::B);
-    let selected = window.state().state.session.regions.selected;
+    let selected = window.state().state.runtime.regions.selected;
     assert_eq!(
-        window.state().state.session.regions.drawn,
+        window.state().state.runtime.regions.drawn,
         selected,
         "the selected region"
     );
     click(&mut window, "Region");
     click(&mut window, "New exclude");
-    assert_eq!(window.state().state.session.regions.drawn, None);
+    assert_eq!(window.state().state.runtime.regions.drawn, None);
     assert_eq!(window.state().state.view.drawing.role, Role::Exclude);
     click(&mut window, "Region");
     click(&mut window, "Motor L");
     let regions = &window.state().state.document.regions;
     let motor = regions.iter().find(|r| r.name == "Motor L").unwrap().id;
-    assert_eq!(window.state().state.session.regions.drawn, Some(motor));
+    assert_eq!(window.state().state.runtime.regions.drawn, Some(motor));
 }
 
 fn request_count(window: &Window) -> usize {
@@ -395,7 +395,7 @@ fn labels_found() {
         count: 1,
         block: ([0; 3], [0; 3]),
     };
-    state.session.regions.labels = Some(Labels {
+    state.runtime.regions.labels = Some(Labels {
         layer: layer.id,
         image: volume.id(),
         frame: 0,

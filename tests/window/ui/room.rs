@@ -72,7 +72,7 @@ fn status() {
         let control = Control::new();
         control.begin("Reweighting 197 046 voxels of the scan", 200);
         control.advance(50);
-        state.session.jobs.running = vec![JobHandle {
+        state.runtime.jobs.running = vec![JobHandle {
             slot: FIT,
             ticket: 7,
             label: "Fitting tensors to sub-01_dwi".to_owned(),
@@ -123,7 +123,7 @@ fn controls() {
             .into_iter()
             .flat_map(|s| [None, Some(TourStep::DragSeed)].map(|g| (s, g)))
         {
-            state.session.tour = guide;
+            state.runtime.tour = guide;
             let mut window = window(state.clone(), size, 2.0);
             let head = |window: &Window, name: &str| {
                 let heads = window.query_by_role_and_label(egui::Role::Heading, name);
@@ -219,7 +219,7 @@ fn dotted() {
     let mut state = tracking();
     state.view.task = Task::Track;
     shown(&state);
-    let live = state.session.track.live.value_mut().expect("streamlines");
+    let live = state.runtime.track.live.value_mut().expect("streamlines");
     let output = Arc::make_mut(&mut live.output);
     output.kept = Tractogram::new(Vec::new(), vec![0]);
     output.seed_outcomes.fill(0);
@@ -268,7 +268,7 @@ fn pathway() {
     state.document.regions.truncate(2);
     update(&mut state, Action::Pathway(PathwayAction::Select(None)));
     for guide in [None, Some(TourStep::DragSeed)] {
-        state.session.tour = guide;
+        state.runtime.tour = guide;
         let window = window(state.clone(), LOW, 1.0);
         let row = window.get_by_label_contains("Seed – Target: cost").rect();
         assert!(row.height() <= 28.0, "{row:?}");

@@ -167,7 +167,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         wall_ms: 412.0,
         residuals: ResidualCache::default(),
     }));
-    state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
+    state.runtime.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
     state.view.crosshair = DVec3::new(-21.0, -14.0, 8.0);
     state
 }
@@ -223,7 +223,7 @@ pub fn tracked(mut state: State) -> State {
         curves: CurveParams::Streamlines(state.document.track.streamlines.clone()),
         coarse: false,
     };
-    state.session.track.show(Some(CurveResult {
+    state.runtime.track.show(Some(CurveResult {
         key,
         output: Arc::new(output(450)),
         coarse: false,
@@ -233,9 +233,9 @@ pub fn tracked(mut state: State) -> State {
         targets: vec![target],
         rays: None,
     }));
-    state.session.regions.selected = Some(seed);
-    state.session.selected_layer = None;
-    state.session.notices.status = "Tracked 1\u{202F}492 streamlines in 18\u{202F}ms".to_owned();
+    state.runtime.regions.selected = Some(seed);
+    state.runtime.selected_layer = None;
+    state.runtime.notices.status = "Tracked 1\u{202F}492 streamlines in 18\u{202F}ms".to_owned();
     state
 }
 
@@ -286,7 +286,7 @@ pub fn with_recent(mut state: State) -> (State, u64) {
         opened: now - age_days * 86_400,
         window: None,
     };
-    state.session.files.recent = vec![
+    state.runtime.files.recent = vec![
         recent(
             "/data/sub-01/dwi.nii.gz",
             "81 × 105 × 60 × 33, 1 × b 0, 32 × b 1000",

@@ -206,7 +206,7 @@ fn near() {
     state.document.layers.push(Arc::new(layer));
     place(&mut window);
     answer(&mut window);
-    let live = window.state().state.session.segment.live.clone();
+    let live = window.state().state.runtime.segment.live.clone();
     let figures = live.as_ref().and_then(|l| l.figures.clone());
     let figures = figures.expect("figures");
     let Distance::Away { mm, point } = figures.distances[0].met else {
@@ -273,7 +273,7 @@ pub fn leaked() -> support::Window {
 
 fn leak() {
     let driven = leaked();
-    let live = driven.state.session.segment.live.clone();
+    let live = driven.state.runtime.segment.live.clone();
     let live = live.expect("a surface");
     let from = live.leak.expect("a leak").leak.rewind_step;
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
@@ -300,7 +300,7 @@ fn leak() {
         assert!(note.contains_rect(back), "{note:?} {back:?}");
         click_with(&mut window, back.center(), egui::Modifiers::NONE);
         window.run();
-        let working = &window.state().state.session.segment;
+        let working = &window.state().state.runtime.segment;
         assert_eq!(working.rewind.expect("a way back").step, from);
         let requested = last_run_request(&window).expect("asked for");
         assert_eq!(requested.rewind.map(|b| b.step), Some(from));
@@ -317,7 +317,7 @@ fn leak() {
     let mut state = driven.state.clone();
     let mut calm = (*live).clone();
     calm.leak = None;
-    state.session.segment.live = Some(Arc::new(calm));
+    state.runtime.segment.live = Some(Arc::new(calm));
     let window = window(state, [1280.0, 770.0]);
     assert!(window.query_by_label_contains("Possible leak").is_none());
     assert!(window.query_by_label("Undo the leak").is_none());
@@ -328,8 +328,8 @@ fn leak() {
 fn way_back_is_still() {
     for guide in [None, Some(TourStep::FitWeights)] {
         let mut driven = leaked();
-        driven.state.session.tour = guide;
-        let live = driven.state.session.segment.live.clone();
+        driven.state.runtime.tour = guide;
+        let live = driven.state.runtime.segment.live.clone();
         let leaked = live.and_then(|live| live.leak).expect("a leak");
         let mut window = window(driven.state.clone(), [1280.0, 760.0]);
         let names = ["Run", "Back to step 0", "Range ε"];
@@ -358,10 +358,10 @@ fn tools_in_sight() {
         Cause::Change,
     ] {
         let mut state = leaked().state;
-        let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+        let mut live = (**state.runtime.segment.live.as_ref().expect("a surface")).clone();
         let leak = live.leak.as_mut().expect("a leak");
         (leak.leak.cause, leak.leak.rewind_step, leak.before_ml) = (cause, 12_700, 15.7);
-        state.session.segment.live = Some(Arc::new(live));
+        state.runtime.segment.live = Some(Arc::new(live));
         let window = window(state, [1280.0, 770.0]);
         let note = window.get_by_label_contains("Possible leak").rect();
         let heading = window.get_by_role_and_label(egui::Role::Heading, "Controls");
@@ -380,9 +380,9 @@ fn tools_in_sight() {
 /// A surface that came to rest is not called running while it is measured; one with a pending request is.
 fn rests() {
     let mut state = leaked().state;
-    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let mut live = (**state.runtime.segment.live.as_ref().expect("a surface")).clone();
     (live.leak, live.ended, live.steps_per_s) = (None, Ended::Converged, 603.0);
-    let working = &mut state.session.segment;
+    let working = &mut state.runtime.segment;
     (working.live, working.running, working.play) = (Some(Arc::new(live)), true, RunControl::Run);
     assert_eq!(state.segment_standing(), Some(SurfaceStanding::Converged));
     let shown = window(state.clone(), [1280.0, 770.0]);
@@ -394,9 +394,9 @@ fn rests() {
 /// A run without a rate has just begun. Until the surface is measured, the volume is "…", not that of whole voxels.
 fn starting() {
     let mut state = leaked().state;
-    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let mut live = (**state.runtime.segment.live.as_ref().expect("a surface")).clone();
     (live.leak, live.ended, live.step) = (None, Ended::Steps, 0);
-    let working = &mut state.session.segment;
+    let working = &mut state.runtime.segment;
     (working.running, working.play) = (true, RunControl::Run);
     for (rate, words) in [
         (0.0, "Starting"),
@@ -405,7 +405,7 @@ fn starting() {
     ] {
         live.steps_per_s = rate;
         live.figures = live.figures.filter(|_| rate > 0.0);
-        state.session.segment.live = Some(Arc::new(live.clone()));
+        state.runtime.segment.live = Some(Arc::new(live.clone()));
         let window = window(state.clone(), [1280.0, 770.0]);
         assert!(painted(&window).iter().any(|(w, _)| w == words), "{words}");
         let (badge, _) = badge::text(&state).expect("a badge");
@@ -418,16 +418,16 @@ fn starting() {
 /// The volumes belong to the change.
 fn after_change() {
     let mut state = leaked().state;
-    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let mut live = (**state.runtime.segment.live.as_ref().expect("a surface")).clone();
     let leak = live.leak.as_mut().expect("a leak");
     leak.leak.cause = Cause::Change;
     leak.before_ml = 6.67;
-    state.session.segment.live = Some(Arc::new(live));
+    state.runtime.segment.live = Some(Arc::new(live));
     let window = window(state, [1920.0, 1080.0]);
     window.get_by_label_contains("Possible leak after a change: 6.67");
     // During a rewind no note describes the abandoned branch and the plot counts its leak once.
     let mut state = leaked().state;
-    let from = state.session.segment.live.as_ref().and_then(|l| l.leak);
+    let from = state.runtime.segment.live.as_ref().and_then(|l| l.leak);
     let from = from.expect("a leak").leak.rewind_step;
     update(&mut state, Action::Segment(SegmentAction::Rewind(from)));
     let mut window = self::window(state, [1920.0, 1080.0]);
@@ -576,7 +576,7 @@ fn unframed() {
         let camera = window.state.view.camera;
         (camera.focus, camera.distance_mm)
     };
-    let (before, near) = driven.state.session.segment.framed.expect("brought to it");
+    let (before, near) = driven.state.runtime.segment.framed.expect("brought to it");
     assert_eq!(seen(&driven), (near.focus, near.distance_mm));
     assert!(near.distance_mm < before.distance_mm);
     let mut moved = framed();
@@ -584,7 +584,7 @@ fn unframed() {
     let by_hand = seen(&moved);
     for window in [&mut driven, &mut moved] {
         window.act(Action::Segment(SegmentAction::Keep));
-        assert!(window.state.session.segment.live.is_none());
+        assert!(window.state.runtime.segment.live.is_none());
     }
     assert_eq!(seen(&driven), (before.focus, before.distance_mm));
     assert_eq!(seen(&moved), by_hand, "somebody moved it");

@@ -26,11 +26,11 @@ fn span() {
         filled.count()
     };
     assert_eq!(spans(&state), 1);
-    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let mut live = (**state.runtime.segment.live.as_ref().expect("a surface")).clone();
     live.leak.take().expect("a leak");
     let growth = live.growth.clone();
-    state.session.segment.earlier_runs = vec![EarlierRun { growth }];
-    state.session.segment.live = Some(Arc::new(live.clone()));
+    state.runtime.segment.earlier_runs = vec![EarlierRun { growth }];
+    state.runtime.segment.live = Some(Arc::new(live.clone()));
     assert_eq!(spans(&state), 0);
     let marked = |state: &arcuate::state::State| {
         let texts = painted(&window(state.clone(), [1920.0, 1080.0]));
@@ -39,18 +39,18 @@ fn span() {
     assert!(!marked(&state), "the branch that leaked is left");
     // The leak also lies on the live branch: it counts as one leak, however often the user rewound.
     for _ in 0..4 {
-        let left = state.session.segment.earlier_runs[0].clone();
-        state.session.segment.earlier_runs.push(left);
+        let left = state.runtime.segment.earlier_runs[0].clone();
+        state.runtime.segment.earlier_runs.push(left);
     }
-    let again = leaked().state.session.segment.live.clone();
+    let again = leaked().state.runtime.segment.live.clone();
     let mut with_leak = state.clone();
-    with_leak.session.segment.live = again;
+    with_leak.runtime.segment.live = again;
     assert!(marked(&with_leak));
     assert_eq!(spans(&with_leak), 1);
     // Back at the start nothing of another run is drawn.
     live.growth.truncate(1);
     live.step = 0;
-    state.session.segment.live = Some(Arc::new(live));
+    state.runtime.segment.live = Some(Arc::new(live));
     let lines = |state: &arcuate::state::State| {
         let window = window(state.clone(), [1920.0, 1080.0]);
         let grey = egui::epaint::ColorMode::Solid(theme::DARK.t3.gamma_multiply(0.8));
@@ -68,13 +68,13 @@ fn span() {
 /// A leak just before the end of the plot, next to one of another branch.
 fn plotted() {
     let mut state = leaked().state;
-    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let mut live = (**state.runtime.segment.live.as_ref().expect("a surface")).clone();
     let inside = live.inside;
     live.step = 1584;
     live.growth = vec![(0, 100), (1584, inside)];
     live.leak.as_mut().expect("a leak").leak.rewind_step = 1570;
-    state.session.segment.live = Some(Arc::new(live));
-    state.session.segment.earlier_runs = vec![EarlierRun {
+    state.runtime.segment.live = Some(Arc::new(live));
+    state.runtime.segment.earlier_runs = vec![EarlierRun {
         growth: vec![(1560, 100), (1580, inside)],
     }];
     let window = window(state, [1920.0, 1080.0]);

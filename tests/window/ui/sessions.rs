@@ -63,7 +63,7 @@ fn closes(window: &Window) -> bool {
 fn request_quit(state: &mut State) {
     let leave = SessionAction::CloseDocument(UnsavedAction::Quit);
     update(state, Action::Session(leave));
-    assert!(state.session.saving.pending_action.is_some());
+    assert!(state.runtime.sessions.pending_action.is_some());
 }
 
 fn question() {
@@ -78,7 +78,15 @@ fn question() {
         assert!(!window.state().state.document.regions.is_empty());
         click(&mut window, answer);
         assert_eq!(closes(&window), ends);
-        assert!(window.state().state.session.saving.pending_action.is_none());
+        assert!(
+            window
+                .state()
+                .state
+                .runtime
+                .sessions
+                .pending_action
+                .is_none()
+        );
     }
     // Without a name the path is requested, and the question does not hide the field.
     let mut unnamed = window(state.clone(), [1280.0, 800.0]);
@@ -86,12 +94,12 @@ fn question() {
     unnamed.get_by_label("Path");
     assert!(submitted::<SaveSession>(&unnamed).is_empty() && !closes(&unnamed));
     // With a name it is saved at once.
-    state.session.saving.file = Some(PathBuf::from("/data/s.arcuate"));
+    state.runtime.sessions.file = Some(PathBuf::from("/data/s.arcuate"));
     let mut named = window(state, [1280.0, 800.0]);
     named.key_press(Key::Enter);
     named.run();
     assert_eq!(submitted::<SaveSession>(&named).len(), 1);
-    let then = &named.state().state.session.saving.next;
+    let then = &named.state().state.runtime.sessions.next;
     assert_eq!(*then, Some(UnsavedAction::Quit));
 }
 
@@ -151,8 +159,8 @@ fn recovery() {
     for (answer, read) in [("Recover", true), ("Discard", false)] {
         let mut state = State::new(String::new());
         state
-            .session
-            .saving
+            .runtime
+            .sessions
             .recovery
             .sessions
             .push(RecoverableSession {
@@ -184,7 +192,7 @@ fn recovery() {
         };
         let event = Event::new(job, delivery);
         update(&mut state, Action::Event(event));
-        assert_eq!(state.session.saving.offered().count(), usize::from(read));
+        assert_eq!(state.runtime.sessions.offered().count(), usize::from(read));
     }
 }
 
@@ -214,8 +222,8 @@ fn recovery_in_a_task() {
             let mut state = small_scan();
             let session = PathBuf::from("/home/me/recovery/1/session.arcuate");
             state
-                .session
-                .saving
+                .runtime
+                .sessions
                 .recovery
                 .sessions
                 .push(RecoverableSession {
@@ -292,14 +300,14 @@ fn opening(state: &State) -> Opening {
 fn missing() {
     for answer in ["Take other/dwi.nii.gz", "Choose later", "Cancel"] {
         let mut state = small_scan();
-        state.session.saving.opening = Some(opening(&state));
+        state.runtime.sessions.opening = Some(opening(&state));
         let mut window = window(state, [1280.0, 800.0]);
         window.get_by_label("dwi.nii.gz: There is no such file");
         click(&mut window, answer);
         let loads = submitted::<LoadLayers>(&window).len();
         let relocated = submitted::<RelocateFiles>(&window);
         match (answer, loads, &relocated[..]) {
-            ("Cancel", 0, []) => assert!(window.state().state.session.saving.opening.is_none()),
+            ("Cancel", 0, []) => assert!(window.state().state.runtime.sessions.opening.is_none()),
             ("Choose later", 1, []) => {}
             (_, 0, [RelocateFiles { new_paths, .. }]) => {
                 assert_eq!(*new_paths, [(0, PathBuf::from("/data/other/dwi.nii.gz"))]);
@@ -323,12 +331,12 @@ fn changed() {
     read.files[0].path = PathBuf::from(format!("/data/{}/other.nii.gz", "long/".repeat(60)));
     other.entry.path = "mask.nii.gz".to_owned();
     read.files.extend([other.clone(), other]);
-    state.session.saving.opening = Some(opening);
+    state.runtime.sessions.opening = Some(opening);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label("s.arcuate: 3 files are missing or changed");
     window.get_by_label("dwi.nii.gz: It has 7 bytes and had 5 when the session was saved");
     let answer = |w: &Window| {
-        let opening = w.state().state.session.saving.opening.as_ref();
+        let opening = w.state().state.runtime.sessions.opening.as_ref();
         opening.expect("asking").decisions.get(&0).copied()
     };
     assert_eq!(answer(&window), None);
@@ -346,7 +354,7 @@ fn changed() {
 
 fn file_menu() {
     let mut state = small_scan();
-    state.session.saving.file = Some(PathBuf::from("/data/s.arcuate"));
+    state.runtime.sessions.file = Some(PathBuf::from("/data/s.arcuate"));
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label_contains("s.arcuate · ");
     click(&mut window, "File");
@@ -363,5 +371,5 @@ fn file_menu() {
     click(&mut window, "File");
     click(&mut window, "New");
     let state = &window.state().state;
-    assert!(state.document.is_empty() || state.session.saving.pending_action.is_some());
+    assert!(state.document.is_empty() || state.runtime.sessions.pending_action.is_some());
 }

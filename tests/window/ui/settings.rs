@@ -185,10 +185,10 @@ fn settings() {
     press(&mut window, Modifiers::COMMAND, Key::Comma);
     window.get_by_label("Close settings");
     click(&mut window, "Mouse as in: Slicer");
-    assert_eq!(window.state().state.session.settings.mouse, Mouse::Slicer);
+    assert_eq!(window.state().state.runtime.settings.mouse, Mouse::Slicer);
     click(&mut window, "Left and right: Neurological");
     let state = &window.state().state;
-    assert_eq!(state.session.settings.convention, Convention::Neurological);
+    assert_eq!(state.runtime.settings.convention, Convention::Neurological);
     assert_eq!(state.view.convention, Convention::Neurological);
     assert!(
         window
@@ -217,7 +217,7 @@ fn settings() {
     // Also when keys change it.
     window.ctx.set_zoom_factor(1.25);
     window.run();
-    assert_eq!(window.state().state.session.settings.zoom, Some(1.25));
+    assert_eq!(window.state().state.runtime.settings.zoom, Some(1.25));
 }
 
 fn visits() {
@@ -230,19 +230,19 @@ fn visits() {
     let requested = || {
         let mut state = State::new(String::new());
         let found = bids::find(folder.path()).expect("a data set");
-        state.session.files.folder = Some(Arc::new(found));
+        state.runtime.files.folder = Some(Arc::new(found));
         window(state, [1280.0, 800.0])
     };
     let chosen = |a: &Action| matches!(a, Action::Files(FilesAction::OpenVisit(Some(1))));
     let mut clicked = requested();
     click(&mut clicked, "sub-02: diffusion scan");
     assert!(clicked.state().actions.iter().any(chosen));
-    assert!(clicked.state().state.session.files.folder.is_none());
+    assert!(clicked.state().state.runtime.files.folder.is_none());
 
     let mut typed = requested();
     // There is none below the second.
     for key in [Key::ArrowDown, Key::ArrowDown, Key::Enter] {
-        assert!(typed.state().state.session.files.folder.is_some());
+        assert!(typed.state().state.runtime.files.folder.is_some());
         typed.key_press(key);
         typed.run();
     }

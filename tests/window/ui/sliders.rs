@@ -118,7 +118,7 @@ fn given_up() {
     assert_eq!(window.state().state.document.track.streamlines, before);
     assert_eq!(window.state().state.history.undo_label(), None);
     let regions = window.state().state.document.regions.len();
-    assert!(window.state().state.session.regions.selected.is_none() || regions > 0);
+    assert!(window.state().state.runtime.regions.selected.is_none() || regions > 0);
     // The next drag is an ordinary one.
     let slider = window.get_by_role_and_label(egui::Role::Slider, "Step");
     let to = slider.rect().right_center() - egui::vec2(12.0, 0.0);

@@ -88,12 +88,12 @@ fn pathway() {
     let mut last = pathways::solved();
     last.document.regions.truncate(2);
     let mut coarse = last.clone();
-    let live = coarse.session.pathways.live.value_mut().expect("solved");
+    let live = coarse.runtime.pathways.live.value_mut().expect("solved");
     Arc::make_mut(live).coarse = true;
     let mut none = last.clone();
-    none.session.pathways.live.clear_shown();
+    none.runtime.pathways.live.clear_shown();
     let mut compared = last.clone();
-    compared.session.pathways.not_compared = None;
+    compared.runtime.pathways.not_compared = None;
     let steps = [None, Some(TourStep::Width), Some(TourStep::FitWeights)];
     for (size, guide) in SIZES.into_iter().flat_map(|s| steps.map(|g| (s, g))) {
         let mut window = window(none.clone(), size);
@@ -106,9 +106,9 @@ fn pathway() {
             ("none again", &none),
         ] {
             window.state_mut().state = state.clone();
-            let session = &mut window.state_mut().state.session;
-            session.tour = guide;
-            session.notify(Severity::Warning, "Something to report");
+            let runtime = &mut window.state_mut().state.runtime;
+            runtime.tour = guide;
+            runtime.notify(Severity::Warning, "Something to report");
             window.run();
             let names = ["Pathway width ε", "Sharpening α", "Domain FA ≥"];
             let now = names.map(|name| control_rect(&window, name));
@@ -169,7 +169,7 @@ fn streamlines() {
     let full = tracking();
     let with = |fates: [u64; 6], stops: &[(StopReason, u64)], coarse: bool| {
         let mut state = full.clone();
-        let live = state.session.track.live.value_mut().expect("live");
+        let live = state.runtime.track.live.value_mut().expect("live");
         let output = Arc::make_mut(&mut live.output);
         output.seed_outcomes = fates;
         output.stops = Default::default();
@@ -179,7 +179,7 @@ fn streamlines() {
         live.coarse = coarse;
         if coarse {
             // The full result is in progress.
-            state.session.jobs.running.push(JobHandle {
+            state.runtime.jobs.running.push(JobHandle {
                 slot: LIVE,
                 ticket: 1,
                 label: "Tracking".to_owned(),
@@ -231,7 +231,7 @@ fn fit() {
     });
     let mut runs = ended.clone();
     runs.document.tensors = None;
-    runs.session.jobs.running.push(JobHandle {
+    runs.runtime.jobs.running.push(JobHandle {
         slot: FIT,
         ticket: 1,
         label: "Fitting tensors".to_owned(),
@@ -261,9 +261,9 @@ fn under() {
     let mut solved = pathways::solved();
     solved.document.regions.truncate(2);
     let mut unsolved = solved.clone();
-    unsolved.session.pathways.live.clear_shown();
+    unsolved.runtime.pathways.live.clear_shown();
     let mut untracked = tracking();
-    untracked.session.track.live.clear_shown();
+    untracked.runtime.track.live.clear_shown();
     let mut unfitted = small_scan();
     unfitted.document.tensors = None;
     let cases: [(Task, &str, Vec<State>); 5] = [
@@ -325,16 +325,16 @@ fn under() {
             window.state_mut().state.view.task = task;
             still(&mut window, &format!("state {i}"));
             for guide in [Some(TourStep::Width), Some(TourStep::FitWeights), None] {
-                window.state_mut().state.session.tour = guide;
+                window.state_mut().state.runtime.tour = guide;
                 still(&mut window, &format!("state {i}, {guide:?}"));
             }
-            let session = &mut window.state_mut().state.session;
-            session.notify(Severity::Warning, "Something to report");
+            let runtime = &mut window.state_mut().state.runtime;
+            runtime.notify(Severity::Warning, "Something to report");
             still(&mut window, &format!("state {i}, a warning"));
-            let session = &mut window.state_mut().state.session;
-            session.notify(Severity::Error, "Something that went wrong");
+            let runtime = &mut window.state_mut().state.runtime;
+            runtime.notify(Severity::Error, "Something that went wrong");
             still(&mut window, &format!("state {i}, an error"));
-            window.state_mut().state.session.notices.messages.clear();
+            window.state_mut().state.runtime.notices.messages.clear();
             still(&mut window, &format!("state {i}, nothing to tell"));
         }
     }
@@ -439,7 +439,7 @@ fn guide() {
         for task in Task::ALL {
             state.view.task = task;
             for step in TourStep::ALL {
-                state.session.tour = Some(step);
+                state.runtime.tour = Some(step);
                 let window = window(state.clone(), SIZES[0]);
                 let card = window.get_by_label_contains("Guide ·").rect();
                 bottoms.push((card.bottom(), task, step));
@@ -464,18 +464,18 @@ fn last_step() {
     let mut state = tracking();
     // The existing regions complete the earlier steps.
     for step in [TourStep::Width, TourStep::FitWeights, TourStep::Save] {
-        state.session.tour = Some(step);
+        state.runtime.tour = Some(step);
         export(&mut state);
         let left = Some(step).filter(|s| *s != TourStep::Save);
-        assert_eq!(state.session.tour, left);
+        assert_eq!(state.runtime.tour, left);
     }
     let ends = |state: &State| {
-        let mut all = state.session.notices.messages.iter();
+        let mut all = state.runtime.notices.messages.iter();
         all.any(|m| m.text.starts_with("Guide finished"))
     };
-    assert!(ends(&state), "{:?}", state.session.notices.messages);
+    assert!(ends(&state), "{:?}", state.runtime.notices.messages);
     update(&mut state, Action::StartTour);
-    assert_eq!(state.session.tour, Some(TourStep::ClickSlice));
+    assert_eq!(state.runtime.tour, Some(TourStep::ClickSlice));
     assert!(!ends(&state));
 }
 
@@ -485,7 +485,7 @@ fn maps() {
         let tops = [weighing(Task::View), state_with_weights()].map(|mut state| {
             // Filter takes its settings along; a selected layer of streamlines has a section above the inputs.
             update(&mut state, Action::View(ViewAction::SelectTask(Task::View)));
-            state.session.selected_layer = None;
+            state.runtime.selected_layer = None;
             let window = window(state, size);
             let heading = window.get_by_role_and_label(egui::Role::Heading, "Controls");
             heading.rect().top()

@@ -18,8 +18,8 @@ use arcuate::state::{
     Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, ViewAction, update,
 };
 use arcuate::ui::probe;
+use arcuate::ui::widgets::histogram::Histogram;
 use arcuate::ui::widgets::slider::SliderRow;
-use arcuate::ui::widgets::values::Values;
 use arcuate::ui::widgets::{anchor, rows};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -100,7 +100,7 @@ fn begun_with(state: State, size: [f32; 2]) -> Window {
 }
 
 fn live(window: &Window) -> SurfaceUpdate {
-    let live = window.state().state.session.segment.live.as_ref();
+    let live = window.state().state.runtime.segment.live.as_ref();
     (**live.expect("a surface")).clone()
 }
 
@@ -203,7 +203,7 @@ fn plot() {
         },
     );
     act(&mut window, Action::Segment(SegmentAction::Rewind(40)));
-    assert_eq!(window.state().state.session.segment.earlier_runs.len(), 1);
+    assert_eq!(window.state().state.runtime.segment.earlier_runs.len(), 1);
     partly(
         &mut window,
         SurfaceUpdate {
@@ -310,8 +310,8 @@ fn note_gone() {
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
         let mut state = leaked().state;
         state
-            .session
-            .saving
+            .runtime
+            .sessions
             .recovery
             .sessions
             .push(RecoverableSession {
@@ -342,12 +342,12 @@ fn note_gone() {
 fn bars() {
     // Every whole value once: no bar stands out.
     let all: Vec<f32> = (0..=255).map(|v| v as f32).collect();
-    let found = Values::new(&all, (0.0, 255.0));
+    let found = Histogram::new(&all, (0.0, 255.0));
     assert!(found.counts.iter().all(|n| *n == 4), "{:?}", found.counts);
     assert_eq!(found.range, (-0.5, 255.5));
     // A few values have bars of their own, all of the same width.
     let few: Vec<f32> = (0..10).flat_map(|v| vec![v as f32; 3]).collect();
-    let found = Values::new(&few, (0.0, 9.0));
+    let found = Histogram::new(&few, (0.0, 9.0));
     let own = found.counts.iter().filter(|n| **n == 3).count();
     let empty = found.counts.iter().filter(|n| **n == 0).count();
     assert_eq!((own, empty), (60, 4), "{:?}", found.counts);
@@ -356,21 +356,21 @@ fn bars() {
     head.extend(vec![110.0; 4000]);
     head.extend(vec![200.0; 20]);
     head.push(255.0);
-    let found = Values::new(&head, (0.0, 255.0));
+    let found = Histogram::new(&head, (0.0, 255.0));
     let bin = |value: f32| ((value + 0.5) / 4.0) as usize;
     assert_eq!(found.height(bin(110.0)), 1.0);
     assert_eq!(found.height(bin(3.0)), 1.0);
     let rare = found.height(bin(200.0));
     assert!((0.001..0.01).contains(&rare), "{rare}");
     head.extend(vec![60.0; 400]);
-    let found = Values::new(&head, (0.0, 255.0));
+    let found = Histogram::new(&head, (0.0, 255.0));
     assert!(
         (found.height(bin(60.0)) - 0.5).abs() < 1e-3,
         "a tenth stands half as high"
     );
     assert_eq!(found.height(bin(150.0)), 0.0);
     // Real numbers stay between the given ends.
-    let found = Values::new(&[0.25, 0.5, 0.75], (0.0, 1.0));
+    let found = Histogram::new(&[0.25, 0.5, 0.75], (0.0, 1.0));
     assert_eq!(found.range, (0.0, 1.0));
 }
 

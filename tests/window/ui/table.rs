@@ -7,7 +7,7 @@ use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::solvers::curves::StopReason;
 use arcuate::state::streamlines::{
-    BottomPanel, BundleAction, Column, Live, SameArc, SelectionKey, StreamlineRules,
+    BottomPanel, Column, Live, SameArc, SelectionKey, StreamlineAction, StreamlineRules,
     StreamlineSelection, TableView,
 };
 use arcuate::state::{Action, Content, FilesAction, LayerAction, Phase, Task, update};
@@ -45,8 +45,10 @@ fn clicks() {
         worker.act(Action::Files(FilesAction::Open(vec![path.clone()])));
         let layer = worker.state.document.layers[0].id;
         worker.act(Action::Layer(LayerAction::Select(Some(layer))));
-        worker.act(Action::Bundle(BundleAction::Open(Some(BottomPanel::Table))));
-        worker.act(Action::Bundle(BundleAction::Sort(TableView {
+        worker.act(Action::Streamline(StreamlineAction::Open(Some(
+            BottomPanel::Table,
+        ))));
+        worker.act(Action::Streamline(StreamlineAction::Sort(TableView {
             column: Some(Column::Value("worth".to_owned())),
             descending,
         })));
@@ -128,12 +130,12 @@ fn tabled() -> Window {
     let app: &mut App = window.state_mut();
     for action in [
         Action::Layer(LayerAction::Select(Some(layer))),
-        Action::Bundle(BundleAction::Open(Some(BottomPanel::Table))),
+        Action::Streamline(StreamlineAction::Open(Some(BottomPanel::Table))),
     ] {
         app.effects.extend(update(&mut app.state, action));
     }
     let rows: Vec<u32> = (0..60).collect();
-    app.state.session.bundle.order.finish(rows.into());
+    app.state.runtime.streamlines.order.finish(rows.into());
     window.run();
     window
 }
@@ -141,7 +143,14 @@ fn tabled() -> Window {
 fn stopped() {
     let mut window = tabled();
     let stop = |window: &Window| {
-        let rules = window.state().state.document.bundle.rules().next().cloned();
+        let rules = window
+            .state()
+            .state
+            .document
+            .streamlines
+            .rules()
+            .next()
+            .cloned();
         rules.and_then(|s| s.stop)
     };
     for (word, wanted) in [
@@ -159,7 +168,7 @@ fn stopped() {
 fn refused() {
     let mut window = tabled();
     let app: &mut App = window.state_mut();
-    let (layer, lines) = app.state.bundle().expect("streamlines");
+    let (layer, lines) = app.state.current_streamlines().expect("streamlines");
     let (layer, lines) = (layer.id, lines.clone());
     let marks: Vec<bool> = (0..60).map(|i| i < 5).collect();
     let shown = lines.filtered(&marks);
@@ -168,14 +177,14 @@ fn refused() {
             at_most: Some(at_most),
             ..StreamlineRules::new(layer)
         };
-        let action = BundleAction::SetRules {
+        let action = StreamlineAction::SetRules {
             rules,
             phase: Phase::Done,
         };
-        update(&mut app.state, Action::Bundle(action));
+        update(&mut app.state, Action::Streamline(action));
     };
     let live = |app: &mut App, then: &dyn Fn(&mut Live<SelectionKey, StreamlineSelection>)| {
-        let selections = &mut app.state.session.bundle.selections;
+        let selections = &mut app.state.runtime.streamlines.selections;
         then(selections.get_mut(&layer).expect("asked for"));
     };
     filter(app, 5);

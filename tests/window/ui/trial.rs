@@ -99,7 +99,7 @@ fn unreached() {
     let reached = |n: u64| {
         let mut state = tracking();
         let live = state
-            .session
+            .runtime
             .track
             .live
             .value_mut()
@@ -236,7 +236,7 @@ fn colours() {
 fn guided() {
     use arcuate::state::runtime::TourStep;
     let mut state = shot();
-    state.session.tour = Some(TourStep::DragSeed);
+    state.runtime.tour = Some(TourStep::DragSeed);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label_contains("The rays follow");
     let state = &mut window.state_mut().state;
@@ -253,19 +253,19 @@ fn guided() {
     });
     arcuate::state::update(state, moved);
     // There is a target.
-    assert_eq!(state.session.tour, Some(TourStep::Width));
+    assert_eq!(state.runtime.tour, Some(TourStep::Width));
     window.run();
     click(&mut window, "Show the pathway");
     assert_eq!(window.state().state.view.task, Task::Pathways);
     window.get_by_label_contains("Drag the pathway width ε");
     click(&mut window, "Widen it");
     let state = &window.state().state;
-    assert_eq!(state.session.tour, Some(TourStep::FitWeights));
+    assert_eq!(state.runtime.tour, Some(TourStep::FitWeights));
     click(&mut window, "Fit weights");
     assert_eq!(window.state().state.view.task, Task::Filter);
     window.get_by_label_contains("No streamlines yet: track the whole brain");
     let state = &mut window.state_mut().state;
-    state.session.tour_step_done(TourStep::FitWeights);
+    state.runtime.tour_step_done(TourStep::FitWeights);
     arcuate::state::update(state, Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.run();
     window.get_by_label_contains("Save the pathway as a NIfTI mask");
@@ -338,7 +338,7 @@ fn live_first() {
 
 fn counted_once() {
     let state = shot();
-    let live = state.session.track.live.value().unwrap();
+    let live = state.runtime.track.live.value().unwrap();
     let mut rays = live.rays.clone().unwrap();
     let mut cache = arcuate::ui::rays::Cache::default();
     for cut in [

@@ -58,25 +58,25 @@ fn spans() {
 
 fn undone() {
     let mut state = arcuate::state::State::new(sample::BACKEND.to_owned());
-    let mut session = state.session.clone();
-    session.notices.status = "Undid: move region".to_owned();
-    session.notices.about.step = Some(ShownStep::new(session.notices.status.clone()));
+    let mut runtime = state.runtime.clone();
+    runtime.notices.status = "Undid: move region".to_owned();
+    runtime.notices.about.step = Some(ShownStep::new(runtime.notices.status.clone()));
     for what in ["Fitted 9 voxels", "Tracked 9 streamlines"] {
-        session.append_status(what.to_owned());
+        runtime.append_status(what.to_owned());
         assert_eq!(
-            session.notices.status,
+            runtime.notices.status,
             format!("Undid: move region. Result: {what}")
         );
     }
     // In another task the step is not shown.
-    session.forget_step();
-    assert_eq!(session.notices.status, "Tracked 9 streamlines");
-    session.notices.status = "Undid: add keep-out sphere".to_owned();
-    session.notices.about.step = Some(ShownStep::new(session.notices.status.clone()));
-    session.forget_step();
-    assert_eq!(session.notices.status, "");
+    runtime.forget_step();
+    assert_eq!(runtime.notices.status, "Tracked 9 streamlines");
+    runtime.notices.status = "Undid: add keep-out sphere".to_owned();
+    runtime.notices.about.step = Some(ShownStep::new(runtime.notices.status.clone()));
+    runtime.forget_step();
+    assert_eq!(runtime.notices.status, "");
     // The tour returns to the missing step.
-    session.tour = Some(TourStep::Save);
+    runtime.tour = Some(TourStep::Save);
     for role in [Role::Target, Role::Seed] {
         state.document.regions.push(Arc::new(Region {
             id: RegionId(role as u64),
@@ -91,21 +91,21 @@ fn undone() {
             label_number: None,
         }));
     }
-    session.tour_step_undone(&state.document);
-    assert_eq!(session.tour, Some(TourStep::Save));
+    runtime.tour_step_undone(&state.document);
+    assert_eq!(runtime.tour, Some(TourStep::Save));
     state.document.regions.remove(0);
-    session.tour_step_undone(&state.document);
-    assert_eq!(session.tour, Some(TourStep::PlaceTarget));
+    runtime.tour_step_undone(&state.document);
+    assert_eq!(runtime.tour, Some(TourStep::PlaceTarget));
     state.document.regions.clear();
-    session.tour_step_undone(&state.document);
-    assert_eq!(session.tour, Some(TourStep::PlaceSeed));
-    session.tour = Some(TourStep::ClickSlice);
-    session.tour_step_undone(&state.document);
-    assert_eq!(session.tour, Some(TourStep::ClickSlice));
+    runtime.tour_step_undone(&state.document);
+    assert_eq!(runtime.tour, Some(TourStep::PlaceSeed));
+    runtime.tour = Some(TourStep::ClickSlice);
+    runtime.tour_step_undone(&state.document);
+    assert_eq!(runtime.tour, Some(TourStep::ClickSlice));
     // A sentence that only begins like a step is not one.
-    session.notices.status = "Undid: 3 seeds".to_owned();
-    session.append_status("Tracked 9 streamlines".to_owned());
-    assert_eq!(session.notices.status, "Tracked 9 streamlines");
+    runtime.notices.status = "Undid: 3 seeds".to_owned();
+    runtime.append_status("Tracked 9 streamlines".to_owned());
+    assert_eq!(runtime.notices.status, "Tracked 9 streamlines");
 }
 
 fn numbers() {
@@ -148,12 +148,12 @@ fn no_rays() {
         (
             [0, 100, 0, 0, 0, 0],
             &["Target"][..],
-            "0 of 100 rays reach 'Target'; 90\u{202F}% left the mask",
+            "0 of 100 rays reach “Target”; 90\u{202F}% left the mask",
         ),
         (
             [0, 71, 0, 29, 0, 0],
             &["Target"],
-            "29 of 100 rays reach 'Target', but touch an exclude region",
+            "29 of 100 rays reach “Target”, but touch an exclude region",
         ),
         (
             [0, 70, 10, 0, 20, 0],

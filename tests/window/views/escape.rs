@@ -4,7 +4,7 @@ use super::hands::with_seed;
 use super::sample::{ViewWindow, near, state};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::state::{Action, BundleAction, Pane, Task, Tool, ViewAction};
+use arcuate::state::{Action, Pane, StreamlineAction, Task, Tool, ViewAction};
 use egui::{Key, Modifiers, PointerButton, Pos2, vec2};
 use libtest_mimic::Trial;
 
@@ -109,8 +109,8 @@ fn nothing_new() {
         given_up(&mut hands, from, LEFT);
         let document = &hands.state().document;
         assert!(document.regions.is_empty(), "{tool:?}");
-        assert!(document.bundle.measurements.is_empty(), "{tool:?}");
-        let picks = |a: &Action| matches!(a, Action::Bundle(BundleAction::Pick { .. }));
+        assert!(document.streamlines.measurements.is_empty(), "{tool:?}");
+        let picks = |a: &Action| matches!(a, Action::Streamline(StreamlineAction::Pick { .. }));
         assert!(!hands.take().iter().any(picks), "{tool:?}");
         assert_eq!(hands.state().view.tool, tool, "the tool stays selected");
     }

@@ -110,7 +110,7 @@ fn sampled() {
         hands.hold_key(Key::P, true);
         hands.press(from, LEFT, Modifiers::NONE);
         hands.move_to(from + vec2(25.0, 10.0));
-        let sample = hands.state().session.sample.clone();
+        let sample = hands.state().runtime.sample.clone();
         hands.release(from + vec2(25.0, 10.0), LEFT);
         hands.hold_key(Key::P, false);
         let Some(face) = face else {
@@ -127,7 +127,7 @@ fn sampled() {
             "under the hand"
         );
         assert_eq!(hands.state().view.camera, camera, "the view does not turn");
-        assert!(hands.state().session.sample.is_none());
+        assert!(hands.state().runtime.sample.is_none());
     }
     assert!(met > 5, "{met}");
 }

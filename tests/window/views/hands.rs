@@ -7,8 +7,8 @@ use arcuate::solvers::tractogram::pick::PickQuery;
 use arcuate::state::regions::region_radius_mm;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
-    Action, BundleAction, Convention, Effect, LayerAction, Layout, Pane, Phase, RegionAction,
-    State, Tool, ViewAction,
+    Action, Convention, Effect, LayerAction, Layout, Pane, Phase, RegionAction, State,
+    StreamlineAction, Tool, ViewAction,
 };
 use egui::{CursorIcon, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
 use glam::{DVec3, dvec3};
@@ -462,12 +462,12 @@ fn selects() {
     let at = hands.screen(Pane::Axial, centre);
     hands.click(at);
     let id = hands.state().document.regions[0].id;
-    assert_eq!(hands.state().session.regions.selected, Some(id));
+    assert_eq!(hands.state().runtime.regions.selected, Some(id));
     assert_eq!(hands.state().view.crosshair, before);
     let expected = hands.world(Pane::Axial, at);
     hands.click(at);
     near(hands.state().view.crosshair, expected, POINT_MM);
-    assert_eq!(hands.state().session.regions.selected, Some(id));
+    assert_eq!(hands.state().runtime.regions.selected, Some(id));
     near(region_shape(hands.state(), 0).0, centre, 1e-12);
     assert!(
         hands.state().history.undo_label().is_none(),
@@ -498,7 +498,7 @@ fn settles() {
     let from = hands.screen(Pane::Axial, centre);
     hands.press(from, LEFT, Modifiers::NONE);
     hands.move_to(from + vec2(12.0, 0.0));
-    assert!(hands.state().session.track.live.waits_for_rest());
+    assert!(hands.state().runtime.track.live.waits_for_rest());
     hands.take_effects();
     hands.wait(0.09);
     assert!(
@@ -508,7 +508,7 @@ fn settles() {
     hands.wait(0.06);
     let full = |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: false, .. }));
     assert!(hands.take_effects().iter().any(full));
-    assert!(!hands.state().session.track.live.waits_for_rest());
+    assert!(!hands.state().runtime.track.live.waits_for_rest());
     hands.wait(1.0);
     assert!(hands.take_effects().is_empty(), "once");
     // The drag continues and is still one step.
@@ -574,7 +574,7 @@ fn outlines() {
                 false => hands.drag(&path, LEFT, Modifiers::NONE),
             }
             let target = hands.take().into_iter().find_map(|a| match a {
-                Action::Bundle(BundleAction::Pick { target, .. }) => Some(target),
+                Action::Streamline(StreamlineAction::Pick { target, .. }) => Some(target),
                 _ => None,
             });
             let Some(PickQuery::Within(outline)) = target else {

@@ -3,7 +3,7 @@
 use super::sample::{ViewWindow, add_sphere, near, state};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::state::{Action, BundleAction, Convention, Pane, RegionAction, Tool, ViewAction};
+use arcuate::state::{Action, Convention, Pane, RegionAction, StreamlineAction, Tool, ViewAction};
 use egui::{Key, Modifiers};
 use libtest_mimic::Trial;
 
@@ -148,7 +148,7 @@ fn enter() {
         hands.key(key, NONE);
         hands.step();
     }
-    let measured = &hands.state().document.bundle.measurements;
+    let measured = &hands.state().document.streamlines.measurements;
     let length = hands.state().view.crosshair.distance(from);
     assert!((measured[0].value().unwrap() - length).abs() < 1e-3 && length > 2.0);
 }
@@ -159,12 +159,12 @@ fn choose() {
         hands.key(Key::Enter, NONE);
         hands.step();
         let id = hands.state().document.regions[0].id;
-        assert_eq!(hands.state().session.regions.selected, Some(id), "{pane:?}");
+        assert_eq!(hands.state().runtime.regions.selected, Some(id), "{pane:?}");
         hands.act(Action::View(ViewAction::SetTool(Tool::Pick)));
         hands.step();
         hands.take();
         hands.key(Key::Enter, NONE);
-        let picks = |a: &Action| matches!(a, Action::Bundle(BundleAction::Pick { .. }));
+        let picks = |a: &Action| matches!(a, Action::Streamline(StreamlineAction::Pick { .. }));
         assert!(hands.take().iter().any(picks), "{pane:?}");
     }
 }

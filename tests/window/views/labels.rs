@@ -247,7 +247,7 @@ fn handle() {
         let mut state = state();
         let at = state.view.crosshair;
         let sphere = add_sphere(&mut state, Role::Seed, at, 1.5);
-        state.session.regions.selected = Some(sphere);
+        state.runtime.regions.selected = Some(sphere);
         let mut hands = ViewWindow::new(state);
         let middle = match pane {
             Pane::Scene => hands.scene_screen(at),

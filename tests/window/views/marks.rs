@@ -258,7 +258,7 @@ fn command() {
             starts: None,
         },
     );
-    let live = state.session.track.live.value();
+    let live = state.runtime.track.live.value();
     let command = live.map(|l| state.document.live_command_line(l).text());
     assert!(command.as_ref().is_some_and(|c| c.starts_with("arcuate ")));
     assert_eq!(chunk(&state), command);

@@ -4,7 +4,7 @@ use super::hands::clamped;
 use super::sample::{POINT_MM, ViewWindow, near, state};
 use crate::support::test;
 use arcuate::state::streamlines::Measurement;
-use arcuate::state::{Action, BundleAction, Mouse, Pane, Preferences, Tool, ViewAction};
+use arcuate::state::{Action, Mouse, Pane, Preferences, StreamlineAction, Tool, ViewAction};
 use egui::{Modifiers, PointerButton, Pos2, vec2};
 use libtest_mimic::Trial;
 
@@ -58,7 +58,7 @@ fn measured_by_clicks() {
     let middle = hands.rect(Pane::Axial).center();
     let places = [vec2(-40.0, 0.0), vec2(0.0, 0.0), vec2(0.0, 50.0)].map(|by| middle + by);
     let worlds = places.map(|at| hands.world(Pane::Axial, at));
-    let measured = |hands: &ViewWindow| hands.state().document.bundle.measurements.clone();
+    let measured = |hands: &ViewWindow| hands.state().document.streamlines.measurements.clone();
     hands.act(Action::View(ViewAction::SetTool(Tool::Ruler)));
     hands.click(places[0]);
     hands.wait(0.5);
@@ -99,16 +99,16 @@ fn taken_back() {
     let mut hands = ViewWindow::new(state());
     let middle = hands.rect(Pane::Axial).center();
     let places = [vec2(-40.0, 0.0), vec2(0.0, 0.0), vec2(0.0, 50.0)].map(|by| middle + by);
-    let measured = |hands: &ViewWindow| hands.state().document.bundle.measurements.clone();
+    let measured = |hands: &ViewWindow| hands.state().document.streamlines.measurements.clone();
     let measure = |hands: &mut ViewWindow, places: &[Pos2]| {
         let points = places.iter().map(|at| hands.world(Pane::Axial, *at));
         let (points, pane) = (points.collect(), Pane::Axial);
         let measurement = Measurement { points, pane };
-        hands.act(Action::Bundle(BundleAction::Measure(measurement)));
+        hands.act(Action::Streamline(StreamlineAction::Measure(measurement)));
     };
     measure(&mut hands, &places[..2]);
     let distance = measured(&hands);
-    hands.act(Action::Bundle(BundleAction::Erase(0)));
+    hands.act(Action::Streamline(StreamlineAction::Erase(0)));
     measure(&mut hands, &places);
     let angle = measured(&hands);
     hands.act(Action::View(ViewAction::SetTool(Tool::Ruler)));

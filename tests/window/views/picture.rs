@@ -372,7 +372,7 @@ fn compared() {
     let mut state = state();
     update(&mut state, Action::Snapshot(SnapshotAction::Take));
     add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 30.0);
-    let before = state.session.snapshots.all[0].document.clone();
+    let before = state.runtime.snapshots.all[0].document.clone();
     for pane in [Pane::Scene, Pane::Axial] {
         state.view.camera = state.view.camera.orbited(0.4, 0.1);
         let now = studio.take(&state, pane, 1.0);
@@ -416,7 +416,7 @@ fn compared() {
             &mut state,
             Action::Snapshot(SnapshotAction::ToggleComparing),
         );
-        assert!(state.session.snapshots.comparing.is_none());
+        assert!(state.runtime.snapshots.comparing.is_none());
     }
 }
 
@@ -486,7 +486,7 @@ fn missed_in_both() {
     );
     let lines = |state: &State| {
         let seen = state
-            .session
+            .runtime
             .snapshots
             .comparing
             .as_ref()
@@ -495,9 +495,9 @@ fn missed_in_both() {
         [state, &seen].map(|s| scene::scene(s, size).lines.len())
     };
     assert_eq!(lines(&state), [2, 2]);
-    let mut bare = (*state.session.snapshots.all[0]).clone();
+    let mut bare = (*state.runtime.snapshots.all[0]).clone();
     bare.live = None;
-    state.session.snapshots.all[0] = Arc::new(bare);
+    state.runtime.snapshots.all[0] = Arc::new(bare);
     update(
         &mut state,
         Action::Snapshot(SnapshotAction::Compare(Some(0))),

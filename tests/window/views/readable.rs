@@ -136,7 +136,7 @@ fn sphere_in_sight(radius_mm: f64) {
     let mut state = on_black(state());
     let at = state.view.crosshair;
     let sphere = add_sphere(&mut state, Role::Seed, at, radius_mm);
-    state.session.regions.selected = Some(sphere);
+    state.runtime.regions.selected = Some(sphere);
     state.view.visible.crosshair = false;
     state.view.layout = Layout::Single;
     state.view.single = Pane::Axial;

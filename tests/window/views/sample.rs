@@ -129,7 +129,7 @@ pub fn add_live(state: &mut State, output: curves::Output) {
         curves: CurveParams::Streamlines(document.track.streamlines.clone()),
         coarse: false,
     };
-    state.session.track.show(Some(CurveResult {
+    state.runtime.track.show(Some(CurveResult {
         key,
         output: Arc::new(output),
         coarse: false,

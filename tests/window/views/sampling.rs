@@ -68,7 +68,7 @@ fn sampled() {
         for at in &path[1..] {
             hands.move_to(*at);
         }
-        let sample = hands.state().session.sample.clone().expect("a sample");
+        let sample = hands.state().runtime.sample.clone().expect("a sample");
         // All voxels passed, and those in which the path is longer than half a spacing, the largest distance between
         // samples.
         let way: Vec<DVec3> = path.iter().map(|at| hands.world(pane, *at)).collect();
@@ -105,17 +105,17 @@ fn sampled() {
         hands.release(path[3], PointerButton::Primary);
         hands.hold_key(Key::P, false);
         let state = hands.state();
-        assert!(state.session.sample.is_none());
+        assert!(state.runtime.sample.is_none());
         assert!(
-            state.session.notices.status.starts_with("Sampled "),
+            state.runtime.notices.status.starts_with("Sampled "),
             "{}",
-            state.session.notices.status
+            state.runtime.notices.status
         );
         assert_eq!(state.view.crosshair, crosshair, "the crosshair stays");
         // Without the key the same drag moves it.
         hands.drag(&path, PointerButton::Primary, Modifiers::NONE);
         assert_ne!(hands.state().view.crosshair, crosshair);
-        assert!(hands.state().session.sample.is_none());
+        assert!(hands.state().runtime.sample.is_none());
     }
 }
 
@@ -147,7 +147,7 @@ fn curve() {
     hands.hold_key(Key::P, true);
     hands.press(from, PointerButton::Primary, Modifiers::NONE);
     hands.move_to(from + vec2(60.0, 25.0));
-    let sample = hands.state().session.sample.clone().expect("a sample");
+    let sample = hands.state().runtime.sample.clone().expect("a sample");
     hands.release(from + vec2(60.0, 25.0), PointerButton::Primary);
     let transfer = |hands: &ViewWindow| {
         let layer = hands.state().document.layer(id).expect("there");
@@ -209,5 +209,5 @@ fn around() {
         &mut of.0,
         Action::Sample(arcuate::state::sampling::SampleAction::Begin { at, adds: false }),
     );
-    assert_eq!(of.0.session.notices.messages.len(), 1);
+    assert_eq!(of.0.runtime.notices.messages.len(), 1);
 }

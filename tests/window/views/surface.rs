@@ -35,7 +35,7 @@ const SIZE: egui::Vec2 = vec2(1000.0, 800.0);
 
 fn way_back() {
     let mut state = leaked().state;
-    let leak = state.session.segment.live.as_ref().and_then(|l| l.leak);
+    let leak = state.runtime.segment.live.as_ref().and_then(|l| l.leak);
     let from = leak.expect("a leak").leak.rewind_step;
     // In the 3-D view, otherwise in the first one.
     for (layout, single, pane) in [
@@ -180,7 +180,7 @@ fn painted_in(size: egui::Vec2, state: &State, pointer: Option<Pos2>) -> Vec<Sha
 
 fn marked() {
     let mut state = leaked().state;
-    let leak = state.session.segment.live.as_ref().and_then(|l| l.leak);
+    let leak = state.runtime.segment.live.as_ref().and_then(|l| l.leak);
     let at = leak.and_then(|l| l.at).expect("a place");
     state.view.layout = Layout::Grid;
     let amber = egui::Color32::from_rgb(0xF5, 0xA6, 0x23);
@@ -200,7 +200,7 @@ fn fixed() {
     let mut window = leaked();
     let leak = window
         .state
-        .session
+        .runtime
         .segment
         .live
         .as_ref()

@@ -190,32 +190,32 @@ impl Transfer {
         }
         let share = share.clamp(0.0, 1.0);
         let at = self.points.partition_point(|p| p.0 <= share);
-        let mut made = self.clone();
-        made.points.insert(at, (share, opacity.clamp(0.0, 1.0)));
-        Some((made, at))
+        let mut changed = self.clone();
+        changed.points.insert(at, (share, opacity.clamp(0.0, 1.0)));
+        Some((changed, at))
     }
 
     /// The function with a point moved, at most as far as its neighbours.
     pub fn with_moved(&self, point: usize, share: f32, opacity: f32) -> Self {
-        let mut made = self.clone();
+        let mut changed = self.clone();
         let low = point.checked_sub(1).map_or(0.0, |i| self.points[i].0);
         let high = self.points.get(point + 1).map_or(1.0, |p| p.0);
-        if let Some(p) = made.points.get_mut(point)
+        if let Some(p) = changed.points.get_mut(point)
             && share.is_finite()
             && opacity.is_finite()
         {
             *p = (share.clamp(low, high), opacity.clamp(0.0, 1.0));
         }
-        made
+        changed
     }
 
     /// The function without a point; `None` if no fewer points are possible.
     pub fn without(&self, point: usize) -> Option<Self> {
-        let mut made = self.clone();
+        let mut changed = self.clone();
         let possible = self.points.len() > Self::MIN_POINTS && point < self.points.len();
         possible.then(|| {
-            made.points.remove(point);
-            made
+            changed.points.remove(point);
+            changed
         })
     }
 

@@ -41,15 +41,15 @@ pub fn from_header(path: &Path, header: &Header) -> Result<Option<Rows>, Error> 
     let Some(b) = value("DWMRI_b-value") else {
         return Ok(None);
     };
-    let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
+    let malformed = |found: String, expected: &str| Error::malformed(path, found, expected);
     let nominal: f64 = b
         .parse()
         .ok()
         .filter(|b: &f64| b.is_finite() && *b >= 0.0)
-        .ok_or_else(|| wrong(format!("the b-value “{b}”"), "a number of at least 0"))?;
+        .ok_or_else(|| malformed(format!("the b-value “{b}”"), "a number of at least 0"))?;
     let frame = header.measurement_frame.unwrap_or(DMat3::IDENTITY);
     let Some(world) = header.world_from_space else {
-        return Err(wrong(
+        return Err(malformed(
             "gradients in a space whose axes have no names".to_owned(),
             "“space: left-posterior-superior” or the like",
         ));
@@ -59,12 +59,12 @@ pub fn from_header(path: &Path, header: &Header) -> Result<Option<Rows>, Error> 
     while let Some(text) = value(&format!("DWMRI_gradient_{:04}", vectors.len())) {
         let numbers: Option<Vec<f64>> = text.split_whitespace().map(|w| w.parse().ok()).collect();
         let Some(&[x, y, z]) = numbers.as_deref() else {
-            return Err(wrong(format!("the gradient “{text}”"), "three numbers"));
+            return Err(malformed(format!("the gradient “{text}”"), "three numbers"));
         };
         let repeats = value(&format!("DWMRI_NEX_{:04}", vectors.len()));
         let repeats = repeats.map_or(Some(1), |n| n.parse::<usize>().ok());
         let Some(repeats) = repeats.filter(|n| (1..=header.volumes()).contains(n)) else {
-            return Err(wrong(
+            return Err(malformed(
                 format!("an invalid count of volumes for the gradient “{text}”"),
                 "a whole number from 1",
             ));

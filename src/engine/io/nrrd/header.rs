@@ -54,7 +54,8 @@ impl Header {
         let mut bytes = vec![0; HEADER_LIMIT];
         let found = source.read(&mut bytes)?;
         let (text, behind) = split(&bytes[..found]);
-        let wrong = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
+        let malformed =
+            |found: String, expected: &str| Err(Error::malformed(path, found, expected));
         let text = String::from_utf8_lossy(text);
         let mut lines = text.lines();
         let magic = lines.next().unwrap_or_default();
@@ -76,7 +77,7 @@ impl Header {
                     fields.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
                 }
                 None => {
-                    return wrong(
+                    return malformed(
                         format!("the header line “{}”", line.escape_debug()),
                         "a field, a colon and its value",
                     );
@@ -85,7 +86,7 @@ impl Header {
         }
         let header = Self::parse(path, &Fields { path, fields }, pairs)?;
         if behind.is_none() && header.data_file.is_none() {
-            return wrong(
+            return malformed(
                 "a header without an end".to_owned(),
                 "a blank line before the samples, or the name of their file",
             );

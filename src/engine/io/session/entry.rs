@@ -21,7 +21,7 @@ pub struct Entry {
     /// The checksum as `sha256sum` prints it; empty if the file could not be read.
     pub sha256: String,
     /// Files that belong to it: gradients, the other half of an image.
-    #[serde(rename = "beside", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub companions: Vec<Entry>,
 }
 

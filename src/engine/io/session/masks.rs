@@ -186,7 +186,7 @@ impl fmt::Display for PackedMaskError {
                 let known = known.join(", ");
                 return write!(
                     f,
-                    "its affine comes from \"{found}\", which is none of {known}"
+                    "its affine comes from “{found}”, which is none of {known}"
                 );
             }
             Self::NoVolume => "its grid has no volume",

@@ -43,7 +43,6 @@ const MAX_VALUES: usize = 2_000_000;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sum {
     /// `tensors`, `live`, or `layer 7`.
-    #[serde(rename = "of")]
     pub result: String,
     /// The checksum of all its numbers, in native byte order.
     pub sha256: String,

@@ -33,11 +33,11 @@ const BATCH: usize = 2048;
 
 /// Reads all streamlines in their order, including those without points.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
-    let mut whole = FileBytes::open(path, control)?;
-    let header = Header::parse(path, whole.bytes())?;
+    let mut file = FileBytes::open(path, control)?;
+    let header = Header::parse(path, file.bytes())?;
     let mut info = FibreInfo::default();
     let (world_from_file, grid) = world_and_grid(path, &header, &mut info)?;
-    let body = &whole.bytes()[HEADER_BYTES..];
+    let body = &file.bytes()[HEADER_BYTES..];
     let records = records(path, &header, body, &mut info)?;
 
     let lines = records.len();
@@ -63,12 +63,12 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
             layout.property(body, records, index, &mut values[first..]);
         }
     }
-    whole.advance(HEADER_BYTES)?;
+    file.advance(HEADER_BYTES)?;
     // The points are compacted in the memory into which the file was read.
     let mut end = 0;
     for (_, records) in batches(&records) {
         let start = HEADER_BYTES + records.first().map_or(0, |r| r.position - 4);
-        let mut rest = &mut whole.bytes_mut()[start..];
+        let mut rest = &mut file.bytes_mut()[start..];
         let mut jobs = Vec::new();
         let mut moves = Vec::new();
         let mut at = start;
@@ -85,12 +85,12 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
             .for_each(|(records, bytes)| layout.gather(records, bytes, world_from_file));
         for range in moves {
             let length = range.len();
-            whole.bytes_mut().copy_within(range, end);
+            file.bytes_mut().copy_within(range, end);
             end += length;
         }
-        whole.advance(at - start)?;
+        file.advance(at - start)?;
     }
-    let points = whole.first_values(total);
+    let points = file.first_values(total);
 
     let mut tractogram = Tractogram::new(points, offsets);
     tractogram.per_point = named(scalars, &header.scalar_names, "scalars");

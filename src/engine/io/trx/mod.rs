@@ -213,11 +213,11 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         tractogram.groups.insert(name, members);
     }
     tractogram.grid = grid(&header, &mut info).map(Arc::new);
-    for (name, text) in header[CODES].as_object().into_iter().flatten() {
-        let text = text.as_array().into_iter().flatten();
-        let text = text.map(|w| w.as_str().unwrap_or_default().to_owned());
+    for (name, meanings) in header[CODES].as_object().into_iter().flatten() {
+        let meanings = meanings.as_array().into_iter().flatten();
+        let meanings = meanings.map(|w| w.as_str().unwrap_or_default().to_owned());
         if tractogram.per_streamline.contains_key(name) {
-            tractogram = tractogram.with_codes(name, text.collect::<Vec<_>>());
+            tractogram = tractogram.with_codes(name, meanings.collect::<Vec<_>>());
         }
     }
     for (key, value) in header.as_object().into_iter().flatten() {

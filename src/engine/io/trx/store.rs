@@ -94,10 +94,10 @@ pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<StoredArray>, 
         let from = |range: Range<usize>| Location::File(path.to_owned(), range.start as u64);
         return archive(path, BufReader::new(file), bytes, from, control);
     }
-    let whole = FileBytes::open(path, control)?;
-    let all = whole.bytes().len();
-    whole.advance(all)?;
-    let bytes = whole.shared();
+    let contents = FileBytes::open(path, control)?;
+    let all = contents.bytes().len();
+    contents.advance(all)?;
+    let bytes = contents.shared();
     let from = |range: Range<usize>| Location::Bytes(bytes.clone(), range);
     archive(
         path,

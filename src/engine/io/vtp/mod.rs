@@ -74,7 +74,7 @@ struct UsedArray {
 }
 
 fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> {
-    let wrong = |found: String, expected: (&str, &str)| Error::malformed(path, found, expected);
+    let malformed = |found: String, expected: (&str, &str)| Error::malformed(path, found, expected);
     let mut reader = Reader::from_reader(file.xml());
     let mut elements = Elements::new(path, &file);
     let mut announced = None::<ArrayHeader>;
@@ -86,7 +86,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     loop {
         control.check()?;
         let event = reader.read_event().map_err(|e| {
-            wrong(
+            malformed(
                 format!("XML that cannot be read ({e})"),
                 ("a whole VTP file", "copy it again"),
             )
@@ -139,14 +139,14 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
         return Err(Error::other_format(path, found, expected));
     };
     if open > most_open {
-        return Err(wrong(
+        return Err(malformed(
             format!("XML that ends within {open} of its tags"),
             ("a whole VTP file", "it was cut off: copy it again"),
         ));
     }
     let Some(counts) = counts else {
         let expected = ("one with points and lines", "write the file again");
-        return Err(wrong("polydata without a piece".to_owned(), expected));
+        return Err(malformed("polydata without a piece".to_owned(), expected));
     };
     let big_endian = unpacker.big_endian;
     drop(file);
@@ -392,7 +392,7 @@ fn assemble(
             _ => {}
         }
     }
-    // ArrayHeader, but without an array.
+    // A section may lack the array of its points or lines.
     if data.lines() != lines || data.points.len() != points {
         return Err(Error::malformed(
             path,

@@ -74,7 +74,7 @@ impl fmt::Display for InputError {
             ),
             Self::EmptyRegion(name) => write!(
                 f,
-                "The region \"{name}\" is empty, expected a volume; enlarge or remove it"
+                "The region “{name}” is empty, expected a volume; enlarge or remove it"
             ),
             Self::SeedsOutside => f.write_str(
                 "The seed regions lie outside the tensors' volume, expected at least one inside; \

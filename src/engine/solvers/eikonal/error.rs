@@ -30,11 +30,11 @@ impl fmt::Display for InputError {
             ),
             Self::OtherMask(name) => write!(
                 f,
-                "Region '{name}' was made for another mask; place it again"
+                "Region “{name}” was made for another mask; place it again"
             ),
             Self::OutsideMask(name) => write!(
                 f,
-                "Region '{name}' lies outside the mask, expected at least one voxel inside; move it or choose \
+                "Region “{name}” lies outside the mask, expected at least one voxel inside; move it or choose \
                  another mask"
             ),
         }

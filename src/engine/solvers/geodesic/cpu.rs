@@ -22,37 +22,37 @@ use std::sync::Arc;
 
 /// Needs the backend's threads installed.
 pub fn shoot(
-    medium: &RayMetric,
+    metric: &RayMetric,
     regions: &[Region],
     params: &Params,
     memory: Option<u64>,
     control: &Control,
 ) -> Result<Output, Error> {
-    let seeds = Seeds::new(&medium.field, regions, &params.curves, control)?;
+    let seeds = Seeds::new(&metric.field, regions, &params.curves, control)?;
     check_rays(seeds.len(), params.directions.count())?;
-    let gates = RegionTests::new(regions, params.longest_step_mm(medium), &params.curves);
+    let gates = RegionTests::new(regions, params.longest_step_mm(metric), &params.curves);
     let job = Job {
-        medium,
+        metric,
         seeds: &seeds,
         gates: &gates,
         params,
-        rules: HalfRayRules::new(medium, params),
+        rules: HalfRayRules::new(metric, params),
         room: MemoryBudget::new("rays", seeds.len(), memory, control),
         control,
     };
-    let joined = match (params.form, medium.interpolation) {
+    let joined = match (params.form, metric.interpolation) {
         (Form::Christoffel, _) => {
-            let derivatives = paper::Fields::new(medium, control)?;
+            let derivatives = paper::Fields::new(metric, control)?;
             job.run(|starts| {
                 paper::follow(&derivatives, &job.rules, &gates, starts, params, control)
             })
         }
         (_, Interpolation::Trilinear) => {
-            let sampler = Trilinear::new(medium);
+            let sampler = Trilinear::new(metric);
             job.run(|starts| job.follow(&sampler, starts))
         }
         (_, Interpolation::CubicBSpline) => {
-            let sampler = Cubic::new(medium);
+            let sampler = Cubic::new(metric);
             job.run(|starts| job.follow(&sampler, starts))
         }
     }?;
@@ -68,19 +68,19 @@ pub fn shoot(
 /// All rays at their seeds, the number of seeds that cannot start, and the number of seeds. Needs the backend's
 /// threads installed.
 pub fn rays(
-    medium: &RayMetric,
+    metric: &RayMetric,
     regions: &[Region],
     gates: &RegionTests,
     params: &Params,
     control: &Control,
 ) -> Result<(Rays, u64, u64), Error> {
-    let seeds = Seeds::new(&medium.field, regions, &params.curves, control)?;
+    let seeds = Seeds::new(&metric.field, regions, &params.curves, control)?;
     let directions = params.directions.count();
     check_rays(seeds.len(), directions)?;
     let begin = |seed| {
         control.check()?;
         let at = seeds.point(seed);
-        Ok((seed, at, starts(medium, gates, params, at)))
+        Ok((seed, at, starts(metric, gates, params, at)))
     };
     let each = (0..seeds.len()).into_par_iter().with_min_len(64);
     let started: Vec<_> = each.map(begin).collect::<Result<_, Cancelled>>()?;
@@ -110,7 +110,7 @@ fn check_rays(seeds: usize, directions: usize) -> Result<(), InputError> {
 }
 
 struct Job<'a> {
-    medium: &'a RayMetric,
+    metric: &'a RayMetric,
     seeds: &'a Seeds<'a>,
     gates: &'a RegionTests<'a>,
     params: &'a Params,
@@ -164,7 +164,7 @@ impl Job<'_> {
         let mut all: Vec<Start> = Vec::new();
         for seed in range {
             let at = self.seeds.point(seed);
-            match starts(self.medium, self.gates, self.params, at) {
+            match starts(self.metric, self.gates, self.params, at) {
                 Some(starts) => {
                     started.push((seed, at));
                     all.extend(starts);

@@ -89,35 +89,35 @@ const _: () = assert!(size_of::<KernelRules>() == 43 * 4);
 unsafe impl DeviceRepr for KernelRules {}
 
 impl KernelRules {
-    /// The rules of the medium; those of rays are still 0.
-    fn new(medium: &RayMetric) -> Self {
+    /// The rules of the metric; those of rays are still 0.
+    fn new(metric: &RayMetric) -> Self {
         Self {
-            shape: medium.shape.map(|n| n as u32),
-            stride: medium.strides().map(|n| n as u32),
-            face: medium.field.grid.shape.map(|n| n as f32 - 0.5),
-            half: u32::from(medium.precision == Precision::Half),
+            shape: metric.shape.map(|n| n as u32),
+            stride: metric.strides().map(|n| n as u32),
+            face: metric.field.grid.shape.map(|n| n as f32 - 0.5),
+            half: u32::from(metric.precision == Precision::Half),
             ..Self::zeroed()
         }
     }
 }
 
 pub fn shoot(
-    medium: &RayMetric,
+    metric: &RayMetric,
     regions: &[Region],
     params: &Params,
     memory: Option<u64>,
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    let gates = RegionTests::new(regions, params.longest_step_mm(medium), &params.curves);
-    let rules = HalfRayRules::new(medium, params);
+    let gates = RegionTests::new(regions, params.longest_step_mm(metric), &params.curves);
+    let rules = HalfRayRules::new(metric, params);
     let (rays, no_start, seeds) =
-        backend.install(|| cpu::rays(medium, regions, &gates, params, control))?;
+        backend.install(|| cpu::rays(metric, regions, &gates, params, control))?;
     let directions = params.directions.count() as u64;
     control.begin("Shooting rays", rays.starts.len() as u64);
     let shards = backend.split_among_devices(rays.starts.len());
     let job = Job {
-        medium,
+        metric,
         regions,
         gates: &gates,
         rules: &rules,
@@ -150,7 +150,7 @@ pub fn shoot(
 }
 
 struct Job<'a> {
-    medium: &'a RayMetric,
+    metric: &'a RayMetric,
     regions: &'a [Region],
     gates: &'a RegionTests<'a>,
     rules: &'a HalfRayRules,
@@ -176,16 +176,16 @@ struct DeviceInputs {
 }
 
 /// The records of the ray metric in the kernels' layout.
-fn upload_records(device: &Device, medium: &RayMetric) -> Result<Arc<CudaSlice<u32>>, cuda::Error> {
-    device.cached(medium.id(), "records", || -> Vec<u32> {
-        match medium.precision {
-            Precision::Single => bytemuck::cast_slice(&medium.records).to_vec(),
+fn upload_records(device: &Device, metric: &RayMetric) -> Result<Arc<CudaSlice<u32>>, cuda::Error> {
+    device.cached(metric.id(), "records", || -> Vec<u32> {
+        match metric.precision {
+            Precision::Single => bytemuck::cast_slice(&metric.records).to_vec(),
             Precision::Half => {
                 let pair = |p: &[f32]| {
                     let [low, high] = [p[0], p[1]].map(|v| u32::from(f16::from_f32(v).to_bits()));
                     low | high << 16
                 };
-                let values = medium.records.as_flattened();
+                let values = metric.records.as_flattened();
                 values.chunks_exact(2).map(pair).collect()
             }
         }
@@ -195,39 +195,39 @@ fn upload_records(device: &Device, medium: &RayMetric) -> Result<Arc<CudaSlice<u
 /// All cells as polynomials.
 fn cells(
     device: &Device,
-    medium: &RayMetric,
+    metric: &RayMetric,
     records: &CudaSlice<u32>,
 ) -> Result<Arc<CudaSlice<u32>>, cuda::Error> {
     // One cell begins before the first sample.
-    let shape = medium.shape.map(|n| n + 1);
-    device.cached_as(medium.id(), "cells", || {
-        run_on_records(device, medium, "geodesic_cell", 48, shape, records)
+    let shape = metric.shape.map(|n| n + 1);
+    device.cached_as(metric.id(), "cells", || {
+        run_on_records(device, metric, "geodesic_cell", 48, shape, records)
     })
 }
 
-/// Runs a kernel on the records: `words` words per entry of a grid.
+/// Runs a kernel on the records; `words_per_entry`: 32-bit words of its output per entry of a grid.
 fn run_on_records(
     device: &Device,
-    medium: &RayMetric,
+    metric: &RayMetric,
     kernel: &str,
-    text: usize,
+    words_per_entry: usize,
     shape: [usize; 3],
     records: &CudaSlice<u32>,
 ) -> Result<CudaSlice<u32>, cuda::Error> {
     let count: usize = shape.iter().product();
     device.needs(
-        (4 * text * count) as u64,
+        (4 * words_per_entry * count) as u64,
         "tensors ready for rays",
         LARGE_FIELD,
     )?;
-    let mut made = device.alloc_zeros::<u32>(text * count)?;
+    let mut prepared = device.alloc_zeros::<u32>(words_per_entry * count)?;
     let kernel = device.kernel(kernels::GEODESIC, kernel)?;
     let launch = LaunchConfig {
         grid_dim: ((count as u32).div_ceil(BLOCK), 1, 1),
         block_dim: (BLOCK, 1, 1),
         shared_mem_bytes: 0,
     };
-    let rules = KernelRules::new(medium);
+    let rules = KernelRules::new(metric);
     // SAFETY: one thread per entry, surplus threads return; the records are those of the grid.
     let launched = unsafe {
         device
@@ -235,17 +235,17 @@ fn run_on_records(
             .launch_builder(&kernel)
             .arg(&rules)
             .arg(records)
-            .arg(&mut made)
+            .arg(&mut prepared)
             .launch(launch)
     };
     device.check("preparing tensors", launched)?;
-    Ok(made)
+    Ok(prepared)
 }
 
 /// Prepares what rays will read in a ray metric that was computed on this card; returns milliseconds.
-pub fn ready(device: &Device, medium: &RayMetric) -> Result<f32, cuda::Error> {
-    let records = upload_records(device, medium)?;
-    let (_, ms) = device.elapsed(|| cells(device, medium, &records))?;
+pub fn ready(device: &Device, metric: &RayMetric) -> Result<f32, cuda::Error> {
+    let records = upload_records(device, metric)?;
+    let (_, ms) = device.elapsed(|| cells(device, metric, &records))?;
     Ok(ms)
 }
 
@@ -332,20 +332,20 @@ impl Job<'_> {
     }
 
     fn on_card(&self, device: &Device) -> Result<DeviceInputs, Error> {
-        let medium = self.medium;
-        let records = upload_records(device, medium)?;
-        let cells = match (self.params.form, medium.interpolation) {
-            (Form::Christoffel, _) => device.cached_as(medium.id(), "fields", || {
+        let metric = self.metric;
+        let records = upload_records(device, metric)?;
+        let cells = match (self.params.form, metric.interpolation) {
+            (Form::Christoffel, _) => device.cached_as(metric.id(), "fields", || {
                 run_on_records(
                     device,
-                    medium,
+                    metric,
                     "geodesic_fields",
                     28,
-                    medium.shape,
+                    metric.shape,
                     &records,
                 )
             })?,
-            (_, Interpolation::Trilinear) => cells(device, medium, &records)?,
+            (_, Interpolation::Trilinear) => cells(device, metric, &records)?,
             (_, Interpolation::CubicBSpline) => records.clone(),
         };
         Ok(DeviceInputs {
@@ -366,7 +366,7 @@ impl Job<'_> {
         if self.params.form == Form::Christoffel {
             return ("geodesic_paper".to_owned(), 1, spline);
         }
-        let (interpolation, samples) = match self.medium.interpolation {
+        let (interpolation, samples) = match self.metric.interpolation {
             Interpolation::Trilinear => ("linear", linear),
             Interpolation::CubicBSpline => ("spline", spline),
         };
@@ -408,7 +408,7 @@ impl Job<'_> {
             gates,
             masks,
             senses: self.halves_per_start() as u32,
-            ..KernelRules::new(self.medium)
+            ..KernelRules::new(self.metric)
         }
     }
 }

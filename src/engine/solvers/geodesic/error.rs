@@ -7,7 +7,7 @@ use crate::solvers::Error;
 use crate::solvers::curves::{self, Interpolation, MAX_SEEDS};
 use std::fmt;
 
-/// A medium, regions or parameters with which no rays can be shot: one sentence each.
+/// A ray metric, regions or parameters with which no rays can be shot: one sentence each.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InputError {
     Curves(curves::InputError),
@@ -16,7 +16,7 @@ pub enum InputError {
     SplinesInPapersForm,
     /// Rays are to be tested against this many regions.
     TooManyRegions(usize),
-    /// A medium that was prepared for another interpolation.
+    /// A ray metric that was prepared for another interpolation.
     Interpolation {
         prepared: Interpolation,
         requested: Interpolation,
@@ -46,7 +46,7 @@ impl fmt::Display for InputError {
                 requested,
             } => write!(
                 f,
-                "The medium was prepared for {prepared:?} interpolation, expected {requested:?}; prepare it again"
+                "The ray metric was prepared for {prepared:?} interpolation, expected {requested:?}; prepare it again"
             ),
             Self::TooManyRays { seeds, directions } => {
                 let rays = seeds.saturating_mul(*directions);

@@ -95,11 +95,11 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    fn new(medium: &RayMetric) -> Self {
-        let voxels = medium.field.grid.shape;
+    fn new(metric: &RayMetric) -> Self {
+        let voxels = metric.field.grid.shape;
         Self {
-            axes: [0, 1, 2].map(|a| Axis::new(medium.shape[a], voxels[a])),
-            strides: medium.strides().map(|n| n as u32),
+            axes: [0, 1, 2].map(|a| Axis::new(metric.shape[a], voxels[a])),
+            strides: metric.strides().map(|n| n as u32),
         }
     }
 
@@ -228,10 +228,10 @@ impl Default for Polynomials {
 const ALL_CORNERS: u8 = 0xFF;
 
 impl<'a> Trilinear<'a> {
-    pub fn new(medium: &'a RayMetric) -> Self {
+    pub fn new(metric: &'a RayMetric) -> Self {
         Self {
-            lattice: Lattice::new(medium),
-            records: &medium.records,
+            lattice: Lattice::new(metric),
+            records: &metric.records,
         }
     }
 
@@ -437,10 +437,10 @@ pub struct Cubic<'a> {
 }
 
 impl<'a> Cubic<'a> {
-    pub fn new(medium: &'a RayMetric) -> Self {
+    pub fn new(metric: &'a RayMetric) -> Self {
         Self {
-            lattice: Lattice::new(medium),
-            records: &medium.records,
+            lattice: Lattice::new(metric),
+            records: &metric.records,
         }
     }
 }

@@ -44,9 +44,9 @@ impl HalfRayRules {
         u64::from(self.max_steps.div_ceil(self.keep_every)) + 1
     }
 
-    pub fn new(medium: &RayMetric, params: &Params) -> Self {
+    pub fn new(metric: &RayMetric, params: &Params) -> Self {
         let walk = &params.curves;
-        let affine = medium.field.grid.world_from_voxel;
+        let affine = metric.field.grid.world_from_voxel;
         let w: DMat3 = affine.matrix3;
         let limit = walk.step_limit();
         let loop_steps = (LOOP_WINDOW_MM / walk.step_mm).ceil().max(1.0);
@@ -65,7 +65,7 @@ impl HalfRayRules {
                 u32::MAX
             },
             loop_mm2: (least_mm * least_mm) as f32,
-            leap: (params.longest_step_mm(medium) / walk.step_mm).powi(2) as f32,
+            leap: (params.longest_step_mm(metric) / walk.step_mm).powi(2) as f32,
             world_from_voxel: rows(&affine),
             root: {
                 let r = root(w);

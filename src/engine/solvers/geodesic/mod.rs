@@ -100,12 +100,12 @@ pub enum Directions {
 
 impl Params {
     /// The longest possible step: rays with steps of equal parameter end before steps become longer.
-    fn longest_step_mm(&self, medium: &RayMetric) -> f64 {
+    fn longest_step_mm(&self, metric: &RayMetric) -> f64 {
         let chosen_mm = self.curves.step_mm;
         match self.form {
             Form::Hamiltonian => chosen_mm,
             Form::Christoffel => {
-                let voxel_mm = medium.field.grid.spacing().min_element();
+                let voxel_mm = metric.field.grid.spacing().min_element();
                 voxel_mm.max(MAX_STEP_RATIO * chosen_mm)
             }
         }
@@ -128,39 +128,39 @@ pub struct Output {
 /// Shoots rays from the regions with role seed (from the whole mask if there is none) and filters by the others. The
 /// result holds every ray that passes the regions; [`rank`] cuts it by the measure.
 pub fn shoot(
-    medium: &RayMetric,
+    metric: &RayMetric,
     regions: &[Region],
     params: &Params,
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    shoot_within(medium, regions, params, None, backend, control)
+    shoot_within(metric, regions, params, None, backend, control)
 }
 
 /// Does the same as [`shoot`]; returns an error if the rays take more than this much memory, in bytes.
 pub fn shoot_within(
-    medium: &RayMetric,
+    metric: &RayMetric,
     regions: &[Region],
     params: &Params,
     memory: Option<u64>,
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    check(medium, regions, params)?;
+    check(metric, regions, params)?;
     control.check()?;
     match backend.accelerator() {
         Some(Accelerator::Cuda(_)) => {
-            cuda::shoot(medium, regions, params, memory, backend, control)
+            cuda::shoot(metric, regions, params, memory, backend, control)
         }
-        _ => backend.install(|| cpu::shoot(medium, regions, params, memory, control)),
+        _ => backend.install(|| cpu::shoot(metric, regions, params, memory, control)),
     }
 }
 
 /// Returns an error about the first invalid input.
-fn check(medium: &RayMetric, regions: &[Region], params: &Params) -> Result<(), InputError> {
-    curves::check(&medium.field, regions, &params.curves)?;
+fn check(metric: &RayMetric, regions: &[Region], params: &Params) -> Result<(), InputError> {
+    curves::check(&metric.field, regions, &params.curves)?;
     params.check()?;
-    if params.form == Form::Christoffel && medium.interpolation != Interpolation::Trilinear {
+    if params.form == Form::Christoffel && metric.interpolation != Interpolation::Trilinear {
         return Err(InputError::SplinesInPapersForm);
     }
     let gates = regions
@@ -169,9 +169,9 @@ fn check(medium: &RayMetric, regions: &[Region], params: &Params) -> Result<(), 
     if gates.clone().count() > MAX_REGIONS {
         return Err(InputError::TooManyRegions(gates.count()));
     }
-    if medium.interpolation != params.curves.interpolation {
+    if metric.interpolation != params.curves.interpolation {
         return Err(InputError::Interpolation {
-            prepared: medium.interpolation,
+            prepared: metric.interpolation,
             requested: params.curves.interpolation,
         });
     }

@@ -60,31 +60,31 @@ fn inverse([xx, xy, xz, yy, yz, zz]: Symmetric) -> Symmetric {
 
 /// The four fields.
 pub struct Fields<'a> {
-    medium: &'a RayMetric,
+    metric: &'a RayMetric,
     /// ∂G along the three voxel axes at every sample.
     slopes: Vec<[[f32; 6]; 3]>,
 }
 
 impl<'a> Fields<'a> {
     /// Central differences of the samples' inverses, one-sided where a neighbour is missing.
-    pub fn new(medium: &'a RayMetric, control: &Control) -> Result<Self, Cancelled> {
-        let records = &medium.records;
-        let metric = |i: usize| -> Option<Symmetric> {
+    pub fn new(metric: &'a RayMetric, control: &Control) -> Result<Self, Cancelled> {
+        let records = &metric.records;
+        let metric_at = |i: usize| -> Option<Symmetric> {
             let d: Symmetric = std::array::from_fn(|k| f64::from(records[i][k]));
             (d[0] > 0.0).then(|| inverse(d))
         };
-        let [nx, ny, nz] = medium.shape;
+        let [nx, ny, nz] = metric.shape;
         let strides = [1, nx, nx * ny];
         let at = |i: usize| {
             let voxel = [i % nx, i / nx % ny, i / (nx * ny)];
-            let here = metric(i);
+            let here = metric_at(i);
             [0, 1, 2].map(|axis| {
                 let n = [nx, ny, nz][axis];
                 let low = (voxel[axis] > 0)
-                    .then(|| metric(i - strides[axis]))
+                    .then(|| metric_at(i - strides[axis]))
                     .flatten();
                 let high = (voxel[axis] + 1 < n)
-                    .then(|| metric(i + strides[axis]))
+                    .then(|| metric_at(i + strides[axis]))
                     .flatten();
                 let width = f64::from(u8::from(low.is_some()) + u8::from(high.is_some()));
                 match (low.or(here), high.or(here)) {
@@ -97,24 +97,24 @@ impl<'a> Fields<'a> {
         };
         let slopes = (0..records.len()).into_par_iter().map(at).collect();
         control.check()?;
-        Ok(Self { medium, slopes })
+        Ok(Self { metric, slopes })
     }
 
     /// The record and ∂G at voxel coordinates; `None` outside the volume.
     fn at(&self, x: [f32; 3]) -> Option<(Record, [[f32; 6]; 3])> {
-        let medium = self.medium;
-        let faces = medium.field.grid.shape.map(|n| n as f32 - 0.5);
+        let metric = self.metric;
+        let faces = metric.field.grid.shape.map(|n| n as f32 - 0.5);
         if !(0..3).all(|a| x[a] >= -0.5 && x[a] <= faces[a]) {
             return None;
         }
         let (mut cell, mut t) = ([0; 3], [0.0; 3]);
         for a in 0..3 {
-            let last = (medium.shape[a] - 1) as f32;
+            let last = (metric.shape[a] - 1) as f32;
             let v = x[a].clamp(0.0, last);
             let low = v.floor().min(last - 1.0);
             (cell[a], t[a]) = (low as usize, v - low);
         }
-        let [sy, sz] = medium.strides();
+        let [sy, sz] = metric.strides();
         let mut record = [0.0; 8];
         let mut slopes = [[0.0; 6]; 3];
         for corner in 0..8 {
@@ -122,7 +122,7 @@ impl<'a> Fields<'a> {
             let share = |t: f32, upper: usize| if upper == 1 { t } else { 1.0 - t };
             let weight = share(t[0], i) * share(t[1], j) * share(t[2], k);
             let index = cell[0] + i + sy * (cell[1] + j) + sz * (cell[2] + k);
-            for (sum, value) in record.iter_mut().zip(medium.records[index]) {
+            for (sum, value) in record.iter_mut().zip(metric.records[index]) {
                 *sum += weight * value;
             }
             let all = self.slopes[index].as_flattened();

@@ -16,7 +16,6 @@ pub struct Params {
     /// Seeds, steps, integrator and stop reasons, as for streamlines. The FA is that of the tensors before
     /// sharpening; length and step limits apply to each half. With `both_ways`, every ray continues behind its seed
     /// with −p, which gives one curve through the seed.
-    #[serde(rename = "walk")]
     pub curves: curves::Params,
     pub form: Form,
     pub directions: Directions,
@@ -79,7 +78,7 @@ impl RayMetricParams {
 /// How geodesic rays are shot and which of them are kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rays {
-    pub medium: RayMetricParams,
+    pub metric: RayMetricParams,
     pub params: Params,
     pub cut: Cut,
 }
@@ -88,7 +87,7 @@ impl Rays {
     /// Sharpened tensors in single precision, and the strongest rays.
     pub fn defaults() -> Self {
         Self {
-            medium: RayMetricParams {
+            metric: RayMetricParams {
                 sharpening: DEFAULT_SHARPENING,
                 // Half precision suffices for plain tensors. At α = 6 eigenvalues differ by 10⁴, more than its 11
                 // bits resolve; kernels are as fast with either.
@@ -142,9 +141,9 @@ impl Parameters for Rays {
                 Kind::Text(Text {
                     expected: "power:ALPHA or paper:N,FA",
                     short: false,
-                    get: |p| Some(sharpening_text(p.medium.sharpening)),
+                    get: |p| Some(sharpening_text(p.metric.sharpening)),
                     set: |p, text| {
-                        p.medium.sharpening = read_sharpening(text?)?;
+                        p.metric.sharpening = read_sharpening(text?)?;
                         Some(())
                     },
                     off: None,
@@ -162,14 +161,14 @@ impl Parameters for Rays {
                     Choice::new(
                         "f16",
                         "Half",
-                        |p| p.medium.precision == Precision::Half,
-                        |p| p.medium.precision = Precision::Half,
+                        |p| p.metric.precision == Precision::Half,
+                        |p| p.metric.precision = Precision::Half,
                     ),
                     Choice::new(
                         "f32",
                         "Single",
-                        |p| p.medium.precision == Precision::Single,
-                        |p| p.medium.precision = Precision::Single,
+                        |p| p.metric.precision == Precision::Single,
+                        |p| p.metric.precision = Precision::Single,
                     ),
                 ]),
             )
@@ -279,7 +278,7 @@ impl Parameters for Rays {
         self.params.curves.check()?;
         let directions = DirectionParts::from(self.params.directions);
         parameters::check(&directions).map_err(|e| e.in_option("directions"))?;
-        self.medium.sharpening.check()?;
+        self.metric.sharpening.check()?;
         match self.params.form {
             Form::Hamiltonian => self.params.curves.check_reach(),
             // This form steps in a parameter of the curve, not in mm.

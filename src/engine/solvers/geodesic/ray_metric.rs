@@ -88,7 +88,7 @@ impl RayMetric {
                 control.begin("Preparing tensors", field.tensors.len() as u64);
                 let prepared = cuda::prepare(first, field, sharpening, precision, mean)?;
                 control.check()?;
-                let mut medium = Self {
+                let mut metric = Self {
                     id: prepared.id,
                     field: field.clone(),
                     sharpening,
@@ -100,13 +100,13 @@ impl RayMetric {
                     repaired: prepared.repaired,
                     kernel_s: Some(f64::from(prepared.kernel_ms) * 1e-3),
                 };
-                if let Cow::Owned(thickened) = thickened(&medium.records, field.grid.shape) {
+                if let Cow::Owned(thickened) = thickened(&metric.records, field.grid.shape) {
                     // The card's records are those of the thin grid.
-                    (medium.id, medium.records) = (DataId::fresh(), thickened.into());
+                    (metric.id, metric.records) = (DataId::fresh(), thickened.into());
                 }
-                let ready_ms = cuda::ready(first, &medium)?;
-                medium.kernel_s = medium.kernel_s.map(|s| s + f64::from(ready_ms) * 1e-3);
-                Ok(medium)
+                let ready_ms = cuda::ready(first, &metric)?;
+                metric.kernel_s = metric.kernel_s.map(|s| s + f64::from(ready_ms) * 1e-3);
+                Ok(metric)
             }
             _ => Ok(backend
                 .install(|| prepare(field, sharpening, precision, interpolation, control))?),

@@ -29,17 +29,17 @@ pub struct Rays {
 /// The rays of a seed point (world mm), in the order of the fan; `None` outside volume or mask, or below the FA
 /// limit.
 pub fn starts(
-    medium: &RayMetric,
+    metric: &RayMetric,
     region_tests: &RegionTests,
     params: &Params,
     seed: [f32; 3],
 ) -> Option<Vec<Start>> {
     let world = DVec3::from_array(seed.map(f64::from));
-    let grid = &medium.field.grid;
+    let grid = &metric.field.grid;
     let at = grid.voxel_at(world);
     let in_volume = (0..3).all(|a| at[a] >= -0.5 && at[a] <= grid.shape[a] as f64 - 0.5)
         && region_tests.allows(seed);
-    let record = interpolated(medium, at);
+    let record = interpolated(metric, at);
     let anisotropic = params.curves.min_fa.is_none_or(|fa| record[FA] >= fa);
     if !(in_volume && record[INSIDE] >= 0.5 && anisotropic) {
         return None;
@@ -83,15 +83,15 @@ fn principal(d: DMat3) -> DVec3 {
 }
 
 /// The record at voxel coordinates, in double precision.
-fn interpolated(medium: &RayMetric, at: DVec3) -> [f64; 8] {
-    let last = medium.shape.map(|n| (n - 1) as f64);
+fn interpolated(metric: &RayMetric, at: DVec3) -> [f64; 8] {
+    let last = metric.shape.map(|n| (n - 1) as f64);
     let at = at.clamp(DVec3::ZERO, DVec3::from_array(last));
     let cell = [0, 1, 2].map(|a| at[a].floor().min(last[a] - 1.0));
     let t = [0, 1, 2].map(|a| (at[a] - cell[a]) as f32);
-    let [sy, sz] = medium.strides();
+    let [sy, sz] = metric.strides();
     let [x, y, z] = cell.map(|c| c as usize);
     let base = x + sy * y + sz * z;
-    let weights: [Vec<f32>; 3] = t.map(|t| match medium.margin() {
+    let weights: [Vec<f32>; 3] = t.map(|t| match metric.margin() {
         0 => vec![1.0 - t, t],
         _ => cubic_weights(t).to_vec(),
     });
@@ -99,7 +99,7 @@ fn interpolated(medium: &RayMetric, at: DVec3) -> [f64; 8] {
     for (k, wz) in weights[2].iter().enumerate() {
         for (j, wy) in weights[1].iter().enumerate() {
             for (i, wx) in weights[0].iter().enumerate() {
-                let record: &Record = &medium.records[base + i + sy * j + sz * k];
+                let record: &Record = &metric.records[base + i + sy * j + sz * k];
                 let weight = f64::from(*wx) * f64::from(*wy) * f64::from(*wz);
                 for (sum, value) in sum.iter_mut().zip(record) {
                     *sum += weight * f64::from(*value);

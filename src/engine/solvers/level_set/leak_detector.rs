@@ -103,7 +103,7 @@ pub struct LeakDetector {
     known: u64,
 }
 
-/// The changes of speeds since the surface last rested, whose first is the last of `Alarm::changes`.
+/// The changes of speeds since the surface last rested, whose first is the last of [`LeakDetector::changes`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Series {
     /// Step of the last change.

@@ -144,7 +144,7 @@ impl Domain<'_> {
 /// The names of all regions of a role: `region 'A'` or `regions 'A', 'B'`; `None` without one.
 pub fn region_names(regions: &[Region], role: Role) -> Option<String> {
     let these = regions.iter().filter(|r| r.role == role);
-    let mut names: Vec<String> = these.map(|r| format!("'{}'", r.name)).collect();
+    let mut names: Vec<String> = these.map(|r| format!("“{}”", r.name)).collect();
     // Regions of the command line may share a name.
     names.dedup();
     match names.as_slice() {

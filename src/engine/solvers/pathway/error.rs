@@ -69,7 +69,7 @@ impl fmt::Display for InputError {
             ),
             Self::Blocked { region, place } => write!(
                 f,
-                "Region '{region}' lies {place}, expected at least one voxel that paths may use; move one of them"
+                "Region “{region}” lies {place}, expected at least one voxel that paths may use; move one of them"
             ),
             Self::LowFaOfRegion {
                 region,
@@ -83,16 +83,16 @@ impl fmt::Display for InputError {
             ),
             Self::OtherMetric([a, b]) => write!(
                 f,
-                "The cost fields of '{a}' and '{b}' come from different metrics; solve both again"
+                "The cost fields of “{a}” and “{b}” come from different metrics; solve both again"
             ),
             Self::NotConnected { from, to } => write!(
                 f,
-                "No path: region '{to}' is not connected to '{from}' inside the mask; widen the mask or move a \
+                "No path: region “{to}” is not connected to “{from}” inside the mask; widen the mask or move a \
                  region"
             ),
             Self::Overlap([a, b]) => write!(
                 f,
-                "Regions '{a}' and '{b}' overlap, expected two apart; move one"
+                "Regions “{a}” and “{b}” overlap, expected two apart; move one"
             ),
             Self::Texels { texels, voxels } => write!(
                 f,

@@ -66,7 +66,7 @@ impl fmt::Display for InputError {
         match self {
             Self::Value { name, known } => write!(
                 f,
-                "The streamlines have no value \"{name}\", expected one of {}",
+                "The streamlines have no value “{name}”, expected one of {}",
                 known.join(", ")
             ),
             Self::PointValue { name, known } => {
@@ -76,7 +76,7 @@ impl fmt::Display for InputError {
                 };
                 write!(
                     f,
-                    "The streamlines have no value \"{name}\" per point, expected {known}; name one of them"
+                    "The streamlines have no value “{name}” per point, expected {known}; name one of them"
                 )
             }
             Self::Group { name, known } => {
@@ -86,7 +86,7 @@ impl fmt::Display for InputError {
                 };
                 write!(
                     f,
-                    "The streamlines have no group \"{name}\", expected {known}; use a name listed by `arcuate info`"
+                    "The streamlines have no group “{name}”, expected {known}; use a name listed by `arcuate info`"
                 )
             }
             Self::GivenValues {

@@ -5,7 +5,9 @@ use crate::compute::Control;
 use crate::data::tractogram::LENGTH;
 use crate::data::{Gradients, Grid, Mask, Region, Role, Tractogram, Volume, VolumeKind};
 use crate::io;
-use crate::jobs::{Delivery, Folder, Job, JobError, PartialSender, Receive, Slot, Values, Worker};
+use crate::jobs::{
+    Delivery, Folder, Job, JobError, PartialSender, Receive, Slot, ValueNames, Worker,
+};
 use crate::state::files::opening;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State};
@@ -244,7 +246,7 @@ pub fn open(
             control.advance(1);
             let tractogram = with_lengths(tractogram);
             control.advance(Volume::PRECOMPUTE_STEPS);
-            let tractogram = Values::shown(tractogram);
+            let tractogram = ValueNames::shown(tractogram);
             // Computed here to keep it off the interface thread.
             tractogram.bounds();
             Loaded::Tractogram(tractogram)

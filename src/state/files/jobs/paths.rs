@@ -12,12 +12,12 @@ impl Receive<State> for PathCheck {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, answer, _, _| {
-            state.session.files.paths.done(self, answer);
+            state.runtime.files.paths.done(self, answer);
         });
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
-        state.session.files.paths.fail();
+        state.runtime.files.paths.fail();
         // A cancelled one was replaced by another question.
         matches!(end, Unfinished::Cancelled)
     }

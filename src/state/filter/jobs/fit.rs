@@ -219,7 +219,7 @@ impl Receive<State> for EstimateFit {
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
         match end {
-            Unfinished::Cancelled => state.session.filter.estimate.fail(),
+            Unfinished::Cancelled => state.runtime.filter.estimate.fail(),
             Unfinished::Failed(sentence) => filter::update::receive_refusal(state, sentence),
             // The estimate waits until the user permits the CPU.
             Unfinished::DeviceFailed(_) => return false,

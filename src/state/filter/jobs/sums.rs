@@ -74,12 +74,12 @@ impl Receive<State> for SumBundles {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, sums, _, _| {
-            state.session.filter.sums.finish(sums);
+            state.runtime.filter.sums.finish(sums);
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.filter.sums.fail();
+        state.runtime.filter.sums.fail();
         true
     }
 }

@@ -85,7 +85,7 @@ pub(in crate::state) fn weights(
     let fit = &output.fit;
     let mut key = running.key;
     key.tractogram = output.all_streamlines.clone();
-    state.session.filter.previous_fit = Some(PreviousFit {
+    state.runtime.filter.previous_fit = Some(PreviousFit {
         layer: id,
         key,
         prepared: output.prepared.clone(),
@@ -98,7 +98,7 @@ pub(in crate::state) fn weights(
     let by_itself = running.purpose == FitPurpose::Refit;
     let Some(lines) = lines else {
         if !by_itself {
-            state.session.notify(Severity::Information, CHANGED);
+            state.runtime.notify(Severity::Information, CHANGED);
         }
         return None;
     };
@@ -255,7 +255,7 @@ pub(in crate::state) fn lesion(
     output: &CommitFit,
 ) -> Option<String> {
     let id = running.layer;
-    let previous = state.session.filter.previous_fit.as_ref();
+    let previous = state.runtime.filter.previous_fit.as_ref();
     let before = previous.map(|previous| (previous.objective, previous.error))?;
     let weights = state.document.weights.get(&id).cloned()?;
     let fit = &output.fit;

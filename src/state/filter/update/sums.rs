@@ -23,13 +23,13 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         Some((layer.id, from, weights.clone(), fit))
     });
     let Some((id, from, weights, fit)) = found else {
-        state.session.filter.sums.ask(None);
+        state.runtime.filter.sums.ask(None);
         return;
     };
     let Some((key, rules)) = rows(state, id, &fit.tractogram, &from) else {
         return;
     };
-    let runtime = &mut state.session.filter;
+    let runtime = &mut state.runtime.filter;
     let previous = runtime.previous_fit.as_ref();
     let previous =
         previous.filter(|h| h.layer == id && h.key.tractogram.same_lines(&fit.tractogram));
@@ -100,7 +100,7 @@ fn rows(
 
 /// The rules of a layer's streamlines without their weights and a single group.
 fn rules_without_weights(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
-    let mut rules = document.bundle.rules_of(layer)?.clone();
+    let mut rules = document.streamlines.rules_of(layer)?.clone();
     rules.limits.retain(|l| l.column != weight());
     rules.group = None;
     Some(rules)

@@ -216,12 +216,12 @@ impl Receive<State> for FindPathway {
             };
             let name = name.unwrap_or_else(|| "A kept pathway".to_owned());
             let sentence = format!("{name} was not solved again: {why}");
-            state.session.notify(Severity::Warning, sentence);
+            state.runtime.notify(Severity::Warning, sentence);
             return true;
         }
         let Some(why) = end.sentence() else {
             // A newer one replaced it, unless the user stopped it.
-            return !state.session.pathways.live.has_failed();
+            return !state.runtime.pathways.live.has_failed();
         };
         pathways::update::failed(state, why);
         !matches!(end, Unfinished::DeviceFailed(_))
@@ -371,18 +371,18 @@ impl FindPathway {
 /// A cost field already solved for the end of this side, and the side it was solved for: exchanged ends can use each
 /// other's fields.
 fn known_field(
-    known: Option<&PreparedCosts>,
+    earlier: Option<&PreparedCosts>,
     ends: &[Vec<Arc<Shape>>; 2],
     side: usize,
 ) -> Option<(usize, CostField)> {
-    let known = known?;
+    let earlier = earlier?;
     let is_same = |shapes: &[Arc<Shape>]| {
         let mut pairs = shapes.iter().zip(&ends[side]);
         shapes.len() == ends[side].len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b))
     };
     let mut sides = [side, 1 - side].into_iter();
-    let at = sides.find(|at| is_same(&known.ends[*at]))?;
-    Some((at, known.fields[at].clone()))
+    let at = sides.find(|at| is_same(&earlier.ends[*at]))?;
+    Some((at, earlier.fields[at].clone()))
 }
 
 /// The mean of the finite values; 0 if there are none.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Requests what is missing, and cancels what is no longer needed.
 pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let key = key(state);
-    let runtime = &mut state.session.pathways;
+    let runtime = &mut state.runtime.pathways;
     if let Some(running) = runtime.compared.running() {
         if key.as_ref() != Some(running) {
             effects.push(Effect::Cancel(COMPARE));
@@ -23,7 +23,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(key) = key.filter(|_| is_idle(state)) else {
         return;
     };
-    let runtime = &mut state.session.pathways;
+    let runtime = &mut state.runtime.pathways;
     let Some(key) = runtime.compared.ask(Some(key)) else {
         return;
     };
@@ -46,7 +46,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// The key to compare: of the final pathway, while nothing is dragged.
 fn key(state: &State) -> Option<PathwayKey> {
-    let strict = state.session.saving.strict;
+    let strict = state.runtime.sessions.strict;
     let rests = is_looked_at(state) && !strict && !state.history.is_open();
     let live = state.final_pathway().filter(|_| rests);
     live.map(|live| PathwayKey::from_result(live))
@@ -55,12 +55,12 @@ fn key(state: &State) -> Option<PathwayKey> {
 /// Whether no other job uses the processors for longer than a moment.
 fn is_idle(state: &State) -> bool {
     let short = |slot| matches!(slot, TRACE | Slot::Save | Slot::Recovery | COMPARE);
-    state.session.jobs.running.iter().all(|j| short(j.slot))
+    state.runtime.jobs.running.iter().all(|j| short(j.slot))
 }
 
 /// Receives the comparison.
 pub fn compared(state: &mut State, compared: PathwayComparison) {
-    let runtime = &mut state.session.pathways;
+    let runtime = &mut state.runtime.pathways;
     let requested = PathwayKey {
         field: compared.field,
         regions: compared.regions.clone(),
@@ -85,7 +85,7 @@ pub fn compared(state: &mut State, compared: PathwayComparison) {
 /// The comparison was stopped, or failed with a sentence.
 pub fn not_compared(state: &mut State, why: Option<&str>) {
     let key = key(state);
-    let runtime = &mut state.session.pathways;
+    let runtime = &mut state.runtime.pathways;
     // The job may belong to a closed document.
     let Some(running) = runtime.compared.running() else {
         return;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Whether the task shows pathways, and their tensors are not about to change.
 pub(in crate::state) fn is_looked_at(state: &State) -> bool {
-    state.view.task == Task::Pathways && !state.session.tensors.is_fitting()
+    state.view.task == Task::Pathways && !state.runtime.tensors.is_fitting()
 }
 
 /// Requests what is missing: after every change of the state.
@@ -24,12 +24,12 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 fn follow_regions(state: &mut State, effects: &mut Vec<Effect>) {
     // A running job is finished in other tasks, too, and the shown result stays.
     if !is_looked_at(state) {
-        return state.session.pathways.live.pause();
+        return state.runtime.pathways.live.pause();
     }
     let requested_key = state.document.pathway_key();
     let pace = pace(state, requested_key.as_ref());
     let dragging = state.is_dragging();
-    let runtime = &mut state.session.pathways;
+    let runtime = &mut state.runtime.pathways;
     let order = runtime.live.follow(requested_key.as_ref(), dragging, pace);
     if requested_key.is_none() {
         runtime.hover = Live::default();
@@ -55,7 +55,7 @@ fn start(state: &State, key: PathwayKey, detail: Detail, effects: &mut Vec<Effec
         regions: key.regions,
         params: key.params,
         coarse,
-        prepared: state.session.pathways.prepared[usize::from(coarse)].clone(),
+        prepared: state.runtime.pathways.prepared[usize::from(coarse)].clone(),
         kept: None,
         mask_name: mask_text::name_of(&state.document),
     }));
@@ -64,10 +64,10 @@ fn start(state: &State, key: PathwayKey, detail: Detail, effects: &mut Vec<Effec
 /// A pathway takes long the first time, and whenever its metric has to be computed.
 fn pace(state: &State, requested_key: Option<&PathwayKey>) -> Pace {
     // Without a window a coarse result would be useless.
-    if state.session.saving.strict {
+    if state.runtime.sessions.strict {
         return Pace::Newest;
     }
-    let runtime = &state.session.pathways;
+    let runtime = &state.runtime.pathways;
     let known = runtime.prepared[0].as_ref().zip(requested_key);
     let serves = known.is_some_and(|(known, key)| known.serves(key.field, &key.params));
     let full_ms = runtime.full_ms[usize::from(!serves)];
@@ -81,7 +81,7 @@ fn pace(state: &State, requested_key: Option<&PathwayKey>) -> Pace {
 
 /// Time since the running solve began.
 fn age(state: &State) -> Duration {
-    let mut jobs = state.session.jobs.running.iter();
+    let mut jobs = state.runtime.jobs.running.iter();
     let job = jobs.find(|j| j.slot == PATHWAY);
     job.map_or(Duration::ZERO, |j| j.started.elapsed())
 }

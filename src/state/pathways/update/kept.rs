@@ -25,11 +25,11 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, Miss
 
 /// Recomputes, one at a time, the kept pathways that a session restored.
 pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.session.tensors.is_fitting() || state.document.kept_pathways.is_empty() {
+    if state.runtime.tensors.is_fitting() || state.document.kept_pathways.is_empty() {
         return;
     }
     let with = available_inputs(&state.document);
-    let runtime = &mut state.session.pathways;
+    let runtime = &mut state.runtime.pathways;
     if runtime.unsolved_with != with {
         runtime.unsolved.clear();
         runtime.unsolved_with = with;
@@ -43,13 +43,13 @@ pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>)
     };
     match find(&state.document, &kept) {
         Ok(request) => {
-            state.session.pathways.solving = Some(kept.id);
+            state.runtime.pathways.solving = Some(kept.id);
             effects.push(Effect::submit(request));
         }
         Err(missing) => {
-            state.session.pathways.unsolved.push(kept.id);
+            state.runtime.pathways.unsolved.push(kept.id);
             let sentence = missing.to_string();
-            state.session.notify(Severity::Warning, sentence);
+            state.runtime.notify(Severity::Warning, sentence);
         }
     }
 }
@@ -64,8 +64,8 @@ fn available_inputs(document: &Document) -> (Option<DataId>, Vec<(LayerId, bool)
 
 /// A kept pathway could not be recomputed; returns its name.
 pub fn kept_failed(state: &mut State) -> Option<String> {
-    let id = state.session.pathways.solving.take()?;
-    state.session.pathways.unsolved.push(id);
+    let id = state.runtime.pathways.solving.take()?;
+    state.runtime.pathways.unsolved.push(id);
     let mut kept = state.document.kept_pathways.iter();
     kept.find(|k| k.id == id).map(|k| k.name.clone())
 }

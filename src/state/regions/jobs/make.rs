@@ -54,14 +54,14 @@ pub enum RegionOperation {
 }
 
 #[derive(Clone, Debug)]
-pub struct MadeRegion {
+pub struct ComputedRegion {
     pub mask: Mask,
     /// One sentence.
     pub note: Option<String>,
 }
 
 impl Job for MakeRegion {
-    type Output = MadeRegion;
+    type Output = ComputedRegion;
 
     fn slot(&self) -> Slot {
         REGION
@@ -81,20 +81,20 @@ impl Job for MakeRegion {
         self,
         worker: &Worker,
         control: &Control,
-        _: &PartialSender<MadeRegion>,
-    ) -> Result<MadeRegion, JobError> {
+        _: &PartialSender<ComputedRegion>,
+    ) -> Result<ComputedRegion, JobError> {
         let backend = worker.backend();
         let (mask, note) = backend.install(|| self.operation.make(control))?;
         // Computed here to keep it off the window's thread.
         mask.bounds_inside();
-        Ok(MadeRegion { mask, note })
+        Ok(ComputedRegion { mask, note })
     }
 }
 
 impl Receive<State> for MakeRegion {
     fn receive(
         &self,
-        delivery: Delivery<MadeRegion>,
+        delivery: Delivery<ComputedRegion>,
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {

@@ -13,9 +13,9 @@ const AT_ONCE: usize = 30_000_000;
 /// An object whose distance from the surface is measured.
 #[derive(Clone, Debug)]
 pub enum ProximityTarget {
-    Lines(String, Tractogram),
+    Streamlines(String, Tractogram),
     /// The voxels where an image is at most this value.
-    Set(String, Volume, f32),
+    Voxels(String, Volume, f32),
 }
 
 impl PartialEq for ProximityTarget {
@@ -53,26 +53,26 @@ pub struct Proximity {
 impl ProximityTarget {
     pub fn name(&self) -> &str {
         match self {
-            Self::Lines(name, _) | Self::Set(name, ..) => name,
+            Self::Streamlines(name, _) | Self::Voxels(name, ..) => name,
         }
     }
 
     fn key(&self) -> (DataId, u32) {
         match self {
-            Self::Lines(_, lines) => (lines.id(), 0),
-            Self::Set(_, volume, level) => (volume.id(), level.to_bits()),
+            Self::Streamlines(_, lines) => (lines.id(), 0),
+            Self::Voxels(_, volume, level) => (volume.id(), level.to_bits()),
         }
     }
 
     fn is_large(&self) -> bool {
-        matches!(self, Self::Lines(_, lines) if lines.points.len() > AT_ONCE)
+        matches!(self, Self::Streamlines(_, lines) if lines.points.len() > AT_ONCE)
     }
 
     /// Total number of streamlines or voxels.
     fn count(&self) -> u64 {
         match self {
-            Self::Lines(_, lines) => lines.len() as u64,
-            Self::Set(_, volume, level) => {
+            Self::Streamlines(_, lines) => lines.len() as u64,
+            Self::Voxels(_, volume, level) => {
                 let values = volume.frame(0).iter();
                 values.filter(|v| **v <= *level).count() as u64
             }
@@ -110,7 +110,7 @@ impl ProximityCache {
         let surface = Isosurface::of_field(field);
         let near = targets.iter().map(|target| Proximity {
             name: target.name().to_owned(),
-            is_streamlines: matches!(target, ProximityTarget::Lines(..)),
+            is_streamlines: matches!(target, ProximityTarget::Streamlines(..)),
             met: match target.is_large() && !rests {
                 true => Distance::Later,
                 false => self.proximity(target, field, &surface),
@@ -127,8 +127,8 @@ impl ProximityCache {
     ) -> Distance {
         let known = self.known_target(target);
         let (through, of) = match target {
-            ProximityTarget::Lines(_, lines) => (through(field, surface, lines), known.count),
-            ProximityTarget::Set(_, volume, level) => {
+            ProximityTarget::Streamlines(_, lines) => (through(field, surface, lines), known.count),
+            ProximityTarget::Voxels(_, volume, level) => {
                 (overlap(field, surface, volume, *level), known.count)
             }
         };
@@ -146,9 +146,11 @@ impl ProximityCache {
             };
         }
         let found: Option<Approach> = match (target, &known.surface) {
-            (ProximityTarget::Lines(_, lines), _) => to_streamlines(surface, lines, known.nearest),
-            (ProximityTarget::Set(..), Some(other)) => to_surface(surface, other, known.nearest),
-            (ProximityTarget::Set(..), None) => None,
+            (ProximityTarget::Streamlines(_, lines), _) => {
+                to_streamlines(surface, lines, known.nearest)
+            }
+            (ProximityTarget::Voxels(..), Some(other)) => to_surface(surface, other, known.nearest),
+            (ProximityTarget::Voxels(..), None) => None,
         };
         let Some(Approach { mm, point, .. }) = found else {
             return Distance::Never;
@@ -164,8 +166,8 @@ impl ProximityCache {
             self.0.push(KnownTarget {
                 key,
                 surface: match target {
-                    ProximityTarget::Lines(..) => None,
-                    ProximityTarget::Set(_, volume, level) => {
+                    ProximityTarget::Streamlines(..) => None,
+                    ProximityTarget::Voxels(_, volume, level) => {
                         Some(Isosurface::at_most(volume, *level))
                     }
                 },

@@ -254,7 +254,7 @@ impl Receive<State> for RunRequest {
     ) {
         // A newer request stands for this one: its answer says how the surface stands.
         let newer = |job: &JobHandle| job.slot == SEGMENT && job.ticket > delivery.ticket;
-        if state.session.jobs.running.iter().any(newer) {
+        if state.runtime.jobs.running.iter().any(newer) {
             return;
         }
         match delivery.outcome {

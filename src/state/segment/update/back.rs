@@ -11,7 +11,7 @@ use crate::state::{State, Task};
 
 /// Rewinds to the state after this many steps.
 pub(in crate::state) fn rewind(state: &mut State, step: u64) {
-    let runtime = &mut state.session.segment;
+    let runtime = &mut state.runtime.segment;
     let Some(live) = runtime.live.clone() else {
         return;
     };
@@ -33,11 +33,11 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
         edit(state, "Go back", false, |d| d.segment = after);
     }
     let back = format!("Back at step {}", count(step));
-    let text: Vec<String> = [back].into_iter().chain(changes).collect();
-    let sentence = text.join(", ");
+    let parts: Vec<String> = [back].into_iter().chain(changes).collect();
+    let sentence = parts.join(", ");
     // No other task shows the surface.
-    state.session.notices.about.task = Some((Task::Segment, sentence.clone()));
-    state.session.notices.status = sentence;
+    state.runtime.notices.about.task = Some((Task::Segment, sentence.clone()));
+    state.runtime.notices.status = sentence;
 }
 
 /// The settings in effect after this many steps, before the user changed them there: parameters, additional inputs of
@@ -75,7 +75,7 @@ fn settings_at_step(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentat
 
 /// A cancelled rewind did not happen: the surface is unchanged, with its spheres.
 pub(in crate::state) fn rewind_cancelled(state: &mut State, live: &SurfaceUpdate) {
-    let runtime = &mut state.session.segment;
+    let runtime = &mut state.runtime.segment;
     if let Some(back) = runtime
         .rewind
         .as_mut()

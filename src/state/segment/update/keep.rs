@@ -51,7 +51,7 @@ pub fn current_origin(state: &State) -> Option<SegmentRecipe> {
 pub fn command_line(state: &State) -> Option<CommandLine> {
     let (live, _) = state.resting_surface()?;
     let made = kept_segmentation(&state.document, live)?;
-    let runtime = &state.session.segment;
+    let runtime = &state.runtime.segment;
     let written = runtime.written.as_ref();
     let written = written.filter(|(_, script)| *script == live.script);
     Some(segmented_command(
@@ -64,12 +64,12 @@ pub fn command_line(state: &State) -> Option<CommandLine> {
 /// Makes a mask layer from the present surface.
 pub(in crate::state) fn keep(state: &mut State) {
     let Some((live, mask)) = state.resting_surface().map(|(l, m)| (l.clone(), m.clone())) else {
-        let runtime = &mut state.session.segment;
+        let runtime = &mut state.runtime.segment;
         if runtime.live.is_some() {
             // Kept once it rests.
             (runtime.keep_at_rest, runtime.play) = (true, RunControl::Rest);
         } else {
-            state.session.notify(Severity::Information, NONE_YET);
+            state.runtime.notify(Severity::Information, NONE_YET);
         }
         return;
     };
@@ -101,20 +101,20 @@ pub(in crate::state) fn keep(state: &mut State) {
         // The next structure begins without a surface.
         document.segment.start = Start::Spheres;
     });
-    state.session.segment.live = None;
+    state.runtime.segment.live = None;
     crate::state::segment::update::unframe(state);
-    state.session.notices.status = format!("Kept {ml} as a mask");
+    state.runtime.notices.status = format!("Kept {ml} as a mask");
 }
 
 /// The surface at rest with its voxels; otherwise a notice says what is missing.
 fn rests(state: &mut State) -> Option<(Arc<SurfaceUpdate>, Mask)> {
     let found = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
     if found.is_none() {
-        let sentence = match state.session.segment.live {
+        let sentence = match state.runtime.segment.live {
             Some(_) => "The surface is moving: pause it first",
             None => NONE_YET,
         };
-        state.session.notify(Severity::Information, sentence);
+        state.runtime.notify(Severity::Information, sentence);
     }
     found
 }
@@ -129,8 +129,8 @@ pub(in crate::state) fn region(state: &mut State, role: Role) {
     edit(state, "Region of a surface", false, |document| {
         id = document.add_region(document.region_name(role), role, shape);
     });
-    state.session.regions.selected = Some(id);
-    state.session.notices.status = format!(
+    state.runtime.regions.selected = Some(id);
+    state.runtime.notices.status = format!(
         "Made a region of the surface: {}",
         role.name().to_lowercase()
     );
@@ -170,11 +170,11 @@ fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<
         let sentence = format!(
             "A run script names its image, and “{name}” is not in a file: export it first, then open that"
         );
-        state.session.notify(Severity::Information, sentence);
+        state.runtime.notify(Severity::Information, sentence);
         return None;
     }
     let text = serde_json::to_string_pretty(&script).ok()? + "\n";
-    state.session.segment.written = Some((path.clone(), live.script.clone()));
+    state.runtime.segment.written = Some((path.clone(), live.script.clone()));
     Some(SaveScript { text, path, masks })
 }
 

@@ -33,7 +33,7 @@ impl From<NoRecoveryFolder> for JobError {
 }
 
 #[derive(Default)]
-pub(in crate::state) struct Memory(Mutex<Inner>);
+pub(in crate::state) struct SessionMemory(Mutex<Inner>);
 
 #[derive(Default)]
 pub(in crate::state) struct Inner {
@@ -50,7 +50,7 @@ pub(in crate::state) struct Inner {
     pub last: Option<SessionFile>,
 }
 
-impl Memory {
+impl SessionMemory {
     pub(in crate::state) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

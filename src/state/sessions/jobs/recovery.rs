@@ -4,7 +4,7 @@ use crate::compute::Control;
 use crate::io::{recovery, session};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::state::job_end::ended;
-use crate::state::sessions::jobs::memory::Memory;
+use crate::state::sessions::jobs::memory::SessionMemory;
 use crate::state::sessions::jobs::save::write_if_new;
 use crate::state::sessions::types::draft::SessionDraft;
 use crate::state::sessions::types::file::RecoverableSession;
@@ -37,7 +37,7 @@ impl Job for Autosave {
         control: &Control,
         _: &PartialSender<()>,
     ) -> Result<(), JobError> {
-        let memory = worker.memory::<Memory>();
+        let memory = worker.memory::<SessionMemory>();
         let path = memory.own_session()?;
         Ok(write_if_new(&path, &self.draft, &memory, control)?)
     }
@@ -72,7 +72,7 @@ impl Job for FindRecoverable {
         _: &Control,
         _: &PartialSender<Recoverable>,
     ) -> Result<Recoverable, JobError> {
-        Ok(recoverable(&worker.memory::<Memory>()))
+        Ok(recoverable(&worker.memory::<SessionMemory>()))
     }
 }
 
@@ -84,7 +84,7 @@ impl Receive<State> for FindRecoverable {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, output, _, _| {
-            let recovery = &mut state.session.saving.recovery;
+            let recovery = &mut state.runtime.sessions.recovery;
             recovery.sessions.extend(output.sessions);
             recovery.search_again = output.is_locked;
         });
@@ -118,7 +118,7 @@ impl Job for ForgetRecoverable {
     }
 
     fn run(self, worker: &Worker, _: &Control, _: &PartialSender<()>) -> Result<(), JobError> {
-        worker.memory::<Memory>().forget(&self.session);
+        worker.memory::<SessionMemory>().forget(&self.session);
         Ok(())
     }
 }
@@ -145,7 +145,7 @@ impl Job for RemoveRecoveryCopy {
     }
 
     fn run(self, worker: &Worker, _: &Control, _: &PartialSender<()>) -> Result<(), JobError> {
-        worker.memory::<Memory>().remove_own_folder();
+        worker.memory::<SessionMemory>().remove_own_folder();
         Ok(())
     }
 }
@@ -156,7 +156,7 @@ impl Receive<State> for RemoveRecoveryCopy {
     }
 }
 
-fn recoverable(memory: &Memory) -> Recoverable {
+fn recoverable(memory: &SessionMemory) -> Recoverable {
     match recovery::root() {
         Some(root) => recoverable_in(&root, memory),
         None => Recoverable {
@@ -166,7 +166,7 @@ fn recoverable(memory: &Memory) -> Recoverable {
     }
 }
 
-fn recoverable_in(root: &Path, memory: &Memory) -> Recoverable {
+fn recoverable_in(root: &Path, memory: &SessionMemory) -> Recoverable {
     let mut sessions = Vec::new();
     for recovery_folder in recovery::recoverable_folders(root) {
         let path = recovery_folder.session();

@@ -7,7 +7,7 @@ use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker}
 use crate::state::core::text::file_name;
 use crate::state::job_end::ended;
 use crate::state::sessions::jobs::mask_files;
-use crate::state::sessions::jobs::memory::Memory;
+use crate::state::sessions::jobs::memory::SessionMemory;
 use crate::state::sessions::types::draft::{ResultToSum, SessionDraft, StoredMask, StoredNumbers};
 use crate::state::sessions::update;
 use crate::state::{Effect, State};
@@ -40,7 +40,7 @@ impl Job for SaveSession {
         control: &Control,
         _: &PartialSender<SaveOutcome>,
     ) -> Result<SaveOutcome, JobError> {
-        let memory = worker.memory::<Memory>();
+        let memory = worker.memory::<SessionMemory>();
         let known = self.expected_sha256.as_deref();
         Ok(write(&self.path, &self.draft, known, &memory, control)?)
     }
@@ -82,7 +82,7 @@ pub enum SaveOutcome {
 fn compose(
     path: &Path,
     draft: &SessionDraft,
-    memory: &Memory,
+    memory: &SessionMemory,
     control: &Control,
 ) -> Result<SessionFile, io::Error> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -208,7 +208,7 @@ fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
     all.iter().map(one).collect()
 }
 
-fn packed(mask: &StoredMask, memory: &Memory) -> PackedMask {
+fn packed(mask: &StoredMask, memory: &SessionMemory) -> PackedMask {
     match mask {
         StoredMask::Mask(mask) => memory.packed(mask),
         StoredMask::Unchanged(packed) => (**packed).clone(),
@@ -220,7 +220,7 @@ fn write(
     path: &Path,
     draft: &SessionDraft,
     known: Option<&str>,
-    memory: &Memory,
+    memory: &SessionMemory,
     control: &Control,
 ) -> Result<SaveOutcome, io::Error> {
     let has_changed = || match known {
@@ -247,7 +247,7 @@ fn write(
 pub(in crate::state) fn write_if_new(
     path: &Path,
     draft: &SessionDraft,
-    memory: &Memory,
+    memory: &SessionMemory,
     control: &Control,
 ) -> Result<(), io::Error> {
     let session = compose(path, draft, memory, control)?;

@@ -115,8 +115,8 @@ impl MovedFile<'_> {
         now
     }
 
-    fn computed(&mut self, made: &Recipe) -> Origin {
-        match made {
+    fn computed(&mut self, recipe: &Recipe) -> Origin {
+        match recipe {
             Recipe::BrainMask(found) => BrainMaskRecipe {
                 scan: self.origin(found.scan),
             }
@@ -135,9 +135,9 @@ impl MovedFile<'_> {
                 map: map.map,
             }
             .into(),
-            Recipe::Curves(made) => CurveRecipe {
-                fit: self.origin(made.fit),
-                ..(**made).clone()
+            Recipe::Curves(recipe) => CurveRecipe {
+                fit: self.origin(recipe.fit),
+                ..(**recipe).clone()
             }
             .into(),
             Recipe::Density(map) => DensityRecipe {
@@ -146,7 +146,7 @@ impl MovedFile<'_> {
                 ..(**map).clone()
             }
             .into(),
-            Recipe::Segment(made) => self.segmented(made).into(),
+            Recipe::Segment(recipe) => self.segmented(recipe).into(),
             Recipe::Weights(fit) => WeightRecipe {
                 tracks: self.origin(fit.tracks),
                 scan: self.input(fit.scan),
@@ -163,8 +163,8 @@ impl MovedFile<'_> {
         }
     }
 
-    fn segmented(&mut self, made: &SegmentRecipe) -> SegmentRecipe {
-        let mut segmented = made.clone();
+    fn segmented(&mut self, recipe: &SegmentRecipe) -> SegmentRecipe {
+        let mut segmented = recipe.clone();
         segmented.image = self.input(segmented.image);
         for inputs in &mut segmented.inputs {
             let layer = inputs.layer;

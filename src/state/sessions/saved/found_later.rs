@@ -110,7 +110,7 @@ pub fn restore_missing(
     Ok((notes, read))
 }
 
-/// The density maps of these streamlines, which are here again, to be computed again.
+/// The missing density maps of these streamlines, which were restored, as layers to be computed.
 pub fn maps_of(document: &Document, streamlines: &[LayerId]) -> Vec<(u64, LayerToRestore)> {
     let missing = document.missing_layers();
     let maps = missing.filter_map(|missing| {

@@ -364,7 +364,7 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
     document.track.streamline_display = saved.track_display.clone();
     document.track.whole_brain = saved.whole_brain.sanitized();
     document.track.rays = Rays {
-        medium: saved.medium,
+        metric: saved.metric,
         params: saved.rays.clone(),
         cut: saved.cut,
     };

@@ -96,7 +96,7 @@ pub(in crate::state) fn add_regions(
             }
         }
     }
-    document.bundle = saved.bundle.renamed(|RegionId(place)| {
+    document.streamlines = saved.streamlines.renamed(|RegionId(place)| {
         let place = usize::try_from(place).ok()?;
         named.get(place).copied().flatten()
     });

@@ -55,15 +55,15 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
         let of = SURFACE.to_owned();
         results.push(ResultToSum::Values(of, phi.id(), phi.values.clone()));
     }
-    let costs = |of: String, found: &PathwayResult| {
-        ResultToSum::Values(of, found.excess.id(), found.pathway.total.clone())
+    let costs = |of: String, result: &PathwayResult| {
+        ResultToSum::Values(of, result.excess.id(), result.pathway.total.clone())
     };
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);
-    results.extend(live.map(|found| costs(PATHWAY.to_owned(), found)));
+    results.extend(live.map(|result| costs(PATHWAY.to_owned(), result)));
     for kept in &document.kept_pathways {
-        let found = kept.result.as_ref();
-        results.extend(found.map(|found| costs(result_name(kept.id.0), found)));
+        let result = kept.result.as_ref();
+        results.extend(result.map(|result| costs(result_name(kept.id.0), result)));
     }
     for missing in document.missing_layers() {
         let name = result_name(missing.layer.id);

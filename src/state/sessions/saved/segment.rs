@@ -44,21 +44,21 @@ impl ReferencedItems<'_> {
     pub(in crate::state) fn segment(
         &mut self,
         document: &Document,
-        made: &SegmentRecipe,
+        recipe: &SegmentRecipe,
     ) -> SavedSegment {
-        let inputs = made.inputs.iter().map(|inputs| {
+        let inputs = recipe.inputs.iter().map(|inputs| {
             let layer = inputs.layer;
             let layer = layer.map(|(input, frame)| (self.input(document, input), frame));
             self.inputs(document, layer, &inputs.painted)
         });
         let inputs = inputs.collect();
         SavedSegment {
-            image: self.input(document, made.image),
-            frame: made.frame,
-            start: self.start(&made.start),
-            spheres: made.spheres.clone(),
+            image: self.input(document, recipe.image),
+            frame: recipe.frame,
+            start: self.start(&recipe.start),
+            spheres: recipe.spheres.clone(),
             inputs,
-            script: made.script.clone(),
+            script: recipe.script.clone(),
         }
     }
 

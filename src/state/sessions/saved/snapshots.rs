@@ -223,7 +223,7 @@ impl ReferencedItems<'_> {
         &mut self,
         state: &State,
     ) -> (Vec<SavedSnapshot>, Vec<Document>) {
-        let snapshots = &state.session.snapshots.all;
+        let snapshots = &state.runtime.snapshots.all;
         let (documents, live): (Vec<_>, Vec<_>) = snapshots.iter().map(|s| frozen(s)).unzip();
         let all = snapshots.iter().zip(&documents).zip(live);
         let saved = all.map(|((snapshot, document), live)| SavedSnapshot {

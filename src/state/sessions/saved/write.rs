@@ -44,7 +44,7 @@ pub fn autosave(state: &State) -> SessionDraft {
 }
 
 fn make(state: &State, copy: bool) -> SessionDraft {
-    let saving = &state.session.saving;
+    let saving = &state.runtime.sessions;
     let mut lists = ReferencedItems {
         state,
         files: Vec::new(),
@@ -78,14 +78,14 @@ fn make(state: &State, copy: bool) -> SessionDraft {
     SessionDraft {
         // Plain data with names of its own cannot fail to serialize.
         content: ContentText::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
-        computed_on: state.session.device.backend.label.clone(),
+        computed_on: state.runtime.device.backend.label.clone(),
         results,
         mask_files: lists.mask_files(),
         files: lists.files,
         masks: lists.masks,
         numbers: lists.numbers,
         store: state.document.store,
-        revision: state.session.revision,
+        revision: state.runtime.revision,
     }
 }
 
@@ -95,7 +95,7 @@ impl ReferencedItems<'_> {
             self.files[at].scan |= scan;
             return at;
         }
-        let opened = self.state.session.saving.opened.as_ref();
+        let opened = self.state.runtime.sessions.opened.as_ref();
         let found = opened.and_then(|read| read.files.iter().find(|f| f.path == path));
         let folder = opened.and_then(|read| read.path.parent());
         self.files.push(ListedFile {
@@ -209,7 +209,7 @@ impl ReferencedItems<'_> {
             track: d.track.streamlines.clone(),
             track_display: finite(&d.track.streamline_display),
             whole_brain: d.track.whole_brain,
-            medium: d.track.rays.medium,
+            metric: d.track.rays.metric,
             rays: d.track.rays.params.clone(),
             cut: d.track.rays.cut,
             ray_display: finite(&d.track.ray_display),
@@ -222,7 +222,7 @@ impl ReferencedItems<'_> {
             segment: {
                 // A snapshot keeps the progress that it was to restore.
                 let own = std::ptr::eq(d, &self.state.document);
-                let live = self.state.session.segment.resume().filter(|_| own);
+                let live = self.state.runtime.segment.resume().filter(|_| own);
                 // A surface that has not been shown since is still to be restored.
                 let run = live.or_else(|| d.segment.resume.clone());
                 let missing = self.missing_surface(d).filter(|_| run.is_none());
@@ -230,7 +230,7 @@ impl ReferencedItems<'_> {
             },
             filter: d.filter.clone(),
             store: d.store,
-            bundle: d.bundle.renamed(|id| {
+            streamlines: d.streamlines.renamed(|id| {
                 let place = d.regions.iter().position(|r| r.id == id)?;
                 Some(RegionId(place as u64))
             }),

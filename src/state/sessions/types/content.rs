@@ -19,7 +19,7 @@ use crate::state::segment::{LeakNotice, SegmentSettings};
 use crate::state::sessions::types::file::{ReadSession, ResultStorage};
 use crate::state::sessions::types::origins::{SavedInput, SavedOrigin};
 use crate::state::sessions::unsaved::PartsInSession;
-use crate::state::streamlines::Bundle;
+use crate::state::streamlines::StreamlineSettings;
 use crate::state::track::types::{Method, WholeBrain};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ pub struct SavedDocument {
     pub track_display: Display,
     #[serde(default)]
     pub whole_brain: WholeBrain,
-    pub medium: RayMetricParams,
+    pub metric: RayMetricParams,
     pub rays: geodesic::Params,
     pub cut: Cut,
     pub ray_display: Display,
@@ -96,7 +96,7 @@ pub struct SavedDocument {
     pub store: ResultStorage,
     /// Records refer to its regions by their indices in the list.
     #[serde(default)]
-    pub bundle: Bundle,
+    pub streamlines: StreamlineSettings,
 }
 
 /// A layer.

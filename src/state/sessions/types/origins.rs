@@ -54,27 +54,21 @@ pub enum SavedOrigin {
     Weights(Box<SavedWeightFit>),
     /// A map of a fit of weights to a layer's streamlines.
     WeightMap {
-        #[serde(rename = "of")]
         layer: u64,
         map: WeightMap,
         fit: usize,
     },
     Edited {
-        #[serde(rename = "from")]
         input: usize,
         step: SavedEdit,
     },
     Moved {
-        #[serde(rename = "from")]
         input: usize,
         /// From the file's world, mm, by rows.
-        #[serde(rename = "by")]
         transform: [f64; 12],
-        #[serde(rename = "how")]
         aligned_by: AlignedBy,
     },
     Reoriented {
-        #[serde(rename = "from")]
         input: usize,
         turn: AxisChange,
     },
@@ -135,10 +129,9 @@ pub struct SavedInput {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedDensity {
-    #[serde(rename = "of")]
     pub input: SavedInput,
     /// Where that was moved then, by rows.
-    #[serde(rename = "moved", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transform: Option<[f64; 12]>,
     /// `None`: voxels around the streamlines.
     pub grid: Option<SavedGrid>,

@@ -95,7 +95,7 @@ impl Parameters {
             fit_mask: document.fit_mask,
             track: document.track.streamlines.clone(),
             whole_brain: document.track.whole_brain,
-            rays: (rays.medium, rays.params.clone(), rays.cut),
+            rays: (rays.metric, rays.params.clone(), rays.cut),
             pathways: PathwayParameters {
                 params: document.pathways.params,
                 epsilon: document.pathways.epsilon,
@@ -166,7 +166,7 @@ impl Base {
     /// The state just after opening, without any work.
     pub fn untouched(state: &State) -> Self {
         Self {
-            revision: state.session.revision,
+            revision: state.runtime.revision,
             parameters: Some(Parameters::from_document(&state.document)),
             ..Self::default()
         }
@@ -193,8 +193,8 @@ impl Base {
             listed: listed(document),
             start: document.segment.start.clone(),
             spheres: document.segment.spheres.len(),
-            measurements: document.bundle.measurements.len(),
-            snapshots: state.session.snapshots.all.len(),
+            measurements: document.streamlines.measurements.len(),
+            snapshots: state.runtime.snapshots.all.len(),
             axes: turned(document),
             missing: document.missing_count(),
             ..Self::untouched(state)
@@ -215,7 +215,7 @@ impl Base {
         let all_read = document.missing_parts().next().is_none();
         let regions = regions.filter_map(|at| document.regions.get(*at).filter(|_| all_read));
         Self {
-            revision: state.session.revision,
+            revision: state.runtime.revision,
             recovered: true,
             parameters: in_session
                 .parameters
@@ -348,7 +348,7 @@ pub struct PartsInSession {
 impl PartsInSession {
     /// The parts for a recovery copy of the present state.
     pub fn from_state(state: &State) -> Self {
-        let (document, base) = (&state.document, &state.session.saving.base);
+        let (document, base) = (&state.document, &state.runtime.sessions.base);
         let places = document.regions.iter().enumerate();
         let places = places.filter(|(_, r)| base.has_region(r));
         let same = |l: &&Arc<Layer>| base.layers.get(&l.id) == Some(&document.unweighted(l));

@@ -12,29 +12,29 @@ use std::path::{Path, PathBuf};
 pub(in crate::state) fn expected_sha256(state: &State, path: Option<&Path>) -> Option<String> {
     let own = path.is_none();
     // If the checksum of the own file is unknown, the user is asked as well.
-    own.then(|| state.session.saving.seen.clone().unwrap_or_default())
+    own.then(|| state.runtime.sessions.seen.clone().unwrap_or_default())
 }
 
 /// Nothing was saved: the user decides.
 pub(in crate::state) fn changed_since(state: &mut State, path: PathBuf) {
-    let saving = &mut state.session.saving;
+    let saving = &mut state.runtime.sessions;
     (saving.base_being_saved, saving.view_being_saved) = (None, None);
     let next = saving.next.take();
     saving.changed_since = Some(ChangedSince { path, next });
 }
 
 pub(in crate::state) fn overwrite(state: &mut State, effects: &mut Vec<Effect>) {
-    if let Some(ChangedSince { path, next }) = state.session.saving.changed_since.take() {
+    if let Some(ChangedSince { path, next }) = state.runtime.sessions.changed_since.take() {
         save(state, Some(path), None, next, effects);
     }
 }
 
 /// Files that were accepted as the session's by size and age alone are read in the background.
 pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
-    let saving = &mut state.session.saving;
+    let saving = &mut state.runtime.sessions;
     saving
         .opened_status
-        .clone_from(&state.session.notices.status);
+        .clone_from(&state.runtime.notices.status);
     let Some(opened) = &saving.opened else { return };
     let same = opened.files.iter();
     let same = same.filter(|f| f.standing == FileComparison::Same);
@@ -62,11 +62,11 @@ pub(in crate::state) fn verified(
         true => FileVerification::Unchanged(files),
         false => FileVerification::Changed(names),
     };
-    let opened = &state.session.saving.opened_status;
+    let opened = &state.runtime.sessions.opened_status;
     // The user may have done something else since.
-    if differ.is_empty() && !opened.is_empty() && state.session.notices.status.starts_with(opened) {
-        state.session.notices.status =
-            format!("{} · {}", state.session.notices.status, found.label());
+    if differ.is_empty() && !opened.is_empty() && state.runtime.notices.status.starts_with(opened) {
+        state.runtime.notices.status =
+            format!("{} · {}", state.runtime.notices.status, found.label());
     }
     for (path, standing) in differ {
         let path = path.display();
@@ -82,7 +82,7 @@ pub(in crate::state) fn verified(
             ),
             FileComparison::Same => continue,
         };
-        state.session.notify(Severity::Warning, sentence);
+        state.runtime.notify(Severity::Warning, sentence);
     }
-    state.session.saving.verified = Some(found);
+    state.runtime.sessions.verified = Some(found);
 }

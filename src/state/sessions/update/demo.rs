@@ -27,11 +27,11 @@ pub fn open(state: &mut State, head: HeadImages, effects: &mut Vec<Effect>) {
         t1,
         mask,
     } = head;
-    let tour = state.session.tour;
+    let tour = state.runtime.tour;
     // Chosen while it was being generated.
     let task = state.document.is_empty().then_some(state.view.task);
     empty(state, effects);
-    state.session.tour = tour;
+    state.runtime.tour = tour;
     state.view.task = task.unwrap_or(state.view.task);
     "Demo head".clone_into(&mut state.document.name);
     state.document.fit.b_range_s_per_mm2 = tensor_fit::Params::default_b_range(&gradients);

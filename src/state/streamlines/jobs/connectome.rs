@@ -71,12 +71,12 @@ impl Receive<State> for ComputeConnectome {
         ended(state, self, delivery, effects, |state, connectome, _, _| {
             let names = follow::node_names(state, &connectome);
             let found = LabelledConnectome { connectome, names };
-            state.session.bundle.connect.finish(found);
+            state.runtime.streamlines.connect.finish(found);
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.bundle.connect.fail();
+        state.runtime.streamlines.connect.fail();
         false
     }
 }

@@ -67,7 +67,7 @@ impl Receive<State> for PickStreamlines {
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.bundle.pending_pick = None;
+        state.runtime.streamlines.pending_pick = None;
         false
     }
 }
@@ -122,12 +122,12 @@ impl Receive<State> for ExtractStreamlines {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, some, _, _| {
-            state.session.bundle.extract.finish(some);
+            state.runtime.streamlines.extract.finish(some);
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.bundle.extract.fail();
+        state.runtime.streamlines.extract.fail();
         false
     }
 }

@@ -57,12 +57,12 @@ impl Receive<State> for ComputeProfile {
         ended(state, self, delivery, effects, |state, profile, _, _| {
             let names = follow::profile_names(state);
             let found = NamedProfile { profile, names };
-            state.session.bundle.profile.finish(found);
+            state.runtime.streamlines.profile.finish(found);
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.bundle.profile.fail();
+        state.runtime.streamlines.profile.fail();
         false
     }
 }

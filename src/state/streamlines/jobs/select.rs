@@ -80,7 +80,7 @@ impl Receive<State> for FilterStreamlines {
     ) {
         ended(state, self, delivery, effects, |state, filtered, _, _| {
             let kept = filtered.selection.kept_count();
-            let Some(live) = state.session.bundle.selections.get_mut(&self.layer) else {
+            let Some(live) = state.runtime.streamlines.selections.get_mut(&self.layer) else {
                 return;
             };
             live.finish(StreamlineSelection {
@@ -93,7 +93,7 @@ impl Receive<State> for FilterStreamlines {
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        if let Some(live) = state.session.bundle.selections.get_mut(&self.layer) {
+        if let Some(live) = state.runtime.streamlines.selections.get_mut(&self.layer) {
             live.fail();
         }
         false
@@ -144,7 +144,7 @@ impl Receive<State> for SelectStreamlines {
     ) {
         ended(state, self, delivery, effects, |state, selected, _, _| {
             let kept = counted(selected.kept.len(), "streamline");
-            state.session.notices.status = format!("Selected {kept}");
+            state.runtime.notices.status = format!("Selected {kept}");
         });
     }
 }

@@ -61,15 +61,15 @@ impl Receive<State> for ComputeValues {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, values, _, _| {
-            let bundle = &mut state.session.bundle;
-            if let Some(keys) = bundle.columns.finish(()) {
-                bundle.values.extend(keys.into_iter().zip(values));
+            let runtime = &mut state.runtime.streamlines;
+            if let Some(keys) = runtime.columns.finish(()) {
+                runtime.values.extend(keys.into_iter().zip(values));
             }
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.bundle.columns.fail();
+        state.runtime.streamlines.columns.fail();
         false
     }
 }
@@ -117,12 +117,12 @@ impl Receive<State> for SortRows {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, order, _, _| {
-            state.session.bundle.order.finish(order);
+            state.runtime.streamlines.order.finish(order);
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.bundle.order.fail();
+        state.runtime.streamlines.order.fail();
         false
     }
 }

@@ -25,7 +25,7 @@ struct CommandParts<'a> {
 
 /// The command line of a panel; `None` if there are no streamlines, or not all of it is known yet.
 pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
-    let (layer, lines) = state.bundle()?;
+    let (layer, lines) = state.current_streamlines()?;
     let mut parts = CommandParts::new(state, layer);
     let mut input = None;
     match table {
@@ -67,7 +67,7 @@ pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
             for column in profile_columns(state, lines) {
                 parts.measure(&column);
             }
-            let settings = &state.document.bundle.profile;
+            let settings = &state.document.streamlines.profile;
             let _ = write!(parts.options, " --nodes {}", settings.nodes);
             let start = settings.start.and_then(|id| state.document.region(id));
             if let Some(start) = start {
@@ -97,7 +97,7 @@ pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
                     None
                 }
             };
-            let settings = &state.document.bundle.connect;
+            let settings = &state.document.streamlines.connect;
             let _ = write!(parts.options, " --radius {}", settings.radius_mm);
             if let Some(column) = &settings.value {
                 parts.measure(column);
@@ -174,7 +174,7 @@ impl<'a> CommandParts<'a> {
     fn streamlines(&mut self) -> Option<CommandLine> {
         let (state, layer) = (self.state, self.layer);
         let line = state.document.command_line(layer);
-        let Some(streamline_rules) = state.document.bundle.rules_of(layer.id) else {
+        let Some(streamline_rules) = state.document.streamlines.rules_of(layer.id) else {
             return Some(line);
         };
         let rules = applied_rules(

@@ -19,11 +19,11 @@ use std::sync::Arc;
 /// which another session may not have, or if the streamlines were moved, the selection is recorded instead.
 pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     // The present streamlines, else the only others that have rules.
-    let bundle = &state.document.bundle;
+    let settings = &state.document.streamlines;
     let own = state
-        .bundle()
-        .and_then(|(layer, _)| bundle.rules_of(layer.id));
-    let Some(streamline_rules) = own.or_else(|| bundle.rules().next()).cloned() else {
+        .current_streamlines()
+        .and_then(|(layer, _)| settings.rules_of(layer.id));
+    let Some(streamline_rules) = own.or_else(|| settings.rules().next()).cloned() else {
         return;
     };
     let layer = state.document.layer(streamline_rules.layer);
@@ -56,7 +56,7 @@ fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
         Some((chosen.layer, lines.clone(), chosen.marks.0.to_vec()))
     });
     if found.is_none() {
-        "No streamlines are chosen".clone_into(&mut state.session.notices.status);
+        "No streamlines are chosen".clone_into(&mut state.runtime.notices.status);
     }
     found
 }
@@ -99,10 +99,10 @@ fn request_edit(
     fresh: bool,
     effects: &mut Vec<Effect>,
 ) {
-    state.session.forget_failures(EDIT);
+    state.runtime.forget_failures(EDIT);
     if state.pending_transform(layer).is_some() {
         let sentence = "The streamlines are being moved: wait, then delete or keep them";
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     }
     effects.push(Effect::submit(EditStreamlines {
         layer: layer.0,
@@ -126,12 +126,12 @@ pub fn done(
     };
     let Some(before) = streamlines_of(&old).filter(|lines| lines.id() == of) else {
         let sentence = "The streamlines have changed: nothing was deleted or kept";
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     };
     let (had, left) = (before.len(), tractogram.len());
     if fresh && left == 0 {
         let sentence = "No streamline is left to keep";
-        return state.session.notify(Severity::Information, sentence);
+        return state.runtime.notify(Severity::Information, sentence);
     }
     let document = &state.document;
     let label = if fresh {
@@ -186,13 +186,13 @@ pub fn done(
         let at = at.map_or(document.layers.len(), |at| at + 1);
         document.layers.insert(at, Arc::new(layer));
         if !stays {
-            document.bundle.remove_rules(id);
+            document.streamlines.remove_rules(id);
         }
     });
-    state.session.bundle.manual_selection = None;
-    state.session.selected_layer = Some(shown);
-    state.session.regions.selected = None;
-    state.session.notices.status = match fresh {
+    state.runtime.streamlines.manual_selection = None;
+    state.runtime.selected_layer = Some(shown);
+    state.runtime.regions.selected = None;
+    state.runtime.notices.status = match fresh {
         true if stays => format!(
             "Kept {} as a layer, hidden; Filter goes on with {}",
             streamlines(left as u64),

@@ -2,7 +2,7 @@
 
 use crate::data::Tractogram;
 use crate::io::Format;
-use crate::jobs::Values;
+use crate::jobs::ValueNames;
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::document::Method;
@@ -34,7 +34,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
     };
     let Some((tractogram, command)) = found else {
         let sentence = match (
-            state.session.track.live.value().is_some(),
+            state.runtime.track.live.value().is_some(),
             state.document.track.method,
         ) {
             (true, _) => NOT_FINAL,
@@ -43,12 +43,12 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
             }
             (false, Method::Rays) => "There are no rays to save yet: place a seed first",
         };
-        state.session.notify_failure(LIVE, sentence.to_owned());
+        state.runtime.notify_failure(LIVE, sentence.to_owned());
         return;
     };
     let tractogram = with_grid(state, tractogram);
     write(tractogram, path, command, effects);
-    state.session.tour_step_done(TourStep::Save);
+    state.runtime.tour_step_done(TourStep::Save);
 }
 
 fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
@@ -56,7 +56,7 @@ fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut V
     let marks = state.selection_result(id).map(|s| s.marks.0.clone());
     let command = layer.as_deref().and_then(|l| selection_command(state, l));
     let (Some(layer), Some(marks), Some(command)) = (layer, marks, command) else {
-        return state.session.notify(
+        return state.runtime.notify(
             Severity::Information,
             "The result of the filter is not ready: wait for it or change the filter, then export again",
         );
@@ -71,7 +71,7 @@ fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut V
         command: command.text(),
         replace: true,
     }));
-    state.session.tour_step_done(TourStep::Save);
+    state.runtime.tour_step_done(TourStep::Save);
 }
 
 /// Adds the grid of the document's scan, else of its first image, if a file has none: some formats require one. No
@@ -104,7 +104,7 @@ pub fn unsupported_contents(state: &State, layer: Option<LayerId>, path: &Path) 
     let (Some(tractogram), Some(format)) = (found, Format::named(path)) else {
         return Vec::new();
     };
-    let values = Values::from_tractogram(tractogram);
+    let values = ValueNames::from_tractogram(tractogram);
     let mut unsupported = values.losses(tractogram, path);
     unsupported.extend(values.refusals_seen(tractogram, path));
     unsupported.extend(format.unsupported_grid(tractogram));
@@ -113,7 +113,7 @@ pub fn unsupported_contents(state: &State, layer: Option<LayerId>, path: &Path) 
 
 /// Writes a streamline file and, next to a TCK, the values that it does not hold.
 pub fn write(tractogram: Tractogram, path: PathBuf, command: String, effects: &mut Vec<Effect>) {
-    let values = Values::from_tractogram(&tractogram);
+    let values = ValueNames::from_tractogram(&tractogram);
     effects.push(Effect::submit(SaveTractogram {
         tractogram,
         path,

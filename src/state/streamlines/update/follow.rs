@@ -39,21 +39,21 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Drops data of streamlines that no longer exist.
 fn forget(state: &mut State) {
-    let selected = state.session.selected_layer;
+    let selected = state.runtime.selected_layer;
     if let Some(layer) = selected.and_then(|id| state.document.layer(id))
         && streamlines_of(layer).is_some()
     {
-        state.session.bundle.subject = selected;
+        state.runtime.streamlines.subject = selected;
     }
-    if state.session.bundle.manual_selection.is_some() && state.manual_selection().is_none() {
-        state.session.bundle.manual_selection = None;
+    if state.runtime.streamlines.manual_selection.is_some() && state.manual_selection().is_none() {
+        state.runtime.streamlines.manual_selection = None;
     }
     let layers = state.document.layers.iter();
     let here: Vec<_> = layers
         .filter_map(|l| Some(streamlines_of(l)?.id()))
         .collect();
-    let subject = state.bundle().map(|(_, lines)| lines.id());
-    let values = &mut state.session.bundle.values;
+    let subject = state.current_streamlines().map(|(_, lines)| lines.id());
+    let values = &mut state.runtime.streamlines.values;
     values.retain(|(key, _)| here.contains(&key.tractogram));
     // Values in use stay, or they would be requested again and again.
     let mut more = values.len().saturating_sub(MOST_VALUES);
@@ -77,7 +77,7 @@ pub(in crate::state) fn regions(
 
 /// The layers that have rules, with their streamlines.
 fn filtered(state: &State) -> impl Iterator<Item = (&StreamlineRules, &Tractogram)> {
-    let rules = state.document.bundle.rules();
+    let rules = state.document.streamlines.rules();
     rules.filter_map(|rules| Some((rules, streamlines_of(state.document.layer(rules.layer)?)?)))
 }
 
@@ -154,7 +154,7 @@ pub(in crate::state) fn applied_rules(
 
 fn follow_selection(state: &mut State, effects: &mut Vec<Effect>) {
     let layers: Vec<LayerId> = filtered(state).map(|(rules, _)| rules.layer).collect();
-    let selections = &mut state.session.bundle.selections;
+    let selections = &mut state.runtime.streamlines.selections;
     selections.retain(|layer, _| layers.contains(layer));
     for layer in layers {
         sift_layer(state, layer, effects);
@@ -182,7 +182,7 @@ fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
             .collect(),
         coarse: state.history.is_open(),
     };
-    let live = state.session.bundle.selections.get(&layer);
+    let live = state.runtime.streamlines.selections.get(&layer);
     if let Some((known, selection)) = live.and_then(|live| live.shown()) {
         let alike = SelectionKey {
             coarse: requested.coarse,
@@ -197,7 +197,12 @@ fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
         return;
     };
     let tractogram = lines.clone();
-    let live = state.session.bundle.selections.entry(layer).or_default();
+    let live = state
+        .runtime
+        .streamlines
+        .selections
+        .entry(layer)
+        .or_default();
     if let Some(key) = live.ask(Some(requested)) {
         let most_shown = if key.coarse { FEW } else { usize::MAX };
         effects.push(Effect::submit(FilterStreamlines {
@@ -216,8 +221,8 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
         needed.extend(image_columns(rules).map(|c| (lines.clone(), c.clone())));
     }
     let table = state.view.bottom_panel == Some(BottomPanel::Table);
-    let seen = table || state.document.bundle.has_rules();
-    if let Some((_, lines)) = state.bundle().filter(|_| seen) {
+    let seen = table || state.document.streamlines.has_rules();
+    if let Some((_, lines)) = state.current_streamlines().filter(|_| seen) {
         let all = state.columns(lines);
         needed.extend(all.into_iter().map(|c| (lines.clone(), c)));
     }
@@ -230,7 +235,12 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
             tractogram: lines.id(),
             source,
         };
-        let is_known = state.session.bundle.values.iter().any(|(k, _)| *k == key);
+        let is_known = state
+            .runtime
+            .streamlines
+            .values
+            .iter()
+            .any(|(k, _)| *k == key);
         // One tractogram at a time.
         let same = missing
             .first()
@@ -249,11 +259,11 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let Some((tractogram, ..)) = missing.first().cloned() else {
         // Values dropped with their streamlines are requested again when these return.
-        state.session.bundle.columns.ask(None);
+        state.runtime.streamlines.columns.ask(None);
         return;
     };
     let keys = missing.iter().map(|(_, key, _)| key.clone()).collect();
-    if state.session.bundle.columns.ask(Some(keys)).is_some() {
+    if state.runtime.streamlines.columns.ask(Some(keys)).is_some() {
         let measures = missing.into_iter().map(|(.., measure)| measure).collect();
         effects.push(Effect::submit(ComputeValues {
             tractogram,
@@ -264,10 +274,10 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn order(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
-        .bundle()
+        .current_streamlines()
         .filter(|_| state.view.bottom_panel == Some(BottomPanel::Table));
     let Some((layer, lines)) = subject else {
-        state.session.bundle.order.ask(None);
+        state.runtime.streamlines.order.ask(None);
         return;
     };
     let table = &state.view.table;
@@ -289,7 +299,7 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
         values: values.clone().map(crate::state::streamlines::SameArc),
         descending: table.descending,
     };
-    if let Some(key) = state.session.bundle.order.ask(Some(requested)) {
+    if let Some(key) = state.runtime.streamlines.order.ask(Some(requested)) {
         effects.push(Effect::submit(SortRows {
             count,
             among: marks.map(|m| m.0),
@@ -303,7 +313,8 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
 fn extract(state: &mut State, effects: &mut Vec<Effect>) {
     let chosen = state.manual_selection().map(|c| (c.layer, c.marks.clone()));
     let requested = chosen.as_ref().map(|(_, marks)| marks.clone());
-    if let (Some(marks), Some((layer, _))) = (state.session.bundle.extract.ask(requested), chosen)
+    if let (Some(marks), Some((layer, _))) =
+        (state.runtime.streamlines.extract.ask(requested), chosen)
         && let Some(lines) = state.document.layer(layer).and_then(|l| streamlines_of(l))
     {
         let tractogram = lines.clone();
@@ -316,7 +327,7 @@ fn extract(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// The columns of the profile.
 pub(in crate::state) fn profile_columns(state: &State, lines: &Tractogram) -> Vec<Column> {
-    let requested = &state.document.bundle.profile.along;
+    let requested = &state.document.streamlines.profile.along;
     let can = |column: &&Column| match column {
         Column::Value(name) => lines.per_point.contains_key(name),
         Column::Image(layer) => state.column_image(*layer).is_some(),
@@ -330,7 +341,7 @@ pub(in crate::state) fn profile_columns(state: &State, lines: &Tractogram) -> Ve
 
 pub(in crate::state) fn profile_names(state: &State) -> Vec<String> {
     let columns = state
-        .bundle()
+        .current_streamlines()
         .map(|(_, lines)| profile_columns(state, lines));
     let columns = columns.unwrap_or_default();
     columns.iter().map(|c| state.column_name(c)).collect()
@@ -338,14 +349,14 @@ pub(in crate::state) fn profile_names(state: &State) -> Vec<String> {
 
 fn profile(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
-        .bundle()
+        .current_streamlines()
         .filter(|_| state.view.bottom_panel == Some(BottomPanel::Profile));
     let Some((layer, lines)) = subject.filter(|(_, lines)| !lines.is_empty()) else {
-        state.session.bundle.profile.ask(None);
+        state.runtime.streamlines.profile.ask(None);
         return;
     };
     let columns = profile_columns(state, lines);
-    let settings = &state.document.bundle.profile;
+    let settings = &state.document.streamlines.profile;
     let start = settings
         .start
         .and_then(|id| state.document.region(id))
@@ -371,10 +382,10 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let tractogram = lines.clone();
     if along.is_empty() {
-        state.session.bundle.profile.ask(None);
+        state.runtime.streamlines.profile.ask(None);
         return;
     }
-    if let Some(key) = state.session.bundle.profile.ask(Some(requested)) {
+    if let Some(key) = state.runtime.streamlines.profile.ask(Some(requested)) {
         effects.push(Effect::submit(ComputeProfile {
             among: CountedStreamlines {
                 tractogram,
@@ -390,17 +401,17 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn connect(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
-        .bundle()
+        .current_streamlines()
         .filter(|_| state.view.bottom_panel == Some(BottomPanel::Matrix));
     let labels = state.label_map().cloned();
     let (Some((layer, lines)), Some(labels)) = (subject, labels) else {
-        state.session.bundle.connect.ask(None);
+        state.runtime.streamlines.connect.ask(None);
         return;
     };
     let Some(volume) = labels.content.volume().cloned() else {
         return;
     };
-    let settings = &state.document.bundle.connect;
+    let settings = &state.document.streamlines.connect;
     let value = settings.value.as_ref().filter(|column| match column {
         Column::Value(name) => lines.value_names().contains(&name.as_str()),
         Column::Image(_) => true,
@@ -421,7 +432,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
         value: value.and_then(|c| state.origin(c)),
     };
     let tractogram = lines.clone();
-    if let Some(key) = state.session.bundle.connect.ask(Some(requested)) {
+    if let Some(key) = state.runtime.streamlines.connect.ask(Some(requested)) {
         effects.push(Effect::submit(ComputeConnectome {
             among: CountedStreamlines {
                 tractogram,
@@ -438,8 +449,8 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
 /// Names of the requested labels.
 pub(in crate::state) fn node_names(state: &State, connectome: &Connectome) -> Arc<[String]> {
     let requested = state
-        .session
-        .bundle
+        .runtime
+        .streamlines
         .connect
         .running()
         .map(|key| key.labels.0);

@@ -19,13 +19,13 @@ pub struct RulesBefore {
 pub fn rules_before(state: &State, action: &Action) -> Vec<RulesBefore> {
     if matches!(
         action,
-        Action::Undo | Action::Redo | Action::AbandonDrag(_) | Action::Bundle(_)
+        Action::Undo | Action::Redo | Action::AbandonDrag(_) | Action::Streamline(_)
     ) {
         return Vec::new();
     }
     let mut regions = state.document.regions.iter();
     let seeded = regions.any(|r| r.role == Role::Seed);
-    let subject = state.bundle().map(|(layer, _)| layer.id);
+    let subject = state.current_streamlines().map(|(layer, _)| layer.id);
     // In the other tasks regions are ends of pathways, obstacles, or bundles of their own.
     let by_task = matches!(state.view.task, Task::View | Task::Track);
     let of = |rules: &StreamlineRules| {
@@ -40,7 +40,7 @@ pub fn rules_before(state: &State, action: &Action) -> Vec<RulesBefore> {
             user_works_on_layer: by_task && subject == Some(rules.layer) && !seeded,
         })
     };
-    state.document.bundle.rules().filter_map(of).collect()
+    state.document.streamlines.rules().filter_map(of).collect()
 }
 
 /// Regions that took no part, or were not there, take none now either, whatever their role; unless the user is
@@ -55,7 +55,7 @@ fn exclude_new_from(state: &mut State, before: RulesBefore) {
     let document = &state.document;
     let layer = document.layer(before.rules.layer);
     let same = layer.is_some_and(|layer| Arc::ptr_eq(layer, &before.layer))
-        && document.bundle.rules_of(before.rules.layer) == Some(&before.rules);
+        && document.streamlines.rules_of(before.rules.layer) == Some(&before.rules);
     if !same {
         return;
     }
@@ -67,5 +67,5 @@ fn exclude_new_from(state: &mut State, before: RulesBefore) {
             rules = rules.using(region.id, region.role, RegionRule::Nothing);
         }
     }
-    state.document.bundle.set_rules(rules);
+    state.document.streamlines.set_rules(rules);
 }

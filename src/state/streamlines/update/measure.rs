@@ -25,7 +25,7 @@ pub fn add(state: &mut State, measurement: Measurement) {
         _ => "Measure angle",
     };
     edit(state, label, false, |d| {
-        d.bundle.measurements.push(Measurement {
+        d.streamlines.measurements.push(Measurement {
             points: snapped(measurement.points),
             ..measurement
         });
@@ -33,27 +33,27 @@ pub fn add(state: &mut State, measurement: Measurement) {
 }
 
 pub fn change(state: &mut State, index: usize, points: Vec<DVec3>, phase: Phase) {
-    let measurement = state.document.bundle.measurements.get(index);
+    let measurement = state.document.streamlines.measurements.get(index);
     if measurement.is_none_or(|m| m.points.len() != points.len()) || !is_valid(&points) {
         return;
     }
     edit(state, "Move ruler", phase == Phase::Live, |d| {
-        d.bundle.measurements[index].points = snapped(points);
+        d.streamlines.measurements[index].points = snapped(points);
     });
 }
 
 pub fn erase(state: &mut State, index: usize) {
-    if index < state.document.bundle.measurements.len() {
+    if index < state.document.streamlines.measurements.len() {
         edit(state, "Erase measurement", false, |d| {
-            d.bundle.measurements.remove(index);
+            d.streamlines.measurements.remove(index);
         });
     }
 }
 
 pub fn erase_all(state: &mut State) {
-    if !state.document.bundle.measurements.is_empty() {
+    if !state.document.streamlines.measurements.is_empty() {
         edit(state, "Erase measurements", false, |d| {
-            d.bundle.measurements.clear();
+            d.streamlines.measurements.clear();
         });
     }
 }

@@ -14,11 +14,11 @@ const NOT_YET: &str = "It is still being computed: wait for it, then export agai
 /// Saves the rows as shown, with all available columns and the values that the table does not show, like `arcuate
 /// table`.
 pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Save);
-    let found = state.bundle().and_then(|(_, lines)| {
-        let (key, order) = state.session.bundle.order.shown()?;
+    state.runtime.forget_failures(Slot::Save);
+    let found = state.current_streamlines().and_then(|(_, lines)| {
+        let (key, order) = state.runtime.streamlines.order.shown()?;
         let current =
-            key.tractogram == lines.id() && state.session.bundle.order.running().is_none();
+            key.tractogram == lines.id() && state.runtime.streamlines.order.running().is_none();
         let columns = state.columns(lines);
         let one = |c: &Column| Some((file_name(state, c), state.values(lines.id(), c)?.clone()));
         let of_images = columns.iter().filter(|c| matches!(c, Column::Image(_)));
@@ -36,7 +36,7 @@ pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
             columns,
             order,
         })),
-        None => state.session.notify(Severity::Information, NOT_YET),
+        None => state.runtime.notify(Severity::Information, NOT_YET),
     }
 }
 
@@ -49,27 +49,27 @@ fn file_name(state: &State, column: &Column) -> String {
 }
 
 pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Save);
-    let runtime = &state.session.bundle.profile;
+    state.runtime.forget_failures(Slot::Save);
+    let runtime = &state.runtime.streamlines.profile;
     match runtime.shown().filter(|_| runtime.running().is_none()) {
         Some((_, found)) => effects.push(Effect::submit(SaveProfile {
             path,
             profile: found.profile.clone(),
             names: found.names.clone(),
         })),
-        None => state.session.notify(Severity::Information, NOT_YET),
+        None => state.runtime.notify(Severity::Information, NOT_YET),
     }
 }
 
 /// Saves the values of the matrix.
 pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Save);
-    let table = match state.document.bundle.connect.shown {
+    state.runtime.forget_failures(Slot::Save);
+    let table = match state.document.streamlines.connect.shown {
         MatrixValue::Count => ConnectomeTable::Count,
         MatrixValue::Length => ConnectomeTable::Length,
         MatrixValue::Value => ConnectomeTable::Value,
     };
-    let runtime = &state.session.bundle.connect;
+    let runtime = &state.runtime.streamlines.connect;
     match runtime.shown().filter(|_| runtime.running().is_none()) {
         Some((_, found)) => effects.push(Effect::submit(SaveConnectome {
             path,
@@ -77,6 +77,6 @@ pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
             names: found.names.to_vec(),
             table,
         })),
-        None => state.session.notify(Severity::Information, NOT_YET),
+        None => state.runtime.notify(Severity::Information, NOT_YET),
     }
 }

@@ -14,7 +14,7 @@ pub fn pick(
     how: SelectionMode,
     effects: &mut Vec<Effect>,
 ) {
-    let Some((layer, lines)) = state.bundle() else {
+    let Some((layer, lines)) = state.current_streamlines() else {
         return;
     };
     let (id, tractogram) = (layer.id, lines.id());
@@ -22,7 +22,7 @@ pub fn pick(
         tractogram: lines.clone(),
         marks: state.counted_marks(id).map(|m| m.0),
     };
-    state.session.bundle.pending_pick = Some((id, tractogram, how));
+    state.runtime.streamlines.pending_pick = Some((id, tractogram, how));
     effects.push(Effect::submit(PickStreamlines {
         among,
         screen,
@@ -31,10 +31,12 @@ pub fn pick(
 }
 
 pub fn picked(state: &mut State, found: &[u32]) {
-    let Some((layer, of, how)) = state.session.bundle.pending_pick.take() else {
+    let Some((layer, of, how)) = state.runtime.streamlines.pending_pick.take() else {
         return;
     };
-    let subject = state.bundle().map(|(l, lines)| (l.id, lines.id()));
+    let subject = state
+        .current_streamlines()
+        .map(|(l, lines)| (l.id, lines.id()));
     if subject == Some((layer, of)) {
         lines(state, found, how, found.first().copied());
         report_count(state);
@@ -43,7 +45,7 @@ pub fn picked(state: &mut State, found: &[u32]) {
 
 fn report_count(state: &mut State) {
     let chosen = state.manual_selection().map_or(0, |c| c.count);
-    state.session.notices.status = match chosen {
+    state.runtime.notices.status = match chosen {
         0 => String::new(),
         n => format!("{} chosen", counted(n, "streamline")),
     };
@@ -51,7 +53,7 @@ fn report_count(state: &mut State) {
 
 /// Selects streamlines of the layer by their numbers.
 pub fn lines(state: &mut State, lines: &[u32], how: SelectionMode, anchor: Option<u32>) {
-    let Some((layer, tractogram)) = state.bundle() else {
+    let Some((layer, tractogram)) = state.current_streamlines() else {
         return;
     };
     let (id, of, len) = (layer.id, tractogram.id(), tractogram.len());
@@ -74,7 +76,7 @@ fn set_selection(
     anchor: Option<u32>,
 ) {
     let count = marks.iter().filter(|m| **m).count();
-    state.session.bundle.manual_selection = (count > 0).then(|| ManualSelection {
+    state.runtime.streamlines.manual_selection = (count > 0).then(|| ManualSelection {
         layer,
         tractogram,
         marks: SameArc(marks.into()),
@@ -83,14 +85,14 @@ fn set_selection(
     });
     if count > 0 {
         // The target of Delete and Esc.
-        state.session.regions.selected = None;
-        state.session.selected_layer = Some(layer);
+        state.runtime.regions.selected = None;
+        state.runtime.selected_layer = Some(layer);
     }
 }
 
 /// Among the streamlines that the rules keep.
 fn choose_each(state: &mut State, choose: impl Fn(bool) -> bool) {
-    let Some((layer, tractogram)) = state.bundle() else {
+    let Some((layer, tractogram)) = state.current_streamlines() else {
         return;
     };
     let (id, tractogram_id, len) = (layer.id, tractogram.id(), tractogram.len());
@@ -118,8 +120,8 @@ pub fn invert(state: &mut State) {
 
 /// Selects the streamlines that connect two labels.
 pub fn pair(state: &mut State, row: usize, column: usize, how: SelectionMode) {
-    let subject = state.bundle().map(|(_, lines)| lines.id());
-    let found = match state.session.bundle.connect.shown() {
+    let subject = state.current_streamlines().map(|(_, lines)| lines.id());
+    let found = match state.runtime.streamlines.connect.shown() {
         Some((key, connected)) if Some(key.tractogram) == subject => {
             let members = connected.connectome.members(row, column);
             let members = members.iter().enumerate().filter(|(_, m)| **m);

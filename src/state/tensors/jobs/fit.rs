@@ -86,8 +86,8 @@ impl Receive<State> for FitTensors {
     ) {
         // Not if a newer fit has replaced it.
         let is_newer = |j: &JobHandle| j.slot == FIT && j.ticket != delivery.ticket;
-        if !state.session.jobs.running.iter().any(is_newer) {
-            state.session.tensors.live.stop();
+        if !state.runtime.jobs.running.iter().any(is_newer) {
+            state.runtime.tensors.live.stop();
         }
         ended(
             state,

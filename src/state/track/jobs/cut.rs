@@ -58,7 +58,7 @@ impl Receive<State> for CutRays {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, after, _, _| {
-            state.session.track.cut.stop();
+            state.runtime.track.cut.stop();
             rays::ranked(
                 state,
                 self.all.id(),
@@ -70,7 +70,7 @@ impl Receive<State> for CutRays {
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.track.cut.fail();
+        state.runtime.track.cut.fail();
         false
     }
 }

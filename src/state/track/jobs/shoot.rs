@@ -3,7 +3,7 @@
 use crate::compute::{Backend, Control};
 use crate::data::{Region, TensorField, Tractogram, Volume};
 use crate::jobs::{
-    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Values, Worker,
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, ValueNames, Worker,
     memory_for_curves,
 };
 use crate::solvers::{curves, geodesic, tractogram};
@@ -20,7 +20,7 @@ use std::time::Instant;
 pub struct ShootRays {
     pub field: TensorField,
     /// Prepared earlier with the same field, sharpening, precision and interpolation.
-    pub medium: Option<geodesic::RayMetric>,
+    pub metric: Option<geodesic::RayMetric>,
     pub sharpening: geodesic::Sharpening,
     pub precision: geodesic::Precision,
     pub fa: Volume,
@@ -47,15 +47,15 @@ pub struct RayOutput {
     /// Wall time of the rays alone, without preparing the metric.
     pub shoot_ms: f64,
     /// To be passed to the next job; its precision may differ from the requested one.
-    pub medium: geodesic::RayMetric,
+    pub metric: geodesic::RayMetric,
 }
 
 impl ShootRays {
     pub fn shoot(self, backend: &Backend, control: &Control) -> Result<RayOutput, JobError> {
         let (field, regions, params) = (&self.field, &self.regions, &self.params);
         let interpolation = params.curves.interpolation;
-        let medium = match self.medium {
-            Some(medium) => medium,
+        let metric = match self.metric {
+            Some(metric) => metric,
             None => geodesic::RayMetric::new(
                 field,
                 self.sharpening,
@@ -67,13 +67,13 @@ impl ShootRays {
         };
         let started = Instant::now();
         let memory = memory_for_curves();
-        let shot = geodesic::shoot_within(&medium, regions, params, memory, backend, control)?;
+        let shot = geodesic::shoot_within(&metric, regions, params, memory, backend, control)?;
         let mut output = Arc::unwrap_or_clone(shot.rays);
         output.explain_no_starts(field, regions, &params.curves, backend, control)?;
         let measures = output.kept.per_streamline.get("cm").cloned();
         let measures = measures.unwrap_or_default();
         let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
-        let all = Values::shown(with_lengths(output.kept.with_per_point("fa", along)));
+        let all = ValueNames::shown(with_lengths(output.kept.with_per_point("fa", along)));
         let all = with_target_names(all, regions).with_grid(field.grid.clone());
         let (kept, min_measure) = geodesic::rank(&all, self.cut);
         output.kept = kept;
@@ -86,7 +86,7 @@ impl ShootRays {
             directions: shot.directions,
             kernel_s: shot.kernel_s,
             shoot_ms: started.elapsed().as_secs_f64() * 1e3,
-            medium,
+            metric,
         })
     }
 }

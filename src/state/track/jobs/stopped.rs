@@ -49,12 +49,12 @@ impl Receive<State> for CollectStopped {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, found, _, _| {
-            state.session.bundle.stopped.finish(found);
+            state.runtime.streamlines.stopped.finish(found);
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.bundle.stopped.fail();
+        state.runtime.streamlines.stopped.fail();
         false
     }
 }

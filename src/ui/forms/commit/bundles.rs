@@ -9,7 +9,7 @@ use crate::state::filter::{
     WeightMap,
 };
 use crate::state::streamlines::{SameArc, SelectionMode, streamlines_of};
-use crate::state::{Action, BundleAction, Layer, LayerAction, RegionAction, Severity, State};
+use crate::state::{Action, Layer, LayerAction, RegionAction, Severity, State, StreamlineAction};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
@@ -64,7 +64,7 @@ pub fn show(
         paint::right(ui.painter(), place, name, font.clone(), p.t3);
     }
     let least = state.document.filter.min_weight(layer.id);
-    let known = state.session.filter.sums.shown();
+    let known = state.runtime.filter.sums.shown();
     let known = known.filter(|(key, _)| key.tractogram == lines.id());
     let lengths = known.map(|(_, sums)| &sums.lengths_mm);
     let counted = memory
@@ -120,7 +120,7 @@ enum BundleKind {
 
 /// Streamlines that pass regions, and those that the filter keeps, as far as they are known.
 fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> Vec<Row> {
-    let known = state.session.filter.sums.shown();
+    let known = state.runtime.filter.sums.shown();
     let Some((key, sums)) = known.filter(|(key, _)| key.tractogram == lines.id()) else {
         return Vec::new();
     };
@@ -187,11 +187,11 @@ fn bundle_row(
     let spoken = format!("{name}, {kept} kept, Σ weight {weight}, Σ weight × length {sum}");
     let selected = match &row.bundle {
         BundleKind::Group(group) => {
-            let rules = state.document.bundle.rules_of(layer.id);
+            let rules = state.document.streamlines.rules_of(layer.id);
             rules.is_some_and(|s| s.group.as_ref() == Some(group))
         }
         BundleKind::Extra(ExtraBundle::Region(id), _) => {
-            state.session.regions.selected == Some(*id)
+            state.runtime.regions.selected == Some(*id)
         }
         BundleKind::Ungrouped | BundleKind::Extra(ExtraBundle::Filter, _) => false,
     };
@@ -290,7 +290,7 @@ fn more_of(button: &Response, layer: &Layer, of: &BundleKind, actions: &mut Vec<
                 _ => Vec::new(),
             };
             actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
-            actions.push(Action::Bundle(BundleAction::Choose {
+            actions.push(Action::Streamline(StreamlineAction::Choose {
                 anchor: streamlines.first().copied(),
                 streamlines,
                 mode: SelectionMode::Replace,

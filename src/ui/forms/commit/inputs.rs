@@ -75,13 +75,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let scan = document.explained();
     let now = scan.map(|(layer, ..)| layer.id);
     let shown = scan.map_or("none", |(layer, ..)| &layer.name);
-    let text = (
+    let description = (
         "Scan",
         "Scan whose signal the streamlines should explain: a diffusion scan with its gradients",
         icons::IMAGE,
     );
     let fits = |layer: &crate::state::Layer| document.explains(layer);
-    if let Some(Some(id)) = layer_row(ui, state, text, (now, shown), None, fits) {
+    if let Some(Some(id)) = layer_row(ui, state, description, (now, shown), None, fits) {
         act(actions, FilterAction::Scan(id));
     }
     if let Some((_, volume, Some(gradients))) = scan {
@@ -107,7 +107,7 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let head = document
         .explained()
         .is_some_and(|(layer, ..)| document.origin(layer).is_phantom());
-    let text = (
+    let description = (
         "Mask",
         "Voxels whose signal is explained: the whole brain, or its white matter",
         icons::REGION,
@@ -120,7 +120,7 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         |layer: &crate::state::Layer| document.origin(layer).fit_map() == Some(FitMap::Repaired);
     let fits =
         |layer: &crate::state::Layer| matches!(layer.content, Content::Mask(_)) && !mark(layer);
-    if let Some(id) = layer_row(ui, state, text, (now, shown), none, fits) {
+    if let Some(id) = layer_row(ui, state, description, (now, shown), none, fits) {
         act(actions, FilterAction::Mask(id));
     }
 }
@@ -133,7 +133,7 @@ fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     }
     let peaks = document.filter_peaks();
-    let text = (
+    let description = (
         "Peaks",
         "Directions of the water around fibres: three volumes per peak in world axes, or those of the tensors",
         icons::MAP,
@@ -141,7 +141,7 @@ fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let now = peaks.map(|(layer, _)| layer.id);
     let shown = peaks.map_or(TENSORS, |(layer, _)| &layer.name);
     let fits = |layer: &crate::state::Layer| document.can_be_peaks(layer);
-    if let Some(id) = layer_row(ui, state, text, (now, shown), Some(TENSORS), fits) {
+    if let Some(id) = layer_row(ui, state, description, (now, shown), Some(TENSORS), fits) {
         act(actions, FilterAction::Peaks(id));
     }
 }

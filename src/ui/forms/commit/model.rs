@@ -33,7 +33,7 @@ const PLACED: &[&str] = &[
 /// Factor from mm²/s to the displayed unit.
 const SHOWN: f64 = 1e3;
 
-type Set<'a> = dyn FnMut(Params, Phase) + 'a;
+type OnChange<'a> = dyn FnMut(Params, Phase) + 'a;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
@@ -47,7 +47,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         state.document.filter_params(),
         commit::Params::defaults_for(shells),
     );
-    let set: &mut Set = &mut |params: Params, phase| changed = Some((Some(params), phase));
+    let set: &mut OnChange = &mut |params: Params, phase| changed = Some((Some(params), phase));
     fibres(ui, &params, &defaults, set);
     let density = params.model.intra == Intra::Density;
     if !density {
@@ -79,7 +79,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 }
 
 /// The model inside the fibres.
-fn fibres(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut Set) {
+fn fibres(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut OnChange) {
     let rows = Rows::Only(&["model"]);
     parameters::rows(
         ui,
@@ -101,7 +101,7 @@ fn fibres(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut Set) {
     }
 }
 
-fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[GammaRadii], set: &mut Set) {
+fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[GammaRadii], set: &mut OnChange) {
     let first = radii.first().copied().unwrap_or(commit::DEFAULT_GAMMA);
     let mut to = |gamma: GammaRadii, phase: Phase| {
         let mut params = params.clone();
@@ -130,7 +130,13 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[GammaRadii], set: &m
 }
 
 /// Water around fibres, and free water.
-fn surround(ui: &mut Ui, params: &Params, default_value: &Params, shells: usize, set: &mut Set) {
+fn surround(
+    ui: &mut Ui,
+    params: &Params,
+    default_value: &Params,
+    shells: usize,
+    set: &mut OnChange,
+) {
     let help = "Hindered water around the fibres, along the peaks";
     let has = usize::from(!params.model.extra.is_empty());
     let text = ["None", "Zeppelin"];
@@ -162,7 +168,7 @@ fn surround(ui: &mut Ui, params: &Params, default_value: &Params, shells: usize,
 }
 
 /// Warns if the scan does not determine the model, which can be forced.
-fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
+fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut OnChange) {
     let Some(what) = state.document.undetermined_model() else {
         return;
     };
@@ -199,17 +205,17 @@ fn diffusivity(
     row.value(ui).map(|(v, phase)| (exact(v), phase))
 }
 
-fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut Set) {
+fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut OnChange) {
     panels::caption(ui, "10⁻³ mm²/s", "");
     parameters::rows(ui, params, default_value, Rows::Only(&["along"]), set);
     for (i, zeppelin) in params.model.extra.iter().enumerate() {
         let name = numbered("Radial", i);
-        let text = (
+        let description = (
             &*name,
             "Diffusivity of the water around fibres, across them",
         );
         let known = default_value.model.extra.get(i).map(|z| z.across);
-        let row = diffusivity(ui, text, (zeppelin.across, known), 0.1..=1.5);
+        let row = diffusivity(ui, description, (zeppelin.across, known), 0.1..=1.5);
         if let Some((across, phase)) = row {
             let mut params = params.clone();
             params.model.extra[i] = Zeppelin {
@@ -221,12 +227,12 @@ fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut
     }
     for (i, free) in params.model.free.iter().enumerate() {
         let name = numbered("Ball", i);
-        let text = (
+        let description = (
             &*name,
             "Diffusivity of free water, in tissue or cerebrospinal fluid",
         );
         let known = default_value.model.free.get(i).copied();
-        if let Some((to, phase)) = diffusivity(ui, text, (*free, known), 1.0..=4.0) {
+        if let Some((to, phase)) = diffusivity(ui, description, (*free, known), 1.0..=4.0) {
             let mut params = params.clone();
             params.model.free[i] = to;
             set(params, phase);
@@ -241,7 +247,13 @@ fn numbered(name: &str, i: usize) -> String {
     }
 }
 
-fn penalties(ui: &mut Ui, state: &State, params: &Params, default_value: &Params, set: &mut Set) {
+fn penalties(
+    ui: &mut Ui,
+    state: &State,
+    params: &Params,
+    default_value: &Params,
+    set: &mut OnChange,
+) {
     parameters::rows(ui, params, default_value, Rows::Only(&["lasso"]), set);
     let groups = state
         .document
@@ -257,7 +269,7 @@ fn penalties(ui: &mut Ui, state: &State, params: &Params, default_value: &Params
 }
 
 /// Powers of ten; other values are left to the command line.
-fn stop(ui: &mut Ui, params: &Params, set: &mut Set) {
+fn stop(ui: &mut Ui, params: &Params, set: &mut OnChange) {
     const POWERS: [i32; 6] = [3, 4, 5, 6, 7, 8];
     const SUPERSCRIPTS: [&str; 6] = ["10⁻³", "10⁻⁴", "10⁻⁵", "10⁻⁶", "10⁻⁷", "10⁻⁸"];
     let near = |power: i32| {
@@ -298,7 +310,7 @@ fn needs(ui: &mut Ui, state: &State) {
     if state.cannot_filter().is_some() {
         return;
     }
-    let runtime = &state.session.filter;
+    let runtime = &state.runtime.filter;
     let known = runtime
         .estimate
         .shown()

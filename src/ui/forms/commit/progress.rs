@@ -17,7 +17,7 @@ const NUMBERS: f32 = 38.0;
 const REPAINT: Duration = Duration::from_millis(100);
 
 pub fn show(ui: &mut Ui, state: &State) {
-    let running = state.session.filter.running.as_ref();
+    let running = state.runtime.filter.running.as_ref();
     let weights = super::results::shown_weights(state).map(|(_, weights)| weights);
     match (running, weights) {
         (Some(running), _) => {
@@ -42,7 +42,7 @@ pub fn show(ui: &mut Ui, state: &State) {
 
 fn going(ui: &mut Ui, state: &State, running: &Running) {
     let job = state
-        .session
+        .runtime
         .jobs
         .running
         .iter()

@@ -3,7 +3,7 @@
 use super::{act, bundles};
 use crate::state::filter::{FilterAction, FittedWeights, ShownStreamlines, WEIGHT, WeightMap};
 use crate::state::streamlines::{BottomPanel, Column, TableView};
-use crate::state::{Action, BundleAction, Layer, Severity, State};
+use crate::state::{Action, Layer, Severity, State, StreamlineAction};
 use crate::ui::format::{count, significant};
 use crate::ui::forms::display::colour_of;
 use crate::ui::theme::{self, space};
@@ -153,12 +153,12 @@ fn shown(
     let row = paint::inset(rect, space::INSET, space::INSET);
     let row = Rect::from_center_size(row.center(), vec2(row.width(), space::FIELD + 2.0));
     let now = state.document.shown_by_weight(layer.id);
-    let sentence = ShownStreamlines::ALL.map(ShownStreamlines::name);
+    let labels = ShownStreamlines::ALL.map(ShownStreamlines::name);
     let at = ShownStreamlines::ALL
         .iter()
         .position(|s| *s == now)
         .unwrap_or(0);
-    if let Some(i) = segmented(ui, row, "Streamlines shown", &sentence, at) {
+    if let Some(i) = segmented(ui, row, "Streamlines shown", &labels, at) {
         act(actions, FilterAction::Show(ShownStreamlines::ALL[i]));
     }
     let requested = match now {
@@ -190,9 +190,14 @@ fn shown(
 
 /// The number shown, if rules other than the weights reduce it.
 fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
-    let rules = state.document.bundle.rules_of(layer.id);
+    let rules = state.document.streamlines.rules_of(layer.id);
     let rules = rules.filter(|s| s.group.is_none())?;
-    let (key, selection) = state.session.bundle.selections.get(&layer.id)?.shown()?;
+    let (key, selection) = state
+        .runtime
+        .streamlines
+        .selections
+        .get(&layer.id)?
+        .shown()?;
     (key.rules == *rules && selection.kept != requested).then_some(selection.kept)
 }
 
@@ -210,7 +215,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
         found.is_some_and(|l| l.display.visible)
     };
     let now = maps.iter().position(seen).map_or(0, |i| i + 1);
-    let text: Vec<&str> = std::iter::once("Off")
+    let labels: Vec<&str> = std::iter::once("Off")
         .chain(maps.iter().map(WeightMap::short_label))
         .collect();
     let help = "Fractions of the signal that fibres (IC), the water around them (EC) and free water (ISO) \
@@ -219,7 +224,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     slider::label(ui, columns.label, "Map", help);
     // Five labels need more than the default width.
     let row = columns.wide.with_min_x(columns.label.left() + 40.0);
-    if let Some(i) = segmented(ui, row, "Map on slices", &text, now) {
+    if let Some(i) = segmented(ui, row, "Map on slices", &labels, now) {
         let map = i.checked_sub(1).map(|i| maps[i].clone());
         act(actions, FilterAction::ShowMap(map));
     }
@@ -241,11 +246,13 @@ fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     if note.show(ui) == Some(NoteResponse::Accepted) {
         let column = Some(Column::Value(WEIGHT.to_owned()));
         let descending = true;
-        actions.push(Action::Bundle(BundleAction::Sort(TableView {
+        actions.push(Action::Streamline(StreamlineAction::Sort(TableView {
             column,
             descending,
         })));
-        actions.push(Action::Bundle(BundleAction::Open(Some(BottomPanel::Table))));
+        actions.push(Action::Streamline(StreamlineAction::Open(Some(
+            BottomPanel::Table,
+        ))));
     }
 }
 

@@ -47,7 +47,7 @@ pub fn show(ui: &mut Ui, state: &State) {
     let shares = compared.and_then(|c| c.shares);
     let pairs = compared.map_or(0, |c| c.known_pairs.pairs.rates.len());
     let no_rates = compared.and_then(|c| c.no_rates);
-    let comparing = state.session.jobs.running.iter().any(|j| j.slot == COMPARE);
+    let comparing = state.runtime.jobs.running.iter().any(|j| j.slot == COMPARE);
     let text = |share: Option<f64>| match share {
         Some(share) => RandomPairRank::cheaper_in_row(share, pairs),
         None if comparing => "comparing…".to_owned(),
@@ -56,7 +56,7 @@ pub fn show(ui: &mut Ui, state: &State) {
         }
         None if no_rates == Some(NoRates::NoPath) => "no path in larger voxels".to_owned(),
         None if no_rates == Some(NoRates::TooShort) => too_short(compared.map(AsRef::as_ref)),
-        None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
+        None if state.runtime.pathways.not_compared.is_some() => "not compared".to_owned(),
         None if state.pathway_standing() == Some(Standing::Final) => "waits".to_owned(),
         None => "waiting for the full result".to_owned(),
     };
@@ -71,7 +71,7 @@ pub fn show(ui: &mut Ui, state: &State) {
 pub fn meaning(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = "A path exists between almost any two regions: on its own it is no evidence of a connection";
     rows::hint(ui, text);
-    if let Some(why) = &state.session.pathways.not_compared {
+    if let Some(why) = &state.runtime.pathways.not_compared {
         let text = format!("Not compared with random pairs: {why}");
         let p = theme::palette(ui.style());
         let note = Note::new(p, Severity::Information, &text).action("Compare");

@@ -2,7 +2,7 @@
 
 use super::super::display::select_row;
 use super::super::volume::{curve_row, cut_row};
-use super::Set;
+use super::OnChange;
 use crate::scene;
 use crate::scene::draw_list::Transfer;
 use crate::state::pathways::{EXCESS_SHOWN, PathwaySettings, ShownCost};
@@ -19,7 +19,7 @@ const ON_SLICES: &str = "Colours, outline, contours";
 const IN_SCENE: &str = "Pathways in 3-D";
 
 /// The choice of the displayed cost.
-pub fn cost(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
+pub fn cost(ui: &mut Ui, settings: &PathwaySettings, set: &mut OnChange) {
     // The labels need more space than the common field has.
     const LABEL: f32 = 72.0;
     let columns = Columns::allocate(ui);
@@ -43,7 +43,7 @@ pub fn cost(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
 }
 
 /// The cost's colours and lines on slices.
-pub fn on_slices(ui: &mut Ui, settings: &PathwaySettings, memory: &mut Memory, set: &mut Set) {
+pub fn on_slices(ui: &mut Ui, settings: &PathwaySettings, memory: &mut Memory, set: &mut OnChange) {
     if !folded(ui, ON_SLICES, memory) {
         return;
     }
@@ -121,7 +121,7 @@ fn check(ui: &mut Ui, name: &str, on: bool, set: impl FnOnce(bool)) {
 }
 
 /// Lines of equal cost.
-fn contours(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
+fn contours(ui: &mut Ui, settings: &PathwaySettings, set: &mut OnChange) {
     const EVERY: f64 = 5.0;
     let of = match settings.shown {
         ShownCost::Second => ShownCost::Second,
@@ -153,7 +153,7 @@ fn contours(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
 }
 
 /// The cost as a cloud, the pathway as a surface, both or neither; and the cloud's curve.
-pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) {
+pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut OnChange) {
     if !folded(ui, IN_SCENE, memory) {
         return;
     }

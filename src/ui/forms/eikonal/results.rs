@@ -31,7 +31,7 @@ const LINE: f32 = 16.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let runtime = &state.session.pathways;
+    let runtime = &state.runtime.pathways;
     let standing = state.pathway_standing();
     let fact = match (runtime.live.value(), standing) {
         (Some(_), Some(Standing::Updating)) => "updating…".to_owned(),
@@ -51,7 +51,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
         let busy = |j: &crate::state::JobHandle| matches!(j.slot, PATHWAY | FIT | Slot::Load);
-        let text = if state.session.jobs.running.iter().any(busy) {
+        let text = if state.runtime.jobs.running.iter().any(busy) {
             "Solving…"
         } else {
             "The pathway appears here once there are a seed and a target"
@@ -127,16 +127,16 @@ fn columns(inner: Rect) -> [Rect; 3] {
 }
 
 /// The figures of a pathway, one line each: least cost, cost of the path, length, cost per mm, volume, mean FA.
-fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 6] {
-    let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
+fn statistics(result: &PathwayResult, epsilon: f64) -> [(&'static str, String); 6] {
+    let (length_mm, cost) = (result.path.total_mm(), result.path.total_cost());
     // A pathway in pieces has no component that joins the ends.
-    let volume = match epsilon < found.pathway.joining_epsilon {
+    let volume = match epsilon < result.pathway.joining_epsilon {
         true => "Volume, ends not joined",
         false => "Volume that joins the ends",
     };
     let unit = format::with_unit;
     [
-        ("Cost E*", format::significant(found.pathway.min_cost)),
+        ("Cost E*", format::significant(result.pathway.min_cost)),
         ("Cost of the path", format::significant(cost)),
         ("Length", unit(&format::fixed(length_mm, 1), "mm")),
         (
@@ -145,9 +145,9 @@ fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 6
         ),
         (
             volume,
-            unit(&format::fixed(found.volume_ml(epsilon), 2), "ml"),
+            unit(&format::fixed(result.volume_ml(epsilon), 2), "ml"),
         ),
-        ("Mean FA along it", format::fixed(found.mean_fa, 2)),
+        ("Mean FA along it", format::fixed(result.mean_fa, 2)),
     ]
 }
 
@@ -163,7 +163,7 @@ fn row(
     let p = theme::palette(ui.style());
     let id = kept.map(|k| k.id);
     let name = kept.map_or("Live", |k| &k.name);
-    let chosen = id.is_some() && state.session.pathways.selected == id;
+    let chosen = id.is_some() && state.runtime.pathways.selected == id;
     let spoken = match found {
         Some((found, epsilon)) => format!("{name}: {}", figures(found, epsilon)),
         None => format!("{name}: {}", unsolved_word(state, id)),
@@ -270,17 +270,17 @@ fn row(
 }
 
 /// The figures of a row, for screen readers.
-fn figures(found: &PathwayResult, epsilon: f64) -> String {
+fn figures(result: &PathwayResult, epsilon: f64) -> String {
     format!(
         "cost {}, {} mm, {} ml",
-        format::significant(found.pathway.min_cost),
-        format::fixed(found.path.total_mm(), 0),
-        format::fixed(found.volume_ml(epsilon), 1)
+        format::significant(result.pathway.min_cost),
+        format::fixed(result.path.total_mm(), 0),
+        format::fixed(result.volume_ml(epsilon), 1)
     )
 }
 
 fn unsolved_word(state: &State, id: Option<LayerId>) -> &'static str {
-    match id.is_some() && state.session.pathways.solving == id {
+    match id.is_some() && state.runtime.pathways.solving == id {
         true => "solving…",
         false => "not solved",
     }
@@ -288,7 +288,7 @@ fn unsolved_word(state: &State, id: Option<LayerId>) -> &'static str {
 
 /// The figures and the width of the chosen pathway.
 fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let id: Option<LayerId> = state.session.pathways.selected;
+    let id: Option<LayerId> = state.runtime.pathways.selected;
     let mut kept = state.document.kept_pathways.iter();
     let Some(kept) = kept.find(|k| Some(k.id) == id) else {
         return;

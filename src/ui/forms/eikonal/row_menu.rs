@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const WIDTH: f32 = 230.0;
 
-enum More {
+enum PathwayMenuItem {
     File(PathwayFile),
     Region,
     Command,
@@ -32,7 +32,7 @@ pub fn show(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let unsolved = kept.is_some_and(|k| state.session.pathways.unsolved.contains(&k.id));
+    let unsolved = kept.is_some_and(|k| state.runtime.pathways.unsolved.contains(&k.id));
     let entries = |ui: &mut Ui| entries(ui, kept.map(|k| &**k), solved, unsolved);
     let mut chosen = menu::popup(button, WIDTH, entries);
     menu::context(row, |ui| {
@@ -57,46 +57,55 @@ pub fn colour(rgb: [u8; 3]) -> Color32 {
     Color32::from_rgb(rgb[0], rgb[1], rgb[2])
 }
 
-fn entries(ui: &mut Ui, kept: Option<&KeptPathway>, solved: bool, unsolved: bool) -> Option<More> {
-    let item = |ui: &mut Ui, item: menu::Item, more: More| item.show(ui).then_some(more);
+fn entries(
+    ui: &mut Ui,
+    kept: Option<&KeptPathway>,
+    solved: bool,
+    unsolved: bool,
+) -> Option<PathwayMenuItem> {
+    let item = |ui: &mut Ui, item: menu::Item, more: PathwayMenuItem| item.show(ui).then_some(more);
     let mut chosen = None;
     if unsolved {
-        chosen = item(ui, menu::Item::new("Solve again"), More::Again);
+        chosen = item(ui, menu::Item::new("Solve again"), PathwayMenuItem::Again);
         menu::line(ui);
     }
     if solved {
         menu::caption(ui, "Export");
-        chosen = chosen.or(files(ui).map(More::File));
+        chosen = chosen.or(files(ui).map(PathwayMenuItem::File));
         menu::line(ui);
         let region = menu::Item::new("Region of its voxels").icon(icons::REGION);
-        chosen = chosen.or(item(ui, region, More::Region));
+        chosen = chosen.or(item(ui, region, PathwayMenuItem::Region));
         let command = menu::Item::new("Copy as command").icon(icons::TERMINAL);
-        chosen = chosen.or(item(ui, command, More::Command));
+        chosen = chosen.or(item(ui, command, PathwayMenuItem::Command));
     }
     let Some(kept) = kept else {
         return chosen;
     };
     menu::line(ui);
     let rename = menu::Item::new("Rename").icon(icons::COPY);
-    chosen = chosen.or(item(ui, rename.key("double click"), More::Rename));
+    chosen = chosen.or(item(
+        ui,
+        rename.key("double click"),
+        PathwayMenuItem::Rename,
+    ));
     for (name, rgb) in theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES) {
         let clicked = menu::glyph_item(ui, name, "", kept.colour == rgb, |painter, at| {
             let square = Rect::from_center_size(at, vec2(10.0, 10.0));
             painter.rect_filled(square, 2.0, colour(rgb));
         });
         if clicked {
-            chosen = Some(More::Colour(rgb));
+            chosen = Some(PathwayMenuItem::Colour(rgb));
         }
     }
     menu::line(ui);
     if menu::Item::new("Delete").icon(icons::TRASH).show(ui) {
-        chosen = Some(More::Delete);
+        chosen = Some(PathwayMenuItem::Delete);
     }
     chosen
 }
 
 fn act(
-    more: More,
+    more: PathwayMenuItem,
     state: &State,
     kept: Option<&Arc<KeptPathway>>,
     memory: &mut Memory,
@@ -104,30 +113,30 @@ fn act(
 ) {
     let id = kept.map(|k| k.id);
     let action = match (more, kept) {
-        (More::File(what), _) => {
+        (PathwayMenuItem::File(what), _) => {
             return ask_for_path(state, memory, id, what, DialogPosition::Middle);
         }
-        (More::Region, _) => PathwayAction::Region {
+        (PathwayMenuItem::Region, _) => PathwayAction::Region {
             layer: id,
             role: Role::Mask,
         },
-        (More::Command, _) => {
+        (PathwayMenuItem::Command, _) => {
             let line = crate::state::update::pathway_command(state, id);
             return actions.extend(line.map(Action::CopyCommand));
         }
         (_, None) => return,
-        (More::Again, Some(kept)) => PathwayAction::SolveKept(kept.id),
-        (More::Rename, Some(kept)) => {
+        (PathwayMenuItem::Again, Some(kept)) => PathwayAction::SolveKept(kept.id),
+        (PathwayMenuItem::Rename, Some(kept)) => {
             return rename::begin(RenameTarget::Pathway(kept.id), &kept.name, memory);
         }
-        (More::Colour(colour), Some(kept)) => PathwayAction::SetKept {
+        (PathwayMenuItem::Colour(colour), Some(kept)) => PathwayAction::SetKept {
             kept: KeptPathway {
                 colour,
                 ..(**kept).clone()
             },
             phase: Phase::Done,
         },
-        (More::Delete, Some(kept)) => PathwayAction::Delete(kept.id),
+        (PathwayMenuItem::Delete, Some(kept)) => PathwayAction::Delete(kept.id),
     };
     actions.push(Action::Pathway(action));
 }

@@ -1,6 +1,6 @@
 //! How many rays leave the seed, and in which directions.
 
-use super::{Kinds, Set, with};
+use super::{KindSettings, OnChange, with};
 use crate::parameters::{Kind, Parameters as _, row};
 use crate::solvers::curves::{MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::{DirectionKind, DirectionParts, Directions, Params};
@@ -17,7 +17,7 @@ const LEAST_ANGLE: f64 = 1e-3;
 const MOST: f64 = MAX_SEEDS as f64;
 
 /// Another kind of directions, with about the same number of rays.
-fn with_directions(rays: &Rays, directions: Directions, kinds: &mut Kinds) -> Rays {
+fn with_directions(rays: &Rays, directions: Directions, kinds: &mut KindSettings) -> Rays {
     let defaults = Rays::defaults().count();
     let all = kinds.requested(rays).or(defaults).unwrap_or(1);
     let params = Params {
@@ -28,7 +28,7 @@ fn with_directions(rays: &Rays, directions: Directions, kinds: &mut Kinds) -> Ra
 }
 
 /// About this many rays in total: a whole number of seed points, at least one.
-fn with_count(rays: &Rays, all: usize, kinds: &mut Kinds) -> Rays {
+fn with_count(rays: &Rays, all: usize, kinds: &mut KindSettings) -> Rays {
     let directions = rays.params.directions.count().max(1);
     let most = MOST as usize / directions;
     let count = ((all as f64 / directions as f64).round() as usize).clamp(1, most.max(1));
@@ -38,7 +38,13 @@ fn with_count(rays: &Rays, all: usize, kinds: &mut Kinds) -> Rays {
     changed
 }
 
-pub fn number(ui: &mut Ui, rays: &Rays, defaults: &Rays, kinds: &mut Kinds, set: &mut Set) {
+pub fn number(
+    ui: &mut Ui,
+    rays: &Rays,
+    defaults: &Rays,
+    kinds: &mut KindSettings,
+    set: &mut OnChange,
+) {
     let now = rays.count().or(defaults.count()).unwrap_or(1);
     let row = SliderRow::new("Rays", now as f64, 100.0..=1e6)
         .logarithmic()
@@ -52,7 +58,7 @@ pub fn number(ui: &mut Ui, rays: &Rays, defaults: &Rays, kinds: &mut Kinds, set:
 }
 
 /// Row of the cone's opening angle; disabled for other kinds of directions.
-pub fn opening_angle(ui: &mut Ui, rays: &Rays, parts: &DirectionParts, set: &mut Set) {
+pub fn opening_angle(ui: &mut Ui, rays: &Rays, parts: &DirectionParts, set: &mut OnChange) {
     let shown = Shown {
         limits: Some(0.0..=180.0),
         ..Shown::default()
@@ -77,7 +83,7 @@ pub fn opening_angle(ui: &mut Ui, rays: &Rays, parts: &DirectionParts, set: &mut
 }
 
 /// Kind of directions, and how many leave each seed point.
-pub fn kind(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
+pub fn kind(ui: &mut Ui, rays: &Rays, kinds: &mut KindSettings, set: &mut OnChange) {
     let parts = kinds.directions;
     let row = row::<DirectionParts>("kind");
     if let Some((row, Kind::OneOf(choices))) = row.map(|row| (row, &row.kind)) {
@@ -104,7 +110,7 @@ pub fn kind(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
 }
 
 /// One row, whatever the kind.
-fn per_seed(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
+fn per_seed(ui: &mut Ui, rays: &Rays, kinds: &mut KindSettings, set: &mut OnChange) {
     let (parts, defaults) = (kinds.directions, DirectionParts::defaults());
     let (key, limits) = match parts.kind {
         // Levels beyond the slider's range take long to compute.

@@ -5,14 +5,14 @@ use crate::parameters::Parameters as _;
 use crate::solvers::geodesic::{DirectionParts, SharpeningParts};
 use crate::state::Rays;
 
-pub struct Kinds {
+pub struct KindSettings {
     pub directions: DirectionParts,
     pub sharpening: SharpeningParts,
     /// The number of rays, and the number requested: whole fans rarely match it exactly.
     rounded: Option<(usize, usize)>,
 }
 
-impl Default for Kinds {
+impl Default for KindSettings {
     fn default() -> Self {
         Self {
             directions: DirectionParts::defaults(),
@@ -22,11 +22,11 @@ impl Default for Kinds {
     }
 }
 
-impl Kinds {
+impl KindSettings {
     /// Stores the settings of the chosen kinds.
     pub fn remember(&mut self, rays: &Rays) {
         self.directions = self.directions.with_directions(rays.params.directions);
-        self.sharpening = self.sharpening.with(rays.medium.sharpening);
+        self.sharpening = self.sharpening.with(rays.metric.sharpening);
     }
 
     /// The number of rays requested before it was rounded to these whole fans.

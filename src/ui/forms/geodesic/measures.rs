@@ -127,7 +127,7 @@ pub fn histogram(
         };
         (cut, phase)
     });
-    let coarse = state.session.track.live.value().filter(|l| l.coarse);
+    let coarse = state.runtime.track.live.value().filter(|l| l.coarse);
     let kept = match (requested, coarse) {
         // With few rays, more are kept than the share says.
         (None, Some(live)) => live.output.kept.len(),
@@ -177,11 +177,11 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
         Cut::Top(_) => 1,
         Cut::TopShare(_) => 2,
     };
-    let sentence = ["Cut", "Top n", "Top %"];
+    let labels = ["Cut", "Top n", "Top %"];
     let mut place = columns.field;
     place.min.x = columns.label.left() + 40.0;
     place.max.x = columns.field.left() - 8.0;
-    if let Some(i) = segmented(ui, place, "Keep", &sentence, chosen) {
+    if let Some(i) = segmented(ui, place, "Keep", &labels, chosen) {
         // Start with the number kept now; if all are, with fewer.
         let cut = match (i, now.cut) {
             (0, _) => live.min_measure.map_or(Cut::All, Cut::AtLeast),

@@ -14,7 +14,7 @@ pub const BACK: &str = "Undo the leak";
 
 /// The leak at which the surface was paused, if that state is shown.
 pub fn leaked(state: &State) -> Option<LeakNotice> {
-    let live = state.session.segment.live.as_ref()?;
+    let live = state.runtime.segment.live.as_ref()?;
     let seen = state.view.task == Task::Segment && state.rewind_target().is_none();
     live.leak.filter(|_| seen)
 }
@@ -22,7 +22,7 @@ pub fn leaked(state: &State) -> Option<LeakNotice> {
 /// Why it may be a leak; the views mark the place. The text is short, so that all controls below stay visible.
 pub fn sentence(state: &State, leaked: &LeakNotice) -> String {
     let why = leaked.leak.cause.short_label();
-    let live = state.session.segment.live.as_ref();
+    let live = state.runtime.segment.live.as_ref();
     let now = live.map_or(0.0, |live| voxels_ml(state, live.inside));
     let [before, now] = [leaked.before_ml, now].map(|ml| with_unit(&significant(ml), "ml"));
     format!(

@@ -16,7 +16,7 @@ const MORE: &str = "Agreement with the reference";
 const SPHERES: &str = "Spheres";
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let runtime = &state.session.segment;
+    let runtime = &state.runtime.segment;
     let Some(live) = &runtime.live else {
         section::head(ui, "Results");
         let sentence = match runtime.running && state.cannot_segment().is_none() {
@@ -286,7 +286,7 @@ fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         );
         let value = paint::inset(inner, 0.0, 34.0);
         paint::right(ui.painter(), value, &mm, theme::regular(size::LABEL), p.t3);
-        let placed = state.session.segment.live.as_ref();
+        let placed = state.runtime.segment.live.as_ref();
         let placed = placed.and_then(|live| live.placed.iter().find(|(n, _)| n == number));
         let back =
             placed.map(|(_, step)| format!("Undo: back to the surface of step {}", count(*step)));

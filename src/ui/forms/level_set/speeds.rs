@@ -51,7 +51,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let defaults = Params::defaults_for(params.target, params.tolerance);
     let contrast = contrast(state);
     let mut chosen: Option<(Params, Phase)> = None;
-    let set: &mut parameters::Set<Params> = &mut |changed, phase| {
+    let set: &mut parameters::OnChange<Params> = &mut |changed, phase| {
         // The first positive weight sets a contrast that suits the image.
         let first = params.edge == 0.0 && changed.edge > 0.0;
         let edge_contrast = if first {
@@ -65,7 +65,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         };
         chosen = Some((changed, phase));
     };
-    let rows = |ui: &mut Ui, rows: Rows, set: &mut parameters::Set<Params>| {
+    let rows = |ui: &mut Ui, rows: Rows, set: &mut parameters::OnChange<Params>| {
         parameters::rows(ui, params, &defaults, rows, set);
     };
     rows(ui, Rows::Only(&["intensity", "region", "edge"]), set);

@@ -72,7 +72,7 @@ fn image_row(ui: &mut Ui, state: &State, chosen: LayerId) -> Option<LayerId> {
 
 pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     head(ui, "Threshold", actions);
-    let making = state.session.regions.making.as_ref();
+    let making = state.runtime.regions.making.as_ref();
     let now = making.map(|m| &m.source);
     let Some(RegionSource::Threshold {
         layer,
@@ -236,7 +236,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Rows::AllBut(&["tolerance", "at-most"]),
         &mut set,
     );
-    let making = state.session.regions.making.as_ref();
+    let making = state.runtime.regions.making.as_ref();
     if let Some((next, phase)) = changed {
         if let Some(RegionSource::Fill {
             layer: filled,
@@ -271,12 +271,12 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Growing, shrinking and smoothing of the selected region, and combining it with others.
 pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     head(ui, "Change a region", actions);
-    let selected = state.session.regions.selected;
+    let selected = state.runtime.regions.selected;
     let Some(chosen) = selected.and_then(|id| state.document.region(id)) else {
         rows::hint(ui, "Click the region to change, in its list or in a view");
         return section::end(ui);
     };
-    let making = state.session.regions.making.as_ref();
+    let making = state.runtime.regions.making.as_ref();
     let making = making.filter(|m| m.region == selected);
     let now = match making.map(|m| &m.source) {
         Some(RegionSource::Change(change)) => *change,
@@ -376,7 +376,7 @@ fn combine(
 pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     head(ui, "Regions from labels", actions);
     let p = theme::palette(ui.style());
-    let Some(labels) = &state.session.regions.labels else {
+    let Some(labels) = &state.runtime.regions.labels else {
         rows::hint(ui, "No scalar image: open a label map first");
         return section::end(ui);
     };

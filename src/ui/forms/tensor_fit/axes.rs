@@ -36,8 +36,8 @@ pub struct Pictures {
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let scan = state.document.scan().and_then(|l| l.content.volume());
     let Some(scan) = scan else { return };
-    let running = state.session.jobs.running.iter().any(|j| j.slot == CHECK);
-    let known = state.session.tensors.axes.as_ref();
+    let running = state.runtime.jobs.running.iter().any(|j| j.slot == CHECK);
+    let known = state.runtime.tensors.axes.as_ref();
     let output = known.filter(|(of, _)| *of == scan.id()).map(|(_, o)| o);
     let fitted = state.document.tensors.as_ref();
     let ready = fitted.is_some_and(|t| t.key.scan == scan.id());

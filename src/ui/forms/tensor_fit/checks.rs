@@ -32,19 +32,19 @@ pub struct Check {
 /// `fit running`. A note is no check and is counted by itself: every row is counted once.
 pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
     let is = |of: &[Verdict]| verdicts.iter().filter(|v| of.contains(v)).count();
-    let wrong = is(&[Verdict::Warning, Verdict::Failed]);
+    let problems = is(&[Verdict::Warning, Verdict::Failed]);
     let (not_run, running) = (is(&[Verdict::NotRun]), is(&[Verdict::Running]));
-    if running > 0 && wrong == 0 {
+    if running > 0 && problems == 0 {
         return (Verdict::Running, "fit running".to_owned());
     }
     let (passed, notes) = (is(&[Verdict::Passed]), is(&[Verdict::Note]));
     // The narrowest panel has no room for the noun beside both counts.
     let checks = match (not_run, notes) {
         (1.., 1..) => "",
-        _ if wrong > 0 => singular_or_plural(wrong, "check ", "checks "),
+        _ if problems > 0 => singular_or_plural(problems, "check ", "checks "),
         _ => "checks ",
     };
-    let (worst, mut text) = match (wrong, passed) {
+    let (worst, mut text) = match (problems, passed) {
         (0, passed) if not_run > 0 => (
             Verdict::NotRun,
             format!("{passed} of {} {checks}passed", passed + not_run),
@@ -486,7 +486,7 @@ fn turned(state: &State) -> Option<AxisChange> {
 /// Whether the axes are known to be right: compared, or set.
 fn axes_known(state: &State) -> bool {
     state.document.scan().is_some_and(|layer| {
-        let compared = state.session.tensors.axes.as_ref().map(|(of, _)| *of);
+        let compared = state.runtime.tensors.axes.as_ref().map(|(of, _)| *of);
         let of = layer.content.volume().map(|v| v.id());
         state.document.origin(layer).is_phantom() || compared.is_some() && compared == of
     })
@@ -495,7 +495,7 @@ fn axes_known(state: &State) -> bool {
 /// The axis change that a comparison found to be better than the present one.
 fn suspected(state: &State) -> Option<AxisChange> {
     let scan = state.document.scan()?.content.volume()?.id();
-    let (of, output) = state.session.tensors.axes.as_ref()?;
+    let (of, output) = state.runtime.tensors.axes.as_ref()?;
     match output.verdict() {
         gradient_check::Verdict::Better(turn, _) if *of == scan => Some(turn),
         _ => None,

@@ -14,7 +14,7 @@ use crate::ui::widgets::rows::Verdict;
 /// The checks of the fit.
 pub fn checks(state: &State) -> Vec<Check> {
     let running = state
-        .session
+        .runtime
         .jobs
         .running
         .iter()

@@ -43,7 +43,7 @@ fn layer(state: &State) -> Option<(&Arc<Layer>, Option<TensorLayout>)> {
 }
 
 fn compared<'a>(state: &'a State, layer: &Layer) -> Option<&'a Arc<Output>> {
-    let known = state.session.tensors.orders.as_ref();
+    let known = state.runtime.tensors.orders.as_ref();
     known.filter(|(of, _)| *of == layer.id).map(|(_, o)| o)
 }
 
@@ -84,7 +84,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some((layer, layout)) = layer(state) else {
         return;
     };
-    let running = state.session.jobs.running.iter().any(|j| j.slot == CHECK);
+    let running = state.runtime.jobs.running.iter().any(|j| j.slot == CHECK);
     let output = compared(state, layer).cloned();
     let word = if output.is_some() {
         "Compare again"

@@ -1,6 +1,6 @@
 //! Controls of streamlines that rays do not have: deflection and the bootstrap.
 
-use super::super::curve_parameters::Set;
+use super::super::curve_parameters::OnChange;
 use super::super::parameters::{self, Rows};
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::{DeflectionParts, Integrator, Params};
@@ -11,7 +11,13 @@ use egui::Ui;
 const ON_CPU: &str = "Computed on the CPU";
 
 /// The number of bootstrap fits of the tensors.
-pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut Set) {
+pub fn bootstrap(
+    ui: &mut Ui,
+    state: &State,
+    params: &Params,
+    defaults: &Params,
+    set: &mut OnChange,
+) {
     parameters::rows(ui, params, defaults, Rows::Only(&["bootstrap"]), set);
     hint(ui, state, params);
 }
@@ -20,13 +26,13 @@ pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, defaults: &Params,
 fn hint(ui: &mut Ui, state: &State, params: &Params) {
     if params.repetitions.is_some() && state.document.resample().is_none() {
         rows::hint(ui, "Needs the scan that the tensors were fitted from");
-    } else if params.repetitions.is_some() && state.session.is_on_card() {
+    } else if params.repetitions.is_some() && state.runtime.is_on_card() {
         rows::hint(ui, ON_CPU);
     }
 }
 
 /// Whether the tensor deflects the last direction or replaces it.
-pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
+pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut OnChange) {
     let (parts, defaults) = (
         DeflectionParts::from(params.deflection),
         DeflectionParts::defaults(),
@@ -49,7 +55,7 @@ pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
         };
         set(changed, phase);
     });
-    if parts.deflected && state.session.is_on_card() {
+    if parts.deflected && state.runtime.is_on_card() {
         rows::hint(ui, ON_CPU);
     }
 }

@@ -39,16 +39,16 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let Some(live) = state.session.track.live.value() else {
+    let Some(live) = state.runtime.track.live.value() else {
         section::head(ui, "Results");
         // The error already names regions outside the mask.
-        let failed = state.session.track.live.failure().is_some();
+        let failed = state.runtime.track.live.failure().is_some();
         let unsaid = |remark: &Remark| !failed || remark.outside_at.is_none();
         super::remarks(ui, state, memory, unsaid, actions);
-        match state.session.track.live.failure() {
+        match state.runtime.track.live.failure() {
             Some(why) => {
                 let mut note = Note::new(p, Severity::Error, why);
-                if state.session.device.fallback.live {
+                if state.runtime.device.fallback.live {
                     note = note.action(panels::ON_CPU);
                 }
                 if note.show(ui) == Some(NoteResponse::Accepted) {
@@ -150,7 +150,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Method::Rays => ("Rays", "Shooting…"),
     };
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
-    let mut jobs = state.session.jobs.running.iter();
+    let mut jobs = state.runtime.jobs.running.iter();
     let missing = match (state.document.tensors.is_some(), seeded) {
         (true, true) => None,
         (true, false) => Some("there is a seed"),
@@ -405,7 +405,7 @@ fn table(
     }
     for (i, target) in targets {
         let (values, spoken) = values(i, &target.name);
-        let selected = state.session.regions.selected == Some(target.id);
+        let selected = state.runtime.regions.selected == Some(target.id);
         let response = rows::list_row(ui, &spoken, ("target", target.id), selected);
         let row = paint::inset(response.rect, space::INSET, space::INSET);
         let painter = ui.painter();

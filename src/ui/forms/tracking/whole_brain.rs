@@ -75,7 +75,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let running = state
-        .session
+        .runtime
         .jobs
         .running
         .iter()

@@ -131,13 +131,13 @@ fn cut() {
     small_head("4", 12, 1, here);
     let line = "pathway head/dwi.nii.gz --null 0 --out p --from sphere:-24,-18,8,6 --to sphere:-30,-22,58,9";
     let wall = format!("{line} --exclude box:0,0,34,200,200,6");
-    check(here, &wall, 1, "outside region 'exclude'");
+    check(here, &wall, 1, "outside region “exclude”");
     let within = format!("{line} --within sphere:30,-22,20,10");
     check(
         here,
         &within,
         1,
-        "Region 'from' lies outside region 'within'",
+        "Region “from” lies outside region “within”",
     );
 }
 

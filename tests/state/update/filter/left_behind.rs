@@ -8,8 +8,10 @@ use arcuate::jobs::Outcome;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::filter::jobs::{FIT_WEIGHTS, FitWeights};
 use arcuate::state::filter::{ByWeight, FilterAction, Filtering, ShownStreamlines, weight};
-use arcuate::state::streamlines::{Bundle, Column, RegionRule, StreamlineRules, ValueLimits};
-use arcuate::state::{Action, BundleAction, LayerAction, LayerId, Phase, Task, ViewAction};
+use arcuate::state::streamlines::{
+    Column, RegionRule, StreamlineRules, StreamlineSettings, ValueLimits,
+};
+use arcuate::state::{Action, LayerAction, LayerId, Phase, StreamlineAction, Task, ViewAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -45,7 +47,7 @@ fn left_behind() {
     for task in [Task::View, Task::Track, Task::Segment, Task::Pathways] {
         show_task(&mut window, task);
         assert!(
-            window.state.document.bundle.rules().next().is_none(),
+            window.state.document.streamlines.rules().next().is_none(),
             "{task:?}"
         );
         assert!(
@@ -63,16 +65,19 @@ fn left_behind() {
         &mut window,
         FilterAction::Show(ShownStreamlines::Difference),
     );
-    let rules = window.state.document.bundle.rules().next().cloned();
+    let rules = window.state.document.streamlines.rules().next().cloned();
     show_task(&mut window, Task::View);
-    assert!(window.state.document.bundle.rules().next().is_none());
+    assert!(window.state.document.streamlines.rules().next().is_none());
     // Undo and redo in another task restore none.
     window.act(Action::Undo);
-    assert!(window.state.document.bundle.rules().next().is_none());
+    assert!(window.state.document.streamlines.rules().next().is_none());
     window.act(Action::Redo);
-    assert!(window.state.document.bundle.rules().next().is_none());
+    assert!(window.state.document.streamlines.rules().next().is_none());
     show_task(&mut window, Task::Filter);
-    assert_eq!(window.state.document.bundle.rules().next().cloned(), rules);
+    assert_eq!(
+        window.state.document.streamlines.rules().next().cloned(),
+        rules
+    );
     // The fit ends while another task is selected.
     let mut window = opened();
     window.holding = true;
@@ -81,22 +86,22 @@ fn left_behind() {
     window.holding = false;
     window.deliver(|_| {});
     assert!(!window.state.is_filtering());
-    assert!(window.state.document.bundle.rules().next().is_none());
+    assert!(window.state.document.streamlines.rules().next().is_none());
     // The status stays until the user selects a third task.
     let weighed = |window: &Window| {
         window
             .state
-            .session
+            .runtime
             .notices
             .status
             .ends_with("have a weight")
     };
-    assert!(weighed(&window), "{}", window.state.session.notices.status);
+    assert!(weighed(&window), "{}", window.state.runtime.notices.status);
     show_task(&mut window, Task::Filter);
     assert_eq!(shown(&window), ShownStreamlines::After);
     assert!(weighed(&window));
     show_task(&mut window, Task::Pathways);
-    assert_eq!(window.state.session.notices.status, "");
+    assert_eq!(window.state.runtime.notices.status, "");
 }
 
 /// One set in another task is the user's, whatever its contents.
@@ -112,14 +117,14 @@ fn of_the_user() {
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetRules {
+    window.act(Action::Streamline(StreamlineAction::SetRules {
         rules: own.clone(),
         phase: Phase::Done,
     }));
     for task in [Task::Filter, Task::Segment, Task::View] {
         show_task(&mut window, task);
         assert_eq!(
-            window.state.document.bundle.rules().next(),
+            window.state.document.streamlines.rules().next(),
             Some(&own),
             "{task:?}"
         );
@@ -169,7 +174,7 @@ fn keep() {
     let (rules, maps) = {
         let document = &window.state.document;
         (
-            document.bundle.rules().next().cloned(),
+            document.streamlines.rules().next().cloned(),
             weight_maps(document),
         )
     };
@@ -179,15 +184,15 @@ fn keep() {
     assert_eq!(layer(&window).id, id);
     assert!(layer(&window).display.visible);
     assert_eq!(
-        (document.bundle.rules_of(id), weight_maps(document)),
+        (document.streamlines.rules_of(id), weight_maps(document)),
         (rules.as_ref(), maps)
     );
     assert!(window.state.holds_fit(), "the next run goes on from it");
-    let kept = window.state.session.selected_layer.expect("the kept one");
+    let kept = window.state.runtime.selected_layer.expect("the kept one");
     let kept = document.layer(kept).expect("there");
     assert!(kept.id != id && !kept.display.visible);
     let name = layer(&window).name.clone();
-    let status = window.state.session.notices.status.clone();
+    let status = window.state.runtime.notices.status.clone();
     assert!(
         status.contains("hidden") && status.ends_with(&name),
         "{status}"
@@ -209,11 +214,11 @@ fn two_layers() {
     let mut window = fitted();
     let first = layer(&window).id;
     act(&mut window, FilterAction::Keep);
-    let second = window.state.session.selected_layer.expect("the kept one");
+    let second = window.state.runtime.selected_layer.expect("the kept one");
     let look_at = |window: &mut Window, id| act(window, FilterAction::Tractogram(id));
     let rules = |window: &Window| {
-        let bundle = &window.state.document.bundle;
-        bundle.rules_of(layer(window).id).cloned()
+        let settings = &window.state.document.streamlines;
+        settings.rules_of(layer(window).id).cloned()
     };
     act(
         &mut window,
@@ -232,7 +237,7 @@ fn two_layers() {
         look_at(&mut window, id);
         assert_eq!(shown(&window), choice);
         show_task(&mut window, Task::View);
-        assert!(!window.state.document.bundle.has_rules());
+        assert!(!window.state.document.streamlines.has_rules());
         show_task(&mut window, Task::Filter);
         // Viewing this layer does not change the display of the other one.
         let document = &window.state.document;
@@ -270,13 +275,13 @@ fn two_layers() {
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetRules {
+    window.act(Action::Streamline(StreamlineAction::SetRules {
         rules: own.clone(),
         phase: Phase::Done,
     }));
     look_at(&mut window, second);
-    let bundle = &window.state.document.bundle;
-    assert_eq!(bundle.rules_of(first), Some(&own));
+    let settings = &window.state.document.streamlines;
+    assert_eq!(settings.rules_of(first), Some(&own));
     assert_eq!(shown(&window), ShownStreamlines::After);
 }
 
@@ -285,7 +290,7 @@ fn apart() {
     let mut window = fitted();
     let first = layer(&window).id;
     act(&mut window, FilterAction::Keep);
-    let second = window.state.session.selected_layer.expect("the kept one");
+    let second = window.state.runtime.selected_layer.expect("the kept one");
     act(
         &mut window,
         FilterAction::Show(ShownStreamlines::Difference),
@@ -297,7 +302,7 @@ fn apart() {
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetRules {
+    window.act(Action::Streamline(StreamlineAction::SetRules {
         rules: own.clone(),
         phase: Phase::Done,
     }));
@@ -311,7 +316,11 @@ fn apart() {
         act(&mut window, FilterAction::Show(choice));
         assert_eq!(shown(&window), choice);
         let document = &window.state.document;
-        assert_eq!(document.bundle.rules_of(second), Some(&own), "{choice:?}");
+        assert_eq!(
+            document.streamlines.rules_of(second),
+            Some(&own),
+            "{choice:?}"
+        );
         // Both are computed: one does not replace the other.
         assert!(
             window.state.selection_result(second).is_some(),
@@ -321,17 +330,21 @@ fn apart() {
         assert_eq!(by_weight, choice != ShownStreamlines::Before, "{choice:?}");
         show_task(&mut window, Task::View);
         let document = &window.state.document;
-        assert_eq!(document.bundle.rules_of(second), Some(&own), "{choice:?}");
-        assert_eq!(document.bundle.rules_of(first), None, "{choice:?}");
+        assert_eq!(
+            document.streamlines.rules_of(second),
+            Some(&own),
+            "{choice:?}"
+        );
+        assert_eq!(document.streamlines.rules_of(first), None, "{choice:?}");
         show_task(&mut window, Task::Filter);
     }
     // A session stores the filters of both layers.
-    let bundle = &window.state.document.bundle;
+    let bundle = &window.state.document.streamlines;
     let own_of_both = own.clone();
     let mut both = bundle.clone();
     both.set_rules(StreamlineRules::new(first));
     let text = serde_json::to_string(&both).expect("JSON");
-    let read: Bundle = serde_json::from_str(&text).expect("a bundle");
+    let read: StreamlineSettings = serde_json::from_str(&text).expect("a bundle");
     assert_eq!(read, both);
     assert_eq!(read.rules_of(second), Some(&own_of_both));
 }
@@ -345,15 +358,20 @@ fn ignored() {
     show_task(&mut window, Task::View);
     let switch = |window: &mut Window, enabled| {
         let layer = id;
-        window.act(Action::Bundle(BundleAction::SwitchFilter {
+        window.act(Action::Streamline(StreamlineAction::SwitchFilter {
             layer,
             enabled,
         }));
     };
     switch(&mut window, true);
-    let own = window.state.document.bundle.rules_of(id).expect("a filter");
+    let own = window
+        .state
+        .document
+        .streamlines
+        .rules_of(id)
+        .expect("a filter");
     let own = own.clone().using(region, Role::Target, RegionRule::Nothing);
-    window.act(Action::Bundle(BundleAction::SetRules {
+    window.act(Action::Streamline(StreamlineAction::SetRules {
         rules: own.clone(),
         phase: Phase::Done,
     }));
@@ -362,13 +380,13 @@ fn ignored() {
         act(&mut window, FilterAction::Show(choice));
         assert_eq!(shown(&window), choice);
         show_task(&mut window, Task::View);
-        let bundle = &window.state.document.bundle;
+        let bundle = &window.state.document.streamlines;
         assert_eq!(bundle.rules_of(id), Some(&own), "{choice:?}");
     }
     switch(&mut window, false);
-    assert_eq!(window.state.document.bundle.rules_of(id), None);
+    assert_eq!(window.state.document.streamlines.rules_of(id), None);
     switch(&mut window, true);
-    assert_eq!(window.state.document.bundle.rules_of(id), Some(&own));
+    assert_eq!(window.state.document.streamlines.rules_of(id), Some(&own));
 }
 
 /// A fit that fails while another layer is looked at says nothing about that one.
@@ -376,7 +394,7 @@ fn failed_apart() {
     let mut window = fitted();
     let first = layer(&window).id;
     act(&mut window, FilterAction::Keep);
-    let second = window.state.session.selected_layer.expect("the kept one");
+    let second = window.state.runtime.selected_layer.expect("the kept one");
     window.holding = true;
     act(&mut window, FilterAction::Run);
     act(&mut window, FilterAction::Tractogram(second));
@@ -397,21 +415,24 @@ fn failed_apart() {
 fn deleted() {
     let mut window = fitted();
     let id = layer(&window).id;
-    let rules = window.state.document.bundle.rules_of(id).cloned();
+    let rules = window.state.document.streamlines.rules_of(id).cloned();
     assert!(rules.is_some());
     let (min_weight, phase) = (1e-4, Phase::Done);
     act(&mut window, FilterAction::Cut { min_weight, phase });
     let cut = |window: &Window| window.state.document.filter.cut_of(id);
     assert_eq!(cut(&window), min_weight);
-    let rules = window.state.document.bundle.rules_of(id).cloned();
+    let rules = window.state.document.streamlines.rules_of(id).cloned();
     window.act(Action::Layer(LayerAction::Delete(id)));
     assert_eq!(cut(&window), 0.0);
-    assert!(!window.state.document.bundle.has_rules());
+    assert!(!window.state.document.streamlines.has_rules());
     let mut settings = window.state.document.filter.each_by_weight();
     assert!(settings.next().is_none());
     drop(settings);
     window.act(Action::Undo);
-    assert_eq!(window.state.document.bundle.rules_of(id).cloned(), rules);
+    assert_eq!(
+        window.state.document.streamlines.rules_of(id).cloned(),
+        rules
+    );
     assert_eq!(cut(&window), min_weight);
 }
 

@@ -138,7 +138,7 @@ fn left_out() {
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetRules {
+    window.act(Action::Streamline(StreamlineAction::SetRules {
         rules,
         phase: Phase::Done,
     }));

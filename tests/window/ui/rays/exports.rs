@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
 /// The measures are saved to the TSF and the weights; the window names those that no file holds.
 fn beside() {
     let mut state = measured();
-    let live = state.session.track.live.value_mut().unwrap();
+    let live = state.runtime.track.live.value_mut().unwrap();
     let output = Arc::make_mut(&mut live.output);
     let points = vec![0.5; output.kept.points.len()];
     output.kept = output.kept.clone().with_per_point("fa", points);

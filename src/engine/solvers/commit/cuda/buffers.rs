@@ -119,21 +119,23 @@ struct Padding {
 impl Padding {
     fn new(samples: &Samples) -> Self {
         let b0 = samples.b0.len();
-        let mut made = Self {
+        let mut buffers = Self {
             places: (0..b0 as u32).collect(),
             begins: Vec::new(),
             directions: vec![[0.0; 3]; b0],
         };
-        made.pad_chunk();
+        buffers.pad_chunk();
         for shell in &samples.shells {
-            let begin = made.directions.len() as u32;
-            made.places
+            let begin = buffers.directions.len() as u32;
+            buffers
+                .places
                 .extend(begin..begin + shell.directions.len() as u32);
-            made.directions
+            buffers
+                .directions
                 .extend(shell.directions.iter().map(|g| g.to_array()));
-            made.pad_chunk();
+            buffers.pad_chunk();
         }
-        made
+        buffers
     }
 
     fn pad_chunk(&mut self) {
@@ -187,14 +189,14 @@ pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
     let own = voxels * shape.unknowns_per_voxel() as u64;
     let basis = (shape.samples * 2 * ROW) as u64;
     let vectors = 5 * shape.rows() as u64 + 7 * shape.columns() as u64;
-    let text = peaks * (COUNT as u64 + 1) + voxels + sums + mixed + own + basis + vectors;
-    8 * segments + 16 * items + 4 * text
+    let word_count = peaks * (COUNT as u64 + 1) + voxels + sums + mixed + own + basis + vectors;
+    8 * segments + 16 * items + 4 * word_count
 }
 
 impl Buffers {
     pub fn new(
         device: &Device,
-        made: &SlabInput,
+        input: &SlabInput,
         slab: &Slab,
     ) -> Result<(Self, Shape, Vec<u32>), Error> {
         let SlabInput {
@@ -203,7 +205,7 @@ impl Buffers {
             mixing,
             samples,
             ..
-        } = *made;
+        } = *input;
         let padding = Padding::new(samples);
         let rank = responses.intra.len();
         let atoms = mixing.map_or(rank, |m| m.atoms);
@@ -247,7 +249,7 @@ impl Buffers {
             floats(&mixing_rows(mixing, atoms, rank, chunks * wide))?,
         ];
         let basis = basis(device, &padding.directions)?;
-        let made = Self {
+        let buffers = Self {
             tables: Tables {
                 records: device.address(&kept[0]),
                 items: device.address(&kept[1]),
@@ -293,7 +295,7 @@ impl Buffers {
             _kept: kept,
             _rows: rows,
         };
-        Ok((made, shape, padding.places))
+        Ok((buffers, shape, padding.places))
     }
 }
 

@@ -330,15 +330,15 @@ impl Operator {
         dictionary: &Dictionary,
         squares: &[Vec<f64>; 3],
     ) -> Self {
-        let mut made = Self {
+        let mut operator = Self {
             inner,
             way,
             mixing,
             mixed: Mutex::default(),
             squares: Vec::new(),
         };
-        made.squares = made.column_squares(dictionary, squares);
-        made
+        operator.squares = operator.column_squares(dictionary, squares);
+        operator
     }
 
     pub fn way(&self) -> OperatorKind {

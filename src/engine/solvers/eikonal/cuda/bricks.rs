@@ -135,10 +135,10 @@ impl Bricks {
             false => 0,
         };
         let cell = 1;
-        let text = HEADER * self.headers.len()
+        let word_count = HEADER * self.headers.len()
             + (RECORD + FLOORS + terms + cell) * self.order.len()
             + READER * self.readers.len();
-        4 * text as u64
+        4 * word_count as u64
     }
 
     fn needs_terms(&self, prepared: &Prepared) -> bool {

@@ -20,12 +20,11 @@ pub enum Edit {
 /// A subset of `total` streamlines.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Runs {
-    #[serde(rename = "of")]
     pub total: u64,
     /// Start and length of each run, ascending.
     pub runs: Vec<[u64; 2]>,
     /// The command that selects the same, if they were selected by rules.
-    #[serde(rename = "said", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection_options: Option<SelectionOptions>,
 }
 

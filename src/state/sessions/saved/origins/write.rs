@@ -106,8 +106,8 @@ impl ReferencedItems<'_> {
         })
     }
 
-    fn saved_recipe(&mut self, document: &Document, made: &Recipe) -> SavedOrigin {
-        match made {
+    fn saved_recipe(&mut self, document: &Document, recipe: &Recipe) -> SavedOrigin {
+        match recipe {
             Recipe::BrainMask(found) => SavedOrigin::BrainMask {
                 scan: self.scan_origin(document, found.scan),
             },
@@ -120,17 +120,17 @@ impl ReferencedItems<'_> {
                 },
                 params: fit.params.clone(),
             })),
-            Recipe::FitMap(made) => SavedOrigin::FitMap {
-                fit: self.origin(document, made.fit),
-                map: made.map,
+            Recipe::FitMap(recipe) => SavedOrigin::FitMap {
+                fit: self.origin(document, recipe.fit),
+                map: recipe.map,
             },
-            Recipe::Curves(made) => {
-                let regions = made.regions.iter();
+            Recipe::Curves(recipe) => {
+                let regions = recipe.regions.iter();
                 SavedOrigin::Curves(Box::new(SavedCurves {
                     regions: regions.map(|r| self.region(document, r)).collect(),
-                    fit: self.origin(document, made.fit),
-                    curves: made.curves.clone(),
-                    cut: made.cut,
+                    fit: self.origin(document, recipe.fit),
+                    curves: recipe.curves.clone(),
+                    cut: recipe.cut,
                 }))
             }
             Recipe::Density(map) => {
@@ -138,7 +138,9 @@ impl ReferencedItems<'_> {
                 let template = map.template.as_ref().map(|p| self.file(p, false));
                 SavedOrigin::Density(Box::new(density::saved(map, of, template)))
             }
-            Recipe::Segment(made) => SavedOrigin::Segment(Box::new(self.segment(document, made))),
+            Recipe::Segment(recipe) => {
+                SavedOrigin::Segment(Box::new(self.segment(document, recipe)))
+            }
             Recipe::Weights(fit) => SavedOrigin::Weights(Box::new(SavedWeightFit {
                 tracks: self.origin(document, fit.tracks),
                 scan: self.input(document, fit.scan),
@@ -149,10 +151,10 @@ impl ReferencedItems<'_> {
                 shells: fit.shells,
                 tensors: fit.tensors.clone(),
             })),
-            Recipe::WeightMap(made) => SavedOrigin::WeightMap {
-                layer: made.layer.0,
-                map: made.map.clone(),
-                fit: self.origin(document, made.fit),
+            Recipe::WeightMap(recipe) => SavedOrigin::WeightMap {
+                layer: recipe.layer.0,
+                map: recipe.map.clone(),
+                fit: self.origin(document, recipe.fit),
             },
         }
     }

@@ -47,7 +47,7 @@ impl Table {
     /// A table of row-major values.
     fn with(values: Vec<Lanes<LANES>>, width: usize, counts: [usize; 5]) -> Self {
         let [directions, atoms, peaks, extra, free] = counts;
-        let mut made = Self {
+        let mut table = Self {
             values: Vec::new(),
             width,
             directions,
@@ -56,15 +56,15 @@ impl Table {
             extra,
             free,
         };
-        let strips = (0..width).step_by(made.strip_width());
-        let strips = strips.map(|begin| begin..width.min(begin + made.strip_width()));
-        made.values = strips
+        let strips = (0..width).step_by(table.strip_width());
+        let strips = strips.map(|begin| begin..width.min(begin + table.strip_width()));
+        table.values = strips
             .flat_map(|strip| {
                 let rows = values.chunks_exact(width);
                 rows.flat_map(move |row| row[strip.clone()].iter().copied())
             })
             .collect();
-        made
+        table
     }
 
     /// Registers per strip, except in the last strip.

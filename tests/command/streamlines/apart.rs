@@ -1,25 +1,25 @@
 //! The rules of a layer, and regions placed for tracking.
 
-use super::{BundleWindow, limit, weight};
+use super::{StreamlineWindow, limit, weight};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::state::streamlines::{RegionRule, StreamlineRules};
 use arcuate::state::{
-    Action, BundleAction, LayerAction, RegionAction, RegionsChange, Task, ViewAction,
+    Action, LayerAction, RegionAction, RegionsChange, StreamlineAction, Task, ViewAction,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("bundle::a region for tracking does not filter", apart),
-        test("bundle::no role and no task narrows a filter", no_role),
+        test("streamlines::a region for tracking does not filter", apart),
+        test("streamlines::no role and no task narrows a filter", no_role),
     ]
 }
 
 /// A target placed for tracking does not change existing rules; the rules' own list includes it.
 fn apart() {
-    let mut desk = BundleWindow::new(50);
+    let mut desk = StreamlineWindow::new(50);
     let all = desk.layer("all");
     desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     let before = desk.shown();
@@ -28,11 +28,11 @@ fn apart() {
     desk.place(Role::Target, at(30.0), 3.0);
     assert_eq!(desk.shown(), before);
     let regions = desk.window.state.document.regions.clone();
-    let rules = |desk: &BundleWindow| {
+    let rules = |desk: &StreamlineWindow| {
         desk.window
             .state
             .document
-            .bundle
+            .streamlines
             .rules()
             .next()
             .cloned()
@@ -70,7 +70,7 @@ fn apart() {
         (before.clone(), Vec::new())
     );
     // The rules of a layer other than the current one are left alone, too.
-    desk.act(BundleAction::Keep);
+    desk.act(StreamlineAction::Keep);
     let kept = desk.window.state.document.layers.last().unwrap().id;
     assert_ne!(kept, all);
     desk.window
@@ -84,7 +84,7 @@ fn apart() {
 /// A target that is placed before there is a seed, and a region of any role that is placed or takes another role in
 /// another task, or beside another layer, leave the filter as it was.
 fn no_role() {
-    let mut desk = BundleWindow::new(50);
+    let mut desk = StreamlineWindow::new(50);
     let all = desk.layer("all");
     let filter = StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None));
     desk.set_rules(filter);
@@ -93,13 +93,20 @@ fn no_role() {
     desk.place(Role::Target, at, 3.0);
     assert_eq!(desk.shown(), before, "a target without a seed");
     // The rules list the target as ignored.
-    let filter = desk.window.state.document.bundle.rules().next().cloned();
+    let filter = desk
+        .window
+        .state
+        .document
+        .streamlines
+        .rules()
+        .next()
+        .cloned();
     let filter = filter.expect("rules");
-    desk.act(BundleAction::Keep);
+    desk.act(StreamlineAction::Keep);
     let kept = desk.window.state.document.layers.last().unwrap().id;
     desk.set_rules(filter);
     assert_eq!(desk.shown(), before);
-    let look_at = |desk: &mut BundleWindow, layer, task| {
+    let look_at = |desk: &mut StreamlineWindow, layer, task| {
         desk.window.act(Action::View(ViewAction::SelectTask(task)));
         desk.window
             .act(Action::Layer(LayerAction::Select(Some(layer))));
@@ -114,7 +121,7 @@ fn no_role() {
             look_at(&mut desk, layer, task);
             desk.place(role, at, 3.0);
             assert_eq!(desk.shown(), before, "{role:?} in {task:?}");
-            let region = desk.window.state.session.regions.selected.unwrap();
+            let region = desk.window.state.runtime.regions.selected.unwrap();
             for role in [Role::Include, Role::Exclude, Role::Target, Role::Region] {
                 desk.window
                     .act(Action::Region(RegionAction::SetRole { region, role }));

@@ -11,7 +11,7 @@ use crate::solvers::{curves, geodesic};
 use crate::state::document::Document;
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::job_end::ended;
-use crate::state::sessions::update::later;
+use crate::state::sessions::update::restore_missing;
 use crate::state::tensors::inputs::{MissingInput, tensors};
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::track::jobs::shoot::ShootRays;
@@ -22,13 +22,13 @@ use crate::state::{Effect, State};
 
 /// Kept streamlines or rays to be recomputed.
 #[derive(Clone, Debug)]
-pub struct Remake {
-    /// Returned with them.
+pub struct RecomputeCurves {
+    /// Number of their layer in the session.
     pub layer: u64,
     pub name: String,
     pub tensors: Tensors,
     pub regions: Vec<Region>,
-    pub curves: Remade,
+    pub curves: CurveMethod,
     /// Edits made to them since.
     pub edits: Vec<Edit>,
     /// Their checksum in the session.
@@ -36,7 +36,7 @@ pub struct Remake {
 }
 
 #[derive(Clone, Debug)]
-pub enum Remade {
+pub enum CurveMethod {
     Streamlines(curves::Params),
     Rays {
         sharpening: geodesic::Sharpening,
@@ -48,48 +48,48 @@ pub enum Remade {
 
 /// Recomputed streamlines or rays.
 #[derive(Clone, Debug)]
-pub struct RemakeOutput {
+pub struct RecomputedCurves {
     pub tractogram: Tractogram,
     /// Comparison with those of the session.
     pub outcome: Option<Match>,
 }
 
-impl Job for Remake {
-    type Output = RemakeOutput;
+impl Job for RecomputeCurves {
+    type Output = RecomputedCurves;
 
     fn slot(&self) -> Slot {
-        Slot::Remake
+        Slot::RecomputeCurves
     }
 
     fn label(&self) -> String {
-        format!("Making {} again", self.name)
+        format!("Recomputing {}", self.name)
     }
 
     fn run(
         self,
         worker: &Worker,
         control: &Control,
-        _: &PartialSender<RemakeOutput>,
-    ) -> Result<RemakeOutput, JobError> {
+        _: &PartialSender<RecomputedCurves>,
+    ) -> Result<RecomputedCurves, JobError> {
         let expected = self.expected.clone();
         let tractogram = self.compute(&worker.backend(), control)?;
         let again = session::RecomputedResult::Curves(&tractogram);
         let outcome = expected.map(|sum| session::compare(&sum, &again).0);
-        Ok(RemakeOutput {
+        Ok(RecomputedCurves {
             tractogram,
             outcome,
         })
     }
 
-    fn curves(output: &RemakeOutput) -> Vec<&Tractogram> {
+    fn curves(output: &RecomputedCurves) -> Vec<&Tractogram> {
         vec![&output.tractogram]
     }
 }
 
-impl Receive<State> for Remake {
+impl Receive<State> for RecomputeCurves {
     fn receive(
         &self,
-        delivery: Delivery<RemakeOutput>,
+        delivery: Delivery<RecomputedCurves>,
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
@@ -99,34 +99,34 @@ impl Receive<State> for Remake {
             delivery,
             effects,
             |state, output, wall_ms, effects| {
-                later::was_made_again(state, self.layer, output, wall_ms, effects);
+                restore_missing::recomputed(state, self.layer, output, wall_ms, effects);
             },
         );
     }
 }
 
-impl Remake {
+impl RecomputeCurves {
     /// The job that recomputes kept curves.
     pub fn new(
         document: &Document,
         layer: u64,
         name: &str,
-        made: &CurveRecipe,
+        recipe: &CurveRecipe,
     ) -> Result<Self, MissingInput> {
-        let curves = match made.curves.clone() {
-            CurveParams::Streamlines(params) => Remade::Streamlines(params),
-            CurveParams::Rays(medium, params) => Remade::Rays {
-                sharpening: medium.sharpening,
-                precision: medium.precision,
+        let curves = match recipe.curves.clone() {
+            CurveParams::Streamlines(params) => CurveMethod::Streamlines(params),
+            CurveParams::Rays(metric, params) => CurveMethod::Rays {
+                sharpening: metric.sharpening,
+                precision: metric.precision,
                 params,
-                cut: made.cut,
+                cut: recipe.cut,
             },
         };
         Ok(Self {
             layer,
             name: name.to_owned(),
-            tensors: tensors(document, name, made.fit)?,
-            regions: made.regions.clone(),
+            tensors: tensors(document, name, recipe.fit)?,
+            regions: recipe.regions.clone(),
             curves,
             edits: Vec::new(),
             expected: None,
@@ -137,7 +137,7 @@ impl Remake {
         let (field, fa, resample) = self.tensors.fitted(backend, control)?;
         let regions = self.regions.clone();
         let tractogram = match self.curves {
-            Remade::Streamlines(params) => {
+            CurveMethod::Streamlines(params) => {
                 let track = TrackStreamlines {
                     field,
                     fa,
@@ -148,7 +148,7 @@ impl Remake {
                 };
                 track.track(backend, control)?.kept
             }
-            Remade::Rays {
+            CurveMethod::Rays {
                 sharpening,
                 precision,
                 params,
@@ -156,7 +156,7 @@ impl Remake {
             } => {
                 let shoot = ShootRays {
                     field,
-                    medium: None,
+                    metric: None,
                     sharpening,
                     precision,
                     fa,

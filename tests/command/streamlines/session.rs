@@ -1,6 +1,6 @@
 //! Edits of streamlines, after saving and opening a session.
 
-use super::{BundleWindow, limit, rows, weight, write};
+use super::{StreamlineWindow, limit, rows, weight, write};
 use crate::program;
 use crate::support::Window;
 use crate::support::fields::region;
@@ -10,13 +10,13 @@ use arcuate::state::streamlines::{
     BottomPanel, Measurement, RegionRule, SelectionMode, StreamlineRules, streamlines_of,
 };
 use arcuate::state::{
-    Action, BundleAction, LayerAction, Pane, RegionAction, SessionAction, UnsavedAction,
+    Action, LayerAction, Pane, RegionAction, SessionAction, StreamlineAction, UnsavedAction,
 };
 use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
 
-fn save(desk: &mut BundleWindow, name: &str) -> std::path::PathBuf {
+fn save(desk: &mut StreamlineWindow, name: &str) -> std::path::PathBuf {
     let path = desk.folder.path().join(name);
     desk.window.act(Action::Session(SessionAction::Save {
         path: Some(path.clone()),
@@ -25,22 +25,22 @@ fn save(desk: &mut BundleWindow, name: &str) -> std::path::PathBuf {
     assert!(
         path.exists(),
         "{:?}",
-        desk.window.state.session.notices.messages
+        desk.window.state.runtime.notices.messages
     );
     path
 }
 
 pub(super) fn session() {
-    let mut desk = BundleWindow::new(40);
+    let mut desk = StreamlineWindow::new(40);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    desk.act(BundleAction::Choose {
+    desk.act(StreamlineAction::Choose {
         streamlines: vec![0, 5, 6, 7],
         mode: SelectionMode::Replace,
         anchor: None,
     });
-    desk.act(BundleAction::DeleteChosen);
+    desk.act(StreamlineAction::DeleteChosen);
     // A mask that is in no file, in a recorded rule.
     let grid =
         Arc::new(Grid::axis_aligned([60, 60, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0)).unwrap());
@@ -61,16 +61,16 @@ pub(super) fn session() {
     desk.set_rules(rules);
     let shown = desk.shown();
     assert!(!shown.is_empty() && shown.len() < 20, "{shown:?}");
-    desk.act(BundleAction::Keep);
+    desk.act(StreamlineAction::Keep);
     assert_eq!(desk.rows("all, selected"), shown);
     let exclude = desk.window.state.document.regions[0].id;
     let kept = desk.layer("all, selected");
     desk.set_rules(StreamlineRules::new(kept).using(exclude, Role::Exclude, RegionRule::Within));
-    desk.act(BundleAction::Measure(Measurement {
+    desk.act(StreamlineAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Sagittal,
     }));
-    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
+    desk.act(StreamlineAction::Open(Some(BottomPanel::Table)));
     let path = save(&mut desk, "s.arcuate");
     let before = desk.window.state.document.clone();
 
@@ -80,9 +80,9 @@ pub(super) fn session() {
     )));
     let state = &other.state;
     assert!(
-        state.session.notices.messages.is_empty(),
+        state.runtime.notices.messages.is_empty(),
         "{:?}",
-        state.session.notices.messages
+        state.runtime.notices.messages
     );
     let of = |name: &str| {
         let layer = state.document.layer_named(name).unwrap();
@@ -102,12 +102,12 @@ pub(super) fn session() {
             .text()
     );
     assert_eq!(
-        state.document.bundle.measurements,
-        before.bundle.measurements
+        state.document.streamlines.measurements,
+        before.streamlines.measurements
     );
     assert_eq!(state.view.bottom_panel, Some(BottomPanel::Table));
     // Regions have other ids now; the rules refer to the same one.
-    let rules = state.document.bundle.rules().next().cloned().unwrap();
+    let rules = state.document.streamlines.rules().next().cloned().unwrap();
     let first = &state.document.regions[0];
     assert_eq!(rules.region_rule(first.id, first.role), RegionRule::Within);
     assert_eq!(rules.layer, of("all, selected").0);
@@ -126,7 +126,7 @@ pub(super) fn session() {
     let origins = a["origins"].as_array().unwrap();
     assert!(origins.iter().any(|o| o["edited"].is_object()), "{a}");
     assert_eq!(a["origins"], b["origins"]);
-    for list in ["layers", "bundle"] {
+    for list in ["layers", "streamlines"] {
         assert_eq!(a["document"][list], b["document"][list]);
     }
 
@@ -145,16 +145,16 @@ pub(super) fn session() {
 }
 
 pub(super) fn refused() {
-    let mut desk = BundleWindow::new(10);
+    let mut desk = StreamlineWindow::new(10);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    desk.act(BundleAction::Choose {
+    desk.act(StreamlineAction::Choose {
         streamlines: vec![3],
         mode: SelectionMode::Replace,
         anchor: None,
     });
-    desk.act(BundleAction::DeleteChosen);
+    desk.act(StreamlineAction::DeleteChosen);
     let path = save(&mut desk, "s.arcuate");
     // Another file with the same name.
     write(&desk.folder.path().join("all.trx"), 11);
@@ -163,7 +163,7 @@ pub(super) fn refused() {
         UnsavedAction::Open(path),
     )));
     let decision = FileDecision::UseAsItIs;
-    let opening = other.state.session.saving.opening.as_ref();
+    let opening = other.state.runtime.sessions.opening.as_ref();
     for index in 0..opening.expect("asked").session.files.len() {
         other.act(Action::Session(SessionAction::Decide { index, decision }));
     }

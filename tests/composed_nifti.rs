@@ -23,7 +23,7 @@ pub const TYPES: [(i16, usize, &str); 10] = [
 
 /// A header with everything that reading uses.
 #[derive(Clone, Debug)]
-pub struct CurveRecipe {
+pub struct ComposedNifti {
     pub version: u8,
     pub big_endian: bool,
     pub single_file: bool,
@@ -43,7 +43,7 @@ pub struct CurveRecipe {
     pub voxels: Vec<u8>,
 }
 
-impl CurveRecipe {
+impl ComposedNifti {
     /// A 4 × 3 × 2 int16 ramp with an sform, in one file.
     pub fn ramp(version: u8) -> Self {
         Self {

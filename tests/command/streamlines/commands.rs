@@ -1,14 +1,14 @@
 //! Panels below the views have a command that writes the same file.
 
-use super::{BundleWindow, limit, weight};
+use super::{StreamlineWindow, limit, weight};
 use arcuate::compute::Control;
 use arcuate::io;
 use arcuate::state::streamlines::{
-    BottomPanel, Bundle, Column, ConnectSettings, MatrixValue, ProfileSettings, StreamlineRules,
-    TableView,
+    BottomPanel, Column, ConnectSettings, MatrixValue, ProfileSettings, StreamlineRules,
+    StreamlineSettings, TableView,
 };
 use arcuate::state::update::{panel_command, selection_command};
-use arcuate::state::{Action, AlignmentAction, BundleAction, FilesAction, Phase};
+use arcuate::state::{Action, AlignmentAction, FilesAction, Phase, StreamlineAction};
 use std::path::Path;
 use std::process::Command;
 
@@ -38,21 +38,21 @@ fn values(path: &Path) -> Vec<String> {
 }
 
 pub fn commands() {
-    let mut desk = BundleWindow::new(30);
+    let mut desk = StreamlineWindow::new(30);
     let (all, y) = (desk.layer("all"), Column::Image(desk.layer("y")));
     let labels = desk.layer("labels");
     desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    desk.act(BundleAction::SetImages(vec![desk.layer("y")]));
-    desk.act(BundleAction::Sort(TableView {
+    desk.act(StreamlineAction::SetImages(vec![desk.layer("y")]));
+    desk.act(StreamlineAction::Sort(TableView {
         column: Some(y.clone()),
         descending: true,
     }));
-    desk.act(BundleAction::SetProfile(ProfileSettings {
+    desk.act(StreamlineAction::SetProfile(ProfileSettings {
         nodes: 20,
         along: vec![y.clone()],
-        ..Bundle::default().profile
+        ..StreamlineSettings::default().profile
     }));
-    desk.act(BundleAction::SetConnect(ConnectSettings {
+    desk.act(StreamlineAction::SetConnect(ConnectSettings {
         labels: Some(labels),
         radius_mm: 1.0,
         value: Some(y),
@@ -64,14 +64,14 @@ pub fn commands() {
         (BottomPanel::Profile, "profile.csv"),
         (BottomPanel::Matrix, "connectome.csv"),
     ] {
-        desk.act(BundleAction::Open(Some(drawer)));
+        desk.act(StreamlineAction::Open(Some(drawer)));
         let own = desk.folder.path().join(file);
         desk.act(match drawer {
-            BottomPanel::Table => BundleAction::SaveTable(own.clone()),
-            BottomPanel::Profile => BundleAction::SaveProfile(own.clone()),
-            BottomPanel::Matrix => BundleAction::SaveMatrix(own.clone()),
+            BottomPanel::Table => StreamlineAction::SaveTable(own.clone()),
+            BottomPanel::Profile => StreamlineAction::SaveProfile(own.clone()),
+            BottomPanel::Matrix => StreamlineAction::SaveMatrix(own.clone()),
         });
-        let messages = &desk.window.state.session.notices.messages;
+        let messages = &desk.window.state.runtime.notices.messages;
         assert!(messages.is_empty(), "{messages:?}");
         let line = panel_command(&desk.window.state, drawer).expect("a command");
         let command = line.text();
@@ -92,9 +92,9 @@ pub fn commands() {
     }));
     let state = &desk.window.state;
     assert!(
-        state.session.notices.messages.is_empty(),
+        state.runtime.notices.messages.is_empty(),
         "{:?}",
-        state.session.notices.messages
+        state.runtime.notices.messages
     );
     let layer = state.document.layer(all).expect("a layer");
     let command = selection_command(state, layer)
@@ -110,10 +110,11 @@ pub fn commands() {
     let kept = desk.shown().len();
     assert!(kept < 30 && own.len() == kept && own.offsets == made.offsets);
     assert!(own.points == made.points && own.per_streamline == made.per_streamline);
-    desk.window.act(Action::Bundle(BundleAction::SwitchFilter {
-        layer: all,
-        enabled: false,
-    }));
+    desk.window
+        .act(Action::Streamline(StreamlineAction::SwitchFilter {
+            layer: all,
+            enabled: false,
+        }));
     let layer = desk.window.state.document.layer(all).expect("a layer");
     let whole = selection_command(&desk.window.state, layer).expect("a command line");
     assert!(whole.text().starts_with("arcuate info "));

@@ -6,7 +6,7 @@ use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::text::counted;
 use crate::state::edit::{changed, edit};
 use crate::state::origin::{Origin, Recipe};
-use crate::state::sessions::jobs::{LoadLayers, Remake, RemakeOutput, RestoredLayers};
+use crate::state::sessions::jobs::{LoadLayers, RecomputeCurves, RecomputedCurves, RestoredLayers};
 use crate::state::sessions::saved;
 use crate::state::sessions::update::submit;
 use crate::state::sessions::{FileComparison, Match, ReadSession};
@@ -21,7 +21,7 @@ pub(in crate::state) fn restore(
     path: PathBuf,
     effects: &mut Vec<Effect>,
 ) {
-    state.session.forget_failures(Slot::Load);
+    state.runtime.forget_failures(Slot::Load);
     let Some(missing) = state.document.missing_layer(layer) else {
         return;
     };
@@ -30,7 +30,7 @@ pub(in crate::state) fn restore(
             let items = vec![(layer.0, item)];
             submit(effects, LoadLayers { items });
         }
-        Err(why) => state.session.notify_failure(Slot::Load, why.to_string()),
+        Err(why) => state.runtime.notify_failure(Slot::Load, why.to_string()),
     }
 }
 
@@ -40,24 +40,24 @@ pub(in crate::state) fn was_restored(
     effects: &mut Vec<Effect>,
 ) {
     let mut here = Vec::new();
-    for (id, one) in restored {
+    for (id, outcome) in restored {
         let Some(missing) = state.document.missing_layer(LayerId(id)).cloned() else {
             continue;
         };
-        let outcome = one.and_then(|one| {
+        let outcome = outcome.and_then(|layer| {
             // The layer belongs to the session, so this is no step: undoing it would remove the layer again.
-            saved::restore_missing(&mut state.document, &missing, one)
+            saved::restore_missing(&mut state.document, &missing, layer)
         });
         match outcome {
             Ok((notes, read)) => {
                 for note in notes {
-                    state.session.notify(Severity::from(&note), note.sentence);
+                    state.runtime.notify(Severity::from(&note), note.sentence);
                 }
                 changed(state);
                 here.push(LayerId(id));
                 // A map follows its streamlines; their status says more.
                 if !missing.is_map_of_streamlines() {
-                    state.session.notices.status = format!("Found {}", missing.layer.name);
+                    state.runtime.notices.status = format!("Found {}", missing.layer.name);
                 }
                 let path = state.document.layer(LayerId(id));
                 let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
@@ -66,7 +66,7 @@ pub(in crate::state) fn was_restored(
                 }
                 is_taken(state, path);
             }
-            Err(why) => state.session.notify_failure(Slot::Load, why.to_string()),
+            Err(why) => state.runtime.notify_failure(Slot::Load, why.to_string()),
         }
     }
     if let Some(saved) = state.document.awaited.clone() {
@@ -85,7 +85,7 @@ fn point_snapshots_to(
     if before.1 == now.1 {
         return;
     }
-    let snapshots = &mut state.session.snapshots;
+    let snapshots = &mut state.runtime.snapshots;
     for snapshot in &mut snapshots.all {
         let old = snapshot.clone();
         let document = &mut Arc::make_mut(snapshot).document;
@@ -98,7 +98,7 @@ fn point_snapshots_to(
     }
 }
 
-/// Computes the missing density maps of streamlines that are here again.
+/// Computes the missing density maps of streamlines that were restored.
 fn make_maps(state: &State, streamlines: &[LayerId], effects: &mut Vec<Effect>) {
     let items = saved::maps_of(&state.document, streamlines);
     if !items.is_empty() {
@@ -108,7 +108,7 @@ fn make_maps(state: &State, streamlines: &[LayerId], effects: &mut Vec<Effect>) 
 
 /// The file now at this path is the session's from here on.
 fn is_taken(state: &mut State, path: Option<PathBuf>) {
-    let (Some(path), Some(opened)) = (path, &mut state.session.saving.opened) else {
+    let (Some(path), Some(opened)) = (path, &mut state.runtime.sessions.opened) else {
         return;
     };
     for found in &mut Arc::make_mut(opened).files {
@@ -118,8 +118,8 @@ fn is_taken(state: &mut State, path: Option<PathBuf>) {
     }
 }
 
-pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Remake);
+pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    state.runtime.forget_failures(Slot::RecomputeCurves);
     let document = &state.document;
     let Some(missing) = document.missing_layer(layer).cloned() else {
         return;
@@ -128,7 +128,9 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
     let request = match missing.curve_recipe(document) {
         None => return,
         Some(Err(why)) => Err(format!("{name} cannot be recomputed: {why}")),
-        Some(Ok(made)) => Remake::new(document, layer.0, &name, &made).map_err(|e| e.to_string()),
+        Some(Ok(recipe)) => {
+            RecomputeCurves::new(document, layer.0, &name, &recipe).map_err(|e| e.to_string())
+        }
     };
     match request {
         Ok(request) => {
@@ -142,28 +144,32 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
             let edits = match missing.edits() {
                 Ok(edits) => edits,
                 Err(why) => {
-                    return state.session.notify_failure(Slot::Remake, why.to_string());
+                    return state
+                        .runtime
+                        .notify_failure(Slot::RecomputeCurves, why.to_string());
                 }
             };
-            let request = Remake {
+            let request = RecomputeCurves {
                 expected,
                 edits,
                 ..request
             };
             submit(effects, request);
         }
-        Err(sentence) => state.session.notify_failure(Slot::Remake, sentence),
+        Err(sentence) => state
+            .runtime
+            .notify_failure(Slot::RecomputeCurves, sentence),
     }
 }
 
-pub(in crate::state) fn was_made_again(
+pub(in crate::state) fn recomputed(
     state: &mut State,
     layer: u64,
-    output: RemakeOutput,
+    output: RecomputedCurves,
     wall_ms: f64,
     effects: &mut Vec<Effect>,
 ) {
-    let RemakeOutput {
+    let RecomputedCurves {
         tractogram,
         outcome,
     } = output;
@@ -178,7 +184,7 @@ pub(in crate::state) fn was_made_again(
     let name = missing.layer.name.clone();
     let streamlines = counted(tractogram.len(), "streamline");
     let mut lost = None;
-    let before = state.session.revision;
+    let before = state.runtime.revision;
     edit(state, "Make again", false, |document| {
         document.remove_missing_layer(id);
         let origin = document.origins.add(Origin::Computed(Recipe::Curves(made)));
@@ -191,19 +197,19 @@ pub(in crate::state) fn was_made_again(
         lost = saved::restore_weights(document, &missing, same);
     });
     if outcome == Some(Match::SameBytes) {
-        let base = Arc::make_mut(&mut state.session.saving.base);
-        base.is_back(&state.document, id, (before, state.session.revision));
+        let base = Arc::make_mut(&mut state.runtime.sessions.base);
+        base.is_back(&state.document, id, (before, state.runtime.revision));
     }
     make_maps(state, &[id], effects);
     if let Some(sentence) = lost {
-        state.session.notify(Severity::Warning, sentence);
+        state.runtime.notify(Severity::Warning, sentence);
     }
     let text = outcome.map_or(String::new(), |o| format!(", {}", o.label()));
     let seconds = wall_ms / 1e3;
-    state.session.notices.status =
+    state.runtime.notices.status =
         format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
     if outcome == Some(Match::Differs) {
-        state.session.notify(
+        state.runtime.notify(
             Severity::Warning,
             format!(
                 "{name} was recomputed and differs from the session: another version, or changed files"
@@ -215,7 +221,7 @@ pub(in crate::state) fn was_made_again(
 /// Reports that unsaved work was recovered, until it is saved; returns the status line.
 pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> String {
     // The status uses the name that the header and the offer show.
-    let file = state.session.saving.file.as_ref();
+    let file = state.runtime.sessions.file.as_ref();
     let recovered = match file.and_then(|f| f.file_name()) {
         Some(file) => format!("Recovered {}", file.to_string_lossy()),
         None => format!("Recovered {}", state.document.name),
@@ -226,7 +232,7 @@ pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> St
         counted(state.document.regions.len(), "region")
     );
     state
-        .session
+        .runtime
         .notify_about(Topic::Recovered, Severity::Information, sentence);
     recovered
 }

@@ -10,7 +10,7 @@ const PEAK: f32 = 1e-3;
 /// Decades from the highest bar down to the base.
 const DECADES: f32 = 2.0;
 
-pub struct Values {
+pub struct Histogram {
     pub counts: [u32; BINS],
     /// Values at the two ends; for whole numbers, midway between two of them.
     pub range: (f32, f32),
@@ -20,7 +20,7 @@ pub struct Values {
     pub are_integers: bool,
 }
 
-impl Values {
+impl Histogram {
     /// Height of a bar, 0 to 1: by the logarithm of its count. Rarer values keep a visible trace.
     pub fn height(&self, bin: usize) -> f32 {
         if self.counts[bin] == 0 {
@@ -90,16 +90,16 @@ fn highest(counts: &[u32; BINS]) -> u32 {
 
 /// Caches the last histogram.
 #[derive(Default)]
-pub struct HistogramCache(Option<(HistogramKey, Box<Values>)>);
+pub struct HistogramCache(Option<(HistogramKey, Box<Histogram>)>);
 
 /// Key: image, frame, range.
 type HistogramKey = (DataId, usize, [u32; 2]);
 
 impl HistogramCache {
-    pub fn get(&mut self, volume: &Volume, frame: usize, range: (f32, f32)) -> &Values {
+    pub fn get(&mut self, volume: &Volume, frame: usize, range: (f32, f32)) -> &Histogram {
         let key = (volume.id(), frame, [range.0, range.1].map(f32::to_bits));
         let kept = self.0.take().filter(|(of, _)| *of == key);
-        let count = || (key, Box::new(Values::new(volume.frame(frame), range)));
+        let count = || (key, Box::new(Histogram::new(volume.frame(frame), range)));
         &self.0.insert(kept.unwrap_or_else(count)).1
     }
 }

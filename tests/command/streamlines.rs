@@ -18,7 +18,7 @@ use arcuate::state::streamlines::{
     SelectionMode, StreamlineRules, TableView, ValueLimits, streamlines_of,
 };
 use arcuate::state::{
-    Action, BundleAction, FilesAction, LayerAction, LayerId, Pane, Phase, RegionAction,
+    Action, FilesAction, LayerAction, LayerId, Pane, Phase, RegionAction, StreamlineAction,
 };
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
@@ -27,24 +27,33 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     let own = vec![
-        test("bundle::a filter follows its regions and values", filters),
-        test("bundle::a rule on an image has a command", by_image),
-        test("bundle::rows are sorted and chosen", table),
-        test("bundle::what is saved is counted in words", saved),
         test(
-            "bundle::what is deleted comes back, and goes again",
+            "streamlines::a filter follows its regions and values",
+            filters,
+        ),
+        test("streamlines::a rule on an image has a command", by_image),
+        test("streamlines::rows are sorted and chosen", table),
+        test("streamlines::what is saved is counted in words", saved),
+        test(
+            "streamlines::what is deleted comes back, and goes again",
             deletes,
         ),
-        test("bundle::a click takes the nearest streamline", clicks),
-        test("bundle::profile and matrix in the window", looks),
-        test("bundle::tables_have_commands", commands::commands),
-        test("bundle::rulers", rulers::rulers),
-        test("bundle::a session does the same again", session::session),
+        test("streamlines::a click takes the nearest streamline", clicks),
+        test("streamlines::profile and matrix in the window", looks),
+        test("streamlines::tables_have_commands", commands::commands),
+        test("streamlines::rulers", rulers::rulers),
         test(
-            "bundle::a choice of other streamlines is refused",
+            "streamlines::a session does the same again",
+            session::session,
+        ),
+        test(
+            "streamlines::a choice of other streamlines is refused",
             session::refused,
         ),
-        test("bundle::deletions do not fill the memory", rulers::memory),
+        test(
+            "streamlines::deletions do not fill the memory",
+            rulers::memory,
+        ),
     ];
     let own = own.into_iter().chain(apart::tests());
     own.chain(large::tests()).collect()
@@ -83,12 +92,12 @@ fn images(folder: &Path) {
     });
 }
 
-struct BundleWindow {
+struct StreamlineWindow {
     folder: tempfile::TempDir,
     window: Window,
 }
 
-impl BundleWindow {
+impl StreamlineWindow {
     fn new(count: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         write(&folder.path().join("all.trx"), count);
@@ -100,8 +109,8 @@ impl BundleWindow {
         Self { folder, window }
     }
 
-    fn act(&mut self, action: BundleAction) {
-        self.window.act(Action::Bundle(action));
+    fn act(&mut self, action: StreamlineAction) {
+        self.window.act(Action::Streamline(action));
     }
 
     fn layer(&self, name: &str) -> LayerId {
@@ -116,7 +125,7 @@ impl BundleWindow {
     }
 
     fn set_rules(&mut self, rules: StreamlineRules) {
-        self.act(BundleAction::SetRules {
+        self.act(StreamlineAction::SetRules {
             rules,
             phase: Phase::Done,
         });
@@ -155,7 +164,7 @@ fn weight() -> Column {
 }
 
 fn by_image() {
-    let mut desk = BundleWindow::new(50);
+    let mut desk = StreamlineWindow::new(50);
     let all = desk.layer("all");
     let y = Column::Image(desk.layer("y"));
     for (counting, ending) in [
@@ -170,7 +179,7 @@ fn by_image() {
         desk.set_rules(StreamlineRules::new(all).limited(limit));
         // The image is y + 0.5, and constant along each of them.
         assert_eq!(desk.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
-        desk.act(BundleAction::Keep);
+        desk.act(StreamlineAction::Keep);
         let kept = desk.window.state.document.layers.last().unwrap().clone();
         assert_eq!(rows(streamlines_of(&kept).unwrap()), [5, 6, 7, 8]);
         let command = desk.window.state.document.command_line(&kept).text();
@@ -185,7 +194,7 @@ fn by_image() {
 }
 
 fn filters() {
-    let mut desk = BundleWindow::new(50);
+    let mut desk = StreamlineWindow::new(50);
     let all = desk.layer("all");
     let base = StreamlineRules::new(all);
     desk.set_rules(base.clone());
@@ -219,7 +228,7 @@ fn filters() {
         .window
         .state
         .document
-        .bundle
+        .streamlines
         .rules()
         .next()
         .cloned()
@@ -254,9 +263,17 @@ fn filters() {
     assert_eq!(desk.shown().len(), 44);
     desk.window.act(Action::Redo);
     assert_eq!(desk.shown(), four);
-    desk.act(BundleAction::Keep);
+    desk.act(StreamlineAction::Keep);
     assert_eq!(desk.rows("all, selected"), four);
-    assert!(desk.window.state.document.bundle.rules().next().is_none());
+    assert!(
+        desk.window
+            .state
+            .document
+            .streamlines
+            .rules()
+            .next()
+            .is_none()
+    );
     assert!(
         !desk
             .window
@@ -279,16 +296,16 @@ fn filters() {
 }
 
 fn table() {
-    let mut desk = BundleWindow::new(30);
+    let mut desk = StreamlineWindow::new(30);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
-    let order = |desk: &BundleWindow| {
+    desk.act(StreamlineAction::Open(Some(BottomPanel::Table)));
+    let order = |desk: &StreamlineWindow| {
         desk.window
             .state
-            .session
-            .bundle
+            .runtime
+            .streamlines
             .order
             .shown()
             .unwrap()
@@ -296,22 +313,23 @@ fn table() {
             .to_vec()
     };
     assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
-    desk.act(BundleAction::SetImages(vec![desk.layer("y")]));
-    desk.act(BundleAction::Sort(TableView {
+    desk.act(StreamlineAction::SetImages(vec![desk.layer("y")]));
+    desk.act(StreamlineAction::Sort(TableView {
         column: Some(Column::Image(desk.layer("y"))),
         descending: true,
     }));
     assert_eq!(order(&desk), (0..30).rev().collect::<Vec<u32>>());
     // All lengths are the same: rows stay in their own order.
-    desk.act(BundleAction::Sort(TableView {
+    desk.act(StreamlineAction::Sort(TableView {
         column: Some(Column::length()),
         descending: true,
     }));
     assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
     desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(order(&desk), (10..30).collect::<Vec<u32>>());
-    let chosen = |desk: &BundleWindow| desk.window.state.manual_selection().map_or(0, |c| c.count);
-    let choose = |lines: &[u32], mode| BundleAction::Choose {
+    let chosen =
+        |desk: &StreamlineWindow| desk.window.state.manual_selection().map_or(0, |c| c.count);
+    let choose = |lines: &[u32], mode| StreamlineAction::Choose {
         streamlines: lines.to_vec(),
         mode,
         anchor: lines.first().copied(),
@@ -330,37 +348,52 @@ fn table() {
         .clone();
     let lines: Vec<usize> = (0..30).filter(|i| marks[*i]).collect();
     assert_eq!(lines, [3, 4, 6, 7]);
-    let (_, drawn) = desk.window.state.session.bundle.extract.shown().unwrap();
+    let (_, drawn) = desk
+        .window
+        .state
+        .runtime
+        .streamlines
+        .extract
+        .shown()
+        .unwrap();
     assert_eq!(rows(drawn), [3, 4, 6, 7]);
     // All means all that the rules keep.
-    desk.act(BundleAction::ChooseAll);
+    desk.act(StreamlineAction::ChooseAll);
     assert_eq!(chosen(&desk), 20);
-    desk.act(BundleAction::ChooseOthers);
+    desk.act(StreamlineAction::ChooseOthers);
     assert_eq!(chosen(&desk), 0);
     // Delete without a selection says so and removes nothing: there is no step to undo.
     let step = desk.window.state.history.undo_label().map(str::to_owned);
-    desk.act(BundleAction::DeleteChosen);
+    desk.act(StreamlineAction::DeleteChosen);
     assert_eq!(desk.window.state.history.undo_label(), step.as_deref());
     assert_eq!(
-        desk.window.state.session.notices.status,
+        desk.window.state.runtime.notices.status,
         "No streamlines are chosen"
     );
     // A layer that returns has its rows again, sorted and filtered as before.
-    desk.act(BundleAction::Sort(TableView {
+    desk.act(StreamlineAction::Sort(TableView {
         column: Some(weight()),
         descending: true,
     }));
     let before = order(&desk);
     desk.window.act(Action::Layer(LayerAction::Delete(all)));
-    assert!(desk.window.state.session.bundle.order.shown().is_none());
+    assert!(
+        desk.window
+            .state
+            .runtime
+            .streamlines
+            .order
+            .shown()
+            .is_none()
+    );
     desk.window.act(Action::Undo);
     assert_eq!(order(&desk), before);
-    desk.act(BundleAction::Sort(TableView {
+    desk.act(StreamlineAction::Sort(TableView {
         column: Some(Column::length()),
         descending: true,
     }));
     let path = desk.folder.path().join("t.csv");
-    desk.act(BundleAction::SaveTable(path.clone()));
+    desk.act(StreamlineAction::SaveTable(path.clone()));
     let text = std::fs::read_to_string(path).unwrap();
     let mut rows = text.lines();
     assert_eq!(rows.next(), Some("streamline,length,weight,y"));
@@ -369,33 +402,35 @@ fn table() {
 }
 
 fn saved() {
-    let mut desk = BundleWindow::new(1_200);
+    let mut desk = StreamlineWindow::new(1_200);
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(desk.layer("all")))));
-    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
-    desk.act(BundleAction::SaveTable(desk.folder.path().join("t.csv")));
-    let message = &desk.window.state.session.notices.status;
+    desk.act(StreamlineAction::Open(Some(BottomPanel::Table)));
+    desk.act(StreamlineAction::SaveTable(
+        desk.folder.path().join("t.csv"),
+    ));
+    let message = &desk.window.state.runtime.notices.status;
     let text = "Saved and verified table of 1\u{202F}200 streamlines: ";
     assert!(message.starts_with(text), "{message}");
 }
 
 fn deletes() {
-    let mut desk = BundleWindow::new(20);
+    let mut desk = StreamlineWindow::new(20);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    let choose = |lines: &[u32]| BundleAction::Choose {
+    let choose = |lines: &[u32]| StreamlineAction::Choose {
         streamlines: lines.to_vec(),
         mode: SelectionMode::Replace,
         anchor: None,
     };
     desk.act(choose(&[0, 1, 19]));
-    desk.act(BundleAction::DeleteChosen);
+    desk.act(StreamlineAction::DeleteChosen);
     assert_eq!(desk.rows("all"), (2..19).collect::<Vec<_>>());
     assert!(desk.window.state.manual_selection().is_none());
     // Numbers refer to the remaining streamlines.
     desk.act(choose(&[0]));
-    desk.act(BundleAction::DeleteChosen);
+    desk.act(StreamlineAction::DeleteChosen);
     assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
     let document = &desk.window.state.document;
     let line = document.command_line(document.layer(all).unwrap());
@@ -408,14 +443,14 @@ fn deletes() {
     desk.window.act(Action::Redo);
     assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
     desk.act(choose(&[1, 2]));
-    desk.act(BundleAction::KeepChosen);
+    desk.act(StreamlineAction::KeepChosen);
     assert_eq!(desk.rows("all, selected"), [4, 5]);
     // Rules have a command.
     desk.window.act(Action::Undo);
     desk.window.act(Action::Undo);
     desk.window.act(Action::Undo);
     desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(5.0), None)));
-    desk.act(BundleAction::Keep);
+    desk.act(StreamlineAction::Keep);
     let kept = desk
         .window
         .state
@@ -428,17 +463,17 @@ fn deletes() {
         command.contains("all.trx") && command.ends_with("--value weight=5.."),
         "{command}"
     );
-    desk.act(BundleAction::ChooseNone);
-    desk.act(BundleAction::DeleteChosen);
+    desk.act(StreamlineAction::ChooseNone);
+    desk.act(StreamlineAction::DeleteChosen);
     assert_eq!(
-        desk.window.state.session.notices.status,
+        desk.window.state.runtime.notices.status,
         "No streamlines are chosen"
     );
 }
 
 fn clicks() {
     use arcuate::solvers::tractogram::pick::{PickQuery, Screen};
-    let mut desk = BundleWindow::new(20);
+    let mut desk = StreamlineWindow::new(20);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
@@ -447,12 +482,12 @@ fn clicks() {
         from_world: glam::DMat4::from_scale(DVec3::new(10.0, 10.0, 0.25)),
         slab: true,
     };
-    let pick = |at: DVec2, mode| BundleAction::Pick {
+    let pick = |at: DVec2, mode| StreamlineAction::Pick {
         screen,
         target: PickQuery::Nearest { at, radius: 8.0 },
         mode,
     };
-    let chosen = |desk: &BundleWindow| -> Vec<usize> {
+    let chosen = |desk: &StreamlineWindow| -> Vec<usize> {
         let chosen = desk.window.state.manual_selection();
         let marks = chosen.map(|c| c.marks.0.clone());
         marks.map_or(Vec::new(), |m| (0..m.len()).filter(|i| m[*i]).collect())
@@ -460,7 +495,7 @@ fn clicks() {
     desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
     assert_eq!(chosen(&desk), [7]);
     assert_eq!(
-        desk.window.state.session.notices.status,
+        desk.window.state.runtime.notices.status,
         "1 streamline chosen"
     );
     desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Add));
@@ -475,7 +510,7 @@ fn clicks() {
     desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
     let outline = [(100.0, 95.0), (120.0, 95.0), (120.0, 131.0), (100.0, 131.0)];
-    desk.act(BundleAction::Pick {
+    desk.act(StreamlineAction::Pick {
         screen,
         target: PickQuery::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
         mode: SelectionMode::Replace,
@@ -483,22 +518,29 @@ fn clicks() {
     assert_eq!(chosen(&desk), [10, 11, 12, 13]);
     desk.window.act(Action::Escape);
     assert_eq!(chosen(&desk), [] as [usize; 0]);
-    assert_eq!(desk.window.state.session.selected_layer, Some(all));
+    assert_eq!(desk.window.state.runtime.selected_layer, Some(all));
 }
 
 fn looks() {
-    let mut desk = BundleWindow::new(12);
+    let mut desk = StreamlineWindow::new(12);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    desk.act(BundleAction::SetProfile(ProfileSettings {
+    desk.act(StreamlineAction::SetProfile(ProfileSettings {
         nodes: 11,
         along: vec![Column::Image(desk.layer("y"))],
-        ..desk.window.state.document.bundle.profile.clone()
+        ..desk.window.state.document.streamlines.profile.clone()
     }));
-    desk.act(BundleAction::Open(Some(BottomPanel::Profile)));
-    let mean = |desk: &BundleWindow| {
-        let (_, found) = desk.window.state.session.bundle.profile.shown().unwrap();
+    desk.act(StreamlineAction::Open(Some(BottomPanel::Profile)));
+    let mean = |desk: &StreamlineWindow| {
+        let (_, found) = desk
+            .window
+            .state
+            .runtime
+            .streamlines
+            .profile
+            .shown()
+            .unwrap();
         assert_eq!(found.names, ["y"]);
         found.profile.tracks[0].mean[5]
     };
@@ -507,31 +549,38 @@ fn looks() {
     desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
     assert!((mean(&desk) - 1.0).abs() < 1e-5);
     let path = desk.folder.path().join("p.csv");
-    desk.act(BundleAction::SaveProfile(path.clone()));
+    desk.act(StreamlineAction::SaveProfile(path.clone()));
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 12);
-    desk.act(BundleAction::SwitchFilter {
+    desk.act(StreamlineAction::SwitchFilter {
         layer: all,
         enabled: false,
     });
-    desk.act(BundleAction::SetConnect(ConnectSettings {
+    desk.act(StreamlineAction::SetConnect(ConnectSettings {
         labels: Some(desk.layer("labels")),
         radius_mm: 0.0,
         value: Some(weight()),
         shown: MatrixValue::Value,
     }));
-    desk.act(BundleAction::Open(Some(BottomPanel::Matrix)));
-    let (_, found) = desk.window.state.session.bundle.connect.shown().unwrap();
+    desk.act(StreamlineAction::Open(Some(BottomPanel::Matrix)));
+    let (_, found) = desk
+        .window
+        .state
+        .runtime
+        .streamlines
+        .connect
+        .shown()
+        .unwrap();
     assert_eq!(found.connectome.count, [0, 12, 12, 0]);
     assert_eq!(&found.names[..], ["3", "8"]);
     assert!((found.connectome.value[1] - 5.5).abs() < 1e-6);
-    desk.act(BundleAction::ChoosePair {
+    desk.act(StreamlineAction::ChoosePair {
         row: 1,
         column: 0,
         mode: SelectionMode::Replace,
     });
     assert_eq!(desk.window.state.manual_selection().unwrap().count, 12);
     let path = desk.folder.path().join("m.csv");
-    desk.act(BundleAction::SaveMatrix(path.clone()));
+    desk.act(StreamlineAction::SaveMatrix(path.clone()));
     assert_eq!(
         std::fs::read_to_string(path).unwrap(),
         "label,3,8\n3,0,5.5\n8,5.5,0\n"

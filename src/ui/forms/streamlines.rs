@@ -8,7 +8,7 @@ use crate::solvers::tractogram::selection::{NAMED_STOPS, PointStatistic};
 use crate::state::streamlines::{
     BottomPanel, Column, ColumnKey, RegionRule, StreamlineRules, ValueLimits,
 };
-use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool, ViewAction};
+use crate::state::{Action, Layer, LayerId, Phase, State, StreamlineAction, Tool, ViewAction};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, segmented};
 use crate::ui::widgets::slider::{self, Change, Columns, RangeRow, Scale, SliderRow};
@@ -23,11 +23,11 @@ const FILTER: &str = "Filter";
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let selected = super::selected_tracks(state).is_some();
     let about = selected
-        || state.document.bundle.has_rules()
+        || state.document.streamlines.has_rules()
         || state.view.bottom_panel.is_some()
         || state.manual_selection().is_some()
         || state.view.tool == Tool::Pick;
-    let Some((layer, lines)) = state.bundle().filter(|_| about) else {
+    let Some((layer, lines)) = state.current_streamlines().filter(|_| about) else {
         return;
     };
     // Tracking has rows with the same names.
@@ -62,7 +62,7 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
                 every => format!(", 1 in {every} drawn"),
             };
             // The message says why there is no newer result.
-            let live = state.session.bundle.selections.get(&layer.id);
+            let live = state.runtime.streamlines.selections.get(&layer.id);
             let old = match live.is_some_and(|live| live.has_failed()) {
                 true => ", as before",
                 false => "",
@@ -86,7 +86,7 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let tool = if i == 1 { Tool::Pick } else { Tool::Crosshair };
         actions.push(Action::View(ViewAction::SetTool(tool)));
     }
-    let act = |action| Action::Bundle(action);
+    let act = |action| Action::Streamline(action);
     let Some(chosen) = state.manual_selection() else {
         return;
     };
@@ -105,10 +105,10 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     ];
     let (responses, _) = crate::ui::panels::button_row(ui, place, buttons);
     let does = [
-        BundleAction::DeleteChosen,
-        BundleAction::KeepChosen,
-        BundleAction::ChooseOthers,
-        BundleAction::ChooseNone,
+        StreamlineAction::DeleteChosen,
+        StreamlineAction::KeepChosen,
+        StreamlineAction::ChooseOthers,
+        StreamlineAction::ChooseNone,
     ];
     for (response, action) in responses.into_iter().zip(does) {
         if response.clicked() {
@@ -138,7 +138,7 @@ fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .position(|d| *d == state.view.bottom_panel)
         .unwrap_or(0);
     if let Some(i) = segmented(ui, row, "Below the views", &text, now) {
-        actions.push(Action::Bundle(BundleAction::Open(all[i])));
+        actions.push(Action::Streamline(StreamlineAction::Open(all[i])));
     }
 }
 
@@ -149,7 +149,7 @@ fn filter(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let now = state.document.bundle.rules_of(layer.id).cloned();
+    let now = state.document.streamlines.rules_of(layer.id).cloned();
     let help = "Shows only the streamlines that meet all rules below";
     let switched = segment_row(
         ui,
@@ -160,7 +160,7 @@ fn filter(
     );
     if let Some(i) = switched {
         let (layer, enabled) = (layer.id, i == 1);
-        actions.push(Action::Bundle(BundleAction::SwitchFilter {
+        actions.push(Action::Streamline(StreamlineAction::SwitchFilter {
             layer,
             enabled,
         }));
@@ -172,7 +172,10 @@ fn filter(
         );
     };
     let mut set = |rules: StreamlineRules, phase: Phase| {
-        actions.push(Action::Bundle(BundleAction::SetRules { rules, phase }));
+        actions.push(Action::Streamline(StreamlineAction::SetRules {
+            rules,
+            phase,
+        }));
     };
     regions(ui, state, &rules, &mut set);
     limits(ui, state, lines, &rules, memory, &mut set);
@@ -205,7 +208,7 @@ fn filter(
         .hint("New layer from the streamlines that pass");
     let (responses, _) = crate::ui::panels::button_row(ui, place, vec![keep]);
     if responses[0].clicked() {
-        actions.push(Action::Bundle(BundleAction::Keep));
+        actions.push(Action::Streamline(StreamlineAction::Keep));
     }
 }
 
@@ -527,7 +530,7 @@ fn at_most(
 
 /// Images whose means along the streamlines serve as values, too.
 pub fn images(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let known = &state.document.bundle.images;
+    let known = &state.document.streamlines.images;
     let offered: Vec<LayerId> = scalar_images(state);
     if offered.is_empty() {
         return;
@@ -551,7 +554,7 @@ pub fn images(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             Some(at) => drop(images.remove(at)),
             None => images.push(id),
         }
-        actions.push(Action::Bundle(BundleAction::SetImages(images)));
+        actions.push(Action::Streamline(StreamlineAction::SetImages(images)));
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 
 pub fn rulers() {
     let mut random = Random::fresh("bundle rulers");
-    let mut desk = BundleWindow::new(3);
+    let mut desk = StreamlineWindow::new(3);
     let at = |random: &mut Random| random.direction() * random.uniform(1.0, 40.0);
     for _ in 0..20 {
         let (corner, u) = (at(&mut random), random.direction());
@@ -23,7 +23,7 @@ pub fn rulers() {
         assert!((found - angle.to_degrees()).abs() < 1e-6, "{found}");
     }
     let measure = |points: &[DVec3]| {
-        BundleAction::Measure(Measurement {
+        StreamlineAction::Measure(Measurement {
             points: points.to_vec(),
             pane: Pane::Coronal,
         })
@@ -31,15 +31,15 @@ pub fn rulers() {
     desk.act(measure(&[DVec3::ZERO, DVec3::new(3.0, 4.0, 0.0)]));
     desk.act(measure(&[DVec3::X, DVec3::ZERO, DVec3::Y]));
     desk.act(measure(&[DVec3::ZERO]));
-    let values = |desk: &BundleWindow| -> Vec<f64> {
-        let all = desk.window.state.document.bundle.measurements.iter();
+    let values = |desk: &StreamlineWindow| -> Vec<f64> {
+        let all = desk.window.state.document.streamlines.measurements.iter();
         all.map(|m| m.value().unwrap()).collect()
     };
     assert_eq!(values(&desk), [5.0, 90.0]);
     assert!(desk.window.state.is_dirty());
     for phase in [Phase::Live, Phase::Live, Phase::Done] {
         let points = vec![DVec3::ZERO, DVec3::new(6.0, 8.0, 0.0)];
-        desk.act(BundleAction::Remeasure {
+        desk.act(StreamlineAction::Remeasure {
             index: 0,
             points,
             phase,
@@ -48,26 +48,26 @@ pub fn rulers() {
     assert_eq!(values(&desk), [10.0, 90.0]);
     desk.window.act(Action::Undo);
     assert_eq!(values(&desk), [5.0, 90.0], "a drag is one step");
-    desk.act(BundleAction::Erase(0));
+    desk.act(StreamlineAction::Erase(0));
     assert_eq!(values(&desk), [90.0]);
-    desk.act(BundleAction::EraseAll);
+    desk.act(StreamlineAction::EraseAll);
     assert!(values(&desk).is_empty());
     desk.window.act(Action::Undo);
     assert_eq!(values(&desk), [90.0]);
 }
 
 pub fn memory() {
-    let mut desk = BundleWindow::new(60);
+    let mut desk = StreamlineWindow::new(60);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     for _ in 0..30 {
-        desk.act(BundleAction::Choose {
+        desk.act(StreamlineAction::Choose {
             streamlines: vec![0],
             mode: SelectionMode::Replace,
             anchor: None,
         });
-        desk.act(BundleAction::DeleteChosen);
+        desk.act(StreamlineAction::DeleteChosen);
     }
     assert_eq!(desk.rows("all").len(), 30);
     let mut steps = 0;

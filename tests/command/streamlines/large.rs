@@ -6,7 +6,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
 use arcuate::state::streamlines::{BottomPanel, Column, StreamlineRules, TableView};
-use arcuate::state::{Action, BundleAction, FilesAction, Phase, RegionAction};
+use arcuate::state::{Action, FilesAction, Phase, RegionAction, StreamlineAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const ONCE_MS: f64 = 500.0;
 const LOADED: f64 = 10.0;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("bundle::100,000 streamlines stay fluid", large)]
+    vec![test("streamlines::100,000 streamlines stay fluid", large)]
 }
 
 /// Lines of 75 points, 1 mm apart, along x at the points of a lattice.
@@ -62,8 +62,9 @@ fn large() {
         let most = if once { ONCE_MS } else { AT_ONCE_MS };
         assert!(ms < LOADED * most, "{what}: {ms:.1} ms");
     };
-    let rules =
-        |rules: StreamlineRules, phase| Action::Bundle(BundleAction::SetRules { rules, phase });
+    let rules = |rules: StreamlineRules, phase| {
+        Action::Streamline(StreamlineAction::SetRules { rules, phase })
+    };
     timed(
         &mut window,
         "filter on",
@@ -110,16 +111,16 @@ fn large() {
         rules(by_image.clone(), Phase::Live),
     );
     timed(&mut window, "the same again", rules(by_image, Phase::Done));
-    let drawer = BundleAction::Open(Some(BottomPanel::Table));
-    timed(&mut window, "table", Action::Bundle(drawer));
+    let drawer = StreamlineAction::Open(Some(BottomPanel::Table));
+    timed(&mut window, "table", Action::Streamline(drawer));
     for by in [weight(), Column::length()] {
         let view = TableView {
             column: Some(by.clone()),
             descending: true,
         };
-        let action = Action::Bundle(BundleAction::Sort(view));
+        let action = Action::Streamline(StreamlineAction::Sort(view));
         timed(&mut window, &format!("sorted by {by:?}"), action);
-        let order = &window.state.session.bundle.order;
+        let order = &window.state.runtime.streamlines.order;
         let (key, rows) = order.shown().expect("sorted");
         assert!(key.values.is_some() && key.descending);
         assert_eq!(
@@ -130,12 +131,12 @@ fn large() {
     timed(
         &mut window,
         "all chosen",
-        Action::Bundle(BundleAction::ChooseAll),
+        Action::Streamline(StreamlineAction::ChooseAll),
     );
     timed(
         &mut window,
         "chosen deleted",
-        Action::Bundle(BundleAction::DeleteChosen),
+        Action::Streamline(StreamlineAction::DeleteChosen),
     );
     timed(&mut window, "taken back", Action::Undo);
 }

@@ -1,0 +1,57 @@
+//! The parts of [`App`](super::App), by what they are for.
+
+use super::{autosave, events, pictures, start};
+use crate::compute::Backend;
+use crate::jobs::Jobs;
+use crate::render::Faults;
+use crate::state::State;
+use crate::ui::Memory;
+use crate::ui::views::Views;
+use egui::Context;
+use std::sync::Arc;
+
+/// State of widgets and views between frames.
+pub(super) struct Interface {
+    pub memory: Memory,
+    pub views: Views,
+}
+
+impl Interface {
+    pub fn new() -> Self {
+        Self {
+            memory: start::memory(),
+            views: Views::default(),
+        }
+    }
+}
+
+/// Work that the window starts, and whose results it collects.
+pub(super) struct Work {
+    pub jobs: Jobs<State>,
+    pub pictures: pictures::Pictures,
+    pub timers: autosave::Timers,
+}
+
+impl Work {
+    pub fn new(backend: Backend, ctx: &Context) -> Self {
+        let waker = ctx.clone();
+        Self {
+            jobs: Jobs::new(backend, Arc::new(move || waker.request_repaint())),
+            pictures: pictures::Pictures::default(),
+            timers: autosave::Timers::started(),
+        }
+    }
+}
+
+/// Exchange with the desktop.
+#[derive(Default)]
+pub(super) struct WindowStatus {
+    pub events: events::Queue,
+    pub title: String,
+    /// No more questions are asked.
+    pub closing: bool,
+    /// The recent files have changed and are to be stored.
+    pub recent_changed: bool,
+    /// Errors of the device that draws the window.
+    pub faults: Faults,
+}
