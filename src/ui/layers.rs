@@ -11,7 +11,7 @@ use crate::state::segment::{LIVE_RGB, SegmentAction, SegmentSettings};
 use crate::state::streamlines::BottomPanel;
 use crate::state::update::selection_command;
 use crate::state::{
-    Action, BundleAction, Content, Display, Layer, LayerAction, LayerId, Phase, State,
+    Action, Content, Display, Layer, LayerAction, LayerId, Phase, State, StreamlineAction,
     SurfaceUpdate, Task, TrackAction, ViewAction,
 };
 use egui::{Color32, Rect, Response, Stroke, Ui, pos2};

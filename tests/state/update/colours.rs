@@ -8,7 +8,7 @@ use arcuate::scene::draw_list::LineColour;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::streamlines::{Column, StreamlineRules, ValueLimits, streamlines_of};
-use arcuate::state::{Action, BundleAction, Display, LayerAction, LayerId, Phase};
+use arcuate::state::{Action, Display, LayerAction, LayerId, Phase, StreamlineAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -72,7 +72,10 @@ fn fa() {
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetRules { rules, phase }));
+    window.act(Action::Streamlines(StreamlineAction::SetRules {
+        rules,
+        phase,
+    }));
     assert!(shows_fa(&window));
     assert_eq!(drawn(&window).1.expect("sampled").len(), 14);
 

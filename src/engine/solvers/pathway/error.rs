@@ -77,7 +77,7 @@ impl fmt::Display for InputError {
                 min_fa,
             } => write!(
                 f,
-                "Region '{region}' lies where the FA is at most {highest:.3}, expected a voxel of at least {min_fa}; move it \
+                "Region “{region}” lies where the FA is at most {highest:.3}, expected a voxel of at least {min_fa}; move it \
                  or lower Domain FA{}",
                 option(f, "min-fa")
             ),

@@ -124,7 +124,7 @@ fn end_outside_domain(
         };
         Error::Input(
             format!(
-                "Region '{}' lies outside {place}, expected at least one voxel inside; move it{}",
+                "Region “{}” lies outside {place}, expected at least one voxel inside; move it{}",
                 region.name,
                 if place == whose {
                     " or fit within another mask"
@@ -153,7 +153,7 @@ fn not_joined([a, b]: [&CostField; 2], regions: &[Region]) -> Option<Error> {
     (!place.is_empty()).then(|| {
         Error::Input(
             format!(
-                "No path: region '{}' is not connected to '{}'{}; move, change or remove a region",
+                "No path: region “{}” is not connected to “{}”{}; move, change or remove a region",
                 b.source.name,
                 a.source.name,
                 place.join(" and")

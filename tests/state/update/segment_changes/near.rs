@@ -10,7 +10,7 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::streamlines::{Column, StreamlineRules, ValueLimits};
 use arcuate::state::{
-    Action, BundleAction, Display, Distance, LayerAction, Phase, Proximity, TrackAction,
+    Action, Display, Distance, LayerAction, Phase, Proximity, StreamlineAction, TrackAction,
     ViewAction, update,
 };
 use glam::{DVec3, dvec3};
