@@ -342,10 +342,7 @@ impl Error {
                 "Unknown kind of file, expected {}; convert it to one of these",
                 super::Format::readable_names()
             ),
-            Self::Unsupported { found, instead, .. } => {
-                write!(f, "This is {found}; ")?;
-                instead.fmt(f)
-            }
+            Self::Unsupported { found, instead, .. } => write_unsupported(f, found, instead),
             Self::Malformed {
                 found, expected, ..
             } => write_malformed(f, found, expected),
@@ -402,14 +399,7 @@ impl Error {
             Self::FolderInPlace { .. } => {
                 f.write_str("A folder has this name and was left unchanged; choose another name")
             }
-            Self::Appeared { .. } => write!(
-                f,
-                "Another program took this name meanwhile, and its file was left unchanged; {}choose another name",
-                match f.alternate() {
-                    true => "",
-                    false => "add --force to replace it, or ",
-                }
-            ),
+            Self::Appeared { .. } => write_appeared(f),
             Self::TooLarge { .. } => f.write_str(
                 "The file is larger than the disk or your limit (ulimit -f) allows and was not written; \
                  raise the limit or choose another folder",
@@ -438,6 +428,22 @@ impl Error {
             ),
         }
     }
+}
+
+fn write_unsupported(f: &mut Formatter<'_>, found: &str, instead: &Advice) -> Result {
+    write!(f, "This is {found}; ")?;
+    instead.fmt(f)
+}
+
+fn write_appeared(f: &mut Formatter<'_>) -> Result {
+    write!(
+        f,
+        "Another program took this name meanwhile, and its file was left unchanged; {}choose another name",
+        match f.alternate() {
+            true => "",
+            false => "add --force to replace it, or ",
+        }
+    )
 }
 
 fn write_malformed(f: &mut Formatter<'_>, found: &str, expected: &Expected) -> Result {

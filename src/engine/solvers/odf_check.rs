@@ -135,7 +135,7 @@ pub fn compare(
     let layouts: Vec<OdfLayout> = OdfLayout::of_volumes(volume.frames).collect();
     let has_directions = |layout: &OdfLayout| layout.order(volume.frames) >= Some(TENSOR_ORDER);
     if layouts.is_empty() || !layouts.iter().all(has_directions) {
-        return Err(Error::Input(format!(
+        return Err(Error::from(format!(
             "Found {}, expected 6, 15, 28, 45, 66 or 91 coefficients of distributions; open an image that holds them",
             counted(volume.frames, "volume")
         )));

@@ -72,7 +72,7 @@ fn fa() {
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Streamlines(StreamlineAction::SetRules {
+    window.act(Action::Streamline(StreamlineAction::SetRules {
         rules,
         phase,
     }));

@@ -122,18 +122,15 @@ fn end_outside_domain(
             true => whose,
             false => "the volume",
         };
-        Error::Input(
-            format!(
-                "Region “{}” lies outside {place}, expected at least one voxel inside; move it{}",
-                region.name,
-                if place == whose {
-                    " or fit within another mask"
-                } else {
-                    ""
-                }
-            )
-            .into(),
-        )
+        Error::from(format!(
+            "Region “{}” lies outside {place}, expected at least one voxel inside; move it{}",
+            region.name,
+            if place == whose {
+                " or fit within another mask"
+            } else {
+                ""
+            }
+        ))
     })
     .next()
 }
@@ -151,15 +148,12 @@ fn not_joined([a, b]: [&CostField; 2], regions: &[Region]) -> Option<Error> {
     let outside = excluded.as_ref().map(|names| format!(" outside {names}"));
     let place: Vec<String> = inside.into_iter().chain(outside).collect();
     (!place.is_empty()).then(|| {
-        Error::Input(
-            format!(
-                "No path: region “{}” is not connected to “{}”{}; move, change or remove a region",
-                b.source.name,
-                a.source.name,
-                place.join(" and")
-            )
-            .into(),
-        )
+        Error::from(format!(
+            "No path: region “{}” is not connected to “{}”{}; move, change or remove a region",
+            b.source.name,
+            a.source.name,
+            place.join(" and")
+        ))
     })
 }
 
@@ -304,9 +298,7 @@ impl FindPathway {
             }
         }
         let [Some(a), Some(b)] = fields else {
-            return Err(JobError::Sentence(
-                "A cost field is missing".to_owned().into(),
-            ));
+            return Err(JobError::Sentence("A cost field is missing".into()));
         };
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
         let metric_was_computed = known.is_none();
@@ -324,13 +316,7 @@ impl FindPathway {
         let separated_by = not_joined([&a, &b], &regions);
         let pathway = Pathway::new(a, b).map_err(|error| separated_by.unwrap_or(error))?;
         control.check()?;
-        let nowhere = || {
-            Error::Input(
-                "No path leads through the voxel of least cost"
-                    .to_owned()
-                    .into(),
-            )
-        };
+        let nowhere = || Error::Input("No path leads through the voxel of least cost".into());
         let path = pathway.minimal_path().ok_or_else(nowhere)?;
         let line = PathwayResult::line_of(&path, metric);
         let along = backend.install(|| tractogram::sample(&fa, &line));
