@@ -85,7 +85,7 @@ impl eframe::App for App {
         let due = self.work.timers.due(&self.state, ctx);
         let closing = ui::quit::close_request(ctx, &self.state, self.window.closing);
         self.act(due.into_iter().chain(closing).collect(), ctx);
-        self.go_on_turning(ctx);
+        self.continue_turntable(ctx);
         self.report_faults();
         if let Some(gpu) = frame.wgpu_render_state() {
             self.draw_pictures(gpu, ctx);

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 }
 
 fn window(files: Vec<PathBuf>, demo: bool, global: &Global) -> ExitCode {
-    cli::complaints::avoid();
+    cli::driver_messages::suppress();
     let threads = global.threads.map(usize::from);
     let opened = global
         .backend_kind()

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// After pieces of a picture have taken this long, the window is repainted and Cancel is checked.
-const SPELL: Duration = Duration::from_millis(300);
+const MAX_PIECES_TIME: Duration = Duration::from_millis(300);
 
 const MOST_PIECES: usize = 12;
 
@@ -55,7 +55,7 @@ impl Pictures {
 
 impl App {
     /// Requests the next frame of a turntable, unless the previous one is still being drawn or written.
-    pub(super) fn go_on_turning(&mut self, ctx: &Context) {
+    pub(super) fn continue_turntable(&mut self, ctx: &Context) {
         let busy = |j: &JobHandle| matches!(j.slot, Slot::Picture | Slot::Save);
         if self.state.runtime.turning.is_some() && !self.state.runtime.jobs.running.iter().any(busy)
         {
@@ -190,7 +190,7 @@ impl App {
     }
 }
 
-/// Draws as many pieces as fit into [`SPELL`]: each repaint of the whole window takes as long as a short piece.
+/// Draws as many pieces as fit into [`MAX_PIECES_TIME`]: each repaint of the whole window takes as long as a short piece.
 fn some(
     drawn: &mut PictureInProgress,
     renderer: &mut Option<Renderer>,
@@ -199,7 +199,10 @@ fn some(
     // With more at a time, the window's own views would count as hidden.
     for _ in 0..MOST_PIECES {
         let picture = drawn.drawing.step(renderer)?;
-        if picture.is_some() || started.elapsed() > SPELL || drawn.job.control.is_cancelled() {
+        if picture.is_some()
+            || started.elapsed() > MAX_PIECES_TIME
+            || drawn.job.control.is_cancelled()
+        {
             return Ok(picture);
         }
         match renderer {

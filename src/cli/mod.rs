@@ -35,11 +35,11 @@ mod bench_select;
 mod bench_tracking;
 mod bench_volumes;
 mod commit;
-pub mod complaints;
 mod connectome;
 mod convert;
 mod demo;
 mod density;
+pub mod driver_messages;
 mod fit;
 mod geodesic;
 mod gradients;
@@ -284,7 +284,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         command,
         Command::Render(_) | Command::Demo(_) | Command::Bench(_)
     ) {
-        complaints::avoid();
+        driver_messages::suppress();
     }
     let for_cards = has_work_for_cards(&command);
     let outcome = Runner::new(global, for_cards).and_then(|mut runner| {

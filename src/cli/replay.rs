@@ -104,7 +104,7 @@ impl Replayed {
         }
     }
 
-    fn worded_for_rays(self, rays: bool) -> Self {
+    fn with_ray_labels(self, rays: bool) -> Self {
         match rays {
             true => Self {
                 noun: "rays",
@@ -197,7 +197,7 @@ fn kept(
             )
             .text();
         let replayed = Replayed::new(name, &of(id), read, &again);
-        let replayed = replayed.worded_for_rays(are_rays(&recipe.curves));
+        let replayed = replayed.with_ray_labels(are_rays(&recipe.curves));
         Ok(replayed.with_curves(&tractogram, command))
     };
     let all = all.into_iter();
@@ -520,7 +520,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
         let rays = are_rays(&live.key.curves);
         let command_line = window.state.document.live_command_line(live);
         let replayed =
-            Replayed::new(live_name(rays), saved::LIVE, read, &again).worded_for_rays(rays);
+            Replayed::new(live_name(rays), saved::LIVE, read, &again).with_ray_labels(rays);
         let replayed = replayed.with_curves(&live.output.kept, command_line.text());
         add(saved::LIVE, replayed);
     }

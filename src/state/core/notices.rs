@@ -37,7 +37,7 @@ pub struct Message {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Topic {
     /// Kept results are not stored next to the session.
-    Away,
+    NotStored,
     /// The recovery copy is kept.
     CopyKept,
     /// Unsaved work of an earlier window was recovered.

@@ -57,20 +57,20 @@ pub(in crate::state) fn submit(effects: &mut Vec<Effect>, job: impl Receive<Stat
 
 /// A notice about missing kept results stays until they are restored.
 pub fn follow(state: &mut State) {
-    let of_away = |m: &&mut Message| m.topic == Some(Topic::Away);
+    let of_results = |m: &&mut Message| m.topic == Some(Topic::NotStored);
     let mut stated = state
         .runtime
         .notices
         .messages
         .iter_mut()
-        .filter(of_away)
+        .filter(of_results)
         .peekable();
     if stated.peek().is_none() {
         return;
     }
-    match saved::away(&state.document) {
+    match saved::not_stored_text(&state.document) {
         Some(now) => stated.for_each(|message| message.text.clone_from(&now)),
-        None => state.runtime.forget(Topic::Away),
+        None => state.runtime.forget(Topic::NotStored),
     }
 }
 
@@ -482,10 +482,10 @@ pub(in crate::state) fn was_loaded(
             .runtime
             .notify(Severity::from(note), note.sentence.clone());
     }
-    if let Some(sentence) = saved::away(&document) {
+    if let Some(sentence) = saved::not_stored_text(&document) {
         state
             .runtime
-            .notify_about(Topic::Away, Severity::Information, sentence);
+            .notify_about(Topic::NotStored, Severity::Information, sentence);
     }
     let missing = document.missing_layers().any(|m| !m.can_be_recomputed());
     let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);

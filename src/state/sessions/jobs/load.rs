@@ -184,7 +184,7 @@ fn file(
 }
 
 /// The content of a file, with a warning if the file has changed.
-fn looked_at(
+fn with_change(
     mut restored: RestoredLayer,
     path: &Path,
     entry: Option<&Entry>,
@@ -286,7 +286,7 @@ fn load(
                 moves,
                 entry,
             } => file(&path, &gradients, &reading, control)
-                .and_then(|restored| looked_at(restored, &path, entry.as_deref(), control))
+                .and_then(|restored| with_change(restored, &path, entry.as_deref(), control))
                 .and_then(|restored| edited(restored, &edits, backend, control))
                 .map(|restored| with_transforms(restored, &moves)),
             LayerToRestore::Head { seed } => match &head {

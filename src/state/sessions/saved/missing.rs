@@ -14,7 +14,7 @@ use crate::state::track::recipe::CurveRecipe;
 use std::sync::Arc;
 
 /// The missing kept results of a session, as one sentence.
-pub fn away(document: &Document) -> Option<String> {
+pub fn not_stored_text(document: &Document) -> Option<String> {
     let kept = document.missing_layers().filter(|m| m.can_be_recomputed());
     let names: Vec<&str> = kept.map(|m| &*m.layer.name).collect();
     let (what, them) = match names.len() {

@@ -64,7 +64,7 @@ pub(in crate::state) fn was_restored(
                 if let (Some(before), Some(now)) = (missing.file(), &path) {
                     point_snapshots_to(state, (&missing.session, before), (&read, now));
                 }
-                is_taken(state, path);
+                mark_as_same(state, path);
             }
             Err(why) => state.runtime.notify_failure(Slot::Load, why.to_string()),
         }
@@ -107,7 +107,7 @@ fn make_maps(state: &State, streamlines: &[LayerId], effects: &mut Vec<Effect>) 
 }
 
 /// The file now at this path is the session's from here on.
-fn is_taken(state: &mut State, path: Option<PathBuf>) {
+fn mark_as_same(state: &mut State, path: Option<PathBuf>) {
     let (Some(path), Some(opened)) = (path, &mut state.runtime.sessions.opened) else {
         return;
     };

@@ -21,7 +21,7 @@ pub fn show(ui: &mut Ui, state: &State) {
     let weights = super::results::shown_weights(state).map(|(_, weights)| weights);
     match (running, weights) {
         (Some(running), _) => {
-            going(ui, state, running);
+            running_fit(ui, state, running);
             section::end(ui);
         }
         (None, Some(weights)) if weights.curve.len() > 1 => {
@@ -40,7 +40,7 @@ pub fn show(ui: &mut Ui, state: &State) {
     }
 }
 
-fn going(ui: &mut Ui, state: &State, running: &Running) {
+fn running_fit(ui: &mut Ui, state: &State, running: &Running) {
     let job = state
         .runtime
         .jobs

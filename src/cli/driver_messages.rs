@@ -5,7 +5,7 @@
 /// selects its adapter itself, and without that variable the window cannot ask a Wayland server either. To be called
 /// before a command or the window begins.
 #[cfg(target_os = "linux")]
-pub fn avoid() {
+pub fn suppress() {
     use std::os::unix::process::CommandExt as _;
     const SELECTION: [&str; 2] = ["NODEVICE_SELECT", "MESA_VK_DEVICE_SELECT"];
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
@@ -26,4 +26,4 @@ pub fn avoid() {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn avoid() {}
+pub fn suppress() {}
