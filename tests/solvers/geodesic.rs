@@ -38,7 +38,7 @@ fn sampled(grid: Grid, analytic: &impl Field) -> TensorField {
     field(grid, |x| Some(analytic.tensor(x)))
 }
 
-fn medium(field: &TensorField, interpolation: Interpolation, precision: Precision) -> RayMetric {
+fn metric(field: &TensorField, interpolation: Interpolation, precision: Precision) -> RayMetric {
     sharpened(field, 1.0, interpolation, precision)
 }
 
@@ -105,17 +105,17 @@ fn towards(params: &Params, direction: DVec3) -> Params {
     }
 }
 
-fn try_run(medium: &RayMetric, regions: &[Region], params: &Params) -> Result<Output, Error> {
-    shoot(medium, regions, params, &backend(2), &Control::new())
+fn try_run(metric: &RayMetric, regions: &[Region], params: &Params) -> Result<Output, Error> {
+    shoot(metric, regions, params, &backend(2), &Control::new())
 }
 
-fn run(medium: &RayMetric, regions: &[Region], params: &Params) -> Output {
-    run_on(&backend(2), medium, regions, params)
+fn run(metric: &RayMetric, regions: &[Region], params: &Params) -> Output {
+    run_on(&backend(2), metric, regions, params)
 }
 
 /// Shoots and checks the properties of every output.
-fn run_on(backend: &Backend, medium: &RayMetric, regions: &[Region], params: &Params) -> Output {
-    let output = shoot(medium, regions, params, backend, &Control::new()).unwrap();
+fn run_on(backend: &Backend, metric: &RayMetric, regions: &[Region], params: &Params) -> Output {
+    let output = shoot(metric, regions, params, backend, &Control::new()).unwrap();
     let rays = &output.rays;
     let started = rays.seed_outcomes[..5].iter().sum::<u64>();
     assert_eq!(rays.stops.iter().sum::<u64>(), 2 * started);
@@ -130,18 +130,18 @@ fn run_on(backend: &Backend, medium: &RayMetric, regions: &[Region], params: &Pa
     output
 }
 
-fn ray(medium: &RayMetric, at: DVec3, params: &Params) -> (Vec<DVec3>, Output) {
-    ray_on(&backend(2), medium, at, params)
+fn ray(metric: &RayMetric, at: DVec3, params: &Params) -> (Vec<DVec3>, Output) {
+    ray_on(&backend(2), metric, at, params)
 }
 
 /// The points of the only ray from `at` in the given direction.
 fn ray_on(
     backend: &Backend,
-    medium: &RayMetric,
+    metric: &RayMetric,
     at: DVec3,
     params: &Params,
 ) -> (Vec<DVec3>, Output) {
-    let output = run_on(backend, medium, &[sphere(Role::Seed, at, 1e-3)], params);
+    let output = run_on(backend, metric, &[sphere(Role::Seed, at, 1e-3)], params);
     assert_eq!(output.rays.kept.len(), 1, "{:?}", output.rays.seed_outcomes);
     let line = output.rays.kept.streamline(0).iter();
     let points = line.map(|p| glam::Vec3::from(*p).as_dvec3()).collect();

@@ -37,7 +37,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
         FilterAction::Params { params, phase } => {
             if state.cannot_filter().is_some() {
                 // The fit that could not start was another one.
-                state.session.forget_failures(FIT_WEIGHTS);
+                state.runtime.forget_failures(FIT_WEIGHTS);
             }
             edit(state, "Model of the signal", phase == Phase::Live, |d| {
                 d.filter.params = params;

@@ -274,8 +274,8 @@ pub(in crate::state) fn run(
 /// status line repeats it where that row is out of sight.
 fn block(state: &mut State, why: String) {
     match state.document.undetermined_model() {
-        Some(_) => state.session.notices.status = why,
-        None => state.session.notify_blocked(FIT_WEIGHTS, why),
+        Some(_) => state.runtime.notices.status = why,
+        None => state.runtime.notify_blocked(FIT_WEIGHTS, why),
     }
 }
 

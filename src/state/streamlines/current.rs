@@ -91,7 +91,7 @@ impl State {
     /// it. While it is being sampled along newly kept ones, the previous ones are drawn.
     pub fn drawn_streamlines<'a>(&'a self, layer: &'a Layer) -> Option<&'a Tractogram> {
         let kept = self.kept_streamlines(layer)?;
-        let along = self.session.bundle.fa_along.get(&layer.id);
+        let along = self.runtime.streamlines.fa_along.get(&layer.id);
         let sampled = along.and_then(|along| {
             let (key, sampled) = along.shown()?;
             let is_current = key.tractogram == kept.id();

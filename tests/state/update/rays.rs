@@ -149,12 +149,12 @@ fn coarse() {
 
 fn medium() {
     let mut window = shooting(20);
-    let handed = |window: &Window| shots(window).last().map(|s| s.medium.is_some());
+    let handed = |window: &Window| shots(window).last().map(|s| s.metric.is_some());
     assert_eq!(handed(&window), Some(false), "the first is prepared");
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     assert_eq!(handed(&window), Some(true));
     change(&mut window, Phase::Done, |r| {
-        r.medium.sharpening = Sharpening::Power { alpha: 2.0 };
+        r.metric.sharpening = Sharpening::Power { alpha: 2.0 };
     });
     assert_eq!(handed(&window), Some(false));
     change(&mut window, Phase::Done, |r| {
@@ -162,7 +162,7 @@ fn medium() {
     });
     assert_eq!(handed(&window), Some(true));
     change(&mut window, Phase::Done, |r| {
-        r.medium.precision = Precision::Half;
+        r.metric.precision = Precision::Half;
     });
     assert_eq!(handed(&window), Some(false));
     // New tensors are another field.
@@ -275,7 +275,7 @@ fn moving_cut() {
 fn splines() {
     let mut window = shooting(20);
     change(&mut window, Phase::Done, |r| {
-        r.medium.precision = Precision::Half;
+        r.metric.precision = Precision::Half;
         r.params.curves.interpolation = Interpolation::CubicBSpline;
     });
     let command = line(&window).text();
@@ -286,7 +286,7 @@ fn splines() {
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     assert!(line(&window).text().contains("--step 1 "));
     assert_ne!(live(&window).rays.as_ref().map(|r| r.all.id()), id);
-    let last = shots(&window).last().map(|s| s.medium.is_some());
+    let last = shots(&window).last().map(|s| s.metric.is_some());
     assert_eq!(last, Some(true), "prepared once");
 }
 
@@ -295,8 +295,8 @@ fn undo() {
     let mut pictures = vec![picture(&window.state)];
     type Edit = fn(&mut Rays);
     let edits: [Edit; 7] = [
-        |r| r.medium.sharpening = Sharpening::Power { alpha: 2.5 },
-        |r| r.medium.precision = Precision::Half,
+        |r| r.metric.sharpening = Sharpening::Power { alpha: 2.5 },
+        |r| r.metric.precision = Precision::Half,
         |r| r.params.directions = Directions::Icosphere { level: 1 },
         |r| r.params.loop_guard = false,
         |r| r.params.curves.min_fa = Some(0.1),

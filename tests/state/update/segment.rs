@@ -145,7 +145,7 @@ fn resampled() {
     let second = count(&window);
     assert!(second < first, "{second} of {first}");
     assert_eq!(window.state.range_doubt(), None);
-    let status = &window.state.session.notices.status;
+    let status = &window.state.runtime.notices.status;
     assert!(status.contains("Shift to add"), "{status}");
     let elsewhere = [dvec3(-3.0, 4.5, 0.0), dvec3(3.0, 4.5, 0.0)];
     stroke(&mut window, elsewhere, true);

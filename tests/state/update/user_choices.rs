@@ -148,7 +148,7 @@ fn twice() {
     let notices = |path: &str, loaded: &dyn Fn() -> Loaded| {
         let mut state = State::new(String::new());
         let known = |state: &State| {
-            let all = state.session.notices.messages.iter();
+            let all = state.runtime.notices.messages.iter();
             all.filter(|m| m.text.contains("already open as “a”"))
                 .count()
         };
@@ -176,7 +176,7 @@ fn twice() {
         update(&mut state, Action::Event(file));
     }
     assert_eq!(state.document.layers.len(), 1);
-    assert!(state.session.notices.messages.is_empty());
+    assert!(state.runtime.notices.messages.is_empty());
 }
 
 fn colours() {

@@ -393,7 +393,7 @@ fn drawn_button() {
             "Orientation: {}",
             state.view.convention.name().to_lowercase()
         ),
-        format!("Backend: {}", state.session.device.backend.label),
+        format!("Backend: {}", state.runtime.device.backend.label),
     ];
     for name in names {
         let mut window = window(state.clone(), [1280.0, 800.0]);

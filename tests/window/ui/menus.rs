@@ -484,7 +484,7 @@ fn colours() {
     let mut state = super::room::beside_beams();
     state.view.task = Task::View;
     let layer = state.document.layer_named("Beams").expect("streamlines").id;
-    state.session.selected_layer = Some(layer);
+    state.runtime.selected_layer = Some(layer);
     state.document.edit_layer(layer, |layer| {
         layer.display.line_colouring = LineColouring::Fa;
     });

@@ -57,14 +57,14 @@ impl Receive<State> for SampleFa {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, sampled, _, _| {
-            if let Some(live) = state.session.bundle.fa_along.get_mut(&self.layer) {
+            if let Some(live) = state.runtime.streamlines.fa_along.get_mut(&self.layer) {
                 live.finish(sampled);
             }
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        if let Some(live) = state.session.bundle.fa_along.get_mut(&self.layer) {
+        if let Some(live) = state.runtime.streamlines.fa_along.get_mut(&self.layer) {
             live.fail();
         }
         false

@@ -9,14 +9,14 @@ use crate::state::{Effect, LayerId, State};
 /// Samples the fit's FA along the drawn streamlines of each layer whose colours show it.
 pub(super) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let needed = needed(state);
-    let fa_along = &mut state.session.bundle.fa_along;
+    let fa_along = &mut state.runtime.streamlines.fa_along;
     fa_along.retain(|layer, _| needed.iter().any(|(id, ..)| id == layer));
     for (layer, tractogram, fa) in needed {
         let key = ColumnKey {
             tractogram: tractogram.id(),
             source: ValueSource::Image(fa.id(), 0),
         };
-        let live = state.session.bundle.fa_along.entry(layer).or_default();
+        let live = state.runtime.streamlines.fa_along.entry(layer).or_default();
         if live.ask(Some(key)).is_some() {
             effects.push(Effect::submit(SampleFa {
                 layer,

@@ -149,8 +149,8 @@ fn forced() {
     assert!(window.state.document.undetermined_model().is_some());
     // The row of the model says so, with what to do: no note pushes the inputs down.
     act(&mut window, FilterAction::Run);
-    assert!(window.state.session.notices.messages.is_empty());
-    assert_eq!(window.state.session.notices.status, why);
+    assert!(window.state.runtime.notices.messages.is_empty());
+    assert_eq!(window.state.runtime.notices.status, why);
     set(&mut window, true);
     assert_eq!(window.state.cannot_filter(), None);
     act(&mut window, FilterAction::Run);
