@@ -4,9 +4,10 @@ use crate::program;
 use crate::support::test;
 use arcuate::io::png;
 use libtest_mimic::{Failed, Trial};
+use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 pub fn tests() -> Vec<Trial> {
@@ -23,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         opengl,
         test("cli::pictures without any driver", without_drivers),
+        test("cli::a_failed_benchmark_is_a_failure", failed_benchmark),
     ]
 }
 
@@ -127,4 +129,20 @@ fn without_drivers() {
         text.lines().count() == 1 && text.contains("install a Vulkan driver"),
         "{text}"
     );
+}
+
+/// Without any graphics driver drawing cannot be measured.
+fn failed_benchmark() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+        .args(["bench", "render", "--quick"])
+        .current_dir(folder.path())
+        .env("WGPU_BACKEND", "vulkan")
+        .env("VK_DRIVER_FILES", "/nonexistent.json")
+        .env("VK_ICD_FILENAMES", "/nonexistent.json")
+        .output()
+        .expect("the binary starts");
+    assert_eq!(output.status.code(), Some(1));
+    let line: Value = serde_json::from_slice(&output.stdout).expect("one line");
+    assert!(line["error"].is_string(), "{line}");
 }

@@ -26,7 +26,6 @@ pub fn tests() -> Vec<Trial> {
         test("cli::wrong_rays_are_wrong_usage", wrong_rays),
         test("cli::no_more_memory_than_there_is", memory),
         test("cli::nothing_is_overwritten_unasked", overwriting),
-        test("cli::a_failed_benchmark_is_a_failure", failed_benchmark),
         test("cli::one_case_of_a_benchmark", one_case),
         test("cli::bad_input_is_refused_in_one_sentence", bad_input),
         test("cli::every_bad_file_is_named", every_bad_file),
@@ -400,22 +399,6 @@ fn overwriting() {
         refuses_last(line, &["--force", &name], here);
         assert_eq!(std::fs::read(&file).expect("still there"), b"mine");
     }
-}
-
-/// Without any graphics driver drawing cannot be measured.
-fn failed_benchmark() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
-        .args(["bench", "render", "--quick"])
-        .current_dir(folder.path())
-        .env("WGPU_BACKEND", "vulkan")
-        .env("VK_DRIVER_FILES", "/nonexistent.json")
-        .env("VK_ICD_FILENAMES", "/nonexistent.json")
-        .output()
-        .expect("the binary starts");
-    assert_eq!(output.status.code(), Some(1));
-    let line: Value = serde_json::from_slice(&output.stdout).expect("one line");
-    assert!(line["error"].is_string(), "{line}");
 }
 
 fn bad_input() {
