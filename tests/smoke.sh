@@ -292,8 +292,8 @@ for row in "447 1117 1122" "447 1122 1127" "447 1127 1132"; do
     done_before=$(events)
 done
 # With Shift a tenth of the way: a range that is wider by much leaks, and the alarm pauses it.
-sampled_target() { tail -n 1 "$record" | sed -n 's/.*"target":\([0-9.]*\),"told":true.*/\1/p'; }
-tolerance() { tail -n 1 "$record" | sed -n 's/.*"told":true,"tolerance":\([0-9.]*\).*/\1/p'; }
+sampled_target() { tail -n 1 "$record" | sed -n 's/.*"target":\([0-9.]*\),"target_chosen":true.*/\1/p'; }
+tolerance() { tail -n 1 "$record" | sed -n 's/.*"target_chosen":true,"tolerance":\([0-9.]*\).*/\1/p'; }
 smoothness() { tail -n 1 "$record" | sed -n 's/.*"smoothness":\([0-9.]*\),"spheres".*/\1/p'; }
 t0=$(sampled_target) e0=$(tolerance) smooth=$(smoothness)
 holds "three drags of the smoothness" "$smooth > 0.2 && $smooth < 0.5"

@@ -252,8 +252,8 @@ impl Head {
             led.add(weight * fade, near.direction);
         });
         let claimed: f64 = fibres.shares.iter().map(|s| s.share).sum();
-        for fibres_of_bundle in &mut fibres.shares {
-            fibres_of_bundle.share /= claimed.max(1.0);
+        for fibre in &mut fibres.shares {
+            fibre.share /= claimed.max(1.0);
         }
         fibres.rest = (1.0 - claimed).max(0.0);
         if fibres.rest > 0.0 {

@@ -205,22 +205,22 @@ fn cells(
     })
 }
 
-/// Runs a kernel on the records; `words_per_entry`: 32-bit words of its output per entry of a grid.
+/// Runs a kernel on the records; `values_per_entry`: 32-bit values of its output per entry of a grid.
 fn run_on_records(
     device: &Device,
     metric: &RayMetric,
     kernel: &str,
-    words_per_entry: usize,
+    values_per_entry: usize,
     shape: [usize; 3],
     records: &CudaSlice<u32>,
 ) -> Result<CudaSlice<u32>, cuda::Error> {
     let count: usize = shape.iter().product();
     device.needs(
-        (4 * words_per_entry * count) as u64,
+        (4 * values_per_entry * count) as u64,
         "tensors ready for rays",
         LARGE_FIELD,
     )?;
-    let mut prepared = device.alloc_zeros::<u32>(words_per_entry * count)?;
+    let mut prepared = device.alloc_zeros::<u32>(values_per_entry * count)?;
     let kernel = device.kernel(kernels::GEODESIC, kernel)?;
     let launch = LaunchConfig {
         grid_dim: ((count as u32).div_ceil(BLOCK), 1, 1),
