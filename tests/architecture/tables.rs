@@ -141,6 +141,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("alignment", &[]),
     ("commit", &["density"]),
     ("connectivity", &["curves", "region"]),
+    ("csd", &[]),
     ("curves", &[]),
     ("density", &["curves"]),
     ("eikonal", &["metric", "tensor_fit"]),
@@ -358,6 +359,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("metric", None),
     ("connectivity", Some("connectome")),
     ("pathway", None),
+    ("csd", None),
 ];
 
 /// Largest number of lines of a function, from `fn` to its last brace.

@@ -18,6 +18,7 @@ mod masks;
 mod mutations;
 mod peers;
 mod races;
+mod responses;
 mod scalars;
 mod surfaces;
 pub mod variants;
@@ -47,6 +48,7 @@ pub fn tests() -> Vec<Trial> {
         mutations::tests(),
         peers::tests(),
         races::tests(),
+        responses::tests(),
         surfaces::tests(),
         variants::tests(),
         volumes::tests(),

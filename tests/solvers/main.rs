@@ -8,6 +8,7 @@ use arcuate_tests as support;
 mod alignment;
 mod commit;
 mod connectivity;
+mod csd;
 mod curves;
 mod density;
 mod eikonal;
@@ -26,6 +27,7 @@ fn main() {
         alignment::tests(),
         commit::tests(),
         connectivity::tests(),
+        csd::tests(),
         curves::tests(),
         density::tests(),
         eikonal::tests(),

@@ -7,6 +7,7 @@
 pub mod alignment;
 pub mod commit;
 pub mod connectivity;
+pub mod csd;
 pub mod curves;
 pub mod density;
 pub mod eikonal;
