@@ -2,8 +2,8 @@
 
 use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
-    GivenParameters, ReadingOptions, ScanOptions, about_mask, make_folder, not_negative, noted,
-    noted_volume, positive,
+    GivenParameters, ImageEnding, ReadingOptions, ScanOptions, about_mask, make_folder,
+    not_negative, noted, noted_volume, positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
@@ -91,6 +91,8 @@ pub struct Options {
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
     #[command(flatten)]
+    pub images: ImageEnding,
+    #[command(flatten)]
     pub reading: ReadingOptions,
 }
 
@@ -119,7 +121,7 @@ impl Options {
     }
 
     fn maps(&self) -> [PathBuf; 4] {
-        ["intra", "extra", "free", "rmse"].map(|name| self.out.join(format!("{name}.nii.gz")))
+        ["intra", "extra", "free", "rmse"].map(|name| self.images.path(&self.out, name))
     }
 
     fn weights(&self) -> PathBuf {

@@ -19,13 +19,14 @@ Examples:
   arcuate convert t1.mgz t1.nii.gz
   arcuate convert dwi.nrrd dwi.nii.gz    (also writes dwi.bval and dwi.bvec)
   arcuate convert dwi.nii.gz dwi.nrrd    (with the gradients in its header)
+  arcuate convert dwi.mif dwi.nii.gz     (also writes dwi.bval and dwi.bvec)
   arcuate convert mask.nii.gz mask.ply
   arcuate convert t1.nii.gz t1_in_dwi.nii.gz --affine t1_to_dwi.mat --fixed b0.nii.gz
 
 The extensions set the formats; tracks.trx/ is a folder. Without --affine, no point moves: world coordinates stay the same. Whatever the output cannot hold is listed before
 it is written; with --strict, nothing is written in that case. Values of a TCK go into TSF files and weights beside it, names of labels into a text file beside the image.
 An image keeps the type of its values, with slope and intercept; NRRD has neither, and receives the scaled values as float32 or float64. The gradients beside a scan, or in
-its header, go where the output's format keeps them: .bval and .bvec beside a NIfTI, the header of an NRRD.
+its header, go where the output's format keeps them: .bval and .bvec beside a NIfTI, the header of an NRRD or an MRtrix image.
 A mask becomes a smooth surface in world mm.";
 
 /// The examples and the table of formats.

@@ -36,7 +36,7 @@ seeds, which gives the fraction that passes. Lengths are cut exactly at the face
 pub struct Options {
     /// Streamline file
     pub tracks: PathBuf,
-    /// NIfTI file to write
+    /// Image to write: .nii.gz, .nii, .mif or .mif.gz
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     /// Image whose grid is used (default: the grid in the streamline file)
@@ -91,10 +91,10 @@ impl Options {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    if Format::named(&options.out) != Some(Format::Nifti) {
+    if !Format::saves_image(&options.out) {
         return Err(Failure::usage(format!(
-            "A density map cannot be written under this name, expected one that ends in .nii.gz or .nii: \
-             {}",
+            "A density map cannot be written under this name, expected one that ends in .nii.gz, .nii, .mif or \
+             .mif.gz: {}",
             options.out.display()
         )));
     }

@@ -1,6 +1,6 @@
 //! `arcuate fit`: diffusion tensors and their maps.
 
-use super::options::{FitOptions, FittedScan, make_folder};
+use super::options::{FitOptions, FittedScan, ImageEnding, make_folder};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
@@ -40,6 +40,8 @@ pub struct Options {
     /// Folder for the maps; created if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub images: ImageEnding,
 }
 
 enum Map {
@@ -78,7 +80,7 @@ fn map_keys() -> impl TypedValueParser<Value = FitMap> {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let path_of = |name: &str| options.out.join(format!("{name}.nii.gz"));
+    let path_of = |name: &str| options.images.path(&options.out, name);
     let files: Vec<PathBuf> = options.maps.iter().map(|m| path_of(m.key())).collect();
     runner.may_fill(&options.out, &files)?;
     let fitted = options.fit.run(runner)?;
@@ -90,7 +92,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             fit: fitted.recipe.clone(),
             map,
         }
-        .command();
+        .command()
+            + &options.images.argument();
         let (saved, _) = match map_content(map, &fitted)? {
             Map::Volume(volume) => runner.run(SaveVolume {
                 source: None,

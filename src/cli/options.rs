@@ -2,10 +2,12 @@
 //! numbers, sessions. Options of all commands (backend, threads, memory, …) are in [`super::Global`].
 
 mod common;
+mod images;
 mod parameters;
 mod regions;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
+pub use images::ImageEnding;
 pub use parameters::{GivenParameters, RowSelection};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 
@@ -28,7 +30,7 @@ use std::sync::Arc;
 pub struct ScanOptions {
     /// Diffusion scan (NIfTI), or phantom:SEED
     pub scan: String,
-    /// Gradients as one MRtrix .b file (default: files beside the scan)
+    /// Gradients as one MRtrix file, .b or an image with them in its header (default: the scan's header or files beside it)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec", "tensor_order"])]
     pub gradients: Option<PathBuf>,
     /// b-values, FSL format
@@ -359,7 +361,9 @@ impl ScanOptions {
     /// Each option accepts one kind of file; the window, which accepts any, guesses.
     fn check_gradients(&self) -> Result<(), Failure> {
         use io::gradients::{TableFiles, check_named};
+        let is_image = |path: &Path| io::Format::named(path) == Some(io::Format::Mif);
         let files = match self.gradient_files().as_slice() {
+            [table] if is_image(table) => TableFiles::Header(table.clone()),
             [table] => TableFiles::Mrtrix(table.clone()),
             [bval, bvec] => TableFiles::Fsl {
                 bval: bval.clone(),

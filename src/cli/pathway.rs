@@ -1,6 +1,8 @@
 //! `arcuate pathway`: cost fields of two regions, and the pathway between them.
 
-use super::options::{DomainOptions, FitOptions, FittedScan, GivenParameters, make_folder, shape};
+use super::options::{
+    DomainOptions, FitOptions, FittedScan, GivenParameters, ImageEnding, make_folder, shape,
+};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
@@ -64,6 +66,8 @@ pub struct Options {
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub images: ImageEnding,
 }
 
 impl Options {
@@ -102,6 +106,7 @@ impl Options {
             })
             .collect();
         let mut text = command(&fitted.recipe, &regions, params, epsilon, &self.out);
+        text += &self.images.argument();
         if self.null != RANDOM_PAIRS {
             text += &format!(" --null {}", self.null);
         }
@@ -109,14 +114,9 @@ impl Options {
     }
 
     fn files(&self) -> [PathBuf; 5] {
-        [
-            "u1.nii.gz",
-            "u2.nii.gz",
-            "u.nii.gz",
-            "pathway.nii.gz",
-            "path.tck",
-        ]
-        .map(|name| self.out.join(name))
+        let image = |name: &str| self.images.path(&self.out, name);
+        let path = self.out.join("path.tck");
+        [image("u1"), image("u2"), image("u"), image("pathway"), path]
     }
 }
 

@@ -4,7 +4,7 @@ use super::options::{GivenParameters, not_reversed, shape, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::typed::typed_command;
-use crate::data::text::counted;
+use crate::data::text::{counted, file_stem};
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::solvers::region::{Change, Combine, Fill};
 use crate::state::core::colours::CATEGORIES;
@@ -74,7 +74,7 @@ pub struct Options {
     /// Write the regions of --union as the numbers 1, 2, … of one image
     #[arg(long, requires = "union", conflicts_with_all = ["threshold", "fill", "label", "intersect", "subtract", "grow", "smooth"])]
     pub as_labels: bool,
-    /// Mask or label map to write: .nii.gz or .nii
+    /// Mask or label map to write: .nii.gz, .nii, .mif or .mif.gz
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
 }
@@ -346,14 +346,7 @@ fn save_labels(
     runner: &mut Runner,
 ) -> Result<(), Failure> {
     let name = |spec: &ShapeSpec| match spec {
-        ShapeSpec::Mask(path) => {
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            name.split(".nii").next().unwrap_or_default().to_owned()
-        }
+        ShapeSpec::Mask(path) => file_stem(path),
         other => other.to_string(),
     };
     let names: Vec<String> = options.union.iter().map(name).collect();

@@ -2,7 +2,7 @@
 
 mod report;
 
-use super::options::{GivenParameters, make_folder, noted_volume, shape, whole};
+use super::options::{GivenParameters, ImageEnding, make_folder, noted_volume, shape, whole};
 use super::runner::{Failure, Runner};
 use crate::data::text::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
@@ -142,6 +142,8 @@ pub struct Options {
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub images: ImageEnding,
 }
 
 fn parse_ball(text: &str) -> Result<(DVec3, f64), String> {
@@ -161,7 +163,8 @@ impl Options {
             SurfaceFormat::Obj => "surface.obj",
             SurfaceFormat::Gii => "surface.gii",
         };
-        ["labels.nii.gz", surface, "run.json"].map(|name| self.out.join(name))
+        let labels = self.images.path(&self.out, "labels");
+        [labels, self.out.join(surface), self.out.join("run.json")]
     }
 
     /// Target and tolerance as given, otherwise from the probes.

@@ -89,7 +89,7 @@ pub fn tests() -> Vec<Trial> {
         .collect()
 }
 
-fn arcuate(arguments: &[&str], folder: &Path) -> Output {
+pub fn arcuate(arguments: &[&str], folder: &Path) -> Output {
     crate::program()
         .args(arguments)
         .current_dir(folder)
@@ -99,7 +99,7 @@ fn arcuate(arguments: &[&str], folder: &Path) -> Output {
         .expect("the binary starts")
 }
 
-fn json(arguments: &[&str], folder: &Path) -> Value {
+pub fn json(arguments: &[&str], folder: &Path) -> Value {
     let output = arcuate(&[arguments, &["--json"]].concat(), folder);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{arguments:?}: {error}");
@@ -122,7 +122,7 @@ fn sentence_count(error: &str) -> usize {
 }
 
 /// Fails with exit code 1 and one sentence that contains all of `text`.
-fn refuses(arguments: &[&str], text: &[&str], folder: &Path) {
+pub fn refuses(arguments: &[&str], text: &[&str], folder: &Path) {
     let output = arcuate(arguments, folder);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
@@ -524,7 +524,7 @@ fn converted(here: &Path, kept: &Value) {
 }
 
 /// Makes `head/dwi.nii.gz` in a folder.
-fn coarse_head(folder: &Path) {
+pub fn coarse_head(folder: &Path) {
     let text = "phantom --scan-only --spacing 4 --shells 1000:12 --out head";
     json(&text.split(' ').collect::<Vec<_>>(), folder);
 }

@@ -12,6 +12,7 @@ mod contract;
 mod faults;
 #[cfg(unix)]
 mod folders;
+mod mrtrix;
 mod sessions;
 
 use std::process::Command;
@@ -35,6 +36,7 @@ fn main() {
         faults::tests(),
         #[cfg(unix)]
         folders::tests(),
+        mrtrix::tests(),
         sessions::tests(),
     ])
 }

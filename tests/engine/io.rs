@@ -12,10 +12,13 @@ mod images;
 pub mod kept;
 mod kept_gradients;
 mod kept_losses;
+mod kept_mif;
 mod kept_rest;
 mod labels;
 mod masks;
+pub mod mif;
 mod mutations;
+mod orientations;
 mod peers;
 mod races;
 mod responses;
@@ -35,10 +38,12 @@ pub fn tests() -> Vec<Trial> {
         kept::tests(),
         kept_gradients::tests(),
         kept_losses::tests(),
+        kept_mif::tests(),
         kept_rest::tests(),
         hostile::tests(),
         labels::tests(),
         masks::tests(),
+        mif::tests(),
         gradients::tests(),
         definitions::tests(),
         differential::tests(),
@@ -46,6 +51,7 @@ pub fn tests() -> Vec<Trial> {
         files::tests(),
         formats::tests(),
         mutations::tests(),
+        orientations::tests(),
         peers::tests(),
         races::tests(),
         responses::tests(),

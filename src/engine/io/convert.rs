@@ -6,7 +6,7 @@ use super::format::{Content, Format};
 use super::scalars::{self, CompanionFile};
 use super::text::counted;
 use super::{
-    Error, Opened, Reading, Remark, as_mask, atomic, detect, extension, image, nifti,
+    Error, Opened, Reading, Remark, as_mask, atomic, detect, extension, image, mif, nifti,
     open_with_reading, streamlines, surface, tck, trx,
 };
 use crate::compute::{Control, memory};
@@ -39,7 +39,7 @@ pub fn check_output(output: &Path) -> Result<Format, Error> {
                 output,
                 "a name without the ending of a writable format",
                 format!(
-                    "end it in one of {}, in .nii.gz, .nii or .nrrd for images, or in one of {} for surfaces of masks",
+                    "end it in one of {}, in .nii.gz, .nii, .nrrd or .mif for images, or in one of {} for surfaces of masks",
                     Format::streamline_endings(),
                     Format::endings(Format::of_saved_surfaces())
                 ),
@@ -206,8 +206,9 @@ impl Plan {
     }
 }
 
-/// Writes an image as NIfTI: an opened image in the type of its file, if the file still holds its values; others as
-/// [`nifti::save_volume`] does. Returns what the new file lacks of the opened one, one sentence each.
+/// Writes an image as NIfTI or for MRtrix, by the name: an opened image in the type of its file, if the file still
+/// holds its values; others as [`image::save_volume`] does. Returns what the new file lacks of the opened one, one
+/// sentence each.
 pub fn save_volume(
     path: &Path,
     volume: &Volume,
@@ -215,16 +216,24 @@ pub fn save_volume(
     command: &str,
     control: &Control,
 ) -> Result<Vec<String>, Error> {
+    let is_mif = mif::is_named(path);
+    let format = if is_mif { Format::Mif } else { Format::Nifti };
     let (stored, losses) = match from {
-        Some(from) => images::as_stored(from, volume, &control.silent()),
-        None => (None, Vec::new()),
+        Some(from) if !mif::has_two_files(path) => {
+            images::as_stored(from, volume, format, &control.silent())
+        }
+        _ => (None, Vec::new()),
     };
     control.check()?;
     match stored {
+        Some(stored) if is_mif => {
+            let files = mif::prepare_stored(path, &stored, None, command, control)?;
+            atomic::rename_together(files)?;
+        }
         Some(stored) => {
             nifti::prepare_stored(path, &stored, command, control)?.rename_into_place()?
         }
-        None => nifti::save_volume(path, volume, command, control)?,
+        None => image::save_volume(path, volume, command, control)?,
     }
     Ok(losses)
 }
@@ -260,7 +269,7 @@ fn surface_of(
         _ => Err(Error::unsupported(
             input,
             "an image",
-            "end the output in .nii.gz or .nrrd, or a mask's in .ply, .stl, .obj or .gii",
+            "end the output in .nii.gz, .nrrd or .mif, or a mask's in .ply, .stl, .obj or .gii",
         )),
     }
 }

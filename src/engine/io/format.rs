@@ -13,6 +13,7 @@ pub enum Format {
     Nifti,
     Mgh,
     Nrrd,
+    Mif,
     Fsl,
     Mrtrix,
     Tck,
@@ -105,6 +106,16 @@ pub const TABLE: &[Kind] = &[
         extensions: &["nrrd", "nhdr"],
         reads: "every number type, raw, gzip and text, samples in a file of their own",
         writes: "`.nrrd` in gzip, with the gradients of a scan; the type of the values is kept",
+        holds: NO_CAPABILITIES,
+    },
+    Kind {
+        format: Format::Mif,
+        content: Content::Image,
+        name: "MRtrix image",
+        extensions: &["mif", "mif.gz", "mih"],
+        reads: "every type of real numbers and bits, both byte orders, axes in any order, gzip, voxels in a file of \
+                their own",
+        writes: "`.mif`, `.mif.gz`, `.mih`, with the gradients of a scan; the type of the values is kept",
         holds: NO_CAPABILITIES,
     },
     Kind {
@@ -304,6 +315,14 @@ impl Format {
     /// Formats in which surfaces can be saved.
     pub fn of_saved_surfaces() -> impl Iterator<Item = Self> {
         Self::all().filter(|f| f.content() == Content::Surface && f.saves())
+    }
+
+    /// Endings of the names under which images are saved, the default first.
+    pub const SAVED_IMAGE_ENDINGS: [&str; 4] = ["nii.gz", "nii", "mif", "mif.gz"];
+
+    /// Whether an image can be saved under this name.
+    pub fn saves_image(path: &Path) -> bool {
+        Self::SAVED_IMAGE_ENDINGS.contains(&super::extension(path).as_str())
     }
 
     /// `.tck, .trk, .trx`: the default extensions of those formats.

@@ -1,15 +1,15 @@
-//! Gradient tables: FSL's `bval` and `bvec`, MRtrix's `.b`.
+//! Gradient tables: FSL's `bval` and `bvec`, MRtrix's `.b`, and those in the header of an NRRD or an MRtrix image.
 //!
 //! An FSL vector is relative to the image's axes, with x negated if the affine's determinant is positive; rotating it
 //! by the affine's rotation gives world axes. An MRtrix row is `x y z b` in world axes. Vectors are normalised to
 //! unit length; the b-value is never scaled by the square of the length (MRtrix's option), because files of FSL and
 //! of scanners do not mean that.
 
+mod text;
 mod units;
 
 use super::format::{Content, Format};
-use super::source::read_text;
-use super::{Error, atomic, image, nrrd, with_extension};
+use super::{Error, atomic, image, mif, nrrd, with_extension};
 use crate::compute::Control;
 use crate::data::Grid;
 use crate::data::axis_change::{image_from_fsl, world_from_fsl};
@@ -18,11 +18,10 @@ use crate::data::rotation::rotation;
 use crate::data::text::singular_or_plural;
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
+use text::{b_values, fsl_vectors, is_b_values, mrtrix_rows, rows, shape_text};
 
 /// Start of the warning about a scan from which no tensor can be fitted.
 pub const NONE_WEIGHTED: &str = "No volume is diffusion-weighted";
-/// A table holds numbers for at most some thousand volumes.
-const TEXT_LIMIT_BYTES: u64 = 16 << 20;
 /// Shorter vectors count as zero: some programs write 1e-8.
 const ZERO_LENGTH: f64 = 1e-3;
 /// Lengths that differ more from 1 cause a warning.
@@ -38,15 +37,15 @@ pub enum TableFiles {
         bvec: PathBuf,
     },
     Mrtrix(PathBuf),
-    /// In the scan's own header.
-    Nrrd(PathBuf),
+    /// In the header of an image, mostly the scan itself.
+    Header(PathBuf),
 }
 
 impl TableFiles {
     pub fn paths(&self) -> Vec<PathBuf> {
         match self {
             Self::Fsl { bval, bvec } => vec![bval.clone(), bvec.clone()],
-            Self::Mrtrix(path) | Self::Nrrd(path) => vec![path.clone()],
+            Self::Mrtrix(path) | Self::Header(path) => vec![path.clone()],
         }
     }
 
@@ -63,7 +62,7 @@ impl TableFiles {
                     bval: pair_of(one, "bvec", "bval")?,
                     bvec: one.clone(),
                 }),
-                None if is_nrrd(one) => Ok(Self::Nrrd(one.clone())),
+                None if has_table_in_header(one) => Ok(Self::Header(one.clone())),
                 None => Ok(Self::Mrtrix(one.clone())),
             },
             [a, b] => {
@@ -99,8 +98,26 @@ fn kind_of(path: &Path) -> Option<Part> {
     }
 }
 
-fn is_nrrd(path: &Path) -> bool {
-    matches!(super::extension(path).as_str(), "nrrd" | "nhdr")
+/// Whether files of this format can hold gradients in their header.
+fn has_table_in_header(path: &Path) -> bool {
+    matches!(Format::named(path), Some(Format::Nrrd | Format::Mif))
+}
+
+/// The gradients in the header of an image, if there are any.
+fn header_rows(path: &Path) -> Result<Option<(Vec<f64>, Vec<DVec3>)>, Error> {
+    match Format::named(path) {
+        Some(Format::Mif) => mif::gradients(path),
+        _ => nrrd::gradients(path),
+    }
+}
+
+/// Whether the header of a scan seems to hold its gradients. A header that cannot be read is reported when it is read.
+fn is_own_table(scan: &Path) -> bool {
+    match Format::named(scan) {
+        Some(Format::Mif) => !matches!(mif::has_gradients(scan), Ok(false)),
+        Some(Format::Nrrd) => !matches!(nrrd::gradients(scan), Ok(None)),
+        _ => false,
+    }
 }
 
 /// `dwi.bval` → `dwi.bvec`, which must exist.
@@ -119,7 +136,7 @@ fn pair_of(path: &Path, from: &str, to: &str) -> Result<PathBuf, Error> {
 }
 
 /// The table next to a scan: `dwi.nii.gz` → `dwi.bval` and `dwi.bvec`, `dwi.bvals` and `dwi.bvecs`, `dwi.b`, the
-/// header of an NRRD, or the folder's `bvals` and `bvecs`, in this order.
+/// header of an NRRD or an MRtrix image, or the folder's `bvals` and `bvecs`, in this order.
 pub fn find_companion(scan: &Path) -> Option<TableFiles> {
     let if_file = |path: PathBuf| Some(path).filter(|p| p.is_file());
     let own = |extension: &str| if_file(with_extension(scan, extension));
@@ -133,11 +150,7 @@ pub fn find_companion(scan: &Path) -> Option<TableFiles> {
     pair(own("bval"), own("bvec"))
         .or_else(|| pair(own("bvals"), own("bvecs")))
         .or_else(|| own("b").map(TableFiles::Mrtrix))
-        .or_else(|| {
-            // A header that cannot be read is reported when it is read.
-            let in_scan = is_nrrd(scan) && !matches!(nrrd::gradients(scan), Ok(None));
-            in_scan.then(|| TableFiles::Nrrd(scan.to_owned()))
-        })
+        .or_else(|| is_own_table(scan).then(|| TableFiles::Header(scan.to_owned())))
         .or_else(|| pair(of_folder("bvals"), of_folder("bvecs")))
 }
 
@@ -157,7 +170,7 @@ pub fn unpaired_table(scan: &Path) -> Option<String> {
 pub fn check_named(files: &TableFiles) -> Result<(), Error> {
     match files {
         TableFiles::Mrtrix(path) => mrtrix_rows(path).map(drop),
-        TableFiles::Nrrd(path) => nrrd::gradients(path).map(drop),
+        TableFiles::Header(path) => header_rows(path).map(drop),
         TableFiles::Fsl { bval, bvec } => {
             let exchanged = || {
                 let (b, v) = (rows(bval).ok()?, rows(bvec).ok()?);
@@ -334,9 +347,9 @@ fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
             }
             (b, v, bval)
         }
-        TableFiles::Mrtrix(path) | TableFiles::Nrrd(path) => {
+        TableFiles::Mrtrix(path) | TableFiles::Header(path) => {
             let (b, v) = match files {
-                TableFiles::Nrrd(_) => nrrd::gradients(path)?.unwrap_or_default(),
+                TableFiles::Header(_) => header_rows(path)?.unwrap_or_default(),
                 _ => mrtrix_rows(path)?,
             };
             if b.len() != volumes {
@@ -473,101 +486,6 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
         ));
     }
     (gradients, warnings)
-}
-
-/// Rows of numbers; `#` starts a comment, commas count as blanks.
-fn rows(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
-    let text = read_text(path, TEXT_LIMIT_BYTES)?;
-    let mut rows = Vec::new();
-    for (i, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
-        let content = line.split('#').next().unwrap_or_default();
-        let mut row = Vec::new();
-        for word in content.split(|c: char| c.is_whitespace() || c == ',') {
-            if word.is_empty() {
-                continue;
-            }
-            let number = word.parse().map_err(|_| {
-                let word: String = word.chars().take(20).collect();
-                Error::malformed(path, format!("“{word}” in line {}", i + 1), "numbers only")
-            })?;
-            row.push(number);
-        }
-        if !row.is_empty() {
-            rows.push(row);
-        }
-    }
-    if rows.is_empty() {
-        return Err(Error::malformed(path, "no numbers", "a gradient table"));
-    }
-    Ok(rows)
-}
-
-/// One row or one column.
-fn b_values(path: &Path) -> Result<Vec<f64>, Error> {
-    let rows = rows(path)?;
-    if is_b_values(&rows) {
-        Ok(rows.concat())
-    } else {
-        Err(Error::malformed(
-            path,
-            shape_text(&rows),
-            "b-values in one row or one column",
-        ))
-    }
-}
-
-fn is_b_values(rows: &[Vec<f64>]) -> bool {
-    rows.len() == 1 || rows.iter().all(|r| r.len() == 1)
-}
-
-/// Three rows, or rows of three; three rows of three are FSL's own form, one column per volume.
-fn fsl_vectors(path: &Path) -> Result<Vec<DVec3>, Error> {
-    let rows = rows(path)?;
-    if let [x, y, z] = rows.as_slice()
-        && x.len() == y.len()
-        && y.len() == z.len()
-    {
-        let columns = x.iter().zip(y).zip(z);
-        return Ok(columns.map(|((&x, &y), &z)| DVec3::new(x, y, z)).collect());
-    }
-    let by_row = |r: &Vec<f64>| match r.as_slice() {
-        &[x, y, z] => Some(DVec3::new(x, y, z)),
-        _ => None,
-    };
-    rows.iter()
-        .map(by_row)
-        .collect::<Option<_>>()
-        .ok_or_else(|| {
-            Error::malformed(
-                path,
-                shape_text(&rows),
-                "vectors in three rows of equal length or in rows of three",
-            )
-        })
-}
-
-fn mrtrix_rows(path: &Path) -> Result<(Vec<f64>, Vec<DVec3>), Error> {
-    let rows = rows(path)?;
-    let split = |r: &Vec<f64>| match r.as_slice() {
-        &[x, y, z, b] => Some((b, DVec3::new(x, y, z))),
-        _ => None,
-    };
-    rows.iter()
-        .map(split)
-        .collect::<Option<Vec<_>>>()
-        .map(|rows| rows.into_iter().unzip())
-        .ok_or_else(|| Error::malformed(path, shape_text(&rows), "rows of four: x y z b"))
-}
-
-fn shape_text(rows: &[Vec<f64>]) -> String {
-    let (least, most) = rows.iter().fold((usize::MAX, 0), |(l, m), r| {
-        (l.min(r.len()), m.max(r.len()))
-    });
-    match rows.len() {
-        1 => format!("one row of {most} numbers"),
-        n if least == most => format!("{n} rows of {most} numbers"),
-        n => format!("{n} rows of {least} to {most} numbers"),
-    }
 }
 
 /// Writes an FSL pair for a scan on `grid`, the inverse of reading. Every digit is written, so that reading it gives

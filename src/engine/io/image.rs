@@ -1,10 +1,10 @@
-//! The part shared by all image formats: choosing the reader by format.
+//! The part shared by all image formats: choosing the reader by format, and the writer by the name.
 
 use super::format::Format;
 use super::stored::Stored;
-use super::{Error, Remark, SpaceInfo, detect, mgh, nifti, nrrd};
+use super::{Error, Remark, SpaceInfo, detect, mgh, mif, nifti, nrrd};
 use crate::compute::Control;
-use crate::data::{Grid, Volume};
+use crate::data::{Grid, Mask, Volume};
 use std::path::Path;
 
 /// Reads an image in any format.
@@ -13,6 +13,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
         Format::Nifti => nifti::read(path, control),
         Format::Mgh => mgh::read(path, control),
         Format::Nrrd => nrrd::read(path, control),
+        Format::Mif => mif::read(path, control),
         other => Err(Error::unsupported(
             path,
             format!("not an image but {}", other.name()),
@@ -45,6 +46,7 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
     match detect(path)? {
         Format::Mgh => mgh::stored(path, control),
         Format::Nrrd => nrrd::stored(path, control),
+        Format::Mif => mif::stored(path, control),
         _ => nifti::stored(path, control),
     }
 }
@@ -55,10 +57,51 @@ pub fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
         Format::Nifti => nifti::read_grid(path, control),
         Format::Mgh => mgh::read_grid(path, control),
         Format::Nrrd => nrrd::read_grid(path, control),
+        Format::Mif => mif::read_grid(path, control),
         _ => Err(Error::unsupported(
             path,
             "not an image",
             "give the image whose grid is to be used",
         )),
+    }
+}
+
+/// Writes a volume: as an MRtrix image if the name says so, otherwise as NIfTI.
+pub fn save_volume(
+    path: &Path,
+    volume: &Volume,
+    description: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    match mif::is_named(path) {
+        true => mif::save_volume(path, volume, description, control),
+        false => nifti::save_volume(path, volume, description, control),
+    }
+}
+
+/// Writes a mask, 1 inside and 0 outside, in the format of the name.
+pub fn save_mask(
+    path: &Path,
+    mask: &Mask,
+    description: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    match mif::is_named(path) {
+        true => mif::save_mask(path, mask, description, control),
+        false => nifti::save_mask(path, mask, description, control),
+    }
+}
+
+/// Writes a label map in the format of the name: 0 is no region.
+pub fn save_labels(
+    path: &Path,
+    grid: &Grid,
+    labels: &[u16],
+    description: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    match mif::is_named(path) {
+        true => mif::save_labels(path, grid, labels, description, control),
+        false => nifti::save_labels(path, grid, labels, description, control),
     }
 }

@@ -14,6 +14,7 @@ pub mod checksum;
 pub mod colours;
 pub mod convert;
 pub mod disk;
+mod dsi_studio;
 pub mod ending;
 mod error;
 mod file_bytes;
@@ -27,13 +28,16 @@ pub mod json;
 pub mod label_table;
 pub mod lines;
 mod mask;
+mod matlab;
 mod members;
 mod mgh;
+mod mif;
 mod mmap;
 pub mod nifti;
 mod nrrd;
 mod numbers;
 mod obj;
+pub mod orientations;
 mod ply;
 pub mod png;
 mod polydata;
@@ -57,6 +61,7 @@ pub mod trx;
 mod voxels;
 pub mod vtk;
 pub mod vtp;
+mod written_voxels;
 
 pub use crate::compute::memory::{available_bytes, forget_peak, limit_memory, resident_bytes};
 pub use error::without_os_error;
@@ -80,16 +85,6 @@ use std::path::{Path, PathBuf};
 
 /// Common formats that are not read: extension, name, advice.
 const KNOWN: &[(&str, &str, &str)] = &[
-    (
-        "mif",
-        "an MRtrix image",
-        "convert it with mrconvert to .nii.gz",
-    ),
-    (
-        "mif.gz",
-        "an MRtrix image",
-        "convert it with mrconvert to .nii.gz",
-    ),
     ("mha", "a MetaImage", "convert it to .nii.gz"),
     ("mhd", "a MetaImage", "convert it to .nii.gz"),
     ("gipl", "a GIPL image", "convert it to .nii.gz"),
@@ -213,6 +208,8 @@ fn sniff(path: &Path) -> Result<Option<Format>, Error> {
             Some(Format::Nifti)
         } else if start.starts_with(b"mrtrix tracks") {
             Some(Format::Tck)
+        } else if start.starts_with(mif::MAGIC.as_bytes()) {
+            Some(Format::Mif)
         } else if start.starts_with(b"TRACK\0") {
             Some(Format::Trk)
         } else if start.starts_with(b"# vtk DataFile") {

@@ -77,6 +77,56 @@ pub struct Meaning {
     pub acquisition: Acquisition,
     /// Keys of an NRRD that no other format has.
     pub keys: Vec<String>,
+    /// Lines of an MRtrix header that no other format has, key and value.
+    pub mrtrix_keys: Vec<(String, String)>,
+    /// Whether the file stores a bit for each value of 0 or 1.
+    pub is_bits: bool,
+}
+
+/// Keys of an MRtrix header about the programs that made an image, which need not be kept.
+const OF_PROGRAMS: [&str; 4] = [
+    "comments",
+    "command_history",
+    "mrtrix_version",
+    "project_version",
+];
+/// Keys with directions in the world, which a moved image contradicts.
+const IN_WORLD: [&str; 3] = ["dw_scheme", "prior_dw_scheme", "directions"];
+
+impl Meaning {
+    /// A sentence about the keys of an NRRD that a format cannot hold.
+    pub fn lost_nrrd_keys(&self, format: &str) -> Option<String> {
+        let keys = self.keys.join(", ");
+        (!keys.is_empty()).then(|| format!("{format} holds no keys of an NRRD's header: {keys}"))
+    }
+
+    /// A sentence about the keys of an MRtrix header that a format cannot hold.
+    pub fn lost_mrtrix_keys(&self, format: &str) -> Option<String> {
+        let mut names: Vec<&str> = self.mrtrix_keys.iter().map(|(key, _)| &**key).collect();
+        names.retain(|name| !OF_PROGRAMS.contains(&&*name.to_ascii_lowercase()));
+        names.dedup();
+        let keys = names.join(", ");
+        (!keys.is_empty()).then(|| format!("{format} holds no keys of an MRtrix header: {keys}"))
+    }
+
+    /// Drops what describes the image's position before it was moved. Returns a sentence for each kind.
+    pub fn drop_position(&mut self) -> Vec<String> {
+        let mut losses = Vec::from_iter(self.rest.drop_position());
+        let is_in_world = |key: &str| IN_WORLD.contains(&&*key.to_ascii_lowercase());
+        let mut lost: Vec<String> = self
+            .mrtrix_keys
+            .extract_if(.., |(key, _)| is_in_world(key))
+            .map(|(key, _)| key)
+            .collect();
+        lost.dedup();
+        if !lost.is_empty() {
+            losses.push(format!(
+                "The header's directions are those of the image before it was moved, and are left out: {}",
+                lost.join(", ")
+            ));
+        }
+        losses
+    }
 }
 
 /// FreeSurfer's acquisition parameters of a scan; 0 if not stated.

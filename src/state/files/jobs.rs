@@ -85,7 +85,7 @@ pub fn save_shape(
 ) -> Result<Option<&'static str>, String> {
     let (saved, what) = match shape {
         Shape::Mask(mask) if !io::surface::is_named(path) => {
-            (io::nifti::save_mask(path, mask, command, control), None)
+            (io::image::save_mask(path, mask, command, control), None)
         }
         shape => {
             let voxels = match shape {

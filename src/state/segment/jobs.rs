@@ -245,7 +245,7 @@ impl WriteFile for SaveScript {
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let command = format!("arcuate segment --script {}", self.path.display());
         for (mask, to) in self.masks {
-            io::nifti::save_mask(&to, &mask.on_whole_grid(), &command, control)
+            io::image::save_mask(&to, &mask.on_whole_grid(), &command, control)
                 .map_err(|e| e.to_string())?;
         }
         io::atomic::write_text(&self.path, &self.text).map_err(|e| e.to_string())?;

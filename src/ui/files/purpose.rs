@@ -16,6 +16,12 @@ use crate::state::{
 use crate::ui::format;
 use std::path::{Path, PathBuf};
 
+/// Endings offered for images, the default first, with the names of their formats.
+const IMAGES: [(&str, &str); 3] = [
+    ("nii.gz", "NIfTI, compressed"),
+    ("nii", "NIfTI"),
+    ("mif", "MRtrix"),
+];
 /// File ending of sessions.
 pub const SESSION: &str = "arcuate";
 
@@ -301,7 +307,7 @@ impl PathPurpose {
             | Self::Pathway {
                 file: PathwayFile::Total | PathwayFile::First | PathwayFile::Second,
                 ..
-            } => vec!["nii.gz", "nii"],
+            } => IMAGES.map(|(ending, _)| ending).to_vec(),
             Self::Layer { mask: true, .. }
             | Self::Region(_)
             | Self::Pathway {
@@ -309,9 +315,12 @@ impl PathPurpose {
                 ..
             } => {
                 let surfaces = Format::of_saved_surfaces().map(|f| f.extensions()[0]);
-                ["nii.gz", "nii"].into_iter().chain(surfaces).collect()
+                let images = IMAGES.map(|(ending, _)| ending);
+                images.into_iter().chain(surfaces).collect()
             }
-            Self::Segment(SegmentFile::Labels | SegmentFile::Structures) => vec!["nii.gz", "nii"],
+            Self::Segment(SegmentFile::Labels | SegmentFile::Structures) => {
+                IMAGES.map(|(ending, _)| ending).to_vec()
+            }
             Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
                 .map(|f| f.extensions()[0])
                 .collect(),
@@ -334,6 +343,10 @@ impl PathPurpose {
                 .collect(),
             _ => self.endings(),
         };
+        // Compressed images of MRtrix have no button of their own.
+        if all.contains(&"mif") {
+            all.push("mif.gz");
+        }
         all.sort_by_key(|e| std::cmp::Reverse(e.len()));
         all
     }
@@ -356,7 +369,7 @@ impl PathPurpose {
                 ..
             } => {
                 let surfaces = Format::of_saved_surfaces().map(Format::short_name);
-                let images = ["NIfTI gz", "NIfTI"].map(str::to_owned);
+                let images = IMAGES.map(|(_, name)| name.replace(", compressed", " gz"));
                 images.into_iter().chain(surfaces).collect()
             }
             Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
@@ -364,7 +377,7 @@ impl PathPurpose {
                 .collect(),
             Self::Segment(SegmentFile::Script) => vec!["JSON".to_owned()],
             Self::Filter(FilterFile::Weights, _) => vec!["Text".to_owned()],
-            _ => vec!["NIfTI, compressed".to_owned(), "NIfTI".to_owned()],
+            _ => IMAGES.map(|(_, name)| name.to_owned()).to_vec(),
         }
     }
 

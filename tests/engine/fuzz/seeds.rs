@@ -2,9 +2,10 @@
 
 use crate::io::formats::rich;
 use crate::io::kept::Nifti;
+use crate::io::mif::Mif;
 use crate::io::{variants, volumes, vtp};
 use crate::support::Random;
-use crate::support::made::{CurveRecipe, gzip};
+use crate::support::made::{CurveRecipe, gzip, matlab};
 use crate::support::session_window::Window;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
@@ -32,6 +33,8 @@ pub fn seeds_for(entry: &str) -> Seeds {
         ]
         .concat(),
         "nhdr" => detached(),
+        "mif" | "mif_gz" => mrtrix_images(),
+        "mih" => mrtrix_pair(),
         "fsl_gradients" => texts(&[
             ("rows", FSL),
             (
@@ -56,6 +59,7 @@ pub fn seeds_for(entry: &str) -> Seeds {
         ]),
         "trx_folder" => vec![("whole".to_owned(), trx_folder())],
         "tinytrack" => vec![("three".to_owned(), variants::tiny())],
+        "dsi_model" => dsi_models(),
         "colours" => texts(&[
             (
                 "freesurfer",
@@ -236,6 +240,81 @@ fn detached() -> Seeds {
     ]
 }
 
+/// A scan whose volumes vary fastest, a mask of bits, and numbers with a scaling.
+fn mrtrix_images() -> Seeds {
+    let scheme = (0..7).map(|i| format!("dw_scheme: 0,0.6,0.8,{}\n", 500 * i));
+    let scan = Mif {
+        order: vec![(1, true), (2, true), (3, false), (0, false)],
+        extra: scheme.collect(),
+        ..Mif::new(&[3, 2, 2, 7], "UInt16LE")
+    };
+    let mask = Mif {
+        order: vec![(2, false), (0, true), (1, false)],
+        ..Mif::new(&[3, 3, 3], "Bit")
+    };
+    let scaled = Mif {
+        extra: "scaling: -1,0.5\ncomments: one # half\n".to_owned(),
+        ..Mif::new(&[2, 2, 2, 1, 2], "Float64BE")
+    };
+    let counts: Vec<u8> = (0..84u16).flat_map(|v| (v % 50).to_le_bytes()).collect();
+    let numbers: Vec<u8> = (0..16)
+        .flat_map(|v| (0.25 * f64::from(v)).to_be_bytes())
+        .collect();
+    [
+        ("scan", scan.bytes(&counts)),
+        ("mask", mask.bytes(&[0xa5, 0x0f, 0x33, 0x80])),
+        ("scaled", scaled.bytes(&numbers)),
+    ]
+    .map(|(name, bytes)| (name.to_owned(), bytes))
+    .to_vec()
+}
+
+/// Peaks as numbers of a table, and as vectors of a placed grid.
+fn dsi_models() -> Seeds {
+    let sizes: [(&str, &[f64]); 3] = [
+        ("dimension", &[2.0, 1.0, 2.0]),
+        ("voxel_size", &[2.0, 2.0, 3.0]),
+        ("fa0", &[0.5, 0.25, 0.0, 1.0]),
+    ];
+    let indexed: [(&str, &[f64]); 2] = [
+        ("odf_vertices", &[1.0, 0.0, 0.0, 0.0, 0.6, 0.8]),
+        ("index0", &[0.0, 1.0, 0.0, 1.0]),
+    ];
+    let trans = [
+        -2.0, 0.0, 0.0, 9.0, 0.0, -2.0, 0.0, 8.0, 0.0, 0.0, 3.0, -7.0, 0.0, 0.0, 0.0, 1.0,
+    ];
+    let placed: [(&str, &[f64]); 2] = [
+        ("trans", &trans),
+        (
+            "dir0",
+            &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.6, 0.0, 0.8],
+        ),
+    ];
+    vec![
+        (
+            "indexed".to_owned(),
+            matlab(&[&sizes[..], &indexed].concat(), true),
+        ),
+        (
+            "vectors".to_owned(),
+            matlab(&[&sizes[..], &placed].concat(), false),
+        ),
+    ]
+}
+
+fn mrtrix_pair() -> Seeds {
+    let header = Mif::new(&[2, 2, 2], "Int16LE").header();
+    let voxels: Vec<u8> = (0..8i16).flat_map(i16::to_le_bytes).collect();
+    let pair = |rest: &str, before: &[u8]| {
+        let header = format!("{header}file: a.dat{rest}\nEND\n<<a.dat>>");
+        [header.as_bytes(), before, &voxels].concat()
+    };
+    vec![
+        ("plain".to_owned(), pair("", &[])),
+        ("offset".to_owned(), pair(" 3", &[1, 2, 3])),
+    ]
+}
+
 fn streamlines(ending: &str) -> Seeds {
     let mut random = Random::fresh("streamlines");
     let folder = tempfile::tempdir().expect("a folder");
@@ -376,7 +455,7 @@ fn picture() -> Seeds {
 /// Files whose names are uninformative: the first bytes decide.
 fn unnamed() -> Seeds {
     let first = |entry: &str| seeds_for(entry).remove(1).1;
-    ["nifti", "mgh", "nrrd", "tck", "trk", "vtk"]
+    ["nifti", "mgh", "nrrd", "mif", "tck", "trk", "vtk"]
         .map(|e| (e.to_owned(), first(e)))
         .to_vec()
 }

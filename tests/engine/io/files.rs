@@ -118,6 +118,8 @@ fn kinds() {
         ("a.png", Format::Png),
         ("a.mgz", Format::Mgh),
         ("a.NHDR", Format::Nrrd),
+        ("a.mif.GZ", Format::Mif),
+        ("a.mih", Format::Mif),
         ("lh.pial.surf.gii", Format::Gifti),
     ] {
         assert_eq!(io::detect(&path(name)), Ok(format), "{name}");
@@ -135,7 +137,7 @@ fn kinds() {
     std::fs::write(path("notes"), "hello").expect("written");
     let text = sentence(&io::open(&path("notes"), &Control::new()).expect_err("unknown"));
     assert!(text.contains(".nii.gz") && text.contains(".tck"), "{text}");
-    for name in ["a.mif", "a.dcm", "a.png", "a.bval", "a.ply"] {
+    for name in ["a.mnc", "a.dcm", "a.png", "a.bval", "a.ply"] {
         let error = io::open(&path(name), &Control::new()).expect_err("not opened");
         assert!(matches!(error, Error::Unsupported { .. }), "{error}");
         sentence(&error);

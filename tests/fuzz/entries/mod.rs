@@ -52,6 +52,9 @@ pub const ENTRIES: &[Entry] = &[
     Entry::new("mgz", Form::Packed("a.mgz"), read_any),
     Entry::new("nrrd", Form::Plain("a.nrrd"), read_any),
     Entry::new("nhdr", Form::Several("a.nhdr"), read_any),
+    Entry::new("mif", Form::Plain("a.mif"), read_any),
+    Entry::new("mif_gz", Form::Packed("a.mif.gz"), read_any),
+    Entry::new("mih", Form::Several("a.mih"), read_any),
     Entry::new("fsl_gradients", Form::Several("a.bval"), fsl_gradients),
     Entry::new("mrtrix_gradients", Form::Plain("a.b"), mrtrix_gradients),
     Entry::new("scheme", Form::Plain("a.scheme"), scheme),
@@ -65,6 +68,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry::new("vtk", Form::Plain("a.vtk"), read_any),
     Entry::new("vtp", Form::Plain("a.vtp"), read_any),
     Entry::new("tinytrack", Form::Packed("a.tt.gz"), read_any),
+    Entry::new("dsi_model", Form::Packed("a.fib.gz"), dsi_model),
     Entry::new("colours", Form::Plain("a.txt"), colours),
     Entry::new("affine", Form::Plain("a.mat"), affine),
     Entry::new("picture", Form::Plain("a.png"), picture),
@@ -276,6 +280,7 @@ fn image_again(path: &Path) {
     let ending = match bytes % 4 {
         0 => "nii",
         1 => "nrrd",
+        2 => "mif",
         _ => return,
     };
     let out = path.with_file_name(format!("out.{ending}"));
@@ -326,6 +331,20 @@ fn fsl_gradients(bval: &Path) -> bool {
 
 fn mrtrix_gradients(path: &Path) -> bool {
     gradient_table(&TableFiles::Mrtrix(path.to_owned()))
+}
+
+/// Peaks of a model of DSI Studio.
+fn dsi_model(path: &Path) -> bool {
+    let Some(peaks) = answered(io::orientations::open_peaks(path, None, &Control::new())) else {
+        return false;
+    };
+    notes(&peaks.warnings);
+    let field = &peaks.field;
+    assert_eq!(
+        field.values.len(),
+        3 * field.count() * field.grid.voxel_count()
+    );
+    true
 }
 
 fn scheme(path: &Path) -> bool {

@@ -6,7 +6,7 @@ use super::super::stored::{Pixel, Stored};
 use super::super::text::counted;
 use super::super::{
     Error, Reading, Remark, affine, atomic, colours, detect, disk, image, in_world, label_table,
-    misnamed, moved_grid, nifti, nrrd, with_extension,
+    mif, misnamed, moved_grid, nifti, nrrd, with_extension,
 };
 use crate::compute::Control;
 use crate::data::labels::Labels;
@@ -55,31 +55,26 @@ pub fn plan(
     if let Some(grid) = &moved {
         gradients = gradients.map(|rows| rows.moved(&own, grid));
     }
-    match format {
-        Format::Nrrd => {
-            if let Some(grid) = moved {
-                stored.grid = grid;
-                losses.extend(stored.meaning.rest.drop_position());
-            }
-            // NRRD has no slope and intercept.
-            let (whole, loss) = stored.with_scaling_applied();
-            stored = whole;
-            losses.extend(loss);
-            losses.extend(nrrd::unsupported_contents(&stored));
-            losses.extend(gradients.iter().flat_map(Rows::losses_in_nrrd));
-            if gradients.is_some() && !stored.grid.is_placed() {
-                losses.push(
-                    "NRRD holds gradients only of an image that says where it lies in the patient"
-                        .to_owned(),
-                );
-                gradients = None;
-            }
-        }
-        _ => {
-            let (whole, others) = in_nifti(stored, moved);
-            stored = whole;
-            losses.extend(others);
-        }
+    let (whole, others) = in_format(format, stored, moved);
+    stored = whole;
+    losses.extend(others);
+    // Their headers hold the gradients, in the world.
+    let in_header = match format {
+        Format::Nrrd => Some("NRRD"),
+        Format::Mif => Some("MIF"),
+        _ => None,
+    };
+    if format == Format::Nrrd {
+        losses.extend(gradients.iter().flat_map(Rows::losses_in_nrrd));
+    }
+    if let Some(name) = in_header
+        && gradients.is_some()
+        && !stored.grid.is_placed()
+    {
+        losses.push(format!(
+            "{name} holds gradients only of an image that says where it lies in the patient"
+        ));
+        gradients = None;
     }
     let mut notes = info.remarks();
     notes.extend(mirrored.map(Remark::from));
@@ -102,10 +97,11 @@ pub fn plan(
 }
 
 /// An opened image in the stored type of its file, on its current grid; `None` if the file does not hold these
-/// values. The second result lists what a NIfTI loses, one sentence each.
+/// values. The second result lists what a file of the format loses, one sentence each.
 pub(super) fn as_stored(
     from: &Path,
     volume: &Volume,
+    format: Format,
     control: &Control,
 ) -> (Option<Stored>, Vec<String>) {
     let name = || from.file_name().unwrap_or_default().to_string_lossy();
@@ -132,7 +128,7 @@ pub(super) fn as_stored(
         );
     }
     let grid = (stored.grid != volume.grid).then(|| volume.grid.clone());
-    let (stored, others) = in_nifti(stored, grid);
+    let (stored, others) = in_format(format, stored, grid);
     losses.extend(others);
     (Some(stored), losses)
 }
@@ -163,22 +159,43 @@ fn holds(stored: &Stored, volume: &Volume) -> bool {
     same && values.next().is_none()
 }
 
-/// An image in the form of a NIfTI, on the grid `moved` if there is one. The second result lists the losses, one
+/// An image in the form of a format, on the grid `moved` if there is one. The second result lists the losses, one
 /// sentence each.
-fn in_nifti(mut stored: Stored, moved: Option<Arc<Grid>>) -> (Stored, Vec<String>) {
+fn in_format(
+    format: Format,
+    mut stored: Stored,
+    moved: Option<Arc<Grid>>,
+) -> (Stored, Vec<String>) {
     let mut losses = Vec::new();
     if let Some(grid) = moved {
         stored.grid = grid;
         // The output does not record the earlier position.
-        losses.extend(stored.meaning.rest.drop_position());
+        losses.extend(stored.meaning.drop_position());
     }
-    if !nifti::holds_scaling(&stored) {
-        let (whole, loss) = stored.with_scaling_applied();
-        stored = whole;
-        losses.extend(loss);
+    match format {
+        Format::Nrrd => {
+            // NRRD has no slope and intercept.
+            let (whole, loss) = stored.with_scaling_applied();
+            losses.extend(loss);
+            losses.extend(nrrd::unsupported_contents(&whole));
+            (whole, losses)
+        }
+        Format::Mif => {
+            losses.extend(mif::unsupported_contents(&stored));
+            let (whole, loss) = mif::separate_colours(stored);
+            losses.extend(loss);
+            (whole, losses)
+        }
+        _ => {
+            if !nifti::holds_scaling(&stored) {
+                let (whole, loss) = stored.with_scaling_applied();
+                stored = whole;
+                losses.extend(loss);
+            }
+            losses.extend(nifti::unsupported_contents(&stored));
+            (stored, losses)
+        }
     }
-    losses.extend(nifti::unsupported_contents(&stored));
-    (stored, losses)
 }
 
 /// The gradients of a scan, or a sentence about why they are left out.
@@ -228,6 +245,9 @@ impl Image {
     /// The companion files, which hold what the image cannot.
     fn companion_files(&self, output: &Path) -> Vec<(PathBuf, &'static str)> {
         let mut files = Vec::new();
+        if mif::has_two_files(output) {
+            files.push((mif::data_path(output), "the voxels of the image"));
+        }
         if self.table().is_some() {
             files.extend(fsl_names(output).map(|path| (path, "the gradients of the scan")));
         }
@@ -257,13 +277,17 @@ impl Image {
         for (path, _) in &adjacent {
             atomic::check_file(path)?;
         }
-        let mut files = vec![match self.format {
-            Format::Nrrd => {
-                let rows = self.gradients.as_ref();
-                nrrd::prepare(output, &self.stored, rows, command, control)?
-            }
-            _ => nifti::prepare_stored(output, &self.stored, command, control)?,
-        }];
+        let rows = self.gradients.as_ref();
+        let mut files = match self.format {
+            Format::Nrrd => vec![nrrd::prepare(output, &self.stored, rows, command, control)?],
+            Format::Mif => mif::prepare_stored(output, &self.stored, rows, command, control)?,
+            _ => vec![nifti::prepare_stored(
+                output,
+                &self.stored,
+                command,
+                control,
+            )?],
+        };
         if let Some(rows) = self.table() {
             let [bval, bvec] = fsl_names(output);
             files.extend(gradients::prepare(&bval, &bvec, rows, &self.stored.grid)?);

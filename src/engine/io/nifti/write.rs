@@ -9,11 +9,11 @@ use crate::data::{Grid, Mask, Volume, VolumeKind};
 use crate::io::atomic::{self, PreparedFile};
 use crate::io::numbers::Type;
 use crate::io::stored::{Pixel, Stored};
-use crate::io::{DISCLAIMER, Error, extension, little_endian};
+use crate::io::written_voxels::Voxels;
+use crate::io::{DISCLAIMER, Error, extension};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
@@ -21,63 +21,37 @@ const HEADER_BYTES: usize = 348;
 const DESCRIPTION_BYTES: usize = 80;
 /// NIFTI_INTENT_LABEL: numbers identify structures.
 const INTENT_LABEL: i16 = 1002;
-/// Voxels compressed or written between two checks for cancellation.
-const CHUNK_VOXELS: usize = 1 << 18;
 /// Largest size that NIfTI-1's 16-bit dimensions hold.
 const LARGEST_SIDE: usize = 32_767;
 /// A qform is written if no entry of the rotation differs by more: it then equals the sform to within the rounding of
 /// float32.
 const ORTHOGONAL: f64 = 1e-5;
 
-/// The values to store, in the form they have in memory.
-enum Voxels<'a> {
-    Float(&'a [f32]),
-    Byte(&'a [u8]),
-    Label(&'a [u16]),
-    Count(&'a [u32]),
-    /// Three planes.
-    Colour(&'a [f32]),
-    Stored(&'a Stored),
-}
-
-impl Voxels<'_> {
-    /// NIfTI's code for the type, and its bits.
-    fn data_type(&self) -> (i16, i16) {
-        match self {
-            Self::Float(_) => (16, 32),
-            Self::Byte(_) => (2, 8),
-            Self::Label(_) => (512, 16),
-            Self::Count(_) => (768, 32),
-            Self::Colour(_) => (128, 24),
-            Self::Stored(stored) => match stored.pixel {
-                Pixel::Rgb => (128, 24),
-                Pixel::Rgba => (2304, 32),
-                Pixel::Number(number) => match number {
-                    Type::U8 => (2, 8),
-                    Type::I16 => (4, 16),
-                    Type::I32 => (8, 32),
-                    // NIfTI has no half precision, and no readable format stores images in it.
-                    Type::F16 | Type::F32 => (16, 32),
-                    Type::F64 => (64, 64),
-                    Type::I8 => (256, 8),
-                    Type::U16 => (512, 16),
-                    Type::U32 => (768, 32),
-                    Type::I64 => (1024, 64),
-                    Type::U64 => (1280, 64),
-                },
+/// NIfTI's code for the type, and its bits.
+fn data_type(voxels: &Voxels<'_>) -> (i16, i16) {
+    match voxels {
+        Voxels::Float(_) => (16, 32),
+        Voxels::Byte(_) => (2, 8),
+        Voxels::Label(_) => (512, 16),
+        Voxels::Count(_) => (768, 32),
+        Voxels::Colour(_) => (128, 24),
+        Voxels::Stored(stored) => match stored.pixel {
+            Pixel::Rgb => (128, 24),
+            Pixel::Rgba => (2304, 32),
+            Pixel::Number(number) => match number {
+                Type::U8 => (2, 8),
+                Type::I16 => (4, 16),
+                Type::I32 => (8, 32),
+                // NIfTI has no half precision, and no readable format stores images in it.
+                Type::F16 | Type::F32 => (16, 32),
+                Type::F64 => (64, 64),
+                Type::I8 => (256, 8),
+                Type::U16 => (512, 16),
+                Type::U32 => (768, 32),
+                Type::I64 => (1024, 64),
+                Type::U64 => (1280, 64),
             },
-        }
-    }
-
-    /// Sizes of the axes after the third.
-    fn further(&self, frames: usize) -> Vec<usize> {
-        match self {
-            Self::Stored(stored) if !stored.meaning.sizes.is_empty() => {
-                stored.meaning.sizes.clone()
-            }
-            _ if frames > 1 => vec![frames],
-            _ => Vec::new(),
-        }
+        },
     }
 }
 
@@ -128,16 +102,11 @@ pub(in crate::io) fn holds_scaling(stored: &Stored) -> bool {
 
 /// Losses of an image in a NIfTI, one sentence each.
 pub(in crate::io) fn unsupported_contents(stored: &Stored) -> Vec<String> {
-    let keys = &stored.meaning.keys;
-    let mut losses = stored.meaning.rest.unsupported_contents();
-    losses.extend(stored.meaning.acquisition.unsupported_contents("NIfTI"));
-    let unknown = (!keys.is_empty()).then(|| {
-        format!(
-            "NIfTI holds no keys of an NRRD's header: {}",
-            keys.join(", ")
-        )
-    });
-    losses.extend(unknown);
+    let meaning = &stored.meaning;
+    let mut losses = meaning.rest.unsupported_contents();
+    losses.extend(meaning.acquisition.unsupported_contents("NIfTI"));
+    losses.extend(meaning.lost_nrrd_keys("NIfTI"));
+    losses.extend(meaning.lost_mrtrix_keys("NIfTI"));
     losses
 }
 
@@ -185,7 +154,7 @@ fn prepare(
             return Err(Error::unsupported(
                 path,
                 "a name without the ending of an image",
-                "end it in .nii.gz or .nii",
+                "end it in .nii.gz, .nii or .mif",
             ));
         }
     };
@@ -223,11 +192,11 @@ fn prepare(
                 // Fast: float32 maps hardly compress further, and users wait for the file.
                 let mut encoder = GzEncoder::new(file, Compression::fast());
                 encoder.write_all(&header)?;
-                write_voxels(&mut encoder, voxels, stored, control)?;
+                voxels.write(&mut encoder, stored, control)?;
                 encoder.finish()?;
             } else {
                 file.write_all(&header)?;
-                write_voxels(file, voxels, stored, control)?;
+                voxels.write(file, stored, control)?;
             }
             Ok(())
         },
@@ -235,50 +204,9 @@ fn prepare(
     )
 }
 
-fn write_voxels(
-    file: &mut impl Write,
-    voxels: &Voxels<'_>,
-    stored: usize,
-    control: &Control,
-) -> Result<(), atomic::WriteStop> {
-    let mut done = 0;
-    while done < stored {
-        control.check()?;
-        let range = done..(done + CHUNK_VOXELS).min(stored);
-        let bytes = match voxels {
-            Voxels::Float(values) => little_endian(&values[range.clone()]),
-            Voxels::Byte(values) => Cow::Borrowed(&values[range.clone()]),
-            Voxels::Label(values) => {
-                let bytes = values[range.clone()].iter().flat_map(|v| v.to_le_bytes());
-                Cow::Owned(bytes.collect())
-            }
-            Voxels::Count(values) => {
-                let bytes = values[range.clone()].iter().flat_map(|v| v.to_le_bytes());
-                Cow::Owned(bytes.collect())
-            }
-            Voxels::Stored(stored) => {
-                let size = stored.pixel.bytes();
-                Cow::Borrowed(&stored.bytes[size * range.start..size * range.end])
-            }
-            Voxels::Colour(planes) => {
-                let voxel = |i: usize| [0, 1, 2].map(|c| byte(planes[c * stored + i]));
-                Cow::Owned(range.clone().flat_map(voxel).collect())
-            }
-        };
-        file.write_all(&bytes)?;
-        control.advance(range.len() as u64);
-        done = range.end;
-    }
-    Ok(())
-}
-
-fn byte(share: f32) -> u8 {
-    (share * 255.0).round().clamp(0.0, 255.0) as u8
-}
-
 /// Header, extender and the comment, as many bytes as `vox_offset` states.
 fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str) -> Vec<u8> {
-    let (datatype, bits) = voxels.data_type();
+    let (datatype, bits) = data_type(voxels);
     let mut description = with_disclaimer(description);
     if let Voxels::Stored(stored) = voxels {
         description = stored.meaning.rest.described(&description);
@@ -452,30 +380,7 @@ fn verify(
         frames
     };
     same_space(&volume.grid, volume.frames, grid, expected_frames)?;
-    let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-    let equal = match voxels {
-        Voxels::Float(values) => volume.values.iter().zip(*values).all(|(&a, &b)| same(a, b)),
-        Voxels::Byte(values) => volume
-            .values
-            .iter()
-            .zip(*values)
-            .all(|(&a, &b)| a == f32::from(b)),
-        Voxels::Label(values) => {
-            let mut pairs = volume.values.iter().zip(*values);
-            pairs.all(|(&a, &b)| a == f32::from(b))
-        }
-        Voxels::Count(values) => {
-            let mut pairs = volume.values.iter().zip(*values);
-            pairs.all(|(&a, &b)| a == b as f32)
-        }
-        Voxels::Stored(_) => false,
-        Voxels::Colour(values) => volume
-            .values
-            .iter()
-            .zip(*values)
-            .all(|(&a, &b)| byte(a) == byte(b)),
-    };
-    if equal {
+    if voxels.equal(&volume) {
         Ok(control.check()?)
     } else {
         Err("its values differ".to_owned().into())

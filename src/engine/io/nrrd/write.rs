@@ -31,6 +31,7 @@ pub fn unsupported_contents(stored: &Stored) -> Vec<String> {
     }
     losses.extend(meaning.rest.losses_without("NRRD"));
     losses.extend(meaning.acquisition.unsupported_contents("NRRD"));
+    losses.extend(meaning.lost_mrtrix_keys("NRRD"));
     // 1 is written if the step is unknown.
     let [step, ..] = meaning.steps;
     if meaning.sizes.first().is_some_and(|n| *n > 1) && step.is_normal() && step != 1.0 {

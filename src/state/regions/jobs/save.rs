@@ -100,7 +100,7 @@ impl WriteFile for SaveLabels {
             control.advance(1);
         }
         let failed = |e: io::Error| JobError::Sentence(e.to_string());
-        io::nifti::save_labels(&self.path, &self.grid, &values, &self.command, control)
+        io::image::save_labels(&self.path, &self.grid, &values, &self.command, control)
             .map_err(failed)?;
         let rows = numbers.iter().zip(&self.regions);
         let rows = rows.map(|(n, (name, colour, _))| (u32::from(*n), name.as_str(), *colour));
@@ -129,10 +129,8 @@ impl SaveMasks {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let endings = ["nii.gz", "nii"].iter();
-        let ending = endings
-            .into_iter()
-            .find_map(|e| Some((file.strip_suffix(&format!(".{e}"))?, *e)));
+        let mut endings = io::Format::SAVED_IMAGE_ENDINGS.into_iter();
+        let ending = endings.find_map(|e| Some((file.strip_suffix(&format!(".{e}"))?, e)));
         let (stem, ending) = ending.unwrap_or((&file, "nii.gz"));
         let mut taken = BTreeSet::new();
         let mut one = |name: &String| {
@@ -168,7 +166,7 @@ impl WriteFile for SaveMasks {
         control.begin("Writing masks", count as u64);
         for (path, shape, command) in &self.regions {
             let mask = shape.mask_on(&self.grid).on_whole_grid();
-            io::nifti::save_mask(path, &mask, command, &control.silent())
+            io::image::save_mask(path, &mask, command, &control.silent())
                 .map_err(|e| JobError::Sentence(e.to_string()))?;
             control.advance(1);
         }

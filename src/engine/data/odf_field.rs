@@ -1,0 +1,260 @@
+//! Fibre orientation distributions on a grid.
+//!
+//! A distribution is a series of even spherical harmonics in MRtrix's basis and along world axes. Images of other
+//! programs differ in basis and axes, which no header states: [`OdfLayout`] names both, and [`OdfConversion`] converts
+//! an image once.
+
+use super::spherical_harmonics::{Basis, Rotation, count, order_of_count};
+use super::{DataId, Grid, TensorFrame, Volume, VolumeKind};
+use glam::{DMat3, DVec3};
+use std::fmt;
+use std::sync::Arc;
+
+/// The highest order of an image of distributions.
+pub const MAX_ODF_ORDER: usize = 16;
+/// Volumes before the coefficients in an image of Camino: exit code and ln S0.
+const BEFORE_CAMINO: usize = 2;
+
+/// How an image stores distributions. A basis that differs by signs alone turns fibres by 180° about z, and wrong axes
+/// mirror them, so both are always stated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OdfLayout {
+    pub basis: Basis,
+    pub frame: TensorFrame,
+}
+
+impl OdfLayout {
+    /// The layout in which this program and MRtrix write distributions.
+    pub const MRTRIX: Self = Self {
+        basis: Basis::MRtrix,
+        frame: TensorFrame::World,
+    };
+
+    /// Every reading of an image of this many volumes: five bases, in the axes of the image and of the world.
+    pub fn of_volumes(volumes: usize) -> impl Iterator<Item = Self> {
+        let frames = |basis| TensorFrame::ALL.map(|frame| Self { basis, frame });
+        let all = Basis::ALL.into_iter().flat_map(frames);
+        all.filter(move |layout| layout.order(volumes).is_some())
+    }
+
+    /// The order of the harmonics in an image of this many volumes, and the number of volumes before them; `None` if
+    /// there is none.
+    fn order_and_first(self, volumes: usize) -> Option<(usize, usize)> {
+        let order = |count: usize| order_of_count(count).filter(|order| *order <= MAX_ODF_ORDER);
+        let whole = order(volumes).map(|order| (order, 0));
+        let camino = || {
+            let order = order(volumes.checked_sub(BEFORE_CAMINO)?)?;
+            // Three volumes are a vector.
+            (self.basis == Basis::Camino && order > 0).then_some((order, BEFORE_CAMINO))
+        };
+        whole.or_else(camino)
+    }
+
+    /// The order of the harmonics in an image of this many volumes; `None` if it cannot have this layout.
+    pub fn order(self, volumes: usize) -> Option<usize> {
+        self.order_and_first(volumes).map(|(order, _)| order)
+    }
+
+    /// The text `MRtrix 3, world axes`.
+    pub fn description(self) -> String {
+        format!("{}, {} axes", self.basis.label(), self.frame.name())
+    }
+}
+
+/// Prints command options: ` --odf-basis mrtrix --odf-frame world`.
+impl fmt::Display for OdfLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (basis, frame) = (self.basis.key(), self.frame.key());
+        write!(f, " --odf-basis {basis} --odf-frame {frame}")
+    }
+}
+
+/// The tissue that a distribution describes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tissue {
+    WhiteMatter,
+    GreyMatter,
+    Csf,
+}
+
+impl Tissue {
+    pub const ALL: [Self; 3] = [Self::WhiteMatter, Self::GreyMatter, Self::Csf];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WhiteMatter => "white matter",
+            Self::GreyMatter => "grey matter",
+            Self::Csf => "CSF",
+        }
+    }
+
+    /// The tissue in a file's name: a label as in QSIRecon's `…_label-WM_dwimap.mif.gz`, otherwise a word as in
+    /// MRtrix's `wmfod.mif` and `gm.nii.gz`.
+    pub fn in_name(file_name: &str) -> Option<Self> {
+        let name = file_name.to_ascii_lowercase();
+        let parts = || name.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+        let label = parts().find_map(|part| part.strip_prefix("label-"));
+        let tissue = |word: &str| match word {
+            "wm" | "wmfod" | "fodwm" => Some(Self::WhiteMatter),
+            "gm" | "gmfod" | "fodgm" => Some(Self::GreyMatter),
+            "csf" | "csffod" | "fodcsf" => Some(Self::Csf),
+            _ => None,
+        };
+        match label {
+            Some(label) => tissue(label),
+            None => parts().flat_map(|part| part.split('-')).find_map(tissue),
+        }
+    }
+}
+
+/// Fibre orientation distributions, one per voxel.
+#[derive(Clone, Debug)]
+pub struct OdfField {
+    id: DataId,
+    pub grid: Arc<Grid>,
+    order: usize,
+    /// `coefficients[i * voxel_count + grid.index(voxel)]`, in MRtrix's basis and world axes; 0 or NaN where there is
+    /// none.
+    pub coefficients: Arc<[f32]>,
+}
+
+impl OdfField {
+    /// Panics if the number of coefficients does not match the grid and the order (a broken invariant, not data).
+    pub fn new(grid: Arc<Grid>, order: usize, coefficients: impl Into<Arc<[f32]>>) -> Self {
+        let coefficients = coefficients.into();
+        assert_eq!(
+            coefficients.len(),
+            grid.voxel_count() * count(order),
+            "coefficients against their grid"
+        );
+        Self {
+            id: DataId::fresh(),
+            grid,
+            order,
+            coefficients,
+        }
+    }
+
+    pub fn id(&self) -> DataId {
+        self.id
+    }
+
+    /// The highest degree of the harmonics.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// Coefficients of a voxel.
+    pub fn coefficients_at(&self, voxel: usize) -> Vec<f64> {
+        let n = self.grid.voxel_count();
+        let planes = self.coefficients.chunks_exact(n);
+        planes.map(|plane| f64::from(plane[voxel])).collect()
+    }
+
+    /// The image of the coefficients, in the layout [`OdfLayout::MRTRIX`]. It shares their memory.
+    pub fn volume(&self) -> Volume {
+        Volume::new(
+            self.grid.clone(),
+            count(self.order),
+            VolumeKind::Scalar,
+            self.coefficients.clone(),
+        )
+    }
+
+    /// The share of voxels with a distribution whose coefficients no function without negative values can have:
+    /// |c_lm| ≤ √(2l + 1) c_00. Ringing of noisy data exceeds it in a few.
+    pub fn implausible_share(&self) -> f64 {
+        let n = self.grid.voxel_count();
+        let (mut used, mut wrong) = (0usize, 0usize);
+        for voxel in 0..n {
+            let mean = self.coefficients[voxel];
+            let mut any = false;
+            let mut excess = false;
+            let (mut first, mut size, mut degree) = (0, 1, 0.0f32);
+            while first < count(self.order) {
+                let most = (2.0 * degree + 1.0).sqrt() * mean * 1.001;
+                for i in first..first + size {
+                    let c = self.coefficients[i * n + voxel];
+                    any |= c != 0.0 && c.is_finite();
+                    excess |= c.abs() > most;
+                }
+                (first, size, degree) = (first + size, size + 4, degree + 2.0);
+            }
+            used += usize::from(any);
+            wrong += usize::from(any && excess);
+        }
+        match used {
+            0 => 1.0,
+            used => wrong as f64 / used as f64,
+        }
+    }
+}
+
+/// Converts coefficients of a layout to MRtrix's basis and world axes.
+#[derive(Clone, Debug)]
+pub struct OdfConversion {
+    order: usize,
+    first: usize,
+    /// For each coefficient, the volume after the first and its factor.
+    table: Vec<(usize, f64)>,
+    /// `None` if the image is in world axes.
+    rotation: Option<Rotation>,
+}
+
+impl OdfConversion {
+    /// For an image of this many volumes; `None` if it cannot have the layout.
+    pub fn new(layout: OdfLayout, volumes: usize, grid: &Grid) -> Option<Self> {
+        let (order, first) = layout.order_and_first(volumes)?;
+        let matrix = layout.frame.world_from_frame(grid);
+        Some(Self {
+            order,
+            first,
+            table: layout.basis.table(order),
+            rotation: (matrix != DMat3::IDENTITY).then(|| Rotation::new(order, matrix)),
+        })
+    }
+
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// Volumes before the coefficients.
+    pub fn first_volume(&self) -> usize {
+        self.first
+    }
+
+    /// Whether coefficients stay as they are.
+    pub fn is_identity(&self) -> bool {
+        let same = |(i, &(from, factor)): (usize, &(usize, f64))| from == i && factor == 1.0;
+        self.first == 0 && self.rotation.is_none() && self.table.iter().enumerate().all(same)
+    }
+
+    /// The coefficients of one voxel from its stored ones.
+    pub fn convert(&self, stored: &[f64]) -> Vec<f64> {
+        let in_basis = self
+            .table
+            .iter()
+            .map(|&(from, factor)| factor * stored[from]);
+        let in_basis: Vec<f64> = in_basis.collect();
+        match &self.rotation {
+            Some(rotation) => rotation.apply(&in_basis),
+            None => in_basis,
+        }
+    }
+}
+
+/// A matrix without its reflection and rotation is close to 1 by less than this for a rigid transform.
+const RIGID: f64 = 1e-6;
+
+/// Whether a linear transform keeps lengths.
+pub fn is_rigid(linear: DMat3) -> bool {
+    (linear.transpose() * linear).abs_diff_eq(DMat3::IDENTITY, RIGID)
+}
+
+/// The direction of a fibre after a linear transform of the space, and the factor of its density: a bundle that becomes
+/// wider or shorter keeps the number of its fibres (Raffelt et al. 2012, Magn Reson Med 67:844).
+pub fn moved_fibre(linear: DMat3, direction: DVec3) -> (DVec3, f64) {
+    let moved = linear * direction;
+    let factor = moved.length() / linear.determinant().abs();
+    (moved.normalize_or_zero(), factor)
+}

@@ -1,0 +1,123 @@
+//! Several fibre directions per voxel, with an amplitude each.
+
+use super::odf_field::moved_fibre;
+use super::{DataId, Grid, Volume, VolumeKind};
+use glam::{DMat3, DVec3};
+use std::sync::Arc;
+
+/// Peaks of distributions, or directions and fractions of a model.
+#[derive(Clone, Debug)]
+pub struct PeakField {
+    id: DataId,
+    pub grid: Arc<Grid>,
+    /// Largest number of peaks in a voxel.
+    count: usize,
+    /// `values[(3 * peak + axis) * voxel_count + grid.index(voxel)]`: vectors in world axes whose lengths are the
+    /// amplitudes; NaN or 0 where there is none.
+    pub values: Arc<[f32]>,
+}
+
+impl PeakField {
+    /// Panics if the number of values does not match the grid (a broken invariant, not data).
+    pub fn new(grid: Arc<Grid>, count: usize, values: impl Into<Arc<[f32]>>) -> Self {
+        let values = values.into();
+        assert_eq!(
+            values.len(),
+            grid.voxel_count() * 3 * count,
+            "peaks against their grid"
+        );
+        Self {
+            id: DataId::fresh(),
+            grid,
+            count,
+            values,
+        }
+    }
+
+    /// An image of three volumes per peak, as MRtrix writes them: vectors in world axes. `None` for other numbers of
+    /// volumes and for colours.
+    pub fn from_volume(volume: &Volume) -> Option<Self> {
+        let is_vectors = volume.kind == VolumeKind::Scalar && volume.frames % 3 == 0;
+        is_vectors.then(|| {
+            Self::new(
+                volume.grid.clone(),
+                volume.frames / 3,
+                volume.values.clone(),
+            )
+        })
+    }
+
+    /// Unit vectors in the axes of an image, which `world_from_image` turns, with one fraction each. Panics if their
+    /// numbers differ (a broken invariant, not data).
+    pub fn from_directions(
+        grid: Arc<Grid>,
+        world_from_image: DMat3,
+        peaks: &[([&[f32]; 3], &[f32])],
+    ) -> Self {
+        let n = grid.voxel_count();
+        let mut values = Vec::with_capacity(3 * n * peaks.len());
+        for (axes, fraction) in peaks {
+            let at = |voxel: usize| {
+                let [x, y, z] = axes.map(|axis| f64::from(axis[voxel]));
+                let direction = DVec3::new(x, y, z).normalize_or_zero();
+                (world_from_image * direction * f64::from(fraction[voxel])).as_vec3()
+            };
+            for axis in 0..3 {
+                values.extend((0..n).map(|voxel| at(voxel)[axis]));
+            }
+        }
+        Self::new(grid, peaks.len(), values)
+    }
+
+    pub fn id(&self) -> DataId {
+        self.id
+    }
+
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// A peak of a voxel; `None` if it has fewer.
+    pub fn peak(&self, voxel: usize, peak: usize) -> Option<DVec3> {
+        let n = self.grid.voxel_count();
+        let part = |axis: usize| f64::from(self.values[(3 * peak + axis) * n + voxel]);
+        let vector = DVec3::new(part(0), part(1), part(2));
+        (vector.is_finite() && vector != DVec3::ZERO).then_some(vector)
+    }
+
+    /// The peaks of a voxel.
+    pub fn peaks(&self, voxel: usize) -> impl Iterator<Item = DVec3> {
+        (0..self.count).filter_map(move |peak| self.peak(voxel, peak))
+    }
+
+    /// The image of the vectors. It shares their memory.
+    pub fn volume(&self) -> Volume {
+        Volume::new(
+            self.grid.clone(),
+            3 * self.count,
+            VolumeKind::Scalar,
+            self.values.clone(),
+        )
+    }
+
+    /// The peaks on a moved grid, turned by the linear part of the transform. `modulated`: amplitudes change with the
+    /// width of bundles.
+    pub fn turned(&self, grid: Arc<Grid>, linear: DMat3, modulated: bool) -> Self {
+        let n = self.grid.voxel_count();
+        let mut values = self.values.to_vec();
+        for peak in 0..self.count {
+            for voxel in 0..n {
+                let Some(vector) = self.peak(voxel, peak) else {
+                    continue;
+                };
+                let (direction, factor) = moved_fibre(linear, vector.normalize());
+                let factor = if modulated { factor } else { 1.0 };
+                let turned = (direction * vector.length() * factor).as_vec3();
+                for axis in 0..3 {
+                    values[(3 * peak + axis) * n + voxel] = turned[axis];
+                }
+            }
+        }
+        Self::new(grid, self.count, values)
+    }
+}
