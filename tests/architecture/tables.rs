@@ -151,6 +151,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("level_set", &[]),
     ("metric", &["tensor_fit"]),
     ("pathway", &["eikonal", "metric"]),
+    ("peaks", &[]),
     ("region", &[]),
     ("tensor_check", &["gradient_check", "tensor_fit"]),
     ("tensor_fit", &["region"]),
@@ -360,6 +361,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("connectivity", Some("connectome")),
     ("pathway", None),
     ("csd", None),
+    ("peaks", None),
 ];
 
 /// Largest number of lines of a function, from `fn` to its last brace.

@@ -9,7 +9,7 @@ use arcuate::parameters::{
     Unit, Value, used,
 };
 use arcuate::solvers::{
-    alignment, commit, csd, curves, density, geodesic, level_set, metric, pathway, region,
+    alignment, commit, csd, curves, density, geodesic, level_set, metric, pathway, peaks, region,
     tensor_fit,
 };
 use arcuate::state::alignment::Nudge;
@@ -29,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("parameters::tables::commit", table::<commit::Params>),
         test("parameters::tables::csd", table::<csd::Params>),
+        test("parameters::tables::peaks", table::<peaks::Params>),
         test("parameters::tables::alignment", table::<alignment::Params>),
         test("parameters::tables::moved by hand", table::<Nudge>),
         test("parameters::tables::region change", table::<region::Change>),

@@ -17,6 +17,7 @@ mod gradient_check;
 mod level_set;
 mod metric;
 mod pathway;
+mod peaks;
 mod region;
 mod tensor_fit;
 mod tracking;
@@ -36,6 +37,7 @@ fn main() {
         level_set::tests(),
         metric::tests(),
         pathway::tests(),
+        peaks::tests(),
         region::tests(),
         tensor_fit::tests(),
         tracking::tests(),

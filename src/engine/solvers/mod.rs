@@ -16,6 +16,7 @@ pub mod gradient_check;
 pub mod level_set;
 pub mod metric;
 pub mod pathway;
+pub mod peaks;
 pub mod region;
 pub mod tensor_check;
 pub mod tensor_fit;

@@ -213,6 +213,18 @@ pub fn fit(
     })
 }
 
+/// One volume for each value of a row; 0 in voxels without a row.
+pub fn planes(rows: &[f32], width: usize, voxels: &[usize], grid: usize) -> Arc<[f32]> {
+    let mut out = zeroed::<f32>(width * grid);
+    let planes = unshared(&mut out).par_chunks_exact_mut(grid).enumerate();
+    planes.for_each(|(k, plane)| {
+        for (&voxel, row) in voxels.iter().zip(rows.chunks_exact(width)) {
+            plane[voxel] = row[k];
+        }
+    });
+    out
+}
+
 /// Fills `samples[volume * PIECE + voxel]`, frame by frame; samples that are not usable become 0.
 fn load(dwi: &Volume, problem: &Problem, piece: &[usize], samples: &mut [f32]) -> Counts {
     let (mut negative, mut not_finite) = ([0; PIECE], [false; PIECE]);

@@ -40,12 +40,12 @@ pub use super::Error;
 use crate::compute::{Backend, Control, memory};
 use crate::data::spherical_harmonics::{at_pole, count};
 use crate::data::text::counted;
-use crate::data::{FodField, Gradients, Mask, Response, Shells, Volume};
+use crate::data::{Gradients, Mask, OdfField, Response, Shells, Volume};
 use cpu::Solver;
 
 #[derive(Clone, Debug)]
 pub struct Output {
-    pub field: FodField,
+    pub field: OdfField,
     /// The amount of each tissue without fibres, in the order of the responses: c_00, as MRtrix writes it; 0 outside
     /// the mask.
     pub tissues: Vec<Volume>,
@@ -101,7 +101,7 @@ pub fn fit_problem(
     precision: Precision,
     backend: &Backend,
     control: &Control,
-) -> Result<(FodField, Vec<Volume>, Counts), Error> {
+) -> Result<(OdfField, Vec<Volume>, Counts), Error> {
     let solver = Solver::constrained(problem, precision);
     run(dwi, mask, problem, &solver, backend, control)
 }
@@ -122,30 +122,30 @@ fn run(
     solver: &Solver,
     backend: &Backend,
     control: &Control,
-) -> Result<(FodField, Vec<Volume>, Counts), Error> {
+) -> Result<(OdfField, Vec<Volume>, Counts), Error> {
     let inside = mask.inside.iter().enumerate().filter(|(_, m)| **m != 0);
     let voxels: Vec<usize> = inside.map(|(voxel, _)| voxel).collect();
-    // The list of voxels, coefficients, and amounts twice: by row and as volumes.
-    let each = 8 + 4 * (count(problem.order) + problem.tissues);
-    let grid = dwi.grid.voxel_count();
-    let bytes = each as u64 * voxels.len() as u64 + 4 * (1 + problem.tissues as u64) * grid as u64;
-    memory::claim("The deconvolution", bytes)?;
+    let (n, grid) = (count(problem.order), dwi.grid.voxel_count());
+    // The list of voxels with their coefficients and amounts, then the same as volumes.
+    let rows = (8 + 4 * (n + problem.tissues) as u64) * voxels.len() as u64;
+    let volumes = 4 * (n + problem.tissues) as u64 * grid as u64;
+    memory::claim("The deconvolution", rows + volumes)?;
     let fitted = backend.install(|| cpu::fit(dwi, &voxels, problem, solver, control))?;
+    let planes =
+        |rows: &[f32], width: usize| backend.install(|| cpu::planes(rows, width, &voxels, grid));
+    let coefficients = planes(&fitted.coefficients, n);
     let tissue = |k: usize| {
-        let mut values = vec![0.0; grid];
-        let amounts = fitted.amounts.chunks_exact(problem.tissues);
-        for (&voxel, amounts) in voxels.iter().zip(amounts) {
-            values[voxel] = amounts[k];
-        }
-        Volume::scalar(dwi.grid.clone(), values)
+        let amounts: Vec<f32> = fitted
+            .amounts
+            .iter()
+            .copied()
+            .skip(k)
+            .step_by(problem.tissues)
+            .collect();
+        Volume::scalar(dwi.grid.clone(), planes(&amounts, 1))
     };
     let tissues = (0..problem.tissues).map(tissue).collect();
-    let field = FodField::new(
-        dwi.grid.clone(),
-        problem.order,
-        &voxels,
-        fitted.coefficients,
-    );
+    let field = OdfField::new(dwi.grid.clone(), problem.order, coefficients);
     Ok((field, tissues, fitted.counts))
 }
 
