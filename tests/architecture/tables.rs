@@ -153,6 +153,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("pathway", &["eikonal", "metric"]),
     ("peaks", &[]),
     ("region", &[]),
+    ("response", &["csd", "peaks", "tensor_fit"]),
     ("tensor_check", &["gradient_check", "tensor_fit"]),
     ("tensor_fit", &["region"]),
     ("tracking", &["curves", "tensor_fit"]),
@@ -362,6 +363,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("pathway", None),
     ("csd", None),
     ("peaks", None),
+    ("response", None),
 ];
 
 /// Largest number of lines of a function, from `fn` to its last brace.

@@ -30,6 +30,7 @@ pub fn tests() -> Vec<Trial> {
         test("parameters::tables::commit", table::<commit::Params>),
         test("parameters::tables::csd", table::<csd::Params>),
         test("parameters::tables::peaks", table::<peaks::Params>),
+        test("parameters::tables::response", table::<response::Params>),
         test("parameters::tables::alignment", table::<alignment::Params>),
         test("parameters::tables::moved by hand", table::<Nudge>),
         test("parameters::tables::region change", table::<region::Change>),

@@ -1,6 +1,7 @@
 //! Spherical deconvolution: closed forms, optimality, invariances, MRtrix's coefficients, and refusals.
 
 pub mod cases;
+mod crossings;
 mod inputs;
 
 use crate::support::{Random, test};
@@ -27,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
         test("csd::scaled samples", scaled),
         test("csd::any threads and groups give equal bytes", equal_bytes),
     ];
+    all.extend(crossings::tests());
     all.extend(inputs::tests());
     all
 }

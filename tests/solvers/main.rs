@@ -19,6 +19,7 @@ mod metric;
 mod pathway;
 mod peaks;
 mod region;
+mod response;
 mod tensor_fit;
 mod tracking;
 mod tractogram;
@@ -39,6 +40,7 @@ fn main() {
         pathway::tests(),
         peaks::tests(),
         region::tests(),
+        response::tests(),
         tensor_fit::tests(),
         tracking::tests(),
         tractogram::tests(),

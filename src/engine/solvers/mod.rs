@@ -18,6 +18,7 @@ pub mod metric;
 pub mod pathway;
 pub mod peaks;
 pub mod region;
+pub mod response;
 pub mod tensor_check;
 pub mod tensor_fit;
 pub mod tracking;

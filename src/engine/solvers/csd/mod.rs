@@ -106,6 +106,24 @@ pub fn fit_problem(
     run(dwi, mask, problem, &solver, backend, control)
 }
 
+/// Solves a problem with one tissue, whose response has the mean coefficient `r_0` = R_0, as the paper does.
+pub fn fit_paper(
+    dwi: &Volume,
+    mask: &Mask,
+    problem: &Problem,
+    r_0: f64,
+    backend: &Backend,
+    control: &Control,
+) -> Result<(OdfField, Counts), Error> {
+    let problem = Problem {
+        min_norm: paper::MIN_NORM,
+        ..problem.clone()
+    };
+    let solver = Solver::Paper(paper::Paper::new(&problem, r_0));
+    let (field, _, counts) = run(dwi, mask, &problem, &solver, backend, control)?;
+    Ok((field, counts))
+}
+
 /// Solves one voxel, whose samples are those of the problem's volumes, with its multipliers.
 pub fn solve_voxel(problem: &Problem, samples: &[f32], precision: Precision) -> Solution {
     let solver = Solver::constrained(problem, precision);
