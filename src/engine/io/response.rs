@@ -63,7 +63,8 @@ pub fn save(path: &Path, response: &Response) -> Result<(), Error> {
     atomic::write_text(path, &text(response))
 }
 
-fn text(response: &Response) -> String {
+/// The contents of a file: MRtrix's comment, then the rows.
+pub fn text(response: &Response) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     if let Some(b) = &response.b_s_per_mm2 {
