@@ -10,7 +10,7 @@ use arcuate::parameters::{
 };
 use arcuate::solvers::{
     alignment, commit, csd, curves, density, geodesic, level_set, metric, pathway, peaks, region,
-    tensor_fit,
+    response, tensor_fit,
 };
 use arcuate::state::alignment::Nudge;
 use clap::{CommandFactory as _, Parser as _};

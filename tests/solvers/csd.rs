@@ -158,6 +158,9 @@ fn grey_alone() {
     );
     let field = at(&output, 0);
     assert!(field.iter().all(|c| c.abs() < 1e-5), "{field:?}");
+    let shares = csd::tissue_fractions(&output.field, &output.tissues);
+    let shares: Vec<f32> = shares.iter().map(|map| map.values[0]).collect();
+    assert!(shares.len() == 3 && shares[0] < 1e-4 && shares[1] > 0.9999 && shares[2] < 1e-4);
 }
 
 /// f = cos⁸ of the angle to an axis has order 8 and no negative value: it is found from the signal that it predicts.

@@ -95,7 +95,6 @@ fn others() {
         for angle_deg in [0.0, 60.0, 90.0] {
             let (found, spurious) = quality(order, angle_deg);
             let text = format!("order {order}, {angle_deg}°: {found} {spurious}");
-            println!("{text}");
             assert!(found >= 0.97 && spurious <= 0.1, "{text}");
         }
     }

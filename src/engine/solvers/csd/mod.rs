@@ -216,6 +216,32 @@ fn paper_response(responses: &[Response], shells: &Shells) -> Result<Response, E
     Ok(Response::new(Some(vec![outer.b_s_per_mm2]), vec![row]))
 }
 
+/// The share of each tissue in a voxel, white matter first: its c_00 by the sum of all, 0 where that is 0.
+pub fn tissue_fractions(field: &OdfField, tissues: &[Volume]) -> Vec<Volume> {
+    let n = field.grid.voxel_count();
+    let mean = |tissue: usize, voxel: usize| match tissue {
+        0 => field.coefficients[voxel],
+        other => tissues[other - 1].values[voxel],
+    };
+    let amount = |tissue: usize, voxel: usize| {
+        let value = mean(tissue, voxel);
+        if value > 0.0 { value } else { 0.0 }
+    };
+    let share = |tissue: usize, voxel: usize| {
+        let sum: f32 = (0..=tissues.len()).map(|t| amount(t, voxel)).sum();
+        if sum > 0.0 {
+            amount(tissue, voxel) / sum
+        } else {
+            0.0
+        }
+    };
+    let map = |tissue: usize| {
+        let values: Vec<f32> = (0..n).map(|voxel| share(tissue, voxel)).collect();
+        Volume::scalar(field.grid.clone(), values)
+    };
+    (0..=tissues.len()).map(map).collect()
+}
+
 /// The mean signal at c_00 = 1 / √4π is that of the response: amounts times this are volume fractions.
 pub fn fraction(c_00: f64) -> f64 {
     c_00 / at_pole(0)

@@ -4,10 +4,11 @@
 //! the integral of the distribution over it (Smith 2013, NeuroImage 67:298). Complexity is 0 for one lobe and 1 for
 //! equal ones (Riffert 2014, NeuroImage 84:1094).
 
+use super::amplitudes::Amplitudes;
 use super::sphere::fine;
-use super::{Params, Peak, Search};
+use super::{Params, Peak, Search, rows};
 use crate::compute::{Backend, Cancelled, Control, memory};
-use crate::data::spherical_harmonics::{at_pole, count, evaluate};
+use crate::data::spherical_harmonics::at_pole;
 use crate::data::{OdfField, Volume, VolumeKind};
 use crate::solvers::Error;
 use rayon::prelude::*;
@@ -76,49 +77,52 @@ fn every_voxel(
 ) -> Result<Vec<Option<Values>>, Cancelled> {
     let search = Search::new(field.order(), params.clone());
     let sphere = fine();
-    let functions: Vec<Vec<f64>> = sphere
-        .vertices
-        .iter()
-        .map(|u| evaluate(field.order(), *u))
-        .collect();
+    let amplitudes = Amplitudes::new(field.order(), sphere);
     let n = field.grid.voxel_count();
     let pieces = (0..n.div_ceil(PIECE)).into_par_iter();
     let piece = |piece: usize| {
         control.check()?;
-        let voxels: Vec<usize> = (piece * PIECE..n.min((piece + 1) * PIECE)).collect();
-        let peaks = search.of_voxels(field, &voxels);
-        let values = voxels.iter().zip(peaks).map(|(&voxel, peaks)| {
-            let coefficients: Vec<f64> = (0..count(field.order()))
-                .map(|i| f64::from(field.coefficients[i * n + voxel]))
-                .collect();
-            let is_used = coefficients.iter().all(|c| c.is_finite()) && coefficients[0] > 0.0;
-            is_used.then(|| of_voxel(&coefficients, &peaks, &functions))
-        });
-        let values: Vec<Option<Values>> = values.collect();
-        control.advance(voxels.len() as u64);
+        let range = piece * PIECE..n.min((piece + 1) * PIECE);
+        let is_used = |voxel: &usize| field.coefficients[*voxel] > 0.0;
+        let used: Vec<usize> = range.clone().filter(is_used).collect();
+        let mut values: Vec<Option<Values>> = range.clone().map(|_| None).collect();
+        if !used.is_empty() {
+            let rows = rows(field, &used);
+            let all = amplitudes.values(&rows, used.len());
+            let of_voxels = all.chunks_exact(sphere.vertices.len());
+            for ((voxel, peaks), amplitudes) in used
+                .iter()
+                .zip(search.of_voxels(field, &used))
+                .zip(of_voxels)
+            {
+                let mean = f64::from(field.coefficients[*voxel]);
+                values[voxel - range.start] = Some(of_voxel(mean, &peaks, amplitudes));
+            }
+        }
+        control.advance(range.len() as u64);
         Ok(values)
     };
     let all: Vec<Vec<Option<Values>>> = pieces.map(piece).collect::<Result<_, Cancelled>>()?;
     Ok(all.into_iter().flatten().collect())
 }
 
-fn of_voxel(coefficients: &[f64], peaks: &[Peak], functions: &[Vec<f64>]) -> Values {
+/// From c_00, the peaks and the amplitudes at the finer directions.
+fn of_voxel(c_00: f64, peaks: &[Peak], amplitudes: &[f32]) -> Values {
     let sphere = fine();
-    let amplitude = |y: &Vec<f64>| y.iter().zip(coefficients).map(|(y, c)| y * c).sum::<f64>();
-    let amplitudes: Vec<f64> = functions.iter().map(amplitude).collect();
     let mut dec = [0.0; 3];
-    for ((u, weight), f) in sphere.vertices.iter().zip(&sphere.weights).zip(&amplitudes) {
+    for ((u, weight), f) in sphere.vertices.iter().zip(&sphere.weights).zip(amplitudes) {
+        let f = f64::from(f.max(0.0));
         for axis in 0..3 {
-            dec[axis] += weight * f.max(0.0) * u[axis].abs();
+            dec[axis] += weight * f * u[axis].abs();
         }
     }
     let mut density = vec![0.0; peaks.len()];
-    for (vertex, top) in summits(&amplitudes).into_iter().enumerate() {
+    for (vertex, top) in summits(amplitudes).into_iter().enumerate() {
         let near = |peak: &Peak| peak.direction.dot(sphere.vertices[top]).abs();
         let nearest = (0..peaks.len()).max_by(|&a, &b| near(&peaks[a]).total_cmp(&near(&peaks[b])));
         // The summit of a lobe that is no peak by the parameters is farther from all peaks than a grid step.
         if let Some(k) = nearest.filter(|&k| near(&peaks[k]) > OF_PEAK) {
-            density[k] += sphere.weights[vertex] * amplitudes[vertex].max(0.0);
+            density[k] += sphere.weights[vertex] * f64::from(amplitudes[vertex].max(0.0));
         }
     }
     let sum: f64 = density.iter().sum();
@@ -129,7 +133,7 @@ fn of_voxel(coefficients: &[f64], peaks: &[Peak], functions: &[Vec<f64>]) -> Val
         false => 0.0,
     };
     Values {
-        total: coefficients[0] * 4.0 * PI * at_pole(0),
+        total: c_00 * 4.0 * PI * at_pole(0),
         lobes: density
             .iter()
             .zip(peaks)
@@ -144,7 +148,7 @@ fn of_voxel(coefficients: &[f64], peaks: &[Peak], functions: &[Vec<f64>]) -> Val
 const OF_PEAK: f64 = 0.997_564;
 
 /// The local maximum to which the steepest way leads from each direction.
-fn summits(amplitudes: &[f64]) -> Vec<usize> {
+fn summits(amplitudes: &[f32]) -> Vec<usize> {
     let sphere = fine();
     let uphill = |i: usize| {
         let around = sphere.neighbours[i].iter().copied();

@@ -79,6 +79,13 @@ pub(super) fn every_voxel(
     Ok(all.into_iter().flatten().collect())
 }
 
+/// The coefficients of some voxels: `rows[index * voxels + voxel]`.
+fn rows(field: &OdfField, voxels: &[usize]) -> Vec<f32> {
+    let planes = field.coefficients.chunks_exact(field.grid.voxel_count());
+    let rows = planes.flat_map(|plane| voxels.iter().map(|v| plane[*v]));
+    rows.collect()
+}
+
 /// Tables of a search for peaks of one order.
 pub struct Search {
     params: Params,
@@ -90,18 +97,14 @@ impl Search {
     pub fn new(order: usize, params: Params) -> Self {
         Self {
             params,
-            amplitudes: Amplitudes::new(order),
+            amplitudes: Amplitudes::new(order, sphere::half()),
             polynomials: Polynomials::new(order),
         }
     }
 
     /// The peaks of some voxels of a field.
     pub fn of_voxels(&self, field: &OdfField, voxels: &[usize]) -> Vec<Vec<Peak>> {
-        let n = field.grid.voxel_count();
-        let planes = field.coefficients.chunks_exact(n);
-        let rows: Vec<f32> = planes
-            .flat_map(|plane| voxels.iter().map(|v| plane[*v]))
-            .collect();
+        let rows = rows(field, voxels);
         let starts = self.amplitudes.maxima(&rows, voxels.len(), &self.params);
         let coefficients = |i: usize| {
             let column = rows.iter().skip(i).step_by(voxels.len());
