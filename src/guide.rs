@@ -26,6 +26,7 @@ pages![
     "first-steps",
     "view",
     "track",
+    "fod",
     "pathways",
     "segment",
     "filter",

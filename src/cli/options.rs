@@ -333,7 +333,7 @@ impl ScanOptions {
         Ok(Some(seed))
     }
 
-    fn source(&self) -> ScanSource {
+    pub fn source(&self) -> ScanSource {
         let of = self.untouched();
         match self.turn.filter(|t| *t != AxisChange::NONE) {
             Some(turn) => ScanSource::Turned {

@@ -6,22 +6,27 @@ use clap::CommandFactory as _;
 use std::path::Path;
 
 /// Words that people try, and the command that does it.
-const SYNONYMS: [(&str, &str); 24] = [
+const SYNONYMS: [(&str, &str); 29] = [
     ("cluster", "select"),
     ("coregister", "align"),
     ("cost", "pathway"),
     ("costs", "pathway"),
+    ("csd", "fod"),
     ("dti", "fit"),
+    ("dwi2fod", "fod"),
     ("filter", "commit"),
+    ("fodf", "fod"),
     ("labels", "connectome"),
     ("levelset", "segment"),
     ("mask", "region"),
     ("matrix", "connectome"),
+    ("odf", "fod"),
     ("open", "info"),
     ("path", "pathway"),
     ("picture", "render"),
     ("rays", "geodesic"),
     ("register", "align"),
+    ("response", "fod"),
     ("screenshot", "render"),
     ("sift", "commit"),
     ("stats", "table"),

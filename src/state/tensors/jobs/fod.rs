@@ -279,10 +279,11 @@ fn check_tissues(responses: &[(Tissue, Response)], shells: &Shells) -> Result<()
         let own = own_share(&columns[k], &others);
         if own < LEAST_OWN_SIGNAL {
             return Err(JobError::Sentence(format!(
-                "The response function of {} is a sum of the others to {:.1} %, so that these tissues cannot be told \
-                 apart, expected different ones; leave one out, or measure them in other voxels",
+                "The response function of {} differs from a sum of the others by {:.2} % of its signal, expected at \
+                 least {:.0} % to tell these tissues apart; leave one out, or measure them in other voxels",
                 tissue.name(),
-                100.0 * own
+                100.0 * own,
+                100.0 * LEAST_OWN_SIGNAL
             )));
         }
     }
@@ -314,12 +315,7 @@ fn own_share(column: &[f64], others: &[&Vec<f64>]) -> f64 {
 }
 
 impl Receive<State> for EstimateFods {
-    fn receive(
-        &self,
-        delivery: Delivery<Box<Fods>>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
+    fn receive(&self, delivery: Delivery<Box<Fods>>, state: &mut State, effects: &mut Vec<Effect>) {
         // Only the command line requests this.
         ended(state, self, delivery, effects, |_, _, _, _| {});
     }
