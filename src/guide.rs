@@ -28,6 +28,7 @@ pages![
     "first-steps",
     "view",
     "track",
+    "fod",
     "pathways",
     "segment",
     "filter",

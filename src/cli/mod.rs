@@ -41,6 +41,7 @@ mod demo;
 mod density;
 pub mod driver_messages;
 mod fit;
+mod fod;
 mod geodesic;
 mod gradients;
 mod guide;
@@ -83,6 +84,7 @@ Examples:
   arcuate dwi.nii.gz                   open a scan, with the gradients beside it
   arcuate info dwi.nii.gz
   arcuate fit dwi.nii.gz --maps fa,dec --out maps
+  arcuate fod dwi.nii.gz --mask brain.nii.gz --out fod
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
   arcuate pathway dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
@@ -156,6 +158,8 @@ pub enum Command {
     Info(info::Options),
     /// Fit diffusion tensors and write their maps
     Fit(fit::Options),
+    /// Estimate fibre orientation distributions, with response functions and peaks
+    Fod(fod::Options),
     /// Track streamlines between regions
     Track(track::Options),
     /// Trace geodesic rays between regions, ranked by connectivity
@@ -264,6 +268,7 @@ fn has_work_for_cards(command: &Command) -> bool {
         command,
         Command::Info(_)
             | Command::Fit(_)
+            | Command::Fod(_)
             | Command::Gradients(_)
             | Command::Density(_)
             | Command::Region(_)
@@ -291,6 +296,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         let outcome = match command {
             Command::Info(options) => info::run(&options, &mut runner),
             Command::Fit(options) => fit::run(&options, &mut runner),
+            Command::Fod(options) => fod::run(&options, &mut runner),
             Command::Track(options) => track::run(&options, &mut runner),
             Command::Geodesic(options) => geodesic::run(&options, &mut runner),
             Command::Pathway(options) => pathway::run(&options, &mut runner),

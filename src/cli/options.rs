@@ -346,7 +346,7 @@ impl ScanOptions {
         }
     }
 
-    fn source(&self) -> ScanSource {
+    pub fn source(&self) -> ScanSource {
         let of = self.untouched();
         match self.turn.filter(|t| *t != AxisChange::NONE) {
             Some(turn) => ScanSource::Turned {

@@ -115,6 +115,11 @@ const SUBJECTS: &[Subject] = &[
     row(&[], "cluster").command("select", &[]),
     row(&[], "coregister, register").command("align", &[]),
     row(&[], "dti, tensors").command("fit", &[]),
+    row(
+        &[],
+        "csd, odf, fodf, dwi2fod, dwi2response, spherical deconvolution",
+    )
+    .command("fod", &["response"]),
     row(&[], "open").command("info", &[]),
 ];
 

@@ -141,6 +141,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("alignment", &[]),
     ("commit", &["density"]),
     ("connectivity", &["curves", "region"]),
+    ("csd", &[]),
     ("curves", &[]),
     ("density", &["curves"]),
     ("eikonal", &["metric", "tensor_fit"]),
@@ -155,7 +156,9 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
         &["gradient_check", "tensor_check", "tensor_fit"],
     ),
     ("pathway", &["eikonal", "metric"]),
+    ("peaks", &[]),
     ("region", &[]),
+    ("response", &["csd", "peaks", "tensor_fit"]),
     ("tensor_check", &["gradient_check", "tensor_fit"]),
     ("tensor_fit", &["region"]),
     ("tracking", &["curves", "tensor_fit"]),
@@ -344,7 +347,7 @@ pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
 pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
 /// Stems without a form in the window: each row is removed when the form is added.
-pub const WITHOUT_FORM: &[&str] = &[];
+pub const WITHOUT_FORM: &[&str] = &["csd"];
 
 /// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, if the user meets it
 /// separately.
@@ -363,6 +366,9 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("metric", None),
     ("connectivity", Some("connectome")),
     ("pathway", None),
+    ("csd", Some("fod")),
+    ("peaks", None),
+    ("response", None),
 ];
 
 /// Largest number of lines of a function, from `fn` to its last brace.

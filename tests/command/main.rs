@@ -9,6 +9,7 @@ mod backend;
 mod cli;
 mod contract;
 mod faults;
+mod fod;
 #[cfg(unix)]
 mod folders;
 mod mrtrix;
@@ -34,6 +35,7 @@ fn main() {
         cli::tests(),
         contract::tests(),
         faults::tests(),
+        fod::tests(),
         #[cfg(unix)]
         folders::tests(),
         mrtrix::tests(),

@@ -21,6 +21,7 @@ mod mutations;
 mod orientations;
 mod peers;
 mod races;
+mod responses;
 mod scalars;
 mod surfaces;
 pub mod variants;
@@ -53,6 +54,7 @@ pub fn tests() -> Vec<Trial> {
         orientations::tests(),
         peers::tests(),
         races::tests(),
+        responses::tests(),
         surfaces::tests(),
         variants::tests(),
         volumes::tests(),

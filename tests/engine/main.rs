@@ -16,6 +16,7 @@ mod phantom;
 mod seeds;
 mod spherical_harmonics;
 mod statistics;
+mod vector;
 
 fn main() {
     fuzz::child();
@@ -31,5 +32,6 @@ fn main() {
         seeds::tests(),
         spherical_harmonics::tests(),
         statistics::tests(),
+        vector::tests(),
     ])
 }

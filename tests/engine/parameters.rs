@@ -9,7 +9,8 @@ use arcuate::parameters::{
     Unit, Value, used,
 };
 use arcuate::solvers::{
-    alignment, commit, curves, density, geodesic, level_set, metric, pathway, region, tensor_fit,
+    alignment, commit, csd, curves, density, geodesic, level_set, metric, pathway, peaks, region,
+    response, tensor_fit,
 };
 use arcuate::state::alignment::Nudge;
 use clap::{CommandFactory as _, Parser as _};
@@ -27,6 +28,9 @@ pub fn tests() -> Vec<Trial> {
             table::<tensor_fit::Params>,
         ),
         test("parameters::tables::commit", table::<commit::Params>),
+        test("parameters::tables::csd", table::<csd::Params>),
+        test("parameters::tables::peaks", table::<peaks::Params>),
+        test("parameters::tables::response", table::<response::Params>),
         test("parameters::tables::alignment", table::<alignment::Params>),
         test("parameters::tables::moved by hand", table::<Nudge>),
         test("parameters::tables::region change", table::<region::Change>),

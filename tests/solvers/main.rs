@@ -8,6 +8,7 @@ use arcuate_tests as support;
 mod alignment;
 mod commit;
 mod connectivity;
+mod csd;
 mod curves;
 mod density;
 mod eikonal;
@@ -17,7 +18,9 @@ mod level_set;
 mod metric;
 mod odf_check;
 mod pathway;
+mod peaks;
 mod region;
+mod response;
 mod tensor_fit;
 mod tracking;
 mod tractogram;
@@ -27,6 +30,7 @@ fn main() {
         alignment::tests(),
         commit::tests(),
         connectivity::tests(),
+        csd::tests(),
         curves::tests(),
         density::tests(),
         eikonal::tests(),
@@ -36,7 +40,9 @@ fn main() {
         metric::tests(),
         odf_check::tests(),
         pathway::tests(),
+        peaks::tests(),
         region::tests(),
+        response::tests(),
         tensor_fit::tests(),
         tracking::tests(),
         tractogram::tests(),

@@ -15,6 +15,7 @@ pub mod lru;
 pub mod memory;
 pub mod simd;
 pub mod thread;
+pub mod vector;
 
 pub use backend::{Accelerator, Backend, BackendError};
 pub use choice::{BackendChoice, BackendKind, DeviceChoice, UnknownBackend};

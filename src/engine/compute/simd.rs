@@ -36,6 +36,13 @@ fn detect() -> Level {
     Level::Base
 }
 
+/// Whether the processor has AVX-512 besides AVX2 and fused multiply-add.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn has_avx512() -> bool {
+    static HAS: OnceLock<bool> = OnceLock::new();
+    *HAS.get_or_init(|| level() == Level::Avx2 && is_x86_feature_detected!("avx512f"))
+}
+
 /// Work whose inner loop is compiled once per instruction set and chosen at run time.
 pub trait Kernel {
     type Output;

@@ -1,5 +1,6 @@
 //! The part shared by all image formats: choosing the reader by format, and the writer by the name.
 
+use super::atomic::PreparedFile;
 use super::format::Format;
 use super::stored::Stored;
 use super::{Error, Remark, SpaceInfo, detect, mgh, mif, nifti, nrrd};
@@ -76,6 +77,24 @@ pub fn save_volume(
     match mif::is_named(path) {
         true => mif::save_volume(path, volume, description, control),
         false => nifti::save_volume(path, volume, description, control),
+    }
+}
+
+/// Does everything of [`save_volume`] except the last step, for images that are renamed together.
+pub fn prepare_volume(
+    path: &Path,
+    volume: &Volume,
+    description: &str,
+    control: &Control,
+) -> Result<Vec<PreparedFile>, Error> {
+    match mif::is_named(path) {
+        true => mif::prepare_volume(path, volume, description, control),
+        false => Ok(vec![nifti::prepare_volume(
+            path,
+            volume,
+            description,
+            control,
+        )?]),
     }
 }
 

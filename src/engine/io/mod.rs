@@ -44,6 +44,7 @@ mod polydata;
 mod reading;
 pub mod recovery;
 mod remark;
+pub mod response;
 pub mod scalars;
 pub mod scheme;
 pub mod session;

@@ -7,6 +7,7 @@
 pub mod alignment;
 pub mod commit;
 pub mod connectivity;
+pub mod csd;
 pub mod curves;
 pub mod density;
 pub mod eikonal;
@@ -16,7 +17,9 @@ pub mod level_set;
 pub mod metric;
 pub mod odf_check;
 pub mod pathway;
+pub mod peaks;
 pub mod region;
+pub mod response;
 pub mod tensor_check;
 pub mod tensor_fit;
 pub mod tracking;

@@ -199,6 +199,43 @@ impl WriteFile for SaveMask {
     }
 }
 
+/// Saves images and texts that belong together: all files or none.
+#[derive(Clone, Debug)]
+pub struct SaveSet {
+    /// The file to which the others belong, and its text; it receives its name last.
+    pub first: (PathBuf, String),
+    pub images: Vec<(PathBuf, Volume)>,
+    pub texts: Vec<(PathBuf, String)>,
+    /// The command in the headers of the images.
+    pub command: String,
+}
+
+impl WriteFile for SaveSet {
+    fn path(&self) -> &Path {
+        &self.first.0
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let (path, text) = &self.first;
+        let prepare = || -> Result<(), io::Error> {
+            let mut files = vec![io::atomic::prepare_text(path, text)?];
+            for (path, text) in &self.texts {
+                files.push(io::atomic::prepare_text(path, text)?);
+            }
+            for (path, volume) in &self.images {
+                control.check()?;
+                let image = io::image::prepare_volume(path, volume, &self.command, control)?;
+                files.extend(image);
+            }
+            control.check()?;
+            io::atomic::rename_together(files)
+        };
+        prepare().map_err(|e| e.to_string())?;
+        let count = 1 + self.images.len() + self.texts.len();
+        Ok(saved(path.clone(), io::text::counted(count, "file"), None))
+    }
+}
+
 /// The files written, and the data that the first of them holds in full.
 #[derive(Clone, Debug)]
 pub struct ConvertedFiles {

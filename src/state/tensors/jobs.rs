@@ -1,6 +1,7 @@
 //! Fitting tensors, and checking their inputs: the axes of the gradients, the order of six volumes.
 
 pub mod fit;
+pub mod fod;
 pub mod input;
 
 use crate::compute::Control;

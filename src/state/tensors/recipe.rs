@@ -1,5 +1,7 @@
 //! Scans and fits as text.
 
+pub mod fod;
+
 use crate::data::TensorLayout;
 use crate::data::axis_change::AxisChange;
 use crate::parameters::{arguments, arguments_of};

@@ -11,7 +11,7 @@ mod write;
 
 pub(super) use header::MAGIC;
 pub(super) use write::{data_path, prepare_stored, separate_colours, unsupported_contents};
-pub(super) use write::{save_labels, save_mask, save_volume};
+pub(super) use write::{prepare_volume, save_labels, save_mask, save_volume};
 
 use super::source::Source;
 use super::stored::{Meaning, Pixel, Stored};

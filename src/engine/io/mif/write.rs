@@ -43,11 +43,21 @@ pub fn save_volume(
     description: &str,
     control: &Control,
 ) -> Result<(), Error> {
+    atomic::rename_together(prepare_volume(path, volume, description, control)?)
+}
+
+/// Does everything except the last step.
+pub fn prepare_volume(
+    path: &Path,
+    volume: &Volume,
+    description: &str,
+    control: &Control,
+) -> Result<Vec<PreparedFile>, Error> {
     let voxels = match volume.counts() {
         Some(counts) => Voxels::Count(counts),
         None => Voxels::Float(&volume.values),
     };
-    save(
+    prepare_plain(
         path,
         &volume.grid,
         volume.frames,
@@ -87,6 +97,19 @@ fn save(
     description: &str,
     control: &Control,
 ) -> Result<(), Error> {
+    let files = prepare_plain(path, grid, frames, voxels, description, control)?;
+    atomic::rename_together(files)
+}
+
+/// Prepares an image without gradients, in one file.
+fn prepare_plain(
+    path: &Path,
+    grid: &Grid,
+    frames: usize,
+    voxels: Voxels<'_>,
+    description: &str,
+    control: &Control,
+) -> Result<Vec<PreparedFile>, Error> {
     // Its second file might replace another one, about which nobody was warned.
     if super::has_two_files(path) {
         return Err(Error::unsupported(
@@ -102,7 +125,7 @@ fn save(
         gradients: None,
         description,
     };
-    atomic::rename_together(prepare(path, &image, control)?)
+    prepare(path, &image, control)
 }
 
 /// Writes an image in its own type under a temporary name; a `.mih` and its `.dat` are two files.

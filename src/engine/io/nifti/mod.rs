@@ -17,7 +17,7 @@ mod write;
 pub use header::{Header, Version, VoxelType};
 pub(super) use rest::Rest;
 pub use space::SpaceInfo;
-pub(super) use write::{holds_scaling, prepare_stored, unsupported_contents};
+pub(super) use write::{holds_scaling, prepare_stored, prepare_volume, unsupported_contents};
 pub use write::{save_labels, save_mask, save_volume};
 
 use super::image::Overview;

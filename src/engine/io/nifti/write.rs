@@ -63,12 +63,22 @@ pub fn save_volume(
     description: &str,
     control: &Control,
 ) -> Result<(), Error> {
+    prepare_volume(path, volume, description, control)?.rename_into_place()
+}
+
+/// Does everything except the last step.
+pub(in crate::io) fn prepare_volume(
+    path: &Path,
+    volume: &Volume,
+    description: &str,
+    control: &Control,
+) -> Result<PreparedFile, Error> {
     let (frames, voxels) = match (volume.kind, volume.counts()) {
         (VolumeKind::Scalar, Some(counts)) => (1, Voxels::Count(counts)),
         (VolumeKind::Scalar, None) => (volume.frames, Voxels::Float(&volume.values)),
         (VolumeKind::Rgb, _) => (1, Voxels::Colour(&volume.values)),
     };
-    save(path, &volume.grid, frames, &voxels, description, control)
+    prepare(path, &volume.grid, frames, &voxels, description, control)
 }
 
 /// Writes a mask as uint8, 1 inside and 0 outside.

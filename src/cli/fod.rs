@@ -1,0 +1,257 @@
+//! `arcuate fod`: fibre orientation distributions, response functions, peaks and maps of lobes.
+
+mod report;
+mod responses;
+
+use super::options::{GivenParameters, ImageEnding, ScanOptions, about_mask, make_folder, noted};
+use super::output::remark;
+use super::runner::{Failure, Runner};
+use crate::data::odf_field::Tissue;
+use crate::data::{PeakField, Volume, VolumeKind};
+use crate::io;
+use crate::solvers::{csd, peaks};
+use crate::state::files::jobs::SaveSet;
+use crate::state::tensors::jobs::fod::{EstimateFods, Fods};
+use crate::state::tensors::recipe::fod::{FodMap, FodRecipe, ResponseSource, tissue_key};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use responses::ResponseOptions;
+use serde_json::Value;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate fod dwi.nii.gz --mask brain.nii.gz --out fod
+  arcuate fod dwi.mif --responses wm.txt,gm.txt,csf.txt --order 8 --format mif --out fod
+  arcuate fod dwi.nii.gz --response-algorithm dhollander --maps peaks,dec,fractions --out fod
+
+Without --responses the response functions are estimated: for several shells those of white matter, grey matter and CSF
+(dhollander), for one shell that of white matter (tournier). Files: wm_fod (coefficients in MRtrix's basis, world axes),
+gm and csf (amounts), wm_response.txt and those of the other tissues (as MRtrix), and fod.json: parameters, shells, order
+and reason, voxels of the response functions, samples that were left out, and the command that repeats the run.
+
+Maps: peaks (3 volumes per peak, world axes, length = amplitude, NaN where there is none: as MRtrix), afd (integral over
+each lobe, one volume per peak), afd_total (integral over the sphere), dispersion (afd by amplitude), complexity (0 for
+one lobe, 1 for equal ones), dec (red left-right, green front-back, blue up-down), fractions (one volume per tissue).
+Amplitudes have the unit of the response of white matter: noise reaches 0.05 to 0.1.";
+
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = EXAMPLES,
+    // Tensors hold no signal to deconvolve.
+    mut_arg("tensor_order", |arg| arg.hide(true)),
+    mut_arg("tensor_frame", |arg| arg.hide(true)),
+)]
+pub struct Options {
+    #[command(flatten)]
+    pub scan: ScanOptions,
+    /// Brain mask on the scan's grid (default: found from the scan)
+    #[arg(long, value_name = "FILE")]
+    pub mask: Option<PathBuf>,
+    #[command(flatten)]
+    pub responses: ResponseOptions,
+    #[command(flatten)]
+    pub params: GivenParameters<csd::Params>,
+    #[command(flatten)]
+    pub peaks: GivenParameters<peaks::Params>,
+    /// Which maps to write besides the distributions
+    #[arg(
+        long,
+        value_parser = map_keys(),
+        value_delimiter = ',',
+        value_name = "LIST",
+        default_value = FodMap::DEFAULT
+    )]
+    pub maps: Vec<FodMap>,
+    /// Folder for the files; created if missing
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub images: ImageEnding,
+}
+
+/// The keys as values of an option, listed by `--help`.
+fn map_keys() -> impl TypedValueParser<Value = FodMap> {
+    let known = PossibleValuesParser::new(FodMap::KEYS);
+    known.try_map(|key| FodMap::from_key(&key).ok_or("there is no map of this name"))
+}
+
+/// The report of a run, which says how it was computed.
+const REPORT: &str = "fod.json";
+
+impl Options {
+    fn image(&self, name: &str) -> PathBuf {
+        self.images.path(&self.out, name)
+    }
+
+    fn response_file(&self, tissue: Tissue) -> PathBuf {
+        self.out
+            .join(format!("{}_response.txt", tissue_key(tissue)))
+    }
+
+    /// The image of a tissue: distributions, or amounts.
+    fn tissue_image(&self, tissue: Tissue) -> PathBuf {
+        match tissue {
+            Tissue::WhiteMatter => self.image("wm_fod"),
+            other => self.image(tissue_key(other)),
+        }
+    }
+
+    /// All files that a run may write: before the estimation the tissues are not known.
+    fn files(&self) -> Vec<PathBuf> {
+        let tissues = Tissue::ALL.into_iter();
+        let of_tissues = tissues.flat_map(|t| [self.tissue_image(t), self.response_file(t)]);
+        let maps = self.maps.iter().map(|map| self.image(map.key()));
+        let report = std::iter::once(self.out.join(REPORT));
+        report.chain(of_tissues).chain(maps).collect()
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    // What fits no scan is refused before a scan is read.
+    let params = options.params.params()?;
+    let peak_params = options.peaks.params()?;
+    if options.scan.tensors.layout().is_some() {
+        return Err(Failure::usage(
+            "An image of tensors holds no signal to deconvolve: name the scan that they were fitted to",
+        ));
+    }
+    let given = options.responses.given()?;
+    runner.may_fill(&options.out, &options.files())?;
+    let scan = options.scan.open(runner)?;
+    for note in &scan.notes {
+        remark(note, &options.scan.scan);
+    }
+    let Some(gradients) = scan.gradients else {
+        return Err(Failure::new(format!(
+            "Found tensors, expected a scan with its gradients; name the scan that they were fitted to: {}",
+            options.scan.scan
+        )));
+    };
+    let mask = match &options.mask {
+        Some(path) => Some(noted(io::mask(path, &scan.dwi.grid), path)?),
+        None => scan.true_mask.clone(),
+    };
+    let responses = given.on(&scan.dwi.grid)?;
+    let wants = |wanted: fn(FodMap) -> bool| options.maps.iter().any(|map| wanted(*map));
+    let (fods, wall_ms) = runner.run(EstimateFods {
+        dwi: scan.dwi.clone(),
+        gradients: gradients.clone(),
+        mask,
+        responses,
+        response_params: given.params.clone(),
+        params: params.clone(),
+        peak_params: peak_params.clone(),
+        wants_peaks: wants(|map| map == FodMap::Peaks),
+        wants_lobes: wants(FodMap::is_of_lobes),
+    })?;
+    if let Some(found) = &fods.mask_found {
+        about_mask(found, scan.companion_mask.as_deref());
+    }
+    report::warn(options, &given, &fods);
+    let recipe = FodRecipe {
+        source: options.scan.source(),
+        mask: options.mask.clone(),
+        responses: match fods.algorithm {
+            Some(algorithm) => ResponseSource::Algorithm(algorithm),
+            None => given.source(),
+        },
+        response_params: given.params.clone(),
+        // The order is stated, whatever it was chosen from.
+        params: csd::Params {
+            order: Some(fods.output.order.order),
+            ..params.clone()
+        },
+        peak_params,
+        maps: options.maps.clone(),
+    };
+    let images = images(options, &fods);
+    let texts = fods.responses.iter().map(|(tissue, response)| {
+        let path = options.response_file(*tissue);
+        (path, io::response::text(response))
+    });
+    let texts: Vec<(PathBuf, String)> = texts.collect();
+    let report_file = options.out.join(REPORT);
+    let mut written = vec![report_file.clone()];
+    written.extend(images.iter().map(|(path, _)| path.clone()));
+    written.extend(texts.iter().map(|(path, _)| path.clone()));
+    let command = recipe.command(&options.out) + &options.images.argument();
+    let mut value = report::json(options, &params, &recipe, &fods, &gradients);
+    value["repeat"] = Value::from(command.as_str());
+    value["files"] = serde_json::json!(written);
+    let _made = make_folder(&options.out)?;
+    let provenance = report::provenance(&value);
+    runner.run(SaveSet {
+        first: (report_file, provenance),
+        images,
+        texts,
+        command,
+    })?;
+    value["fod_ms"] = serde_json::json!(wall_ms);
+    let text = report::text(&fods, &gradients, wall_ms, &written);
+    runner.report(&value, &text);
+    Ok(())
+}
+
+/// The images of a run by their paths.
+fn images(options: &Options, fods: &Fods) -> Vec<(PathBuf, Volume)> {
+    let output = &fods.output;
+    let fibres = (
+        options.tissue_image(Tissue::WhiteMatter),
+        output.field.volume(),
+    );
+    let mut images = vec![fibres];
+    for ((tissue, _), amount) in fods.responses[1..].iter().zip(&output.tissues) {
+        images.push((options.tissue_image(*tissue), amount.clone()));
+    }
+    for map in &options.maps {
+        let volume = match map {
+            FodMap::Peaks => fods.peaks.as_ref().map(peak_image),
+            FodMap::Afd => fods.maps.as_ref().map(|m| m.density.clone()),
+            FodMap::AfdTotal => fods.maps.as_ref().map(|m| m.total.clone()),
+            FodMap::Dispersion => fods.maps.as_ref().map(|m| m.dispersion.clone()),
+            FodMap::Complexity => fods.maps.as_ref().map(|m| m.complexity.clone()),
+            FodMap::Dec => fods.maps.as_ref().map(|m| m.dec.clone()),
+            FodMap::Fractions => fraction_image(fods),
+        };
+        images.extend(volume.map(|volume| (options.image(map.key()), volume)));
+    }
+    images
+}
+
+/// Peaks as MRtrix writes them: NaN where there is none.
+fn peak_image(field: &PeakField) -> Volume {
+    let n = field.grid.voxel_count();
+    let mut values = field.values.to_vec();
+    for peak in values.chunks_exact_mut(3 * n) {
+        for voxel in 0..n {
+            let axes = [voxel, n + voxel, 2 * n + voxel];
+            if axes.iter().all(|i| peak[*i] == 0.0) {
+                for i in axes {
+                    peak[i] = f32::NAN;
+                }
+            }
+        }
+    }
+    let frames = values.len() / n.max(1);
+    Volume::new(field.grid.clone(), frames, VolumeKind::Scalar, values)
+}
+
+/// One volume for each tissue; `None` for a single tissue.
+fn fraction_image(fods: &Fods) -> Option<Volume> {
+    let output = &fods.output;
+    if output.tissues.is_empty() {
+        return None;
+    }
+    let fractions = csd::tissue_fractions(&output.field, &output.tissues);
+    let values: Vec<f32> = fractions
+        .iter()
+        .flat_map(|v| v.values.iter().copied())
+        .collect();
+    let grid = output.field.grid.clone();
+    Some(Volume::new(
+        grid,
+        fractions.len(),
+        VolumeKind::Scalar,
+        values,
+    ))
+}

@@ -1,0 +1,139 @@
+//! Parameters of a spherical deconvolution, and their defaults.
+
+use crate::parameters::{
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters,
+};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Method {
+    /// A distribution that is nowhere negative, and amounts of other tissues (Jeurissen 2014).
+    Constrained,
+    /// A penalty on negative values, one shell, one tissue (Tournier 2007).
+    Paper,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Precision {
+    Single,
+    Double,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Params {
+    pub method: Method,
+    /// Highest degree of the harmonics, even; `None` to choose it from the data.
+    pub order: Option<usize>,
+    pub precision: Precision,
+}
+
+/// The highest order offered: lobes 40° apart are separate in it.
+pub const MAX_ORDER: usize = 12;
+/// The order used by default where the data do not suffice for [`MAX_ORDER`].
+pub const DEFAULT_ORDER: usize = 8;
+
+impl Params {
+    pub fn defaults() -> Self {
+        Self {
+            method: Method::Constrained,
+            order: None,
+            precision: Precision::Single,
+        }
+    }
+
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
+    }
+}
+
+impl Parameters for Params {
+    const APPLIES_AFTER_DRAG: bool = true;
+
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            value_name: "METHOD",
+            help: "Constraint on the distribution: constrained allows no negative values, paper penalises them in \
+                   one shell and one tissue",
+            ..Param::new(
+                "method",
+                "Method",
+                Kind::OneOf(&[
+                    Choice {
+                        key: "constrained",
+                        label: "Non-negative",
+                        help: "No negative values, any number of shells and tissues (Jeurissen 2014)",
+                        is: |p| p.method == Method::Constrained,
+                        choose: |p| p.method = Method::Constrained,
+                    },
+                    Choice {
+                        key: "paper",
+                        label: "As in the paper",
+                        help: "A penalty on negative values, one shell and one tissue (Tournier 2007)",
+                        is: |p| p.method == Method::Paper,
+                        choose: |p| p.method = Method::Paper,
+                    },
+                ]),
+            )
+        },
+        Param {
+            value_name: "N",
+            help: "Highest degree of the spherical harmonics, even: a higher one separates fibres at smaller angles \
+                   and needs more directions and less noise",
+            default_text: DefaultText::Noted("chosen from the directions and the noise"),
+            ..Param::new(
+                "order",
+                "Order",
+                Kind::Number(Number {
+                    decimals: 0,
+                    soft: (2.0, 12.0),
+                    hard: Limits::whole(2.0, 12.0),
+                    off: Some("off: chosen from the data"),
+                    on: Some(8.0),
+                    ..Number::new(
+                        |p| p.order.map(|order| order as f64),
+                        |p, v| p.order = v.map(|v| v as usize),
+                    )
+                }),
+            )
+        },
+        Param {
+            value_name: "PRECISION",
+            help: "Precision of the arithmetic",
+            reason: "coefficients of both differ by less than the noise, and single is twice as fast",
+            ..Param::new(
+                "precision",
+                "Precision",
+                Kind::OneOf(&[
+                    Choice::new(
+                        "single",
+                        "Single",
+                        |p| p.precision == Precision::Single,
+                        |p| p.precision = Precision::Single,
+                    ),
+                    Choice::new(
+                        "double",
+                        "Double",
+                        |p| p.precision == Precision::Double,
+                        |p| p.precision = Precision::Double,
+                    ),
+                ]),
+            )
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self::defaults()
+    }
+
+    fn check_together(&self) -> Result<(), ParamError> {
+        match self.order.filter(|order| order % 2 == 1) {
+            None => Ok(()),
+            Some(order) => Err(ParamError::Combination {
+                found: format!("an order of {order}"),
+                expected: "an even number from 2 to 12".to_owned(),
+                action: format!("give {} or {}", order - 1, (order + 1).min(MAX_ORDER)),
+            }),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Response functions from a scan: which voxels they are measured in, and their values.
+//!
+//! [`dhollander`] finds voxels of white matter with a single bundle, of grey matter and of fluid without any other
+//! image (Dhollander 2016 and 2019); [`tournier`] finds single bundles in one shell (Tournier 2013, NMR Biomed
+//! 26:1775); [`from_mask`] takes the voxels of a mask. From chosen voxels, one least-squares fit for each shell gives
+//! the zonal harmonics of all samples by their angle to the voxel's direction, with a signal that is not negative and
+//! rises with the angle (Smith, Dhollander and Connelly 2017): [`fit`].
+
+mod dhollander;
+mod fit;
+mod parameters;
+mod quadratic;
+mod threshold;
+mod tournier;
+
+pub use dhollander::dhollander;
+pub use fit::{fibres, isotropic};
+pub use parameters::Params;
+pub use threshold::optimal_threshold;
+pub use tournier::tournier;
+
+pub use super::Error;
+use super::tensor_fit;
+use crate::compute::{Backend, Control};
+use crate::data::odf_field::Tissue;
+use crate::data::text::counted;
+use crate::data::{Gradients, Mask, Response, Shells, Volume};
+use glam::DVec3;
+
+/// A response function, and where it was measured.
+#[derive(Clone, Debug)]
+pub struct TissueResponse {
+    pub tissue: Tissue,
+    pub response: Response,
+    /// The voxels that it was measured in.
+    pub voxels: Mask,
+    /// Number of voxels among which these were chosen.
+    pub candidates: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    /// White matter first.
+    pub tissues: Vec<TissueResponse>,
+    pub shells: Shells,
+}
+
+impl Estimate {
+    /// The response functions alone, white matter first.
+    pub fn responses(&self) -> Vec<Response> {
+        self.tissues.iter().map(|t| t.response.clone()).collect()
+    }
+}
+
+/// The response function of one tissue from the voxels of a mask. For white matter the direction of a voxel is the
+/// principal direction of its tensor.
+pub fn from_mask(
+    dwi: &Volume,
+    gradients: &Gradients,
+    mask: &Mask,
+    tissue: Tissue,
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Estimate, Error> {
+    params.check()?;
+    let shells = checked_shells(dwi, gradients, mask)?;
+    let voxels = inside(mask);
+    let response = match tissue {
+        Tissue::WhiteMatter => {
+            let tensors = principal_directions(dwi, gradients, mask, backend, control)?;
+            let directions = voxels.iter().map(|v| tensors.directions[*v]);
+            let directions: Vec<DVec3> = directions.collect();
+            fibres(dwi, gradients, &shells, &voxels, &directions, params.order)
+        }
+        Tissue::GreyMatter | Tissue::Csf => isotropic(dwi, &shells, &voxels),
+    }?;
+    let tissues = vec![TissueResponse {
+        tissue,
+        response,
+        candidates: voxels.len(),
+        voxels: mask.clone(),
+    }];
+    Ok(Estimate { tissues, shells })
+}
+
+/// Fractional anisotropy and principal direction of each voxel of the grid; 0 outside the fit.
+struct Tensors {
+    fa: Volume,
+    directions: Vec<DVec3>,
+}
+
+/// Tensors of all shells, as in MRtrix's scripts: FA serves to separate tissues only.
+fn principal_directions(
+    dwi: &Volume,
+    gradients: &Gradients,
+    mask: &Mask,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Tensors, Error> {
+    let params = tensor_fit::Params::defaults();
+    let fitted = tensor_fit::fit(dwi, gradients, mask, &params, backend, control)?;
+    let maps = tensor_fit::maps(&fitted.field, backend, control)?;
+    let n = dwi.grid.voxel_count();
+    let direction = |v: usize| {
+        let part = |axis: usize| f64::from(maps.direction.frame(axis)[v]);
+        DVec3::new(part(0), part(1), part(2)).normalize_or_zero()
+    };
+    Ok(Tensors {
+        directions: (0..n).map(direction).collect(),
+        fa: maps.fa,
+    })
+}
+
+fn inside(mask: &Mask) -> Vec<usize> {
+    let marks = mask.inside.iter().enumerate();
+    marks.filter(|(_, m)| **m != 0).map(|(v, _)| v).collect()
+}
+
+fn mask_of(like: &Mask, voxels: &[usize]) -> Mask {
+    let mut marks = vec![0u8; like.inside.len()];
+    for &voxel in voxels {
+        marks[voxel] = 1;
+    }
+    Mask::new(like.grid.clone(), marks)
+}
+
+fn checked_shells(dwi: &Volume, gradients: &Gradients, mask: &Mask) -> Result<Shells, Error> {
+    if dwi.frames != gradients.len() || gradients.directions.len() != gradients.len() {
+        return Err(Error::Input(format!(
+            "The scan has {} but the gradient table has {}; open the table that belongs to this scan",
+            counted(dwi.frames, "volume"),
+            counted(gradients.len(), "row")
+        )));
+    }
+    if !dwi.grid.matches(&mask.grid) {
+        return Err(Error::Input(
+            "The mask is not on the scan's grid; make the mask on the scan's grid".into(),
+        ));
+    }
+    if mask.count() == 0 {
+        return Err(Error::Input(
+            "The mask holds no voxel, so there is no response to measure; choose another mask"
+                .into(),
+        ));
+    }
+    let shells = Shells::new(gradients);
+    match shells.shells.last() {
+        Some(shell) if shell.b_s_per_mm2 > 0.0 => Ok(shells),
+        _ => Err(Error::Input(
+            "Found no shell with diffusion weighting, expected at least one; open a scan with its gradient table"
+                .into(),
+        )),
+    }
+}

@@ -1,0 +1,322 @@
+//! Fibre orientation distributions of a scan: response functions, deconvolution, peaks and maps of lobes.
+
+use crate::compute::{Backend, Control};
+use crate::data::odf_field::Tissue;
+use crate::data::spherical_harmonics::count;
+use crate::data::text::counted;
+use crate::data::{Gradients, Mask, PeakField, Response, Shells, Volume};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::solvers::peaks::Maps;
+use crate::solvers::response::{Estimate, TissueResponse};
+use crate::solvers::tensor_fit::{self, MaskReport};
+use crate::solvers::{csd, peaks, response};
+use crate::state::job_end::ended;
+use crate::state::tensors::jobs::fit::in_order;
+use crate::state::tensors::recipe::fod::ResponseAlgorithm;
+use crate::state::{Effect, State};
+use std::sync::Arc;
+
+pub const FOD: Slot = Slot::latest_wins("fod");
+
+/// Below this share of a tissue's signal that the other tissues do not have, the noise decides between them: at an SNR
+/// of 20, the amount of a tissue from 100 volumes is then known to half a voxel of it.
+const LEAST_OWN_SIGNAL: f64 = 0.01;
+
+/// Response functions to deconvolve with, or how to estimate them.
+#[derive(Clone, Debug)]
+pub enum Responses {
+    /// White matter first.
+    Given(Vec<(Tissue, Response)>),
+    /// `None`: three tissues if the scan has several shells, otherwise white matter alone.
+    Estimated(Option<ResponseAlgorithm>),
+    /// In the voxels of a mask for each tissue, white matter first.
+    InMasks(Vec<(Tissue, Mask)>),
+}
+
+/// Finds a brain mask if none is given, estimates response functions if none are given, deconvolves, and computes what
+/// is requested of peaks and lobes.
+#[derive(Clone, Debug)]
+pub struct EstimateFods {
+    pub dwi: Volume,
+    pub gradients: Arc<Gradients>,
+    pub mask: Option<Mask>,
+    pub responses: Responses,
+    pub response_params: response::Params,
+    pub params: csd::Params,
+    pub peak_params: peaks::Params,
+    pub wants_peaks: bool,
+    pub wants_lobes: bool,
+}
+
+/// Distributions, and what they were computed from.
+#[derive(Clone, Debug)]
+pub struct Fods {
+    pub output: csd::Output,
+    /// The response functions that the scan was deconvolved with, white matter first.
+    pub responses: Vec<(Tissue, Response)>,
+    /// Where they were measured; empty for given ones. A tissue that the shells cannot tell apart is here only.
+    pub measured: Vec<TissueResponse>,
+    /// `None` for given functions, and for those of masks.
+    pub algorithm: Option<ResponseAlgorithm>,
+    /// Indices of the shells whose volumes were used.
+    pub used_shells: std::ops::Range<usize>,
+    pub mask: Mask,
+    /// Reliability of the mask, if it was found from the scan.
+    pub mask_found: Option<MaskReport>,
+    pub peaks: Option<PeakField>,
+    pub maps: Option<Maps>,
+}
+
+impl Job for EstimateFods {
+    type Output = Box<Fods>;
+
+    fn slot(&self) -> Slot {
+        FOD
+    }
+
+    fn label(&self) -> String {
+        "Estimating fibre orientations".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Box<Fods>>,
+    ) -> Result<Box<Fods>, JobError> {
+        let backend = worker.backend();
+        let (mask, mask_found) = match &self.mask {
+            Some(mask) => (in_order(mask.clone(), &self.dwi), None),
+            None => {
+                let brain = tensor_fit::brain_mask(&self.dwi, &self.gradients, &backend, control)?;
+                (brain.mask, Some(brain.report))
+            }
+        };
+        let shells = Shells::new(&self.gradients);
+        if !shells.shells.iter().any(|s| s.b_s_per_mm2 > 0.0) {
+            return Err(JobError::Sentence(format!(
+                "Found no volume with diffusion weighting and a direction among {}, expected at least one shell; \
+                 name the gradients of this scan",
+                counted(self.dwi.frames, "volume")
+            )));
+        }
+        let found = self.responses(&shells, &mask, &backend, control)?;
+        let responses: Vec<Response> = found.used.iter().map(|(_, r)| r.clone()).collect();
+        let used_shells = match responses.first() {
+            Some(first) if first.shell_count() > 1 && self.params.method != csd::Method::Paper => {
+                0..shells.shells.len()
+            }
+            _ => shells.shells.len() - 1..shells.shells.len(),
+        };
+        self.check_directions(&shells, used_shells.clone())?;
+        check_tissues(&found.used, &shells)?;
+        let output = csd::fit(
+            &self.dwi,
+            &self.gradients,
+            &mask,
+            &responses,
+            &self.params,
+            &backend,
+            control,
+        )?;
+        let wants = |wanted: bool| wanted.then_some(&output.field);
+        let peak_field = match wants(self.wants_peaks) {
+            Some(field) => Some(peaks::find(field, &self.peak_params, &backend, control)?),
+            None => None,
+        };
+        let maps = match wants(self.wants_lobes) {
+            Some(field) => Some(peaks::maps(field, &self.peak_params, &backend, control)?),
+            None => None,
+        };
+        let mut used = found.used;
+        // The method of the paper has one tissue.
+        used.truncate(1 + output.tissues.len());
+        Ok(Box::new(Fods {
+            output,
+            responses: used,
+            measured: found.measured,
+            algorithm: found.algorithm,
+            used_shells,
+            mask,
+            mask_found,
+            peaks: peak_field,
+            maps,
+        }))
+    }
+}
+
+/// Response functions of a scan, and where they were measured.
+struct FoundResponses {
+    used: Vec<(Tissue, Response)>,
+    measured: Vec<TissueResponse>,
+    algorithm: Option<ResponseAlgorithm>,
+}
+
+impl EstimateFods {
+    fn responses(
+        &self,
+        shells: &Shells,
+        mask: &Mask,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<FoundResponses, JobError> {
+        let params = &self.response_params;
+        let (dwi, gradients) = (&self.dwi, &*self.gradients);
+        let (mut measured, algorithm) = match &self.responses {
+            Responses::Given(given) => {
+                return Ok(FoundResponses {
+                    used: given.clone(),
+                    measured: Vec::new(),
+                    algorithm: None,
+                });
+            }
+            Responses::Estimated(chosen) => {
+                let algorithm = chosen.unwrap_or_else(|| self.default_algorithm(shells));
+                let estimate: Estimate = match algorithm {
+                    ResponseAlgorithm::Dhollander => {
+                        response::dhollander(dwi, gradients, mask, params, backend, control)?
+                    }
+                    ResponseAlgorithm::Tournier => {
+                        response::tournier(dwi, gradients, mask, params, backend, control)?
+                    }
+                };
+                (estimate.tissues, Some(algorithm))
+            }
+            Responses::InMasks(masks) => {
+                let mut tissues = Vec::new();
+                for (tissue, own) in masks {
+                    let own = in_order(own.clone(), dwi);
+                    let estimate = response::from_mask(
+                        dwi, gradients, &own, *tissue, params, backend, control,
+                    )?;
+                    tissues.extend(estimate.tissues);
+                }
+                (tissues, None)
+            }
+        };
+        if let [white] = measured.as_mut_slice() {
+            // Without a tissue for the signal of fluid, the shell in which fluid has least is used alone.
+            white.response = outer_shell(&white.response);
+        }
+        let mut used: Vec<(Tissue, Response)> = measured
+            .iter()
+            .map(|t| (t.tissue, t.response.clone()))
+            .collect();
+        if algorithm.is_some() && used.len() > shells.shells.len() {
+            // Two numbers without a direction determine two tissues.
+            used.retain(|(tissue, _)| *tissue != Tissue::GreyMatter);
+        }
+        Ok(FoundResponses {
+            used,
+            measured,
+            algorithm,
+        })
+    }
+
+    fn default_algorithm(&self, shells: &Shells) -> ResponseAlgorithm {
+        let weighted = shells.shells.iter().filter(|s| s.b_s_per_mm2 > 0.0);
+        let several = weighted.count() > 1 && shells.has_b0();
+        match several && self.params.method == csd::Method::Constrained {
+            true => ResponseAlgorithm::Dhollander,
+            false => ResponseAlgorithm::Tournier,
+        }
+    }
+
+    /// Returns an error if an order that the user chose has more than twice as many coefficients as there are
+    /// directions.
+    fn check_directions(
+        &self,
+        shells: &Shells,
+        used: std::ops::Range<usize>,
+    ) -> Result<(), JobError> {
+        let Some(order) = self.params.order else {
+            return Ok(());
+        };
+        let weighted = shells.shells[used].iter().filter(|s| s.b_s_per_mm2 > 0.0);
+        let directions: usize = weighted.map(|s| s.volumes.len()).sum();
+        let most = (1..=order / 2)
+            .map(|half| 2 * half)
+            .rfind(|order| count(*order) <= 2 * directions);
+        if most == Some(order) {
+            return Ok(());
+        }
+        let action = match most {
+            Some(most) => format!("choose order {most} or less"),
+            None => "open a scan with more".to_owned(),
+        };
+        Err(JobError::Sentence(format!(
+            "Order {order} has {} but the shells used have {}, expected at least half as many; {action}",
+            counted(count(order), "coefficient"),
+            counted(directions, "direction")
+        )))
+    }
+}
+
+/// The row of the shell with the highest b.
+fn outer_shell(response: &Response) -> Response {
+    let last = response.rows.last().cloned().unwrap_or_default();
+    let b = response.b_s_per_mm2.as_ref().and_then(|b| b.last());
+    Response::new(b.map(|b| vec![*b]), vec![last])
+}
+
+/// Returns an error if the mean signal of a tissue, shell by shell, is a sum of those of the others.
+fn check_tissues(responses: &[(Tissue, Response)], shells: &Shells) -> Result<(), JobError> {
+    // Other numbers of rows are refused with the reason later.
+    let rows = shells.shells.len();
+    if responses.len() < 2 || responses.iter().any(|(_, r)| r.shell_count() != rows) {
+        return Ok(());
+    }
+    let column = |response: &Response| -> Vec<f64> {
+        let shells = shells.shells.iter().enumerate();
+        shells
+            .map(|(k, s)| response.mean_signal(k) * (s.volumes.len() as f64).sqrt())
+            .collect()
+    };
+    let columns: Vec<Vec<f64>> = responses.iter().map(|(_, r)| column(r)).collect();
+    for (k, (tissue, _)) in responses.iter().enumerate() {
+        let others = (0..columns.len()).filter(|other| *other != k);
+        let others: Vec<&Vec<f64>> = others.map(|other| &columns[other]).collect();
+        let own = own_share(&columns[k], &others);
+        if own < LEAST_OWN_SIGNAL {
+            return Err(JobError::Sentence(format!(
+                "The response function of {} differs from a sum of the others by {:.2} % of its signal, expected at \
+                 least {:.0} % to tell these tissues apart; leave one out, or measure them in other voxels",
+                tissue.name(),
+                100.0 * own,
+                100.0 * LEAST_OWN_SIGNAL
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The length of a column without its projection onto others, relative to its own (Gram and Schmidt, twice).
+fn own_share(column: &[f64], others: &[&Vec<f64>]) -> f64 {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let without = |mut values: Vec<f64>, basis: &[Vec<f64>]| {
+        for unit in basis.iter().chain(basis) {
+            let along = dot(&values, unit);
+            for (value, u) in values.iter_mut().zip(unit) {
+                *value -= along * u;
+            }
+        }
+        values
+    };
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    for other in others {
+        let rest = without((*other).clone(), &basis);
+        let (length, whole) = (dot(&rest, &rest).sqrt(), dot(other, other).sqrt());
+        if length > 1e-9 * whole {
+            basis.push(rest.into_iter().map(|v| v / length).collect());
+        }
+    }
+    let rest = without(column.to_vec(), &basis);
+    (dot(&rest, &rest) / dot(column, column)).sqrt()
+}
+
+impl Receive<State> for EstimateFods {
+    fn receive(&self, delivery: Delivery<Box<Fods>>, state: &mut State, effects: &mut Vec<Effect>) {
+        // Only the command line requests this.
+        ended(state, self, delivery, effects, |_, _, _, _| {});
+    }
+}

@@ -1,0 +1,171 @@
+//! The recipe of fibre orientation distributions, with its command.
+
+use crate::data::keyed;
+use crate::data::odf_field::Tissue;
+use crate::parameters::{Parameters, arguments, arguments_of};
+use crate::solvers::{csd, peaks, response};
+use crate::state::core::text::quoted_path;
+use crate::state::tensors::recipe::ScanSource;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// How response functions are estimated from a whole scan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ResponseAlgorithm {
+    /// White matter, grey matter and CSF.
+    Dhollander,
+    /// White matter, in the shell with the highest b.
+    Tournier,
+}
+
+keyed!(ResponseAlgorithm {
+    Dhollander = "dhollander",
+    Tournier = "tournier",
+});
+
+impl ResponseAlgorithm {
+    /// The rows of [`response::Params`] that it uses.
+    pub fn rows(self) -> &'static [&'static str] {
+        match self {
+            Self::Dhollander => &[
+                "response-order",
+                "erode",
+                "white-fa",
+                "single-fibre-share",
+                "grey-share",
+                "csf-share",
+            ],
+            Self::Tournier => &["response-order", "single-fibre-voxels"],
+        }
+    }
+}
+
+/// The row of [`response::Params`] that masks use.
+pub const ROWS_OF_MASKS: &[&str] = &["response-order"];
+
+/// Source of response functions.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ResponseSource {
+    /// MRtrix's text files, white matter first.
+    Files(Vec<PathBuf>),
+    Algorithm(ResponseAlgorithm),
+    /// The voxels of a mask for each tissue, white matter first.
+    Masks(Vec<(Tissue, PathBuf)>),
+}
+
+/// A file besides the distributions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FodMap {
+    Peaks,
+    /// Integral of the distribution over each lobe.
+    Afd,
+    /// Integral over the sphere.
+    AfdTotal,
+    Dispersion,
+    Complexity,
+    /// Direction encoded colour.
+    Dec,
+    Fractions,
+}
+
+keyed!(FodMap {
+    Peaks = "peaks",
+    Afd = "afd",
+    AfdTotal = "afd_total",
+    Dispersion = "dispersion",
+    Complexity = "complexity",
+    Dec = "dec",
+    Fractions = "fractions",
+});
+
+impl FodMap {
+    /// The maps that the command writes by default.
+    pub const DEFAULT: &'static str = "peaks,afd,afd_total,complexity,fractions";
+
+    /// Whether it needs the integral over each lobe.
+    pub fn is_of_lobes(self) -> bool {
+        !matches!(self, Self::Peaks | Self::Fractions)
+    }
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct FodRecipe {
+    pub source: ScanSource,
+    /// `None`: the mask is found from the scan itself.
+    pub mask: Option<PathBuf>,
+    pub responses: ResponseSource,
+    pub response_params: response::Params,
+    pub params: csd::Params,
+    pub peak_params: peaks::Params,
+    pub maps: Vec<FodMap>,
+}
+
+impl FodRecipe {
+    /// The command that writes these distributions and maps into a folder.
+    pub fn command(&self, out: &Path) -> String {
+        let mut text = format!("arcuate fod {}", self.source.arguments());
+        if let Some(mask) = &self.mask {
+            let _ = write!(text, " --mask {}", quoted_path(mask));
+        }
+        let rows = |keys: &[&str]| arguments_of(&self.response_params, keys);
+        match &self.responses {
+            ResponseSource::Files(files) => {
+                for file in files {
+                    let _ = write!(text, " --responses {}", quoted_path(file));
+                }
+            }
+            ResponseSource::Algorithm(algorithm) => {
+                let _ = write!(text, " --response-algorithm {}", algorithm.key());
+                text += &rows(algorithm.rows());
+            }
+            ResponseSource::Masks(masks) => {
+                for (tissue, mask) in masks {
+                    let option = mask_option(*tissue);
+                    let _ = write!(text, " {option} {}", quoted_path(mask));
+                }
+                text += &rows(ROWS_OF_MASKS);
+            }
+        }
+        text += &arguments(&self.params);
+        text += &arguments(&self.peak_params);
+        let maps: Vec<&str> = self.maps.iter().map(FodMap::key).collect();
+        let _ = write!(text, " --maps {}", maps.join(","));
+        text + &format!(" --out {}", quoted_path(out))
+    }
+
+    /// The parameters of the response functions that have an effect, as JSON; null for those from files.
+    pub fn response_json(&self) -> serde_json::Value {
+        let keys = match &self.responses {
+            ResponseSource::Files(_) => return serde_json::Value::Null,
+            ResponseSource::Algorithm(algorithm) => algorithm.rows(),
+            ResponseSource::Masks(_) => ROWS_OF_MASKS,
+        };
+        let mut all = crate::parameters::json(&self.response_params);
+        let rows = response::Params::TABLE
+            .iter()
+            .filter(|row| !keys.contains(&row.key));
+        if let Some(members) = all.as_object_mut() {
+            for row in rows {
+                members.remove(&row.member());
+            }
+        }
+        all
+    }
+}
+
+/// `wm`, `gm` or `csf`, for names of files and JSON.
+pub fn tissue_key(tissue: Tissue) -> &'static str {
+    match tissue {
+        Tissue::WhiteMatter => "wm",
+        Tissue::GreyMatter => "gm",
+        Tissue::Csf => "csf",
+    }
+}
+
+fn mask_option(tissue: Tissue) -> &'static str {
+    match tissue {
+        Tissue::WhiteMatter => "--wm-mask",
+        Tissue::GreyMatter => "--gm-mask",
+        Tissue::Csf => "--csf-mask",
+    }
+}
