@@ -184,7 +184,7 @@ fn chosen_order(
     };
     let fibres = responses.first().map_or(0, Response::order);
     if order > fibres {
-        return Err(Error::Input(format!(
+        return Err(Error::from(format!(
             "Order {order} needs a response function of white matter of this order, but it has order {fibres}; \
              estimate the response function from this scan, or choose order {fibres} or less"
         )));
@@ -192,7 +192,7 @@ fn chosen_order(
     let (unknowns, volumes) = (count(order), shells.volume_count());
     // The constraint determines about twice as many coefficients as there are volumes, not more.
     if unknowns > 2 * volumes {
-        return Err(Error::Input(format!(
+        return Err(Error::from(format!(
             "Order {order} has {} but the scan has {}; choose a lower order",
             counted(unknowns, "coefficient"),
             counted(volumes, "volume")
@@ -249,7 +249,7 @@ pub fn fraction(c_00: f64) -> f64 {
 
 fn check_scan(dwi: &Volume, gradients: &Gradients, mask: &Mask) -> Result<(), Error> {
     if dwi.frames != gradients.len() || gradients.directions.len() != gradients.len() {
-        return Err(Error::Input(format!(
+        return Err(Error::from(format!(
             "The scan has {} but the gradient table has {}; open the table that belongs to this scan",
             counted(dwi.frames, "volume"),
             counted(gradients.len(), "row")

@@ -118,7 +118,7 @@ fn matching_shells<'a>(
         .iter()
         .find(|r| r.shell_count() != fibres.shell_count())
     {
-        return Err(Error::Input(format!(
+        return Err(Error::from(format!(
             "The response functions have {} and {}; open functions of one scan",
             counted(fibres.shell_count(), "shell"),
             other.shell_count()
@@ -130,7 +130,7 @@ fn matching_shells<'a>(
         ));
     }
     if let Some(at) = responses[1..].iter().position(|r| !r.is_isotropic()) {
-        return Err(Error::Input(format!(
+        return Err(Error::from(format!(
             "Response function {} depends on the direction, expected this of the first only; give one for white \
              matter, then those of tissues without fibres",
             at + 2
@@ -141,7 +141,7 @@ fn matching_shells<'a>(
         1 if !all.is_empty() => &all[all.len() - 1..],
         rows if rows == all.len() => &all[..],
         _ => {
-            return Err(Error::Input(format!(
+            return Err(Error::from(format!(
                 "The response functions have {} but the scan has {} ({}); estimate them from this scan, or open \
                  those of its protocol",
                 counted(rows, "row"),
@@ -151,7 +151,7 @@ fn matching_shells<'a>(
         }
     };
     if responses.len() > rows {
-        return Err(Error::Input(format!(
+        return Err(Error::from(format!(
             "{} cannot be told apart in {}; use fewer response functions or a scan with more shells",
             counted(responses.len(), "tissue"),
             counted(rows, "shell")
@@ -161,7 +161,7 @@ fn matching_shells<'a>(
         for (shell, b) in used.iter().zip(response.b_s_per_mm2.iter().flatten()) {
             // Responses of a protocol serve all its scans, whose b-values scatter.
             if (shell.b_s_per_mm2 - b).abs() > 80.0f64.max(0.1 * b) {
-                return Err(Error::Input(format!(
+                return Err(Error::from(format!(
                     "A response function is for b = {b:.0} s/mm² where the scan has {:.0}; estimate it from this \
                      scan, or open that of its protocol",
                     shell.b_s_per_mm2

@@ -38,7 +38,7 @@ pub fn dhollander(
     params.check()?;
     let shells = checked_shells(dwi, gradients, mask)?;
     if !shells.has_b0() {
-        return Err(Error::Input(format!(
+        return Err(Error::from(format!(
             "Found no volume without diffusion weighting ({}), expected at least one; open a scan with b = 0",
             shells.summary()
         )));
@@ -49,7 +49,7 @@ pub fn dhollander(
     let decay = Decay::new(&shells, &means, &eroded(mask, params.erode));
     let safe = decay.voxels();
     if safe.is_empty() {
-        return Err(Error::Input(format!(
+        return Err(Error::from(format!(
             "Found no voxel with signal in all shells more than {} within the mask, expected a brain; choose a mask \
              of the brain, or remove fewer layers",
             counted(params.erode, "voxel")
@@ -178,7 +178,7 @@ impl Refined {
         let (csf, grey): (Vec<usize>, Vec<usize>) =
             rest.iter().copied().partition(|v| d(v) > limit);
         let few = |what: &str| {
-            Error::Input(format!(
+            Error::from(format!(
                 "Found no voxel of {what} in the mask, expected a brain; choose a mask of the brain"
             ))
         };

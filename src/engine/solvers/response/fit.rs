@@ -63,7 +63,7 @@ fn mean_coefficient(dwi: &Volume, shell: &ShellVolumes, voxels: &[usize]) -> Res
 }
 
 fn without_signal(shell: &ShellVolumes, voxels: usize) -> Error {
-    Error::Input(format!(
+    Error::from(format!(
         "Found no signal at b = {:.0} s/mm² in the {} of a response function, expected some; choose other voxels",
         shell.b_s_per_mm2,
         counted(voxels, "voxel")

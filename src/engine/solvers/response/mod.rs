@@ -127,7 +127,7 @@ fn mask_of(like: &Mask, voxels: &[usize]) -> Mask {
 
 fn checked_shells(dwi: &Volume, gradients: &Gradients, mask: &Mask) -> Result<Shells, Error> {
     if dwi.frames != gradients.len() || gradients.directions.len() != gradients.len() {
-        return Err(Error::Input(format!(
+        return Err(Error::from(format!(
             "The scan has {} but the gradient table has {}; open the table that belongs to this scan",
             counted(dwi.frames, "volume"),
             counted(gradients.len(), "row")

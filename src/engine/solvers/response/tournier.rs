@@ -42,7 +42,7 @@ pub fn tournier(
     let directions = outer.volume_count();
     let orders = (2..=ORDER).rev().step_by(2);
     let Some(order) = orders.into_iter().find(|&order| count(order) <= directions) else {
-        return Err(Error::Input(format!(
+        return Err(Error::from(format!(
             "Found {} at b = {:.0} s/mm², expected at least 6; open a scan with more",
             counted(directions, "direction"),
             outer.shells[0].b_s_per_mm2
