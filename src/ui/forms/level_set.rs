@@ -394,7 +394,7 @@ const MIXED: &str = "Several tissues sampled: sample a smaller part";
 
 const TAKES_IN: &str = "ε includes tissue around the sample: narrow it";
 const AIR: &str = "The range reaches the background: narrow ε";
-const SAMPLES: &str = "Each drag samples anew, with Shift it adds, until P or Esc";
+const SAMPLES: &str = "Drag to sample, Shift to add, P or Esc to end";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
 const CUTS: &str = "Each click adds a keep-out sphere, until D or Esc";
 const NO_TOOL: &str = "A tool stays selected until its key or Esc";

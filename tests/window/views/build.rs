@@ -298,7 +298,10 @@ fn legends_of_layers() {
     assert_eq!(names(&state), ["directions", "CM"]);
     keep(&mut state, "Kept 2", (1.0, 4.0));
     keep(&mut state, "Kept 3", (1.0, 2.0));
-    assert_eq!(names(&state), ["directions", "Kept · CM", "Kept 2 · CM"]);
+    assert_eq!(
+        names(&state),
+        ["directions", "Kept and Kept 3 · CM", "Kept 2 · CM"]
+    );
 }
 
 fn missed_with_targets() {
