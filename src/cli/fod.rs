@@ -132,7 +132,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => scan.true_mask.clone(),
     };
     let responses = given.on(&scan.dwi.grid)?;
-    let wants = |wanted: fn(FodMap) -> bool| options.maps.iter().any(|map| wanted(*map));
+    let any_map = |is_of: fn(FodMap) -> bool| options.maps.iter().any(|map| is_of(*map));
     let (fods, wall_ms) = runner.run(EstimateFods {
         dwi: scan.dwi.clone(),
         gradients: gradients.clone(),
@@ -141,8 +141,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         response_params: given.params.clone(),
         params: params.clone(),
         peak_params: peak_params.clone(),
-        wants_peaks: wants(|map| map == FodMap::Peaks),
-        wants_lobes: wants(FodMap::is_of_lobes),
+        wants_peaks: any_map(|map| map == FodMap::Peaks),
+        wants_lobes: any_map(FodMap::is_of_lobes),
     })?;
     if let Some(found) = &fods.mask_found {
         about_mask(found, scan.companion_mask.as_deref());

@@ -41,8 +41,8 @@ pub fn warn(options: &Options, given: &GivenResponses<'_>, fods: &Fods) {
         );
     }
     let used = |tissue: Tissue| fods.responses.iter().any(|(t, _)| *t == tissue);
-    let left_out = fods.measured.iter().find(|t| !used(t.tissue));
-    if let Some(tissue) = left_out {
+    let unused_tissue = fods.measured.iter().find(|t| !used(t.tissue));
+    if let Some(tissue) = unused_tissue {
         note!(
             "The response function of {} was measured and not used: {} tell {} apart: {scan}",
             tissue.tissue.name(),

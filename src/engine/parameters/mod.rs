@@ -1,8 +1,8 @@
 //! Tables of parameters: one row for each value that a user may set.
 //!
 //! A solver declares its parameters once, as a table next to its `Params`. The command-line option, its help and its
-//! check, the row of the form and the command text are all derived from that row, so that none of them can differ from
-//! another. The module is separate because it is independent of solvers and interfaces.
+//! check, the row of the form, the command text and the JSON are all derived from that row, so that none of them can
+//! differ from another. The module is separate because it is independent of solvers and interfaces.
 //!
 //! Three units are involved. A value is *stored* in the solver's unit, *written* in the unit of options, and *shown*
 //! in that of the window ([`Unit`]): an angle is stored in radians, written and shown in degrees.
@@ -11,10 +11,12 @@
 //! choice; its row in the form states why it has no effect, and its option is refused.
 
 mod error;
+mod json;
 mod unit;
 mod value;
 
 pub use error::ParamError;
+pub use json::json;
 pub use unit::{Unit, number_text, shortest_f64};
 pub use value::Value;
 
@@ -410,7 +412,12 @@ impl<P: Parameters> Param<P> {
         }
     }
 
-    /// A value in the form of options.
+    /// The key as a JSON member.
+    pub fn member(&self) -> String {
+        self.key.replace('-', "_")
+    }
+
+    /// A value in the form of options and JSON.
     pub fn text(&self, value: &Value) -> String {
         match (&self.kind, value) {
             (Kind::Number(number), Value::Number(v)) => number_text(number.unit.written(*v)),

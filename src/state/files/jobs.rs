@@ -230,7 +230,7 @@ impl WriteFile for SaveSet {
             control.check()?;
             io::atomic::rename_together(files)
         };
-        prepare().map_err(|e| e.to_string())?;
+        prepare()?;
         let count = 1 + self.images.len() + self.texts.len();
         Ok(saved(path.clone(), io::text::counted(count, "file"), None))
     }

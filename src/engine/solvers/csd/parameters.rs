@@ -6,6 +6,7 @@ use crate::parameters::{
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Method {
     /// A distribution that is nowhere negative, and amounts of other tissues (Jeurissen 2014).
     Constrained,
@@ -14,6 +15,7 @@ pub enum Method {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Precision {
     Single,
     Double,

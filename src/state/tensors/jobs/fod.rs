@@ -98,7 +98,7 @@ impl Job for EstimateFods {
                 "Found no volume with diffusion weighting and a direction among {}, expected at least one shell; \
                  name the gradients of this scan",
                 counted(self.dwi.frames, "volume")
-            )));
+            ).into()));
         }
         let found = self.responses(&shells, &mask, &backend, control)?;
         let responses: Vec<Response> = found.used.iter().map(|(_, r)| r.clone()).collect();
@@ -119,12 +119,12 @@ impl Job for EstimateFods {
             &backend,
             control,
         )?;
-        let wants = |wanted: bool| wanted.then_some(&output.field);
-        let peak_field = match wants(self.wants_peaks) {
+        let field_if = |is_needed: bool| is_needed.then_some(&output.field);
+        let peak_field = match field_if(self.wants_peaks) {
             Some(field) => Some(peaks::find(field, &self.peak_params, &backend, control)?),
             None => None,
         };
-        let maps = match wants(self.wants_lobes) {
+        let maps = match field_if(self.wants_lobes) {
             Some(field) => Some(peaks::maps(field, &self.peak_params, &backend, control)?),
             None => None,
         };
@@ -248,7 +248,7 @@ impl EstimateFods {
             "Order {order} has {} but the shells used have {}, expected at least half as many; {action}",
             counted(count(order), "coefficient"),
             counted(directions, "direction")
-        )))
+        ).into()))
     }
 }
 
@@ -284,7 +284,7 @@ fn check_tissues(responses: &[(Tissue, Response)], shells: &Shells) -> Result<()
                 tissue.name(),
                 100.0 * own,
                 100.0 * LEAST_OWN_SIGNAL
-            )));
+            ).into()));
         }
     }
     Ok(())
