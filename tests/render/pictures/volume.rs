@@ -478,7 +478,7 @@ fn transfer_points() {
     }
     assert_eq!(full.points().len(), Transfer::MIN_POINTS);
     // From a file that another program wrote.
-    let text = r#"{"points":[[0.9,0.1],[0.1,7.0]],"colours":{"Map":"Cost"}}"#;
+    let text = r#"{"points":[[0.9,0.1],[0.1,7.0]],"colours":{"map":"cost"}}"#;
     let read: Transfer = serde_json::from_str(text).expect("a transfer function");
     assert_eq!(read.points(), [(0.1, 1.0), (0.9, 0.1)]);
     let text = serde_json::to_string(&Transfer::cost()).expect("text");
