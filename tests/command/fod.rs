@@ -311,7 +311,7 @@ fn usage() {
             "--response-algorithm tournier --white-fa 0.3",
             "only for the algorithm dhollander",
         ),
-        ("--wm-mask a.nii --csf-share 10", "measured in masks"),
+        ("--wm-mask a.nii --csf-share 0.1", "measured in masks"),
         ("--gm-mask a.nii", "--wm-mask"),
         ("--responses a,b,c,d", "at most three"),
         ("--order 7", "6 or 8"),

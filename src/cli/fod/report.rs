@@ -58,7 +58,7 @@ pub fn warn(options: &Options, given: &GivenResponses<'_>, fods: &Fods) {
     let unused = fods.output.shells.shells.len() - fods.used_shells.len();
     let is_b0 = fods.used_shells.start == 1 && fods.output.shells.has_b0();
     if unused > 0 && !is_b0 {
-        let file = given.file(Tissue::WhiteMatter).map(|f| shown(f));
+        let file = given.file(Tissue::WhiteMatter).map(shown);
         note!(
             "Only the shell with the highest b is used, as the response function of {} has one row: {scan}",
             file.unwrap_or_else(|| Tissue::WhiteMatter.name().to_owned())

@@ -37,7 +37,7 @@ impl PeakField {
     /// An image of three volumes per peak, as MRtrix writes them: vectors in world axes. `None` for other numbers of
     /// volumes and for colours.
     pub fn from_volume(volume: &Volume) -> Option<Self> {
-        let is_vectors = volume.kind == VolumeKind::Scalar && volume.frames % 3 == 0;
+        let is_vectors = volume.kind == VolumeKind::Scalar && volume.frames.is_multiple_of(3);
         is_vectors.then(|| {
             Self::new(
                 volume.grid.clone(),

@@ -103,8 +103,11 @@ fn has_table_in_header(path: &Path) -> bool {
     matches!(Format::named(path), Some(Format::Nrrd | Format::Mif))
 }
 
+/// b-values and directions.
+type HeaderRows = (Vec<f64>, Vec<DVec3>);
+
 /// The gradients in the header of an image, if there are any.
-fn header_rows(path: &Path) -> Result<Option<(Vec<f64>, Vec<DVec3>)>, Error> {
+fn header_rows(path: &Path) -> Result<Option<HeaderRows>, Error> {
     match Format::named(path) {
         Some(Format::Mif) => mif::gradients(path),
         _ => nrrd::gradients(path),

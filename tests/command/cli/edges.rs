@@ -58,6 +58,8 @@ const IMAGES: &[&str] = &[
     "fit {} --out O",
     "fit {} --mask mask.nii --out O",
     "fit dwi.nii --mask {} --out O",
+    "fod {} --out O",
+    "fod dwi.nii --mask {} --out O",
     "track {} --mask mask.nii --seed sphere:0,0,0,4 --seeds random:50 --out O.tck",
     "geodesic {} --mask mask.nii --seed sphere:0,0,0,4 --seeds random:20 --out O.tck",
     "pathway {} --mask mask.nii --from sphere:-4,0,0,2 --to sphere:4,0,0,2 --out O",

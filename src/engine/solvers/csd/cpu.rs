@@ -65,6 +65,8 @@ pub struct Fitted {
 }
 
 /// How the voxels of a piece are solved.
+// A solver is made once per scan.
+#[allow(clippy::large_enum_variant)]
 pub enum Solver {
     Single(Tables<f32>, Tables<f64>, Limits),
     Double(Tables<f64>),

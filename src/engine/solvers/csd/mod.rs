@@ -183,7 +183,8 @@ fn chosen_order(
         return Ok(default_order(shells, responses, noise));
     };
     let fibres = responses.first().map_or(0, Response::order);
-    if order > fibres {
+    // A first response function without directions is refused with the problem, where its sentence is.
+    if fibres > 0 && order > fibres {
         return Err(Error::from(format!(
             "Order {order} needs a response function of white matter of this order, but it has order {fibres}; \
              estimate the response function from this scan, or choose order {fibres} or less"

@@ -159,7 +159,7 @@ impl<S: Scalar> Tables<S> {
             padded: n.next_multiple_of(BLOCK),
             representatives: problem.directions.representatives().len(),
             normal: normal.collect(),
-            apply_normal: Tiled::new(n, n, &normal_at),
+            apply_normal: Tiled::new(n, n, normal_at),
             project: Tiled::new(problem.volumes.len(), n, |volume, a| {
                 let (i, x) = source[a];
                 x * problem.forward[volume * n + i] / h[0]
