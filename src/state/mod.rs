@@ -1,8 +1,8 @@
 //! The user's data, changed only by [`update()`].
 //!
 //! Data flow in one direction: pointer → [`Action`] → [`update()`] → [`Effect`] → jobs → event → [`update()`] → draw
-//! list → pixels. The [`Document`] is restored by undo; the [`View`] is where the user looks; the [`Session`] is the
-//! runtime state.
+//! list → pixels. The [`Document`] is restored by undo; the [`View`] is where the user looks; the [`Runtime`] is neither
+//! undone nor saved.
 
 pub mod action;
 pub mod alignment;

@@ -4,7 +4,7 @@
 //! image (Dhollander 2016 and 2019); [`tournier`] finds single bundles in one shell (Tournier 2013, NMR Biomed
 //! 26:1775); [`from_mask`] takes the voxels of a mask. From chosen voxels, one least-squares fit for each shell gives
 //! the zonal harmonics of all samples by their angle to the voxel's direction, with a signal that is not negative and
-//! rises with the angle (Smith, Dhollander and Connelly 2017): [`fit`].
+//! rises with the angle (Smith, Dhollander and Connelly 2017): `fit`.
 
 mod dhollander;
 mod fit;
