@@ -254,7 +254,7 @@ now '"errors":\[\]'
 # A surface, steered: sampled with P held in the left ventricle of the T1, begun with a sphere, three sliders that
 # are dragged, a sphere added and one cut away on the way. Rows lie where the panel puts them.
 xdotool key ctrl+4
-until_true 20 "the task Segment" now '"task":"Segment"'
+until_true 20 "the task Segment" now '"task":"segment"'
 looks "$(coronal_x -8)" "$(coronal_y 16)" >/dev/null
 xdotool keydown p
 goes "$(axial_x -6)" "$(axial_y 4)"
@@ -346,7 +346,7 @@ voxels() { gzip -dc "$1" | tail -c $((176 * 220 * 176)) | sha256sum; }
     echo "smoke: the script gives other voxels"; cat "$folder/segment.txt"; exit 1; }
 now '"errors":\[\]'
 xdotool key ctrl+2
-until_true 20 "the task Track" now '"task":"Track"'
+until_true 20 "the task Track" now '"task":"track"'
 
 # Weights of these streamlines by the scan's signal, as a file in their order.
 xdotool key ctrl+k
@@ -355,7 +355,7 @@ xdotool type --delay 20 'keep the live result'
 xdotool key Return
 until_true 20 "a layer of them" now '"status":"Kept '
 # The palette may be there for a frame more.
-filters() { xdotool key ctrl+5; sleep 0.5; now '"task":"Filter"'; }
+filters() { xdotool key ctrl+5; sleep 0.5; now '"task":"filter"'; }
 until_true 20 "the task Filter" filters
 until_true 30 "counted segments" now '"counted":[1-9]'
 xdotool key space
@@ -366,7 +366,7 @@ until_true 20 "a file of weights" test -s "$folder/weights.txt"
 holds "a weight for each streamline" "$(grep -vc '^#' "$folder/weights.txt") == $kept"
 now '"errors":\[\]'
 xdotool key ctrl+2
-until_true 20 "the task Track" now '"task":"Track"'
+until_true 20 "the task Track" now '"task":"track"'
 
 # The session, and all of it again without a window.
 xdotool key ctrl+s
