@@ -107,7 +107,7 @@ impl Options {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    // What fits no scan is refused before a scan is read.
+    // Options that are wrong for every scan are refused before the scan is read.
     let params = options.params.params()?;
     let peak_params = options.peaks.params()?;
     if options.scan.tensors.layout().is_some() {

@@ -85,7 +85,7 @@ fn several_shells() {
     }
     let there = std::fs::read_dir(here.join("fod")).expect("a folder");
     assert_eq!(there.count(), named.len());
-    // The same response functions from their files, at any number of threads.
+    // Reading the response functions from their files, on one thread, changes no result.
     let given = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 6 --maps peaks --threads 1 \
                  --responses fod/wm_response.txt,fod/gm_response.txt,fod/csf_response.txt --format mif --out again";
     let again = run(given, here);

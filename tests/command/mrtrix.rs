@@ -33,7 +33,7 @@ fn run(line: &str, here: &Path) -> serde_json::Value {
     json(&parts, here)
 }
 
-/// The same head as NIfTI and as MRtrix images gives the same maps.
+/// Maps of a head do not depend on whether its images are NIfTI or MRtrix files.
 fn in_place_of_niftis() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();

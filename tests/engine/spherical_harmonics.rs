@@ -299,7 +299,7 @@ fn round_trips() {
     }
 }
 
-/// The same distribution written by DIPY in its four bases and in MRtrix's.
+/// Conversions of one distribution from DIPY's four bases agree with the file in MRtrix's basis.
 fn dipy(folder: &std::path::Path) {
     let read = |name: &str| {
         let path = folder.join(format!("wm_{name}.nii.gz"));

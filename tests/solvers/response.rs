@@ -294,7 +294,7 @@ fn block_of_tissues() {
     let mean =
         |b: f64| zonal_coefficients(0, |z| super::csd::cases::fibre_signal(b, z))[0] * at_pole(0);
     close(&white.response, mean, 0.05);
-    // The same voxels on any number of threads.
+    // The number of threads does not change the chosen voxels.
     for (a, b) in tissues.iter().zip(&run(2).tissues) {
         assert_eq!(a.voxels.inside, b.voxels.inside);
         assert_eq!(a.response, b.response);

@@ -1,4 +1,4 @@
-//! What a file of fibre orientations holds, which its header does not say.
+//! Options that describe the contents of a file of fibre orientations: its header does not.
 
 use super::{ValueError, tensor_frame};
 use crate::data::spherical_harmonics::Basis;

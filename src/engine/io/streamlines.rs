@@ -30,7 +30,7 @@ pub struct FibreInfo {
     pub is_rounded: bool,
 }
 
-/// Keys of a header that a written file states anew, or that say how a file was made. VTK's title is a remark as well.
+/// Header keys that the writer sets itself, and keys that record how a file was made. VTK's title counts as the latter.
 const RESTATED: [&str; 15] = [
     "count",
     "datatype",

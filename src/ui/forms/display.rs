@@ -401,7 +401,7 @@ pub fn lines(ui: &mut Ui, d: &Display, has: AvailableValues, set: &mut impl FnMu
     let measured = has.measure;
     let by_measure =
         |c: &LineColouring| matches!(c, LineColouring::Measure | LineColouring::MeasureAlong);
-    // What is drawn if the values are missing.
+    // Without its values, a colouring is drawn by direction.
     let drawn = match has.why_not(&d.line_colouring) {
         Some(_) => &LineColouring::Direction,
         None => &d.line_colouring,

@@ -100,7 +100,7 @@ fn one_shell() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("3 tissues cannot be told apart in 2 shells"),
+        error.contains("Found 2 shells for 3 tissues, expected at least one shell per tissue"),
         "{error}"
     );
 }

@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
     vec![test("update::colours::FA comes from the fit", fa)]
 }
 
-/// What the views draw of the last layer: its colours, and the FA along it.
+/// Colours of the last layer as drawn, and the FA along it.
 fn drawn(window: &Window) -> (LineColour, Option<Vec<f32>>) {
     let all = scene::tractograms(&window.state);
     let (lines, display) = all.last().expect("streamlines");

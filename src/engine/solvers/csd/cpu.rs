@@ -176,7 +176,7 @@ pub fn fit(
     let (n, tissues) = (count(problem.order), problem.tissues);
     control.begin("Fibre orientations", voxels.len() as u64);
     let mut coefficients = zeroed::<f32>(n * voxels.len());
-    // A dummy amount keeps the pieces aligned where there is no other tissue.
+    // Chunks may not be empty: with white matter alone, each voxel has one amount that is not used.
     let width = tissues.max(1);
     let mut amounts = zeroed::<f32>(width * voxels.len());
     let outputs = unshared(&mut coefficients).par_chunks_mut(n * PIECE);

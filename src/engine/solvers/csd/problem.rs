@@ -152,9 +152,10 @@ fn matching_shells<'a>(
     };
     if responses.len() > rows {
         return Err(Error::from(format!(
-            "{} cannot be told apart in {}; use fewer response functions or a scan with more shells",
-            counted(responses.len(), "tissue"),
-            counted(rows, "shell")
+            "Found {} for {}, expected at least one shell per tissue; use fewer response functions or a scan with more \
+             shells",
+            counted(rows, "shell"),
+            counted(responses.len(), "tissue")
         )));
     }
     for response in responses {

@@ -161,7 +161,7 @@ impl Kernel<f32> for Maxima<'_> {
                 let amplitude = amplitudes[direction];
                 let mut is_peak = amplitude.select_above(cut, one, zero);
                 for &neighbour in neighbours {
-                    // Of two equal neighbours both are starts, and Newton's method finds one peak.
+                    // Two equal neighbours both become starting points; Newton's method leads them to one peak.
                     is_peak = amplitudes[neighbour].select_above(amplitude, zero, is_peak);
                 }
                 is_peak.store(&mut lanes);

@@ -56,7 +56,7 @@ impl Seed {
         }
     }
 
-    /// The whole surface, whose growth begins anew.
+    /// The whole surface as a seed: its growth is judged from the present volume on.
     pub fn whole(inside: u64) -> Self {
         Self::at_start(inside.div_ceil(SEEDS))
     }
