@@ -193,7 +193,7 @@ fn come_back() {
     assert!((on / weighed.figures.objective - 1.0).abs() < 1e-3);
     let (code, value, message) = run(&["replay", "weights.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{message}");
-    let requested = format!("layer {}, weights: ", id.0);
+    let requested = format!("layer_{}_weights: ", id.0);
     let reported = outcomes(&value);
     assert!(
         reported

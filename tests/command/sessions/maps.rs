@@ -102,7 +102,7 @@ fn come_back() {
     assert_eq!(code, Some(0), "{said}");
     let all = outcomes(&value);
     for id in density_maps(&window.state.document) {
-        let expected = format!("layer {}: same bytes", id.0);
+        let expected = format!("layer_{}: same_bytes", id.0);
         assert!(all.contains(&expected), "{expected}: {all:?}");
     }
     let text = methods(&again.state);

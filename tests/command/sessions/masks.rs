@@ -112,7 +112,7 @@ fn sources() {
     assert_eq!((code, &*message), (Some(0), ""));
     let all = outcomes(&value);
     assert!(
-        all.len() == 3 && all.iter().all(|o| o.ends_with("same bytes")),
+        all.len() == 3 && all.iter().all(|o| o.ends_with("same_bytes")),
         "{all:?}"
     );
 }

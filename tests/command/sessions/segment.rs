@@ -196,9 +196,9 @@ fn come_back() {
     assert!(methods.contains("Lefohn"), "{methods}");
     let (code, value, message) = run(&["replay", "segments.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{message}");
-    let name = format!("layer {}: same bytes", kept.id.0);
+    let name = format!("layer_{}: same_bytes", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
-    let surface = "surface: same bytes".to_owned();
+    let surface = "surface: same_bytes".to_owned();
     assert!(
         outcomes(&value).contains(&surface),
         "{:?}",
@@ -212,7 +212,7 @@ fn come_back() {
     std::fs::write(changed, text.replace(from, to)).expect("written");
     let (code, value, message) = run(&["replay", "changed.arcuate"], folder.path());
     assert_eq!(code, Some(1), "{message}");
-    let name = format!("layer {}: differs", kept.id.0);
+    let name = format!("layer_{}: differs", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
     // Unreadable parts stay in the session, and are restored when they can be read.
     let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
