@@ -62,15 +62,15 @@ const DEFAULT_B0: u16 = 6;
 const DEFAULT_SPACING_MM: f64 = 2.0;
 const FIBRES_PER_BUNDLE: usize = 60;
 /// White matter far below its noise; no scanner is worse.
-const LEAST_SNR: f64 = 0.001;
+const MINIMUM_SNR: f64 = 0.001;
 
 fn snr(text: &str) -> Result<Snr, ValueError> {
     if text == "off" {
         return Ok(Snr(None));
     }
     // With more noise than this, values overflow single precision, and every voxel becomes infinite.
-    let found = positive(text).ok().filter(|v| *v >= LEAST_SNR);
-    let expected = || format!("a number of at least {LEAST_SNR} or off");
+    let found = positive(text).ok().filter(|v| *v >= MINIMUM_SNR);
+    let expected = || format!("a number of at least {MINIMUM_SNR} or off");
     let snr = found.map(|v| Snr(Some(v)));
     snr.ok_or_else(|| ValueError::new(expected(), text))
 }

@@ -212,7 +212,7 @@ impl Glyphs {
             }
         }
         // Callers request no more: this only guards the buffers.
-        found.truncate(TensorGlyphs::MOST);
+        found.truncate(TensorGlyphs::MAXIMUM_COUNT);
         found
     }
 

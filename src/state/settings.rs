@@ -131,14 +131,16 @@ pub struct Preferences {
 
 impl Preferences {
     /// Smallest memory limit that can be set, GB.
-    pub const LEAST_GB: f64 = 1.0;
+    pub const MINIMUM_GB: f64 = 1.0;
 
     /// Replaces invalid numbers: the file may come from another version.
     pub fn sanitized(mut self) -> Self {
         let within = |v: f64, low: f64, high: f64| (low..=high).contains(&v);
         self.paths = self.paths.sanitized();
         self.zoom = self.zoom.filter(|zoom| (0.2..=5.0).contains(zoom));
-        self.memory_gb = self.memory_gb.filter(|gb| within(*gb, Self::LEAST_GB, 1e6));
+        self.memory_gb = self
+            .memory_gb
+            .filter(|gb| within(*gb, Self::MINIMUM_GB, 1e6));
         self
     }
 

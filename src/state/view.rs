@@ -236,7 +236,7 @@ impl View {
     pub const MOSAIC_MM: f64 = 8.0;
     pub const MOSAIC_LIMITS_MM: std::ops::RangeInclusive<f64> = 0.5..=100.0;
     /// Smaller slices would be illegible.
-    pub const MOST_SLICES: usize = 120;
+    pub const MAXIMUM_SLICES: usize = 120;
 
     /// The orientation of a mosaic.
     pub fn mosaic_pane(&self) -> Pane {
@@ -253,7 +253,7 @@ impl View {
         let first = ((low - here) / self.mosaic_mm).ceil() as i64;
         let last = ((high - here) / self.mosaic_mm).floor() as i64;
         let all = (first..=last).map(|k| here + k as f64 * self.mosaic_mm);
-        all.take(Self::MOST_SLICES).collect()
+        all.take(Self::MAXIMUM_SLICES).collect()
     }
 }
 

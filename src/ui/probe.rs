@@ -12,6 +12,8 @@ pub struct Reading {
     pub quantity: Quantity,
     pub name: String,
     pub value: String,
+    /// The value says that a fit has no tensor here.
+    is_outside_mask: bool,
 }
 
 /// The quantity of a reading, if code depends on it.
@@ -40,6 +42,7 @@ fn reading_of(quantity: Quantity, name: impl Into<String>, value: impl Into<Stri
         quantity,
         name: name.into(),
         value: value.into(),
+        is_outside_mask: false,
     }
 }
 
@@ -99,12 +102,11 @@ fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
     if !of_fit || !in_volume || tensors.field.nearest(at).is_some() {
         return found;
     }
-    let text = match tensors.mask.contains(at) {
-        true => "no tensor",
-        false => OUTSIDE_MASK,
-    };
+    let is_inside = tensors.mask.contains(at);
+    let text = if is_inside { "no tensor" } else { OUTSIDE_MASK };
     Reading {
         value: text.to_owned(),
+        is_outside_mask: !is_inside,
         ..found
     }
 }
@@ -244,10 +246,9 @@ pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec
     let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
     chosen.sort_by_key(|r| r.quantity != Quantity::Fa);
     // Shown only once.
-    let outside = |r: &Reading| r.value == OUTSIDE_MASK;
-    if chosen.first().is_some_and(|r| outside(r)) {
+    if chosen.first().is_some_and(|r| r.is_outside_mask) {
         let mut first = true;
-        chosen.retain(|r| std::mem::take(&mut first) || !outside(r));
+        chosen.retain(|r| std::mem::take(&mut first) || !r.is_outside_mask);
     }
     if chosen.is_empty() {
         chosen = all

@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Allocated bytes, and their peak since it was last read.
 static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static PEAK_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
 fn more(bytes: usize) {
     let stored = HELD.fetch_add(bytes, Ordering::Relaxed) + bytes;
-    MOST.fetch_max(stored, Ordering::Relaxed);
+    PEAK_BYTES.fetch_max(stored, Ordering::Relaxed);
 }
 
 // SAFETY: the system's allocator does the work; this one counts.
@@ -79,9 +79,9 @@ fn chosen() -> &'static (&'static Entry, PathBuf) {
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let (entry, folder) = chosen();
     let before = HELD.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
+    PEAK_BYTES.store(before, Ordering::Relaxed);
     entry.run(folder, input);
-    let taken = MOST.load(Ordering::Relaxed).saturating_sub(before) as u64;
+    let taken = PEAK_BYTES.load(Ordering::Relaxed).saturating_sub(before) as u64;
     let allowed = entry.allowed_bytes(input);
     assert!(
         taken <= allowed,

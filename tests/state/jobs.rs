@@ -10,14 +10,16 @@ use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, Volum
 use arcuate::io::{self, nifti};
 use arcuate::jobs::{
     BackendKind, CompletePath, DeviceChoice, JobHandle, Jobs, Outcome, PathAnswer, PathCheck,
-    PathQuestion, Receive, Slot, ValueNames,
+    PathQuestion, Receive, ValueNames,
 };
 use arcuate::solvers::curves::{self, Params, Seeding};
 use arcuate::solvers::tractogram::profile::Profile;
 use arcuate::solvers::tractogram::selection::SelectionRules;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
+use arcuate::state::files::jobs::SAVE;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
+use arcuate::state::pictures::jobs::PICTURE;
 use arcuate::state::streamlines::jobs::csv::{SaveProfile, SaveTable};
 use arcuate::state::streamlines::jobs::select::FilterStreamlines;
 use arcuate::state::track::jobs::LIVE;
@@ -187,11 +189,11 @@ fn cancelled() {
 fn own_jobs_are_cancelled() {
     let mut jobs = jobs();
     let other = jobs.submit(tracking(50));
-    let own = jobs.window_job(Slot::Picture, "Drawing a.png".to_owned());
-    assert!(own.ticket > other.ticket && own.slot == Slot::Picture);
+    let own = jobs.window_job(PICTURE, "Drawing a.png".to_owned());
+    assert!(own.ticket > other.ticket && own.slot == PICTURE);
     jobs.cancel(LIVE);
     assert!(!own.control.is_cancelled());
-    jobs.cancel(Slot::Picture);
+    jobs.cancel(PICTURE);
     assert!(own.control.is_cancelled());
 }
 
@@ -239,7 +241,7 @@ fn tables_stop() {
     };
     let mut jobs = jobs();
     let all = [jobs.submit(table), jobs.submit(profile)];
-    jobs.cancel(Slot::Save);
+    jobs.cancel(SAVE);
     for job in all {
         let outcome = jobs.wait(&job, |_| {}).ending();
         assert!(
@@ -487,6 +489,12 @@ fn planned() {
     control.begin("Another", 2);
     control.advance(1);
     assert_eq!(control.progress().fraction(), Some(0.5));
+    // Iterations until convergence have a limit, which is no expectation.
+    assert!(!control.progress().total_is_limit);
+    control.begin_up_to("Iterating", 500);
+    assert!(control.progress().total_is_limit);
+    control.begin("Writing", 3);
+    assert!(!control.progress().total_is_limit);
 }
 
 /// The stage after reading a file has a share of its own, however many files were read.

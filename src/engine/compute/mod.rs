@@ -17,7 +17,7 @@ pub mod simd;
 pub mod thread;
 pub mod vector;
 
-pub use backend::{Accelerator, Backend, BackendError};
+pub use backend::{Accelerator, Backend, BackendError, Hardware};
 pub use choice::{BackendChoice, BackendKind, DeviceChoice, UnknownBackend};
 pub use control::{Cancelled, Control, Progress};
 pub use copy::DeviceCopy;

@@ -70,7 +70,7 @@ pub use format::{Content, Format, NameSupport};
 pub use mask::{as_mask, companion_mask, mask, mask_on_own_grid};
 pub use nifti::SpaceInfo;
 pub use reading::{AffineReading, Reading, Space, quoted};
-pub use remark::Remark;
+pub use remark::{Remark, RemarkTopic};
 pub use streamlines::FibreInfo;
 
 /// Written to every exported file.

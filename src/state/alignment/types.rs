@@ -206,17 +206,17 @@ impl Nudge {
     /// `1.0 mm right, turned −27.9°`: the components that are not zero, named like the controls.
     pub fn text(&self) -> String {
         /// Smaller values are not displayed by the controls either.
-        const LEAST: f64 = 0.05;
+        const MINIMUM_SHOWN: f64 = 0.05;
         let ways = [["right", "left"], ["front", "back"], ["up", "down"]];
         let shift = self.shift_mm.to_array().into_iter().zip(ways);
-        let shift = shift.filter(|(mm, _)| mm.abs() >= LEAST);
+        let shift = shift.filter(|(mm, _)| mm.abs() >= MINIMUM_SHOWN);
         let shift = shift.map(|(mm, [forward, back])| {
             let way = if mm > 0.0 { forward } else { back };
             format!("{} {way}", with_unit(&fixed(mm.abs(), 1), "mm"))
         });
         let turns = ["nodded", "tilted", "turned"];
         let turn = self.turn_deg.to_array().into_iter().zip(turns);
-        let turn = turn.filter(|(degrees, _)| degrees.abs() >= LEAST);
+        let turn = turn.filter(|(degrees, _)| degrees.abs() >= MINIMUM_SHOWN);
         let turn = turn.map(|(degrees, word)| format!("{word} {}°", fixed(degrees, 1)));
         let all: Vec<String> = shift.chain(turn).collect();
         match all.is_empty() {

@@ -259,8 +259,8 @@ impl RandomPairRank {
 }
 
 // Voxels without a path belong to no pathway, and lie beyond the last colour.
-const _: () = assert!(*PathwaySettings::EPSILON.end() < PathwayResult::MOST_EXCESS as f64);
-const _: () = assert!(*PathwaySettings::RANGE.end() < PathwayResult::MOST_EXCESS);
+const _: () = assert!(*PathwaySettings::EPSILON.end() < PathwayResult::MAXIMUM_EXCESS as f64);
+const _: () = assert!(*PathwaySettings::RANGE.end() < PathwayResult::MAXIMUM_EXCESS);
 
 /// Default excess cost of the last colour: half of the least cost.
 pub const EXCESS_SHOWN: f32 = 0.5;

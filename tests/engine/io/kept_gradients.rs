@@ -5,7 +5,7 @@ use super::kept::{Nifti, go, go_told};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid};
-use arcuate::io::{self, AffineReading, Reading, gradients};
+use arcuate::io::{self, AffineReading, Reading, Remark, gradients};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -96,8 +96,8 @@ fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
     ] {
         for (grid, turn, reported) in [(&own, DMat3::IDENTITY, false), (&moved, turn, of_world)] {
             let found = read(name, grid);
-            let says = |w: &String| w.contains("rotated with the image");
-            assert_eq!(found.notes.iter().any(says), reported, "{name}");
+            let says = |w: &Remark| w.is_note && w.contains("rotated with the image");
+            assert_eq!(found.remarks.iter().any(says), reported, "{name}");
             is(&found.gradients.directions, turn, name);
         }
         // Converting with the affine and opening with it are the same.

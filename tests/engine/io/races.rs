@@ -269,7 +269,7 @@ fn gradient_sets() {
     let look = |when: &str| {
         let read = gradients::read(&files, &grid, 2).expect("whole");
         let is_new = read.gradients.directions[1].x.abs() > 0.5;
-        for note in &read.warnings {
+        for note in &read.remarks {
             assert!(
                 !is_new && note.contains("d.bvec is newer"),
                 "{when}: {note}"

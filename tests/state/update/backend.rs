@@ -3,8 +3,9 @@
 use super::{Window, only_job};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Job, Outcome, Receive, Slot};
+use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Job, Outcome, Receive};
 use arcuate::solvers::curves::Params;
+use arcuate::state::device::jobs::DEVICE;
 use arcuate::state::device::jobs::{LoadKernels, UseBackend};
 use arcuate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
 use arcuate::state::{
@@ -43,7 +44,7 @@ fn failure<J: Receive<State>>(job: &J) -> Action {
 
 fn opened(kind: BackendKind, label: &str) -> Action {
     let delivery = Delivery {
-        slot: Slot::Device,
+        slot: DEVICE,
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::Done(BackendOpened {

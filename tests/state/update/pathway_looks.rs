@@ -202,7 +202,7 @@ fn colours() {
     set(&mut window, |s| s.range = f32::NAN);
     assert_eq!(window.state.document.pathways.range, 0.5);
     set(&mut window, |s| s.range = 9.0);
-    let most = arcuate::state::pathways::PathwayResult::MOST_EXCESS;
+    let most = arcuate::state::pathways::PathwayResult::MAXIMUM_EXCESS;
     assert!(window.state.document.pathways.range < most);
 }
 

@@ -4,11 +4,12 @@ use super::{Window, opened};
 use crate::support::{saved_event, test, thread_time};
 use arcuate::data::{Mask, Role, Shape, Tractogram};
 use arcuate::io::convert::Converted;
-use arcuate::jobs::{Delivery, Outcome, Slot};
+use arcuate::jobs::{Delivery, Outcome};
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
+use arcuate::state::files::jobs::SAVE;
 use arcuate::state::files::jobs::{ConvertedFiles, SaveWithValues};
 use arcuate::state::origin::Origin;
 use arcuate::state::pathways::PathwayAction;
@@ -234,10 +235,7 @@ fn after_a_failure() {
     );
     assert!(names(".").is_empty(), "{:?}", names("."));
     // One export is one job.
-    let saves = window
-        .submitted
-        .iter()
-        .filter(|job| job.slot() == Slot::Save);
+    let saves = window.submitted.iter().filter(|job| job.slot() == SAVE);
     assert_eq!(saves.count(), 3);
 }
 
@@ -483,7 +481,7 @@ fn beside() {
         replace: true,
     };
     let delivery = Delivery {
-        slot: Slot::Save,
+        slot: SAVE,
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::Done(ConvertedFiles {

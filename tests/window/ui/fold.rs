@@ -5,10 +5,11 @@ use super::segment::leaked;
 use super::{Window, click, pathways, sample, small_scan, tracking, window};
 use crate::support::{start_of_old_job, test};
 use arcuate::compute::Control;
+use arcuate::state::files::jobs::LOAD;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::runtime::TourStep;
 use arcuate::state::{
-    Action, JobHandle, Phase, Severity, Slot, State, Task, TrackAction, ViewAction, update,
+    Action, JobHandle, Phase, Severity, State, Task, TrackAction, ViewAction, update,
 };
 use egui::Rect;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -168,7 +169,7 @@ fn first_page() {
     control.begin("Making the head", 10);
     control.advance(4);
     state.runtime.jobs.running.push(JobHandle {
-        slot: Slot::Load,
+        slot: LOAD,
         ticket: 1,
         label: "Building the demo head".to_owned(),
         control,
@@ -180,7 +181,7 @@ fn first_page() {
     let cards = page.get_by_label("Start the guide").rect();
     assert!(shown.bottom() < cards.top(), "{shown:?}");
     click(&mut page, "Cancel building the demo head");
-    let cancels = |a: &Action| matches!(a, Action::CancelJob(Slot::Load));
+    let cancels = |a: &Action| matches!(a, Action::CancelJob(LOAD));
     assert!(page.state().actions.iter().any(cancels));
 }
 

@@ -2,7 +2,8 @@
 
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::{done_event, saved_event, test};
-use arcuate::jobs::{Delivery, Outcome, Slot};
+use arcuate::jobs::{Delivery, Outcome};
+use arcuate::state::files::jobs::LOAD;
 use arcuate::state::sessions::jobs::{
     ForgetRecoverable, LoadLayers, OpenSession, RelocateFiles, SaveOutcome, SaveSession,
 };
@@ -185,7 +186,7 @@ fn recovery() {
             strict: false,
         };
         let delivery = Delivery {
-            slot: Slot::Load,
+            slot: LOAD,
             ticket: 0,
             wall_ms: 1.0,
             outcome: Outcome::Failed("damaged".to_owned().into()),

@@ -8,6 +8,7 @@ use crate::io;
 use crate::jobs::{
     Delivery, Folder, Job, JobError, PartialSender, Receive, Slot, ValueNames, Worker,
 };
+use crate::state::files::jobs::LOAD;
 use crate::state::files::opening;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State};
@@ -87,7 +88,7 @@ impl Job for OpenFile {
     type Output = Opened;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {
@@ -200,13 +201,12 @@ pub fn table(
             ..ScanGradients::default()
         });
     };
-    let notes = io::Remark::all(&table.warnings, &table.notes);
     let adjacent = io::gradients::find_companion(path).map_or(Vec::new(), |t| t.paths());
     let elsewhere = Some(table.files).filter(|files| *files != adjacent);
     Ok(ScanGradients {
         gradients: Some(Arc::new(table.gradients)),
         files: elsewhere.unwrap_or_default(),
-        notes,
+        notes: table.remarks,
         refused: None,
     })
 }

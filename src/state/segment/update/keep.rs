@@ -103,7 +103,7 @@ pub(in crate::state) fn keep(state: &mut State) {
     });
     state.runtime.segment.live = None;
     crate::state::segment::update::unframe(state);
-    state.runtime.notices.status = format!("Kept {ml} as a mask");
+    state.runtime.notices.status = format!("Kept {ml} as a mask").into();
 }
 
 /// The surface at rest with its voxels; otherwise a notice says what is missing.
@@ -133,7 +133,8 @@ pub(in crate::state) fn region(state: &mut State, role: Role) {
     state.runtime.notices.status = format!(
         "Made a region of the surface: {}",
         role.name().to_lowercase()
-    );
+    )
+    .into();
 }
 
 /// All kept masks, and the surface if it rests, in the order of the layers.

@@ -5,6 +5,7 @@ use crate::io::session::{self, Entry, FileComparison, PackedMask, PackedNumbers}
 use crate::io::{self, checksum};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::state::core::text::file_name;
+use crate::state::files::jobs::LOAD;
 use crate::state::job_end::ended;
 use crate::state::sessions::jobs::{mask_files, opened};
 use crate::state::sessions::saved;
@@ -15,6 +16,9 @@ use crate::state::{Effect, State};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Comparing files with those of the session, byte by byte.
+const VERIFY: Slot = Slot::queue("verify");
 
 /// Reads a session file.
 #[derive(Clone, Debug)]
@@ -28,7 +32,7 @@ impl Job for OpenSession {
     type Output = Arc<ReadSession>;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {
@@ -70,7 +74,7 @@ impl Job for RelocateFiles {
     type Output = Vec<FileStatus>;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {
@@ -117,7 +121,7 @@ impl Job for VerifyFiles {
     type Output = Vec<(PathBuf, FileComparison)>;
 
     fn slot(&self) -> Slot {
-        Slot::Verify
+        VERIFY
     }
 
     fn label(&self) -> String {

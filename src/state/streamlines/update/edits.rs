@@ -56,7 +56,7 @@ fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
         Some((chosen.layer, lines.clone(), chosen.marks.0.to_vec()))
     });
     if found.is_none() {
-        "No streamlines are chosen".clone_into(&mut state.runtime.notices.status);
+        state.runtime.notices.status = "No streamlines are chosen".into();
     }
     found
 }
@@ -192,7 +192,7 @@ pub fn done(
     state.runtime.streamlines.manual_selection = None;
     state.runtime.selected_layer = Some(shown);
     state.runtime.regions.selected = None;
-    state.runtime.notices.status = match fresh {
+    let message = match fresh {
         true if stays => format!(
             "Kept {} as a layer, hidden; Filter goes on with {}",
             streamlines(left as u64),
@@ -201,6 +201,7 @@ pub fn done(
         true => format!("Kept {} as a layer", streamlines(left as u64)),
         false => format!("Deleted {}", streamlines((had - left) as u64)),
     };
+    state.runtime.notices.status = message.into();
 }
 
 /// `Tracks, selected`, with a number if there are several.

@@ -20,7 +20,7 @@ pub const FOD: Slot = Slot::latest_wins("fod");
 
 /// Below this share of a tissue's signal that the other tissues do not have, the noise decides between them: at an SNR
 /// of 20, the amount of a tissue from 100 volumes is then known to half a voxel of it.
-const LEAST_OWN_SIGNAL: f64 = 0.01;
+const MINIMUM_OWN_SIGNAL: f64 = 0.01;
 
 /// Response functions to deconvolve with, or how to estimate them.
 #[derive(Clone, Debug)]
@@ -277,13 +277,13 @@ fn check_tissues(responses: &[(Tissue, Response)], shells: &Shells) -> Result<()
         let others = (0..columns.len()).filter(|other| *other != k);
         let others: Vec<&Vec<f64>> = others.map(|other| &columns[other]).collect();
         let own = own_share(&columns[k], &others);
-        if own < LEAST_OWN_SIGNAL {
+        if own < MINIMUM_OWN_SIGNAL {
             return Err(JobError::Sentence(format!(
                 "The response function of {} differs from a sum of the others by {:.2} % of its signal, expected at \
                  least {:.0} % to tell these tissues apart; leave one out, or measure them in other voxels",
                 tissue.name(),
                 100.0 * own,
-                100.0 * LEAST_OWN_SIGNAL
+                100.0 * MINIMUM_OWN_SIGNAL
             ).into()));
         }
     }

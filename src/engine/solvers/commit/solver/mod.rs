@@ -239,7 +239,7 @@ fn solve_by(
             *x = if *h > 0.0 && *s > 0.0 { *s } else { 0.0 };
         }
     }
-    control.begin("Fitting weights", u64::from(stop.iterations));
+    control.begin_up_to("Fitting weights", u64::from(stop.iterations));
     let second = method == Method::Own && problem.penalty.groups.is_empty();
     match problem.operator.on_cards() {
         Some(cards) => {

@@ -1,4 +1,4 @@
-//! Permanent streamlines and rays: the whole brain, kept layers, files.
+//! Streamlines and rays that stay: those of the whole brain, and live results kept as layers.
 
 use crate::data::Role;
 use crate::data::text::counted;
@@ -43,7 +43,8 @@ pub fn whole_brain_done(
         counted(output.kept.len(), "streamline"),
         counted(output.seed_outcomes.iter().sum::<u64>() as usize, "seed"),
         wall_ms / 1e3
-    );
+    )
+    .into();
 }
 
 pub fn set_whole_brain(state: &mut State, whole_brain: WholeBrain, phase: Phase) {
@@ -132,5 +133,5 @@ pub fn keep(state: &mut State) {
     let content = Content::Tractogram(kept);
     let origin = Origin::from(commands::live_curve_recipe(&live));
     add_layer(state, name, content, origin, display);
-    state.runtime.notices.status = format!("Kept {number} {what} as a layer");
+    state.runtime.notices.status = format!("Kept {number} {what} as a layer").into();
 }
