@@ -13,8 +13,7 @@ pub mod window_size;
 pub use start::{StartError, run};
 
 use crate::compute::Backend;
-use crate::state::sessions::jobs::RECOVERY;
-use crate::state::sessions::jobs::RemoveRecoveryCopy;
+use crate::state::sessions::jobs::{RECOVERY, RemoveRecoveryCopy};
 use crate::state::{Action, Effect, State, report, update};
 use crate::ui::{self, paint_callback};
 use egui::{Context, Ui, ViewportCommand};

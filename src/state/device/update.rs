@@ -1,8 +1,7 @@
 //! The device of solvers: another backend chosen by the user, and the CPU after a failure of a graphics card.
 
 use crate::jobs::{BackendKind, BackendOpened};
-use crate::state::device::jobs::DEVICE;
-use crate::state::device::jobs::{FindCards, LoadKernels, UseBackend};
+use crate::state::device::jobs::{DEVICE, FindCards, LoadKernels, UseBackend};
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
 use crate::state::{Effect, OpenBackend, State, pathways, segment};
 

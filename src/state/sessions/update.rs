@@ -14,11 +14,10 @@ use crate::state::files::jobs::{LOAD, SAVE};
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
 use crate::state::origin::Origins;
-use crate::state::sessions::jobs::RECOVERY;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::sessions::jobs::{
-    Autosave, ForgetRecoverable, LoadLayers, OpenSession, RelocateFiles, RemoveRecoveryCopy,
-    RestoredLayers, SaveOutcome, SaveSession,
+    Autosave, ForgetRecoverable, LoadLayers, OpenSession, RECOVERY, RelocateFiles,
+    RemoveRecoveryCopy, RestoredLayers, SaveOutcome, SaveSession,
 };
 use crate::state::sessions::unsaved::{Base, DataInFiles, summed};
 use crate::state::sessions::{

@@ -5,8 +5,7 @@ use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Job, Outcome, Receive};
 use arcuate::solvers::curves::Params;
-use arcuate::state::device::jobs::DEVICE;
-use arcuate::state::device::jobs::{LoadKernels, UseBackend};
+use arcuate::state::device::jobs::{DEVICE, LoadKernels, UseBackend};
 use arcuate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
 use arcuate::state::{
     Action, BackendKind, DeviceAction, DeviceChoice, Effect, Event, Phase, RegionAction, State,

@@ -6,8 +6,9 @@ use crate::state::core::text::counted;
 use crate::state::edit::{changed, edit};
 use crate::state::files::jobs::LOAD;
 use crate::state::origin::{Origin, Recipe};
-use crate::state::sessions::jobs::RECOMPUTE_CURVES;
-use crate::state::sessions::jobs::{LoadLayers, RecomputeCurves, RecomputedCurves, RestoredLayers};
+use crate::state::sessions::jobs::{
+    LoadLayers, RECOMPUTE_CURVES, RecomputeCurves, RecomputedCurves, RestoredLayers,
+};
 use crate::state::sessions::saved;
 use crate::state::sessions::update::submit;
 use crate::state::sessions::{FileComparison, Match, ReadSession};
