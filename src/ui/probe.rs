@@ -4,7 +4,7 @@ use super::format;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Tensor, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
-use crate::state::{Content, Layer, Method, State, Task};
+use crate::state::{Content, Layer, LayerId, Method, State, Task};
 use glam::{DMat3, DVec3};
 
 #[derive(Clone, PartialEq, Debug)]
@@ -12,6 +12,8 @@ pub struct Reading {
     pub quantity: Quantity,
     pub name: String,
     pub value: String,
+    /// The layer whose value it is; names may occur twice.
+    layer: Option<LayerId>,
     /// The value says that a fit has no tensor here.
     is_outside_mask: bool,
 }
@@ -42,6 +44,7 @@ fn reading_of(quantity: Quantity, name: impl Into<String>, value: impl Into<Stri
         quantity,
         name: name.into(),
         value: value.into(),
+        layer: None,
         is_outside_mask: false,
     }
 }
@@ -54,7 +57,13 @@ pub fn readings(state: &State) -> Vec<Reading> {
         .layers
         .iter()
         .rev()
-        .filter_map(|layer| of_layer(state, layer, at).map(|r| within_mask(state, layer, r)))
+        .filter_map(|layer| {
+            let found = of_layer(state, layer, at)?;
+            Some(Reading {
+                layer: Some(layer.id),
+                ..within_mask(state, layer, found)
+            })
+        })
         .collect();
     if let Some(tensors) = &state.document.tensors {
         let direction = tensors
@@ -226,15 +235,11 @@ pub const COST: &str = "u₁ + u₂";
 pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Reading> {
     let segmented = state.document.segmented_image();
     let segmented = segmented.filter(|_| state.view.task == Task::Segment);
-    if let Some(image) =
-        segmented.and_then(|(layer, _)| of_layer(state, layer, state.view.crosshair))
-    {
-        let first = |is: &dyn Fn(&Reading) -> bool| all.iter().find(|r| is(r));
-        let image = first(&|r| r.name == image.name);
+    let id = segmented.map(|(layer, _)| layer.id);
+    if let Some(image) = all.iter().find(|r| id.is_some() && r.layer == id) {
         let of = [Quantity::Speed, Quantity::SignedDistance];
-        let others = of.map(|quantity| first(&|r| r.quantity == quantity));
-        return image
-            .into_iter()
+        let others = of.map(|quantity| all.iter().find(|r| r.quantity == quantity));
+        return std::iter::once(image)
             .chain(others.into_iter().flatten())
             .collect();
     }
