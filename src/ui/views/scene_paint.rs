@@ -222,7 +222,25 @@ impl Views {
                 taken.push(place);
             }
         }
+        self.scene_tools(ui, painter, scene, hovered, taken);
+    }
+
+    /// Paints samples, spheres, a leak, and the active tool with its text, clear of the text already there.
+    fn scene_tools(
+        &mut self,
+        ui: &Ui,
+        painter: &Painter,
+        scene: &Scene,
+        hovered: bool,
+        taken: &mut Vec<Rect>,
+    ) {
+        let state = scene.state;
         let pointer_at = pointer(ui).filter(|_| hovered);
+        // The text of a tool at the pointer covers no button.
+        if hovered {
+            taken.push(chrome::scene_buttons_at(scene));
+            taken.extend(leak::button_in_scene(ui, scene));
+        }
         sampling::in_scene(painter, scene, taken);
         spheres::in_scene(painter, scene);
         leak::in_scene(painter, scene);
@@ -251,7 +269,8 @@ impl Views {
             rings::preview(painter, middle, far.unwrap_or(radius), colour);
         }
         if placing.is_none() {
-            annotations::tool_word(painter, at, scene.rect, role.name(), colour);
+            let free = (scene.rect, taken);
+            annotations::label_at_pointer(painter, at, free, role.name(), colour);
         }
     }
 
@@ -335,14 +354,8 @@ fn stops(
 fn axis_marker(painter: &Painter, scene: &Scene, ground: annotations::Ground) -> Rect {
     let axes = scene.camera.axes();
     let origin = scene.rect.left_bottom() + vec2(44.0, -38.0);
-    // One shade lies behind all of it.
     let reach = vec2(2.0, 2.0) * (ARM as f32 + 16.0);
     let place = Rect::from_center_size(origin, reach);
-    ground.shade(painter, place);
-    let ground = annotations::Ground {
-        shade: None,
-        ..ground
-    };
     let mut arms: Vec<(usize, DVec3)> = (0..3)
         .map(|a| {
             let axis = DVec3::AXES[a];
@@ -362,6 +375,8 @@ fn axis_marker(painter: &Painter, scene: &Scene, ground: annotations::Ground) ->
     };
     for (a, direction) in &arms {
         let tip = origin + on_screen(*direction) * ARM as f32;
+        // A rim and the shade of each letter suffice: a shade behind the whole marker would hide much of a small view.
+        painter.line_segment([origin, tip], Stroke::new(4.5, ground.halo()));
         painter.line_segment([origin, tip], Stroke::new(1.5, dec[*a]));
     }
     painter.circle_filled(origin, 1.5, IN_VIEW.t2);
