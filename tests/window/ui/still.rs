@@ -58,7 +58,9 @@ fn control_rect(window: &Window, name: &str) -> Rect {
 /// The warning about a model takes the place of a hint, and the time and memory of the fit keep their rows.
 fn forced() {
     for size in SIZES {
-        let mut window = window(weighing(Task::Filter), size);
+        let mut window = window(weighing(Task::View), size);
+        window.key_press_modifiers(Modifiers::COMMAND, Key::Num5);
+        window.run();
         carry_out::<EstimateFit>(&mut window);
         window.run();
         let rects = |window: &Window| {

@@ -483,8 +483,8 @@ fn axes() {
         let panes = panes(&state, area);
         let (_, scene) = panes.iter().find(|p| p.0 == Pane::Scene).expect("3-D");
         let corner = Rect::from_min_max(
-            scene.left_bottom() - vec2(0.0, 80.0),
-            scene.left_bottom() + vec2(80.0, 0.0),
+            scene.left_bottom() - vec2(0.0, 90.0),
+            scene.left_bottom() + vec2(90.0, 0.0),
         );
         let shapes = painted(&state, area, None);
         let plates = shapes.iter().filter_map(|s| match &s.shape {
