@@ -8,10 +8,12 @@ use arcuate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Switch, Text,
     Unit, Value, used,
 };
+use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{
-    alignment, commit, csd, curves, density, geodesic, level_set, metric, pathway, peaks, region,
-    response, tensor_fit,
+    alignment, commit, connectivity, csd, curves, density, geodesic, level_set, metric, pathway,
+    peaks, region, response, tensor_fit,
 };
+use arcuate::state::WholeBrain;
 use arcuate::state::alignment::Nudge;
 use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
@@ -46,6 +48,11 @@ pub fn tests() -> Vec<Trial> {
             "parameters::tables::deflection",
             table::<curves::DeflectionParts>,
         ),
+        test(
+            "parameters::tables::connectivity",
+            table::<connectivity::Params>,
+        ),
+        test("parameters::tables::profile", table::<ProfileParams>),
         test("parameters::tables::rays", table::<geodesic::Rays>),
         test(
             "parameters::tables::directions",
@@ -55,6 +62,7 @@ pub fn tests() -> Vec<Trial> {
             "parameters::tables::sharpening",
             table::<geodesic::SharpeningParts>,
         ),
+        test("parameters::tables::whole brain", table::<WholeBrain>),
         test("parameters::tables::sample", table::<Sample>),
         test("parameters::composite texts", texts::composites),
         test(
@@ -185,6 +193,8 @@ fn options() {
     check_options::<region::Fill>("region --image a.nii --fill 1,2,3 --out o.nii");
     check_options::<density::Params>("density a.trx --out o.nii");
     check_options::<density::Voxels>("density a.trx --out o.nii");
+    check_options::<connectivity::Params>("connectome a.trx b.nii o.csv");
+    check_options::<ProfileParams>("profile a.trx o.csv --value cm");
     check_options::<curves::Params>("track phantom:1 --out o.tck");
     check_options::<geodesic::Rays>("geodesic phantom:1 --out o.tck");
 }

@@ -5,7 +5,7 @@ use crate::support::{Random, lines, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
 use arcuate::solvers::Error;
-use arcuate::solvers::connectivity::{Connectome, NO_LABEL, connectome};
+use arcuate::solvers::connectivity::{Connectome, NO_LABEL, Params, connectome};
 use arcuate::solvers::region::numbers;
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -35,7 +35,7 @@ fn run(
         lines,
         among,
         labels,
-        radius_mm,
+        &Params { radius_mm },
         values,
         &backend(threads),
         &control,
@@ -226,8 +226,8 @@ fn refused() {
             .unwrap_err()
             .to_string()
     };
-    assert!(error(-1.0).contains("0 to 1000 mm"));
-    assert!(error(f64::NAN).contains("0 to 1000 mm"));
+    assert!(error(-1.0).contains("from 0 to 1000"));
+    assert!(error(f64::NAN).contains("from 0 to 1000"));
     let empty = Volume::scalar(labels.grid.clone(), vec![0.0; labels.grid.voxel_count()]);
     let error = run(&lines, None, &empty, 0.0, None, 1).unwrap_err();
     assert!(error.to_string().contains("Found 0 labels"), "{error}");

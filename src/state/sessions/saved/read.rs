@@ -2,6 +2,7 @@
 
 use crate::data::axis_change::AxisChange;
 use crate::io::{Reading, Remark};
+use crate::parameters;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
 use crate::state::density::quantity;
@@ -362,7 +363,7 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
     document.track.method = saved.method;
     document.track.streamlines = saved.track.clone();
     document.track.streamline_display = saved.track_display.clone();
-    document.track.whole_brain = saved.whole_brain.sanitized();
+    document.track.whole_brain = parameters::sanitized(&saved.whole_brain);
     document.track.rays = Rays {
         metric: saved.metric,
         params: saved.rays.clone(),
