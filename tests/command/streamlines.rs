@@ -560,9 +560,11 @@ fn looks() {
         layer: all,
         enabled: false,
     });
+    let mut radius = connectivity::Params::defaults();
+    radius.radius_mm = 0.0;
     desk.act(StreamlineAction::SetConnect(ConnectSettings {
         labels: Some(desk.layer("labels")),
-        params: connectivity::Params { radius_mm: 0.0 },
+        params: radius,
         value: Some(weight()),
         shown: MatrixValue::Value,
     }));

@@ -31,11 +31,13 @@ fn run(
     let control = Control::new();
     let known = numbers(labels, 0, &control)?;
     let labels = (labels, 0, &known);
+    let mut params = Params::defaults();
+    params.radius_mm = radius_mm;
     connectome(
         lines,
         among,
         labels,
-        &Params { radius_mm },
+        &params,
         values,
         &backend(threads),
         &control,

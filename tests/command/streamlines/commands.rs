@@ -58,9 +58,11 @@ pub fn commands() {
         along: vec![y.clone()],
         ..StreamlineSettings::default().profile
     }));
+    let mut radius = connectivity::Params::defaults();
+    radius.radius_mm = 1.0;
     desk.act(StreamlineAction::SetConnect(ConnectSettings {
         labels: Some(labels),
-        params: connectivity::Params { radius_mm: 1.0 },
+        params: radius,
         value: Some(y),
         shown: MatrixValue::Value,
     }));
