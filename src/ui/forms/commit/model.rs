@@ -112,21 +112,8 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[GammaRadii], set: &m
         };
         set(params, phase);
     };
-    let row = SliderRow::new("Shape", first.shape, 0.5..=10.0)
-        .default(commit::DEFAULT_GAMMA.shape)
-        .limits(0.05..=100.0)
-        .help("Shape of the gamma distribution of radii");
-    if let Some((shape, phase)) = row.value(ui) {
-        to(GammaRadii { shape, ..first }, phase);
-    }
-    let row = SliderRow::new("Scale", first.scale_um, 0.05..=2.0)
-        .default(commit::DEFAULT_GAMMA.scale_um)
-        .limits(0.01..=50.0)
-        .unit("µm")
-        .help("Scale of the gamma distribution: the mean radius is shape × scale");
-    if let Some((scale_um, phase)) = row.value(ui) {
-        to(GammaRadii { scale_um, ..first }, phase);
-    }
+    let (defaults, all) = (commit::DEFAULT_GAMMA, Rows::AllBut(&[]));
+    parameters::rows(ui, &first, &defaults, all, &mut to);
 }
 
 /// Water around fibres, and free water.
