@@ -1,6 +1,6 @@
 //! `arcuate phantom`: the built-in head as files, with its truth.
 
-use super::options::{ValueError, positive, whole, whole_from};
+use super::options::{GivenParameters, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
@@ -9,8 +9,9 @@ use crate::data::text::{count, number};
 use crate::data::{Gradients, Grid, Mask, Volume};
 use crate::io;
 use crate::jobs::ValueNames;
+use crate::parameters::arguments;
 use crate::phantom::{
-    self, Head, Picture, PictureOptions, ScanOptions, Shell, TumourPicture, oblique_grid, scan_grid,
+    self, Head, Picture, PictureOptions, ScanParams, TumourPicture, oblique_grid, scan_grid,
 };
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use serde_json::{Value, json};
@@ -33,18 +34,8 @@ pub struct Options {
     /// Seed of the head: each seed gives another head
     #[arg(long, default_value = "1", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub seed: u64,
-    /// Unweighted signal of white matter divided by the σ of the noise, or off
-    #[arg(long, value_name = "SNR|off", default_value = "30", value_parser = snr)]
-    pub snr: Snr,
-    /// b in s/mm² and number of directions of each shell
-    #[arg(long, value_name = "B:N,…", value_delimiter = ',', default_value = "1000:30", value_parser = shell)]
-    pub shells: Vec<(f64, usize)>,
-    /// Number of volumes with b = 0
-    #[arg(long, value_name = "N", default_value = "6", value_parser = whole_from(1, 200u16))]
-    pub b0: u16,
-    /// Voxel size of the scan, mm
-    #[arg(long, value_name = "MM", default_value = "2", allow_negative_numbers = true, value_parser = positive)]
-    pub spacing: f64,
+    #[command(flatten)]
+    pub params: GivenParameters<ScanParams>,
     /// Write only the scan with its gradients, mask and truth: no labels, no T1, no tumour
     #[arg(long)]
     pub scan_only: bool,
@@ -53,35 +44,7 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Snr(Option<f64>);
-
-const DEFAULT_SNR: Snr = Snr(Some(30.0));
-const DEFAULT_SHELLS: [(f64, usize); 1] = [(1000.0, 30)];
-const DEFAULT_B0: u16 = 6;
-const DEFAULT_SPACING_MM: f64 = 2.0;
 const FIBRES_PER_BUNDLE: usize = 60;
-/// White matter far below its noise; no scanner is worse.
-const MINIMUM_SNR: f64 = 0.001;
-
-fn snr(text: &str) -> Result<Snr, ValueError> {
-    if text == "off" {
-        return Ok(Snr(None));
-    }
-    // With more noise than this, values overflow single precision, and every voxel becomes infinite.
-    let found = positive(text).ok().filter(|v| *v >= MINIMUM_SNR);
-    let expected = || format!("a number of at least {MINIMUM_SNR} or off");
-    let snr = found.map(|v| Snr(Some(v)));
-    snr.ok_or_else(|| ValueError::new(expected(), text))
-}
-
-fn shell(text: &str) -> Result<(f64, usize), ValueError> {
-    let parsed = text
-        .split_once(':')
-        .and_then(|(b, n)| Some((positive(b).ok()?, n.parse().ok()?)));
-    let valid = parsed.filter(|&(b, n)| b <= 20_000.0 && (1..=1000).contains(&n));
-    valid.ok_or_else(|| ValueError::new("B:N as in 1000:30", text))
-}
 
 /// All files that a run writes.
 fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
@@ -109,7 +72,8 @@ fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let grids = options.grids()?;
+    let params = options.params.params()?;
+    let grids = grids(&params)?;
     let at = |name: &str| options.out.join(name);
     for name in files(options.scan_only) {
         runner.may_write(&at(name))?;
@@ -120,8 +84,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let set = io::atomic::PendingSet::begin();
 
     let head = Head::new(options.seed);
-    let images = options.images(&head, &grids, runner)?;
-    options.save(&images, runner)?;
+    let images = options.images(&params, &head, &grids, runner)?;
+    options.save(&params, &images, runner)?;
     let failed = |e: io::Error| Failure::new(e.to_string());
     let gradients = &images.gradients;
     io::gradients::save(&at("dwi.bval"), &at("dwi.bvec"), gradients, &grids.scan)
@@ -131,7 +95,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     runner.run(SaveTractogram {
         tractogram,
         path: at("fibres.tck"),
-        command: options.command(),
+        command: options.command(&params),
         values: ValueNames::default(),
     })?;
     if let Some(pictures) = &images.pictures {
@@ -149,7 +113,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
     }
 
-    let truth = options.truth(&images, fibres);
+    let truth = options.truth(&params, &images, fibres);
     let text = serde_json::to_string_pretty(&truth).unwrap_or_default();
     io::atomic::write_text(&at("truth.json"), &text).map_err(failed)?;
     set.rename().map_err(failed)?;
@@ -167,6 +131,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     );
     runner.report(&truth, &message);
     Ok(())
+}
+
+fn grids(params: &ScanParams) -> Result<Grids, Failure> {
+    match (scan_grid(params.spacing_mm), oblique_grid()) {
+        (Some(scan), Some(oblique)) => Ok(Grids { scan, oblique }),
+        _ => Err(Failure::usage(format!(
+            "Found no grid with voxels of {} mm, expected one; choose another --spacing",
+            number(params.spacing_mm)
+        ))),
+    }
 }
 
 struct Grids {
@@ -191,67 +165,28 @@ struct Pictures {
 }
 
 impl Options {
-    fn command(&self) -> String {
+    fn command(&self, params: &ScanParams) -> String {
         let mut text = format!("arcuate phantom --seed {}", self.seed);
-        if self.snr != DEFAULT_SNR {
-            text += &match self.snr.0 {
-                Some(snr) => format!(" --snr {snr}"),
-                None => " --snr off".to_owned(),
-            };
-        }
-        if self.shells != DEFAULT_SHELLS {
-            let shells = self.shells.iter().map(|(b, n)| format!("{b}:{n}"));
-            text += &format!(" --shells {}", shells.collect::<Vec<_>>().join(","));
-        }
-        if self.b0 != DEFAULT_B0 {
-            text += &format!(" --b0 {}", self.b0);
-        }
-        if self.spacing != DEFAULT_SPACING_MM {
-            text += &format!(" --spacing {}", self.spacing);
-        }
+        text += &arguments(params);
         if self.scan_only {
             text += " --scan-only";
         }
         text
     }
 
-    fn grids(&self) -> Result<Grids, Failure> {
-        let spacing = self.spacing;
-        let wrong = if spacing > 10.0 {
-            "larger than parts of the head"
-        } else {
-            "so small that the scan would be too large"
-        };
-        let wrong = format!(
-            "Voxels of {} mm are {wrong}, expected --spacing from 0.5 to 10 mm",
-            number(spacing)
-        );
-        let scan = scan_grid(spacing).filter(|_| (0.5..=10.0).contains(&spacing));
-        match (scan, oblique_grid()) {
-            (Some(scan), Some(oblique)) => Ok(Grids { scan, oblique }),
-            _ => Err(Failure::usage(wrong)),
-        }
-    }
-
     /// Computes the images, if they fit into memory.
-    fn images(&self, head: &Head, grids: &Grids, runner: &Runner) -> Result<Images, Failure> {
+    fn images(
+        &self,
+        params: &ScanParams,
+        head: &Head,
+        grids: &Grids,
+        runner: &Runner,
+    ) -> Result<Images, Failure> {
         let Grids {
             scan: grid,
             oblique,
         } = grids;
-        let shells = self.shells.iter();
-        let scan = ScanOptions {
-            grid: grid.clone(),
-            b0_count: usize::from(self.b0),
-            shells: shells
-                .map(|&(b_s_per_mm2, directions)| Shell {
-                    b_s_per_mm2,
-                    directions,
-                })
-                .collect(),
-            snr: self.snr.0,
-            noise_seed: self.seed,
-        };
+        let scan = params.clone().options(grid.clone(), self.seed);
         let picture = PictureOptions {
             snr: Some(40.0),
             shading: 0.08,
@@ -292,7 +227,12 @@ impl Options {
         })
     }
 
-    fn save(&self, images: &Images, runner: &mut Runner) -> Result<(), Failure> {
+    fn save(
+        &self,
+        params: &ScanParams,
+        images: &Images,
+        runner: &mut Runner,
+    ) -> Result<(), Failure> {
         let mut volumes = vec![("dwi", &images.dwi)];
         let mut masks = vec![("brain_mask", &images.brain)];
         if let Some(Pictures { labels, t1, tumour }) = &images.pictures {
@@ -314,28 +254,28 @@ impl Options {
                 source: None,
                 volume: volume.clone(),
                 path: path(name),
-                command: self.command(),
+                command: self.command(params),
             })?;
         }
         for (name, mask) in masks {
             runner.run(SaveMask {
                 mask: mask.clone(),
                 path: path(name),
-                command: self.command(),
+                command: self.command(params),
             })?;
         }
         Ok(())
     }
 
     /// The content of truth.json, and of the report.
-    fn truth(&self, images: &Images, fibres: usize) -> Value {
+    fn truth(&self, params: &ScanParams, images: &Images, fibres: usize) -> Value {
         let names = |list: &[(u16, String)]| {
             list.iter()
                 .map(|(n, name)| (n.to_string(), json!(name)))
                 .collect::<serde_json::Map<_, _>>()
         };
         let mut truth = json!({
-            "command": "phantom", "seed": self.seed, "snr": self.snr.0, "folder": self.out,
+            "command": "phantom", "seed": self.seed, "snr": params.snr, "folder": self.out,
             "gradients": images.gradients.summary(), "fibres": fibres, "fibres_per_bundle": FIBRES_PER_BUNDLE,
         });
         if let Some(Pictures { labels, tumour, .. }) = &images.pictures {

@@ -2,7 +2,8 @@
 
 use super::head::Head;
 use super::images::{PictureOptions, oblique_grid};
-use super::scan::{ScanOptions, Shell};
+use super::parameters::ScanParams;
+use super::scan::ScanOptions;
 use crate::compute::{Cancelled, Control};
 use crate::data::{Gradients, Grid, Mask, Role, Volume};
 use glam::DVec3;
@@ -40,7 +41,7 @@ pub struct Demo {
     pub suggestions: Vec<Suggestion>,
 }
 
-/// Scan grid of the demo: 2 mm, stored right to left as most scanners do (LAS).
+/// Scan grid of a head, stored right to left as most scanners do (LAS).
 pub fn scan_grid(spacing_mm: f64) -> Option<Arc<Grid>> {
     let field_mm = DVec3::new(184.0, 224.0, 176.0);
     let middle = DVec3::new(0.0, -12.0, 10.0);
@@ -51,27 +52,22 @@ pub fn scan_grid(spacing_mm: f64) -> Option<Arc<Grid>> {
     Grid::axis_aligned(shape, step, origin).map(Arc::new)
 }
 
-/// 6 b = 0 and 30 directions at b = 1000 s/mm², SNR 30: typical of a short clinical scan.
+/// The default scan, on a grid.
 pub fn scan_options(grid: Arc<Grid>, noise_seed: u64) -> ScanOptions {
-    ScanOptions {
-        grid,
-        b0_count: 6,
-        shells: vec![Shell {
-            b_s_per_mm2: 1000.0,
-            directions: 30,
-        }],
-        snr: Some(30.0),
-        noise_seed,
-    }
+    ScanParams::defaults().options(grid, noise_seed)
+}
+
+fn default_grid() -> Option<Arc<Grid>> {
+    scan_grid(ScanParams::defaults().spacing_mm)
 }
 
 impl Demo {
     /// Memory that the demo takes, bytes.
     pub fn bytes() -> u64 {
         let voxels = |grid: Option<Arc<Grid>>| grid.map_or(0, |grid| grid.voxel_count() as u64);
-        let options = scan_grid(2.0).map(|grid| scan_options(grid, 0));
+        let options = default_grid().map(|grid| scan_options(grid, 0));
         let volumes = options.map_or(0, |o| o.gradients().directions.len() as u64);
-        (voxels(scan_grid(2.0)) * volumes + voxels(oblique_grid())) * size_of::<f32>() as u64
+        (voxels(default_grid()) * volumes + voxels(oblique_grid())) * size_of::<f32>() as u64
     }
 
     /// Never panics: both grids are constants of this program.
@@ -79,7 +75,7 @@ impl Demo {
         // Shares of time per stage; the last stage prepares the views.
         control.plan(&[0.3, 0.6, 0.1]);
         let head = Head::new(seed);
-        let (Some(grid), Some(oblique)) = (scan_grid(2.0), oblique_grid()) else {
+        let (Some(grid), Some(oblique)) = (default_grid(), oblique_grid()) else {
             return Err(Cancelled);
         };
         let scan = scan_options(grid, seed);

@@ -7,7 +7,6 @@ use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker}
 use crate::state::core::text::file_name;
 use crate::state::files::jobs::SAVE;
 use crate::state::job_end::ended;
-use crate::state::sessions::jobs::mask_files;
 use crate::state::sessions::jobs::memory::SessionMemory;
 use crate::state::sessions::types::draft::{ResultToSum, SessionDraft, StoredMask, StoredNumbers};
 use crate::state::sessions::update;
@@ -171,8 +170,6 @@ fn compose(
         }
         results.push(sum);
     }
-    let content = draft.content.value();
-    let content = mask_files::added(content, &draft.mask_files, folder, &known, control)?;
     Ok(SessionFile {
         arcuate_session: session::VERSION,
         program: format!("Arcuate {}", env!("CARGO_PKG_VERSION")),
@@ -186,7 +183,7 @@ fn compose(
             .collect(),
         numbers: numbers(&draft.numbers),
         results,
-        content,
+        content: draft.content.value(),
     })
 }
 

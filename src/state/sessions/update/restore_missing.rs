@@ -71,7 +71,7 @@ pub(in crate::state) fn was_restored(
             Err(why) => state.runtime.notify_failure(LOAD, why.to_string()),
         }
     }
-    if let Some(saved) = state.document.awaited.clone() {
+    if let Some(saved) = state.document.unrestored.awaited.clone() {
         state.document.arrange_as(saved.layers());
     }
     make_maps(state, &here, effects);
