@@ -19,9 +19,10 @@ use crate::data::odf_turn::half_sphere;
 use crate::data::spherical_harmonics::{Basis, count, evaluate};
 use crate::data::statistics::quantile;
 use crate::data::text::counted;
-use crate::data::{OdfLayout, Tensor, TensorField, TensorFrame, Tractogram, Volume};
+use crate::data::{OdfLayout, Sentence, Tensor, TensorField, TensorFrame, Tractogram, Volume};
 use rayon::prelude::*;
 use std::f64::consts::PI;
+use std::fmt;
 use std::sync::Arc;
 
 /// Degrees whose symmetry is measured: higher ones are narrower than the distance of the axes tried.
@@ -125,6 +126,30 @@ impl Output {
     }
 }
 
+/// An image with this number of volumes holds no distributions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InputError {
+    pub volumes: usize,
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Found {}, expected 6, 15, 28, 45, 66 or 91 coefficients of distributions; open an image that holds them",
+            counted(self.volumes, "volume")
+        )
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        Self::Input(Sentence::new(&error))
+    }
+}
+
 /// Reads the distributions in every basis and frame and ranks these.
 pub fn compare(
     volume: &Volume,
@@ -135,10 +160,10 @@ pub fn compare(
     let layouts: Vec<OdfLayout> = OdfLayout::of_volumes(volume.frames).collect();
     let has_directions = |layout: &OdfLayout| layout.order(volume.frames) >= Some(TENSOR_ORDER);
     if layouts.is_empty() || !layouts.iter().all(has_directions) {
-        return Err(Error::from(format!(
-            "Found {}, expected 6, 15, 28, 45, 66 or 91 coefficients of distributions; open an image that holds them",
-            counted(volume.frames, "volume")
-        )));
+        return Err(InputError {
+            volumes: volume.frames,
+        }
+        .into());
     }
     control.begin("Comparing bases of distributions", layouts.len() as u64);
     let (cpu, silent) = (backend.cpu(), control.silent());

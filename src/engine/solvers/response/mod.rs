@@ -7,6 +7,7 @@
 //! rises with the angle (Smith, Dhollander and Connelly 2017): `fit`.
 
 mod dhollander;
+mod error;
 mod fit;
 mod parameters;
 mod quadratic;
@@ -14,6 +15,7 @@ mod threshold;
 mod tournier;
 
 pub use dhollander::dhollander;
+pub use error::InputError;
 pub use fit::{fibres, isotropic};
 pub use parameters::Params;
 pub use threshold::optimal_threshold;
@@ -23,7 +25,6 @@ pub use super::Error;
 use super::tensor_fit;
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
-use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Response, Shells, Volume};
 use glam::DVec3;
 
@@ -125,31 +126,22 @@ fn mask_of(like: &Mask, voxels: &[usize]) -> Mask {
     Mask::new(like.grid.clone(), marks)
 }
 
-fn checked_shells(dwi: &Volume, gradients: &Gradients, mask: &Mask) -> Result<Shells, Error> {
+fn checked_shells(dwi: &Volume, gradients: &Gradients, mask: &Mask) -> Result<Shells, InputError> {
     if dwi.frames != gradients.len() || gradients.directions.len() != gradients.len() {
-        return Err(Error::from(format!(
-            "The scan has {} but the gradient table has {}; open the table that belongs to this scan",
-            counted(dwi.frames, "volume"),
-            counted(gradients.len(), "row")
-        )));
+        return Err(InputError::Counts {
+            volumes: dwi.frames,
+            rows: gradients.len(),
+        });
     }
     if !dwi.grid.matches(&mask.grid) {
-        return Err(Error::Input(
-            "The mask is not on the scan's grid; make the mask on the scan's grid".into(),
-        ));
+        return Err(InputError::MaskGrid);
     }
     if mask.count() == 0 {
-        return Err(Error::Input(
-            "The mask holds no voxel, so there is no response to measure; choose another mask"
-                .into(),
-        ));
+        return Err(InputError::EmptyMask);
     }
     let shells = Shells::new(gradients);
     match shells.shells.last() {
         Some(shell) if shell.b_s_per_mm2 > 0.0 => Ok(shells),
-        _ => Err(Error::Input(
-            "Found no shell with diffusion weighting, expected at least one; open a scan with its gradient table"
-                .into(),
-        )),
+        _ => Err(InputError::NotWeighted),
     }
 }
