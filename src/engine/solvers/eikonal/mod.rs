@@ -40,6 +40,7 @@ use super::Error;
 use super::metric::Metric;
 use crate::compute::{Accelerator, Backend, Cancelled, Control, DataId, memory};
 use crate::data::Volume;
+use crate::data::keyed;
 use error::InputError;
 use layout::Layout;
 use serde::{Deserialize, Serialize};
@@ -60,8 +61,7 @@ pub const MAX_OFFSET: i32 = 12;
 /// Longest offset along an axis, in voxels, that Selling's scheme alone can store (a byte); it must not drop any.
 pub const FARTHEST_OFFSET: i32 = 127;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LocalSolver {
     Godunov6,
     HopfLax26,
@@ -69,18 +69,15 @@ pub enum LocalSolver {
     Hybrid,
 }
 
+keyed!(LocalSolver, serde {
+    Godunov6 = "godunov6",
+    HopfLax26 = "hopf-lax26",
+    Selling = "selling",
+    Hybrid = "hybrid",
+});
+
 impl LocalSolver {
     pub const ALL: [Self; 4] = [Self::Godunov6, Self::HopfLax26, Self::Selling, Self::Hybrid];
-
-    /// The key in options and outputs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Godunov6 => "godunov6",
-            Self::HopfLax26 => "hopf-lax26",
-            Self::Selling => "selling",
-            Self::Hybrid => "hybrid",
-        }
-    }
 
     fn uses_selling(self) -> bool {
         matches!(self, Self::Selling | Self::Hybrid)

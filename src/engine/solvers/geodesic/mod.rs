@@ -57,6 +57,7 @@ pub use ray_metric::{Precision, RayMetric, Sharpening};
 use super::Error;
 use super::curves::{self, Interpolation};
 use crate::compute::{Accelerator, Backend, Control};
+use crate::data::keyed;
 use crate::data::{Region, Role};
 use error::InputError;
 use serde::{Deserialize, Serialize};
@@ -73,13 +74,17 @@ pub const MAX_DIRECTIONS: usize = 1 << 16;
 pub const MAX_REGIONS: usize = 32;
 
 /// The equations that are integrated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     Hamiltonian,
     /// The papers' form: midpoint rule with the symbols kept constant during the step, whatever the integrator.
     Christoffel,
 }
+
+keyed!(Form, serde {
+    Hamiltonian = "hamiltonian",
+    Christoffel = "christoffel",
+});
 
 /// Directions in which rays leave a seed point.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]

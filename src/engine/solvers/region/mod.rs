@@ -32,17 +32,16 @@ pub use values::{LabelCount, Numbers, label, numbers, threshold};
 
 use super::Error;
 use crate::compute::Control;
+use crate::data::keyed;
 use crate::data::mask::Block;
 use crate::data::{Grid, Mask, Shape};
 use glam::DVec3;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Full width at half maximum of a Gaussian with standard deviation 1.
 pub const WIDTH_OF_SIGMA: f64 = 2.354_820_045_030_949;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Combine {
     /// In either region.
     Union,
@@ -51,6 +50,12 @@ pub enum Combine {
     /// In the first region but not in the other.
     Difference,
 }
+
+keyed!(Combine, serde {
+    Union = "union",
+    Intersection = "intersection",
+    Difference = "difference",
+});
 
 impl Combine {
     pub const ALL: [Self; 3] = [Self::Union, Self::Intersection, Self::Difference];

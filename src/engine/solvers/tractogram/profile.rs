@@ -11,12 +11,12 @@
 use super::sample::sample_frame;
 use crate::compute::memory::claim_for;
 use crate::compute::{Backend, Cancelled, Control};
+use crate::data::keyed;
 use crate::data::{Region, Tractogram, Volume};
 use crate::solvers::Error;
 use crate::solvers::tractogram::error::InputError;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Number of points by which directions are compared.
@@ -69,12 +69,16 @@ pub struct Profile {
 }
 
 /// The end of the bundle at which it starts, as stored in sessions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sense {
     AsIs,
     Turned,
 }
+
+keyed!(Sense, serde {
+    AsIs = "as_is",
+    Turned = "turned",
+});
 
 /// Computes profiles along the marked streamlines, or all. Fails if a named value does not exist, or if no streamline
 /// has a length.
