@@ -9,6 +9,43 @@
 //! A wrong frame mirrors directions and looks right in single voxels. For each reading, fibres are tracked along the
 //! first axis of the second moments ∫ f u uᵀ du, and frames are ranked as the axes of gradients are (see
 //! [`super::gradient_check`]), by the length and coherence of fibres.
+//!
+//! # Example
+//!
+//! An image of distributions in MRtrix's basis, a narrow lobe along each principal direction:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::OdfField;
+//! use arcuate_engine::data::spherical_harmonics::{count, degrees, evaluate};
+//! use arcuate_engine::phantom::{Head, scan_grid, scan_options};
+//! use arcuate_engine::solvers::{odf_check, tensor_fit};
+//! use glam::DVec3;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let head = Head::new(1);
+//! let grid = scan_grid(4.0).ok_or("a spacing above 0")?;
+//! let (scan, gradients) = head.diffusion_scan(&scan_options(grid.clone(), 1), &control)?;
+//! let mask = head.brain_mask(&grid, &control)?;
+//! let params = tensor_fit::Params::defaults();
+//! let fitted = tensor_fit::fit(&scan, &gradients, &mask, &params, &backend, &control)?;
+//! let maps = tensor_fit::maps(&fitted.field, &backend, &control)?;
+//!
+//! let (order, n) = (6, grid.voxel_count());
+//! let mut coefficients = vec![0.0f32; count(order) * n];
+//! for voxel in 0..n {
+//!     let axis = DVec3::from_array([0, 1, 2].map(|k| f64::from(maps.direction.frame(k)[voxel])));
+//!     let lobe = evaluate(order, axis.normalize_or(DVec3::Z));
+//!     for (i, ((l, _), y)) in degrees(order).zip(lobe).enumerate() {
+//!         let narrow = (-0.05 * (l * (l + 1)) as f64).exp();
+//!         coefficients[i * n + voxel] = maps.fa.values[voxel] * (narrow * y) as f32;
+//!     }
+//! }
+//! let image = OdfField::new(grid, order, coefficients).volume();
+//! let compared = odf_check::compare(&image, &odf_check::Params::defaults(), &backend, &control)?;
+//! println!("{}", compared.sentence());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::gradient_check::{self, CLEAR, MIN_STARTED, field_quality};
 use super::tensor_check::{Slice, slice};

@@ -16,6 +16,48 @@
 //! are symmetric, which makes every sum over them four times shorter (`tables`).
 //!
 //! Coefficients are in MRtrix's basis and in world axes.
+//!
+//! # Example
+//!
+//! Distributions of fibres along x, whose largest peak is x:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::odf_field::Tissue;
+//! use arcuate_engine::solvers::{csd, peaks, response};
+//! # use arcuate_engine::data::{Gradients, Grid, Mask, Volume, VolumeKind};
+//! # use arcuate_engine::phantom::directions::half_sphere;
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! // The signal of fibres along x in 8 voxels, at b = 0 and in 60 directions.
+//! let (along, across, b) = (1.7e-3, 2e-4, 3000.0);
+//! let mut gradients = Gradients {
+//!     b_s_per_mm2: vec![0.0],
+//!     directions: vec![DVec3::ZERO],
+//! };
+//! for direction in half_sphere(60) {
+//!     gradients.b_s_per_mm2.push(b);
+//!     gradients.directions.push(direction);
+//! }
+//! let signal = |(b, g): (&f64, &DVec3)| (-b * (across + (along - across) * g.x * g.x)).exp();
+//! let signals = gradients.b_s_per_mm2.iter().zip(&gradients.directions).map(signal);
+//! let values: Vec<f32> = signals.flat_map(|s| [100.0 * s as f32; 8]).collect();
+//! let grid = Grid::axis_aligned([2, 2, 2], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let grid = Arc::new(grid);
+//! let scan = Volume::new(grid.clone(), gradients.len(), VolumeKind::Scalar, values);
+//! let mask = Mask::new(grid, vec![1; 8]);
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let (tissue, params) = (Tissue::WhiteMatter, response::Params::defaults());
+//! let estimate =
+//!     response::from_mask(&scan, &gradients, &mask, tissue, &params, &backend, &control)?;
+//! let (responses, params) = (estimate.responses(), csd::Params::defaults());
+//! let fitted = csd::fit(&scan, &gradients, &mask, &responses, &params, &backend, &control)?;
+//! let found = peaks::find(&fitted.field, &peaks::Params::defaults(), &backend, &control)?;
+//! let largest = found.peak(0, 0).ok_or("a peak")?;
+//! assert!(largest.normalize().x.abs() > 0.99);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cpu;
 mod direction_tables;

@@ -20,6 +20,33 @@
 //!
 //! A path moves between voxels that share a face: two that share only an edge or a corner are not connected. Values
 //! are in single precision: unreached voxels hold infinity.
+//!
+//! # Example
+//!
+//! Where paths cost 1 per mm, the cost is the distance:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::Grid;
+//! use arcuate_engine::solvers::eikonal::{CostSource, LocalSolver, Params, Prepared, solve};
+//! use arcuate_engine::solvers::metric::Metric;
+//! use glam::{DMat3, DVec3};
+//! use std::sync::Arc;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let grid = Grid::axis_aligned([9, 9, 9], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let metric = Metric::from_speed(&Arc::new(grid), |_| Some(DMat3::IDENTITY))?;
+//! let prepared = Prepared::new(&metric, LocalSolver::Hybrid, &backend, &control)?;
+//! let place = |voxel: [i64; 3]| metric.place_of(voxel).ok_or("a voxel of the grid");
+//! let source = CostSource::places(&metric, "corner", vec![place([0; 3])? as u32]);
+//! let params = Params {
+//!     tolerance: 1e-6,
+//!     schedule: None,
+//! };
+//! let costs = solve(&prepared, &[Arc::new(source)], &params, &backend, &control)?;
+//! assert!((costs[0].values[place([8, 0, 0])?] - 8.0).abs() < 0.1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cpu;
 mod cuda;

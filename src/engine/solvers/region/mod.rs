@@ -18,6 +18,30 @@
 //!
 //! *Union, intersection, difference.* Computed on the voxels of the first region; the other one is tested at their
 //! centres.
+//!
+//! # Example
+//!
+//! Voxels above a threshold, grown by 1 mm:
+//!
+//! ```
+//! use arcuate_engine::compute::Control;
+//! use arcuate_engine::data::{Grid, Volume};
+//! use arcuate_engine::solvers::region::{Change, change, threshold};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let control = Control::new();
+//! let grid = Grid::axis_aligned([7, 1, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let image = Volume::scalar(Arc::new(grid), vec![0.0, 0.0, 0.0, 9.0, 0.0, 0.0, 0.0]);
+//! let bright = threshold(&image, 0, (5.0, f32::INFINITY), &control)?;
+//! assert_eq!(bright.count(), 1);
+//! let grow = Change {
+//!     grow_mm: 1.0,
+//!     ..Change::defaults()
+//! };
+//! assert_eq!(change(&bright, &grow, &control)?.count(), 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod distance;
 mod error;

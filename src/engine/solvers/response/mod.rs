@@ -5,6 +5,45 @@
 //! 26:1775); [`from_mask`] takes the voxels of a mask. From chosen voxels, one least-squares fit for each shell gives
 //! the zonal harmonics of all samples by their angle to the voxel's direction, with a signal that is not negative and
 //! rises with the angle (Smith, Dhollander and Connelly 2017): `fit`.
+//!
+//! # Example
+//!
+//! The response of fibres is smallest along them:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::odf_field::Tissue;
+//! use arcuate_engine::solvers::response::{Params, from_mask};
+//! # use arcuate_engine::data::{Gradients, Grid, Mask, Volume, VolumeKind};
+//! # use arcuate_engine::phantom::directions::half_sphere;
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! // The signal of fibres along x in 8 voxels, at b = 0 and in 60 directions.
+//! let (along, across, b) = (1.7e-3, 2e-4, 3000.0);
+//! let mut gradients = Gradients {
+//!     b_s_per_mm2: vec![0.0],
+//!     directions: vec![DVec3::ZERO],
+//! };
+//! for direction in half_sphere(60) {
+//!     gradients.b_s_per_mm2.push(b);
+//!     gradients.directions.push(direction);
+//! }
+//! let signal = |(b, g): (&f64, &DVec3)| (-b * (across + (along - across) * g.x * g.x)).exp();
+//! let signals = gradients.b_s_per_mm2.iter().zip(&gradients.directions).map(signal);
+//! let values: Vec<f32> = signals.flat_map(|s| [100.0 * s as f32; 8]).collect();
+//! let grid = Grid::axis_aligned([2, 2, 2], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let grid = Arc::new(grid);
+//! let scan = Volume::new(grid.clone(), gradients.len(), VolumeKind::Scalar, values);
+//! let mask = Mask::new(grid, vec![1; 8]);
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let (tissue, params) = (Tissue::WhiteMatter, Params::defaults());
+//! let estimate = from_mask(&scan, &gradients, &mask, tissue, &params, &backend, &control)?;
+//! let response = &estimate.tissues[0].response;
+//! assert_eq!(response.shell_count(), 2);
+//! assert!(response.signal(1, 1.0) < 0.1 * response.signal(1, 0.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod dhollander;
 mod error;
