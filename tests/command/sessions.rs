@@ -242,7 +242,7 @@ fn questions() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     let path = folder.path().join("q.arcuate");
-    let leave = |leaving| SessionAction::CloseDocument(leaving);
+    let leave = |unsaved_action| SessionAction::CloseDocument(unsaved_action);
     // A scan that was only viewed loses nothing.
     assert!(!window.state.asks_before_closing());
     window.place(Role::Seed, DVec3::ZERO, 4.0);

@@ -133,9 +133,12 @@ impl StreamlineWindow {
 
     /// The streamlines that the rules keep, as drawn.
     fn shown(&self) -> Vec<usize> {
-        let sifted = self.window.state.selection(self.layer("all")).unwrap();
-        let rows = rows(&sifted.shown);
-        assert_eq!(rows.len(), sifted.kept.div_ceil(sifted.every));
+        let drawn_selection = self.window.state.selection(self.layer("all")).unwrap();
+        let rows = rows(&drawn_selection.shown);
+        assert_eq!(
+            rows.len(),
+            drawn_selection.kept.div_ceil(drawn_selection.every)
+        );
         rows
     }
 

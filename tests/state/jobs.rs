@@ -44,10 +44,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("jobs::failures_are_sentences", failures_are_sentences),
         test("jobs::tables_are_stopped", tables_stop),
-        test(
-            "jobs::gradients_beside_and_named",
-            gradients_beside_and_named,
-        ),
+        test("jobs::gradients_beside_and_named", gradients_near_and_named),
         test("jobs::every_event_wakes_the_window", every_event_wakes),
         test("jobs::the_backend_changes_between_jobs", backends_change),
         test("jobs::memory_has_the_limit_that_was_set", limited),
@@ -274,7 +271,7 @@ fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome<Opened> {
 
 /// Gradients that merely lie next to a scan are optional; explicitly named ones are not, and are remembered where no
 /// search would find them.
-fn gradients_beside_and_named() {
+fn gradients_near_and_named() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scan = folder.path().join("dwi.nii");
     let grid =

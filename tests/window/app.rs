@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
             "app::saves for recovery by the minute and after jobs",
             clock,
         ),
-        test("app::a job that ends asks to be saved", asked),
+        test("app::a job that ends asks to be saved", demanded),
         test("app::the first window fits its monitor", first_size),
         test(
             "app::a lock that outlives its process is looked at again",
@@ -197,7 +197,7 @@ fn clock() {
 }
 
 /// Any job that ends well; a recovery job itself requests nothing.
-fn asked() {
+fn demanded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.nii.gz");
     image(&path);

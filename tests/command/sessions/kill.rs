@@ -216,13 +216,13 @@ fn kills() {
             .expect("a thread");
         last = step;
         let mut go = Some(go).filter(|_| awaited > 0);
-        let mut heard = 0;
+        let mut received = 0;
         for line in lines.map_while(Result::ok) {
             let (what, step) = line.split_once(' ').expect("two words");
             last = step.parse().expect("a number");
             steps += 1;
-            heard += 1;
-            if heard == awaited {
+            received += 1;
+            if received == awaited {
                 // Dropping the sender starts the kill.
                 go = None;
             }
@@ -230,7 +230,7 @@ fn kills() {
             clean = what != "autosaved";
         }
         drop(go);
-        assert!(heard >= awaited, "kill {kill}: it ended by itself");
+        assert!(received >= awaited, "kill {kill}: it ended by itself");
         killer.join().expect("no panic");
         temporary += count_temporary_files(here);
     }

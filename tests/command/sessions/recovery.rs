@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::recovered work knows its session", origin),
         test(
             "sessions::after a recovery only what is in no file is asked about",
-            asked_after,
+            offered_after,
         ),
         test("sessions::a copy is written of work alone", copies_of_work),
         test(
@@ -132,13 +132,13 @@ pub fn recovered(window: &mut Window, copy: &Path) -> Window {
     let job = window.jobs.submit(job);
     window.jobs.wait(&job, |_| {});
     let mut again = Window::new();
-    let leaving = UnsavedAction::Recover(copy.to_owned());
-    again.session(SessionAction::CloseDocument(leaving));
+    let unsaved_action = UnsavedAction::Recover(copy.to_owned());
+    again.session(SessionAction::CloseDocument(unsaved_action));
     again
 }
 
 /// One item of each kind is in the session, or none is; then one more is made.
-fn asked_after() {
+fn offered_after() {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("copy.arcuate");
     let file = folder.path().join("own.arcuate");
@@ -180,10 +180,10 @@ fn asked_after() {
             UnsavedPart::Other,
         ),
     ];
-    for (change, thing) in changes {
+    for (change, item) in changes {
         window.state = start.clone();
         change(&mut window);
-        let requested = [thing];
+        let requested = [item];
         assert_eq!(window.state.unsaved(), requested);
         let mut again = recovered(&mut window, &copy);
         assert_eq!(again.state.unsaved(), requested, "{}", again.said());

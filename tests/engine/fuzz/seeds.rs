@@ -54,7 +54,7 @@ pub fn seeds_for(entry: &str) -> Seeds {
         )]),
         "tck" | "trk" | "trx" | "vtk" | "vtp" => streamlines(entry),
         "trk_gz" => streamlines("trk"),
-        "tck_values" => vec![("two".to_owned(), values_beside())],
+        "tck_values" => vec![("two".to_owned(), companion_values())],
         "weights" => texts(&[
             ("lines", "1\n2\n3\n4\n5\n"),
             ("words", "# w\r\n1,2.5e-3 3\t4 -5"),
@@ -386,7 +386,7 @@ fn trx_folder() -> Vec<u8> {
 }
 
 /// Track scalars and weights next to a TCK.
-fn values_beside() -> Vec<u8> {
+fn companion_values() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let tracks = crate::support::lines(&[
         vec![DVec3::ZERO, DVec3::X, DVec3::new(2.0, 0.5, 0.0)],

@@ -22,7 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::gradients::vectors_that_are_none", no_vectors),
         test("io::gradients::counts_and_nonsense", refused),
         test("io::gradients::found_beside", beside),
-        test("io::gradients::there_and_back", there_and_back),
+        test("io::gradients::there_and_back", round_trip),
         test("io::gradients::in_an_nrrd", in_an_nrrd),
         data_test(
             "io::gradients::real_scan",
@@ -410,7 +410,7 @@ fn beside() {
     assert_eq!(found("ä.ß"), Some(vec![path("bvals"), path("bvecs")]));
 }
 
-fn there_and_back() {
+fn round_trip() {
     let mut random = Random::fresh("there_and_back");
     let folder = tempfile::tempdir().expect("a temporary folder");
     for i in 0..30 {

@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::variants::long_texts_of_vtk", long_texts),
         test("io::variants::tinytrack", tinytrack),
         test("io::variants::tck_odd_text", tck_text),
-        test("io::variants::values_beside_a_tck", values_beside),
+        test("io::variants::values_beside_a_tck", companion_values),
     ]
 }
 
@@ -508,7 +508,7 @@ fn tck_text() {
     }
 }
 
-fn values_beside() {
+fn companion_values() {
     let mut random = Random::fresh("values_beside");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);

@@ -1,6 +1,6 @@
 //! Figure 4.1 of the thesis: a body in a wall with a gap, beyond which the same grey value continues.
 
-use super::{USUAL, begin, grid, leak_small, run, sphere};
+use super::{DEFAULTS, begin, grid, leak_small, run, sphere};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::solvers::level_set::{
@@ -57,7 +57,7 @@ fn phantom(random: &mut Random) -> Volume {
         let within = gap.dot(at) > 0.0 && at.distance(gap * gap.dot(at)) < GAP;
         let value = match (wall, within) {
             (false, _) => 1.0,
-            (true, true) => 1.0 - f64::from(USUAL.tolerance) * (1.0 - CREEP),
+            (true, true) => 1.0 - f64::from(DEFAULTS.tolerance) * (1.0 - CREEP),
             (true, false) => 0.0,
         };
         (value + noise * random.normal()) as f32
@@ -87,7 +87,7 @@ fn neck() {
         let image = Volume::scalar(grid.clone(), values);
         let rough = Params {
             smoothness: 0.0,
-            ..USUAL
+            ..DEFAULTS
         };
         // From a surface that nearly fills the ball, and from a seed in it, whose growth fills ball and branch as well.
         for seed in [BALL - 1.0, 5.0] {
@@ -114,7 +114,7 @@ fn gap() {
     // Without smoothing it leaks, and the detector pauses it before it is far.
     let rough = Params {
         smoothness: 0.0,
-        ..USUAL
+        ..DEFAULTS
     };
     let mut made = begin(&image, &place, &rough, Layout::BEST);
     let Ended::Leaked(leak) = run(&mut made, 3000) else {
@@ -161,7 +161,7 @@ fn gap() {
     assert_eq!(made.growth().last(), Some(&before));
 
     // With smoothing the gap stays closed.
-    let mut made = begin(&image, &place, &USUAL, Layout::BEST);
+    let mut made = begin(&image, &place, &DEFAULTS, Layout::BEST);
     let ended = run(&mut made, 1500);
     let inside = made.growth().last().copied().unwrap_or(0) as f64 / body;
     println!(

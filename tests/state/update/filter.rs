@@ -39,7 +39,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::without_a_bundle", lesion),
         test("update::filter::without_what_passes_a_pathway", along),
         test("update::filter::edited_and_fitted_again", edited),
-        test("update::filter::regions_and_filters_have_sums", sums_apart),
+        test(
+            "update::filter::regions_and_filters_have_sums",
+            separate_sums,
+        ),
         test(
             "update::filter::the_next_fit_and_the_command",
             commands::told,
@@ -398,10 +401,10 @@ fn along() {
     // A surface may start from it, too.
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     window.act(Action::Segment(SegmentAction::StartFromPathway(None)));
-    let Start::Mask(name, begun) = &window.state.document.segment.start else {
+    let Start::Mask(name, started) = &window.state.document.segment.start else {
         panic!("a mask");
     };
-    assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
+    assert_eq!((&**name, &started.inside), ("Pathway", &mask.inside));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     cut_out(&mut window, ExcludedStreamlines::Pathway(None));
     window.act(Action::Region(RegionAction::Add {
@@ -494,7 +497,7 @@ fn extra_bundle_sums(window: &Window) -> Vec<(ExtraBundle, u64, f64)> {
     each.map(|(of, b)| (*of, b.count, b.sum)).collect()
 }
 
-fn sums_apart() {
+fn separate_sums() {
     let mut window = fitted();
     let figures = fitted_weights(&window).figures.clone();
     assert!(extra_bundle_sums(&window).is_empty());

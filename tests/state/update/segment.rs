@@ -21,7 +21,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::segment::sampled_placed_run", run),
         test("update::segment::a_new_sample_replaces_the_last", resampled),
-        test("update::segment::sliders_and_spheres_are_events", steered),
+        test(
+            "update::segment::sliders_and_spheres_are_events",
+            run_values,
+        ),
         test("update::segment::the_way_back", back),
         test("update::segment::undo_takes_a_sphere_back", undone),
         test("update::segment::a_sphere_is_moved", moved),
@@ -228,7 +231,7 @@ fn run() {
     );
 }
 
-fn steered() {
+fn run_values() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
     act(&mut window, SegmentAction::Step);

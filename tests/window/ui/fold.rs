@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fold::controls and checks open by themselves", apart),
         test("ui::fold::nothing moves under a pointer", pointed),
         test("ui::fold::notes make room when nobody points", left_out),
-        test("ui::fold::what is asked for is in sight", asked),
+        test("ui::fold::what is asked for is in sight", demanded),
         test(
             "ui::fold::a surface is compared without scrolling",
             reference,
@@ -320,7 +320,7 @@ fn left_out() {
 }
 
 /// The controls that a sentence names are visible, and others too, however many results there are.
-fn asked() {
+fn demanded() {
     let visible = |window: &Window, name: &str| {
         let slider = window
             .get_by_role_and_label(egui::Role::Slider, name)

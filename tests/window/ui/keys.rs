@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
             typed_in_one_frame,
         ),
         test("ui::Esc closes a list, then cancels", two_escapes),
-        test("ui::keys::T starts no run in Segment", beside_a_surface),
+        test("ui::keys::T starts no run in Segment", with_a_surface),
     ]
 }
 
@@ -412,7 +412,7 @@ fn drawn_button() {
 
 /// T takes the tool that places a target region, whether the surface is paused or at rest. A typed target T moves a
 /// surface at rest on, and leaves a paused one where it is.
-fn beside_a_surface() {
+fn with_a_surface() {
     let mut window = segment::segmenting();
     segment::field(&mut window, "Target T", "0.5");
     segment::place(&mut window);

@@ -581,11 +581,11 @@ fn unframed() {
     assert!(near.distance_mm < before.distance_mm);
     let mut moved = framed();
     moved.state.view.camera.distance_mm *= 0.9;
-    let by_hand = seen(&moved);
+    let manual = seen(&moved);
     for window in [&mut driven, &mut moved] {
         window.act(Action::Segment(SegmentAction::Keep));
         assert!(window.state.runtime.segment.live.is_none());
     }
     assert_eq!(seen(&driven), (before.focus, before.distance_mm));
-    assert_eq!(seen(&moved), by_hand, "somebody moved it");
+    assert_eq!(seen(&moved), manual, "somebody moved it");
 }

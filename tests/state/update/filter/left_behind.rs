@@ -24,7 +24,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::each_layer_keeps_what_is_shown", two_layers),
         test("update::filter::filters_of_layers_are_apart", apart),
         test("update::filter::an_ignored_region_stays_ignored", ignored),
-        test("update::filter::a_failure_is_of_its_layer", failed_apart),
+        test(
+            "update::filter::a_failure_is_of_its_layer",
+            separate_failures,
+        ),
         test("update::filter::a_deleted_layer_leaves_no_filter", deleted),
         test("update::filter::each_colouring_has_its_window", colourings),
         test("update::filter::settings_of_layers_are_read", settings_read),
@@ -390,7 +393,7 @@ fn ignored() {
 }
 
 /// A fit that fails while another layer is looked at says nothing about that one.
-fn failed_apart() {
+fn separate_failures() {
     let mut window = fitted();
     let first = layer(&window).id;
     act(&mut window, FilterAction::Keep);
