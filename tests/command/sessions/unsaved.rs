@@ -48,10 +48,10 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Work that remains unsaved once a layer is saved; `weighed`: the layer with weights, which are saved with it.
-fn without(things: &[UnsavedPart], saved: Option<LayerId>, weighed: LayerId) -> Vec<UnsavedPart> {
+fn without(things: &[UnsavedPart], saved: Option<LayerId>, fitted: LayerId) -> Vec<UnsavedPart> {
     let is = |t: &&UnsavedPart| match t {
         UnsavedPart::Layer { layer, .. } => Some(*layer) != saved,
-        UnsavedPart::Weights(n) => *n != 1 || saved != Some(weighed),
+        UnsavedPart::Weights(n) => *n != 1 || saved != Some(fitted),
         _ => true,
     };
     things.iter().filter(is).cloned().collect()
@@ -477,10 +477,10 @@ fn made_again() {
     window.save(&path);
     let mut again = Window::opened(&path);
     assert_eq!(again.state.unsaved(), [], "{}", again.said());
-    let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
-    assert_eq!(absent.len(), 2);
-    for absent in absent {
-        again.session(SessionAction::Recompute(LayerId(absent.layer.id)));
+    let missing: Vec<_> = again.state.document.missing_layers().cloned().collect();
+    assert_eq!(missing.len(), 2);
+    for missing in missing {
+        again.session(SessionAction::Recompute(LayerId(missing.layer.id)));
         let status = &again.state.runtime.notices.status;
         assert!(status.ends_with("same bytes"), "{status}");
         assert!(status.contains(" streamlines in "), "{status}");

@@ -206,8 +206,8 @@ fn scan_nrrd() -> Seeds {
         directions: vectors.map(DVec3::from_array).to_vec(),
     };
     io::gradients::save(&at("a.bval"), &at("a.bvec"), &table, &grid()).expect("saved");
-    let (told, control) = (io::Reading::default(), Control::new());
-    let plan = convert::plan(&at("a.nii"), &at("b.nrrd"), None, &told, &control).expect("read");
+    let (reading, control) = (io::Reading::default(), Control::new());
+    let plan = convert::plan(&at("a.nii"), &at("b.nrrd"), None, &reading, &control).expect("read");
     plan.write(true, "", &control).expect("written");
     vec![(
         "scan".to_owned(),

@@ -173,9 +173,9 @@ fn any_rotation() {
         let files = write(folder.path(), &"1500\n".repeat(8), &bvec);
         let table = read(&files, &grid, 8);
         assert_eq!(table.warnings, Vec::<String>::new());
-        for (found, wanted) in table.gradients.directions.iter().zip(&world) {
+        for (found, target) in table.gradients.directions.iter().zip(&world) {
             // Double precision throughout.
-            assert!(found.distance(*wanted) < 1e-12, "{found} {wanted}");
+            assert!(found.distance(*target) < 1e-12, "{found} {target}");
         }
     }
 }
@@ -431,8 +431,8 @@ fn round_trip() {
         let again = read(&TableFiles::Fsl { bval, bvec }, &grid, 13);
         assert_eq!(again.warnings, Vec::<String>::new());
         assert_eq!(again.gradients.b_s_per_mm2, table.b_s_per_mm2);
-        for (found, wanted) in again.gradients.directions.iter().zip(&table.directions) {
-            assert!(found.distance(*wanted) < 1e-12);
+        for (found, target) in again.gradients.directions.iter().zip(&table.directions) {
+            assert!(found.distance(*target) < 1e-12);
         }
     }
 }

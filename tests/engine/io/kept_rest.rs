@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::kept::how_a_scan_was_taken", acquisition),
         test("io::kept::saved_as_it_was_opened", saved_as_opened),
         test("io::kept::extensions_of_a_pair", pairs),
-        test("io::kept::extensions_that_are_left_out", left_out),
+        test("io::kept::extensions_that_are_left_out", excluded),
         test("io::kept::scaling_of_colours", scaled_colours),
         test("io::kept::an_affine_that_NIfTI_cannot_hold", too_far),
         test("io::kept::an_affine_that_NIfTI_rounds", rounded),
@@ -114,7 +114,7 @@ fn pairs() {
 }
 
 /// Zeros after the extensions are no loss; other bytes that form no extension are.
-fn left_out() {
+fn excluded() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     let image = Nifti::new(4, 2, (0..16).collect());

@@ -553,8 +553,9 @@ fn companion_values() {
     crate::support::composed_nifti::ComposedNifti::ramp(1).write(&at("image.nii"));
     let image = at("image.nii");
     let to = at("out.trk");
-    let (told, control) = (Default::default(), Control::new());
-    let plan = convert::plan(&at("out.tck"), &to, Some(&image), &told, &control).expect("a plan");
+    let (reading, control) = (Default::default(), Control::new());
+    let plan =
+        convert::plan(&at("out.tck"), &to, Some(&image), &reading, &control).expect("a plan");
     plan.write(false, "", &control).expect("a grid");
     assert_eq!(open(&to).0.offsets, other.offsets);
     // Only streamlines, and only to a name that determines a format.

@@ -203,8 +203,8 @@ fn odd() {
         (2, 2, 2)
     );
     let lengths = dictionary.lengths_mm();
-    for (found, wanted) in lengths.iter().zip([0.0, 0.0, 0.0, 2.0, 1.0, 0.0, 10.0]) {
-        assert!((found - wanted).abs() < 1e-4, "{lengths:?}");
+    for (found, expected) in lengths.iter().zip([0.0, 0.0, 0.0, 2.0, 1.0, 0.0, 10.0]) {
+        assert!((found - expected).abs() < 1e-4, "{lengths:?}");
     }
     // Back and forth in one voxel more often than a record can hold.
     let round_trip: Vec<DVec3> = (0..400)

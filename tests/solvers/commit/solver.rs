@@ -277,8 +277,8 @@ pub fn planted(place: &Backend) {
         let error = relative_difference(of(&solution.x), of(&setup.x));
         let iterations = solution.iterations;
         assert!(error < 1e-3, "{}: {error:e} after {iterations}", m.name());
-        for (found, wanted) in solution.x[..n].iter().zip(&setup.x) {
-            assert!(*wanted > 0.0 || *found < 1e-3, "{found} for 0");
+        for (found, expected) in solution.x[..n].iter().zip(&setup.x) {
+            assert!(*expected > 0.0 || *found < 1e-3, "{found} for 0");
         }
     }
 }

@@ -45,7 +45,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test(
             "update::filter::the_next_fit_and_the_command",
-            commands::told,
+            commands::described,
         ),
     ];
     own.into_iter().chain(left_behind::tests()).collect()
@@ -140,16 +140,31 @@ fn weights() {
     assert!(window.state.document.weights.is_empty());
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
-    let (weighed, all) = (fitted_weights(&window), values(&window));
+    let (layer_weights, all) = (fitted_weights(&window), values(&window));
     assert_eq!(all.len(), 27);
     assert_eq!(
-        (weighed.figures.outside, weighed.figures.single_points),
+        (
+            layer_weights.figures.outside,
+            layer_weights.figures.single_points
+        ),
         (1, 1)
     );
     assert_eq!(all[25..], [0.0, 0.0], "outside, and of one point");
-    assert!(weighed.sorted.len() > 20, "{:?}", weighed.sorted);
-    assert_eq!(weighed.count_above(f32::MIN_POSITIVE), weighed.sorted.len());
-    assert!(weighed.curve.windows(2).all(|w| w[1] <= w[0] * 1.0001));
+    assert!(
+        layer_weights.sorted.len() > 20,
+        "{:?}",
+        layer_weights.sorted
+    );
+    assert_eq!(
+        layer_weights.count_above(f32::MIN_POSITIVE),
+        layer_weights.sorted.len()
+    );
+    assert!(
+        layer_weights
+            .curve
+            .windows(2)
+            .all(|w| w[1] <= w[0] * 1.0001)
+    );
     let display = &layer(&window).display;
     assert_eq!(display.line_colouring, LineColouring::Weight);
     assert_eq!(
@@ -167,7 +182,7 @@ fn weights() {
         assert!(*rmse >= 0.0);
         voxels += usize::from(sum > 0.0);
     }
-    assert_eq!(voxels as u64, weighed.figures.voxels);
+    assert_eq!(voxels as u64, layer_weights.figures.voxels);
     // One step, with all its results.
     window.act(Action::Undo);
     assert!(window.state.document.weights.is_empty());

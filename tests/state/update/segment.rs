@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::what_cannot_be_is_said", said),
         test("update::segment::kept_and_begun_anew", kept),
         test("update::segment::starts", starts),
-        test("update::segment::told_at_the_crosshair", told),
+        test("update::segment::told_at_the_crosshair", described),
     ]
 }
 
@@ -368,7 +368,7 @@ fn moved() {
 }
 
 /// The status line's content in that case.
-fn told() {
+fn described() {
     let mut window = ready();
     let named = |window: &Window| {
         let all = probe::readings(&window.state);

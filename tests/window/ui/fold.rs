@@ -29,7 +29,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fold::the guide waits for the cut", guide),
         test("ui::fold::controls and checks open by themselves", apart),
         test("ui::fold::nothing moves under a pointer", pointed),
-        test("ui::fold::notes make room when nobody points", left_out),
+        test("ui::fold::notes make room when nobody points", excluded),
         test("ui::fold::what is asked for is in sight", demanded),
         test(
             "ui::fold::a surface is compared without scrolling",
@@ -286,7 +286,7 @@ fn pointed() {
 }
 
 /// The note about layers left out of a save is above the controls, which move down once the pointer is elsewhere.
-fn left_out() {
+fn excluded() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     let step = |window: &Window| {
         window

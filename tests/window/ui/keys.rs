@@ -440,10 +440,10 @@ fn with_a_surface() {
     segment::field(&mut window, "Target T", "0.52");
     assert_eq!(play(&window), RunControl::Rest);
     press(&mut window, Key::Space);
-    let working = &mut window.state_mut().state.runtime.segment;
-    let mut live = (**working.live.as_ref().expect("a surface")).clone();
+    let task_runtime = &mut window.state_mut().state.runtime.segment;
+    let mut live = (**task_runtime.live.as_ref().expect("a surface")).clone();
     live.ended = Ended::Converged;
-    (working.live, working.running) = (Some(Arc::new(live)), false);
+    (task_runtime.live, task_runtime.running) = (Some(Arc::new(live)), false);
     places_a_target(&mut window);
     segment::field(&mut window, "Target T", "0.54");
     assert_eq!(play(&window), RunControl::Run);

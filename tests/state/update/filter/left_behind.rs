@@ -91,7 +91,7 @@ fn left_behind() {
     assert!(!window.state.is_filtering());
     assert!(window.state.document.streamlines.rules().next().is_none());
     // The status stays until the user selects a third task.
-    let weighed = |window: &Window| {
+    let layer_weights = |window: &Window| {
         window
             .state
             .runtime
@@ -99,10 +99,14 @@ fn left_behind() {
             .status
             .ends_with("have a weight")
     };
-    assert!(weighed(&window), "{}", window.state.runtime.notices.status);
+    assert!(
+        layer_weights(&window),
+        "{}",
+        window.state.runtime.notices.status
+    );
     show_task(&mut window, Task::Filter);
     assert_eq!(shown(&window), ShownStreamlines::After);
-    assert!(weighed(&window));
+    assert!(layer_weights(&window));
     show_task(&mut window, Task::Pathways);
     assert_eq!(window.state.runtime.notices.status, "");
 }
@@ -159,8 +163,8 @@ fn forced() {
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
     let id = layer(&window).id;
-    let weighed = window.state.document.weights[&id].clone();
-    let from = window.state.document.fit_inputs(&weighed);
+    let layer_weights = window.state.document.weights[&id].clone();
+    let from = window.state.document.fit_inputs(&layer_weights);
     assert!(from.expect("the fit").params.force_model);
     let command = arcuate::state::update::filter_command(&window.state).expect("a command");
     assert!(
