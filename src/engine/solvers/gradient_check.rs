@@ -16,7 +16,7 @@
 //! ```
 //! use arcuate_engine::compute::{Backend, BackendChoice, Control};
 //! use arcuate_engine::phantom::{Head, scan_grid, scan_options};
-//! use arcuate_engine::solvers::gradient_check::{Params, check};
+//! use arcuate_engine::solvers::gradient_check::{Params, Verdict, check};
 //! use arcuate_engine::solvers::tensor_fit;
 //!
 //! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
@@ -31,7 +31,7 @@
 //!     ..Params::defaults()
 //! };
 //! let checked = check(&fitted.field, &params, &backend, &control)?;
-//! println!("{}", checked.sentence());
+//! assert_eq!(checked.verdict(), Verdict::AsTheyAre);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -16,8 +16,8 @@
 //!
 //! ```
 //! use arcuate_engine::compute::{Backend, BackendChoice, Control};
-//! use arcuate_engine::data::OdfField;
-//! use arcuate_engine::data::spherical_harmonics::{count, degrees, evaluate};
+//! use arcuate_engine::data::spherical_harmonics::{Basis, count, degrees, evaluate};
+//! use arcuate_engine::data::{OdfField, TensorFrame};
 //! use arcuate_engine::phantom::{Head, scan_grid, scan_options};
 //! use arcuate_engine::solvers::{odf_check, tensor_fit};
 //! use glam::DVec3;
@@ -43,7 +43,8 @@
 //! }
 //! let image = OdfField::new(grid, order, coefficients).volume();
 //! let compared = odf_check::compare(&image, &odf_check::Params::defaults(), &backend, &control)?;
-//! println!("{}", compared.sentence());
+//! let layout = compared.found().ok_or(compared.sentence())?;
+//! assert_eq!((layout.basis, layout.frame), (Basis::MRtrix, TensorFrame::World));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -12,6 +12,7 @@
 //!
 //! ```
 //! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::TensorFrame;
 //! use arcuate_engine::phantom::{Head, scan_grid, scan_options};
 //! use arcuate_engine::solvers::{tensor_check, tensor_fit};
 //!
@@ -25,7 +26,8 @@
 //! let image = fitted.field.volume().with_tensors(None);
 //! let params = tensor_check::Params::defaults();
 //! let compared = tensor_check::compare(&image, &params, &backend, &control)?;
-//! println!("{}", compared.sentence());
+//! let layout = compared.found().ok_or(compared.sentence())?;
+//! assert_eq!(layout.frame, TensorFrame::World);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
