@@ -1,14 +1,14 @@
 //! The user's preferences for all documents, stored between runs.
 
 use super::document::Rays;
+use crate::data::keyed;
 use crate::parameters;
 use crate::solvers::curves::{self, Seeding, SeedingParts};
 use crate::state::view::Convention;
 use serde::{Deserialize, Serialize};
 
 /// Mouse buttons on slices, as in the program that a user is accustomed to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mouse {
     /// Left: crosshair; right: window and level; as in mrview.
     #[default]
@@ -18,6 +18,12 @@ pub enum Mouse {
     /// Left: window and level, a click sets the crosshair; right: zoom.
     Slicer,
 }
+
+keyed!(Mouse, serde {
+    Arcuate = "arcuate",
+    ItkSnap = "itk_snap",
+    Slicer = "slicer",
+});
 
 /// The effect of a drag on a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,13 +11,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Allocated bytes, and their peak since it was last read.
-static HELD: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 static PEAK_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
 fn more(bytes: usize) {
-    let stored = HELD.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    let stored = ALLOCATED.fetch_add(bytes, Ordering::Relaxed) + bytes;
     PEAK_BYTES.fetch_max(stored, Ordering::Relaxed);
 }
 
@@ -34,7 +34,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        ALLOCATED.fetch_sub(layout.size(), Ordering::Relaxed);
         unsafe { System.dealloc(at, layout) }
     }
 
@@ -42,7 +42,7 @@ unsafe impl GlobalAlloc for Counting {
         // Both may exist for a moment.
         more(size);
         let moved = unsafe { System.realloc(at, layout, size) };
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        ALLOCATED.fetch_sub(layout.size(), Ordering::Relaxed);
         moved
     }
 }
@@ -78,7 +78,7 @@ fn chosen() -> &'static (&'static Entry, PathBuf) {
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let (entry, folder) = chosen();
-    let before = HELD.load(Ordering::Relaxed);
+    let before = ALLOCATED.load(Ordering::Relaxed);
     PEAK_BYTES.store(before, Ordering::Relaxed);
     entry.run(folder, input);
     let taken = PEAK_BYTES.load(Ordering::Relaxed).saturating_sub(before) as u64;

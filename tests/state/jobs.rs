@@ -46,10 +46,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("jobs::failures_are_sentences", failures_are_sentences),
         test("jobs::tables_are_stopped", tables_stop),
-        test(
-            "jobs::gradients_beside_and_named",
-            gradients_beside_and_named,
-        ),
+        test("jobs::gradients_beside_and_named", gradients_near_and_named),
         test("jobs::distributions_are_recognised", distributions),
         test("jobs::every_event_wakes_the_window", every_event_wakes),
         test("jobs::the_backend_changes_between_jobs", backends_change),
@@ -285,7 +282,7 @@ fn distributions() {
         let angle = voxel as f64;
         DVec3::new(angle.cos(), angle.sin(), (0.7 * angle).sin()).normalize()
     };
-    let said = |name: &str, series: &dyn Fn(usize) -> Vec<f64>| {
+    let note_of = |name: &str, series: &dyn Fn(usize) -> Vec<f64>| {
         let all: Vec<Vec<f64>> = (0..n).map(series).collect();
         let frames = all[0].len();
         let values = (0..n * frames).map(|i| all[i % n][i / n] as f32);
@@ -313,7 +310,7 @@ fn distributions() {
         for (order, volumes) in [(4, 15), (8, 45)] {
             for suffix in ["mif", "nii.gz"] {
                 let name = format!("{}_{order}.{suffix}", basis.key());
-                let note = said(&name, &lobe(order, basis)).expect(&name);
+                let note = note_of(&name, &lobe(order, basis)).expect(&name);
                 assert!(note.is_note, "{note}");
                 let found = format!("The {volumes} volumes appear to be");
                 assert!(note.starts_with(&found), "{note}");
@@ -326,18 +323,18 @@ fn distributions() {
         let along = |i: usize| axis(voxel).dot(axis(i)).powi(2);
         (0..45).map(|i| 900.0 * (-2.0 * along(i)).exp()).collect()
     };
-    assert_eq!(said("dwi.nii.gz", &signal), None);
+    assert_eq!(note_of("dwi.nii.gz", &signal), None);
     let noise = |voxel: usize| {
         let value = |i: usize| ((voxel * 45 + i) as f64 * 12.9898).sin();
         (0..45).map(value).collect()
     };
-    assert_eq!(said("noise.nii.gz", &noise), None);
-    assert_eq!(said("order_2.nii.gz", &lobe(2, Basis::MRtrix)), None);
+    assert_eq!(note_of("noise.nii.gz", &noise), None);
+    assert_eq!(note_of("order_2.nii.gz", &lobe(2, Basis::MRtrix)), None);
 }
 
 /// Gradients that merely lie next to a scan are optional; explicitly named ones are not, and are remembered where no
 /// search would find them.
-fn gradients_beside_and_named() {
+fn gradients_near_and_named() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scan = folder.path().join("dwi.nii");
     let grid =

@@ -4,6 +4,28 @@
 //! by the affine's rotation gives world axes. An MRtrix row is `x y z b` in world axes. Vectors are normalised to
 //! unit length; the b-value is never scaled by the square of the length (MRtrix's option), because files of FSL and
 //! of scanners do not mean that.
+//!
+//! # Example
+//!
+//! A table beside its scan, in FSL's form:
+//!
+//! ```
+//! use arcuate_engine::data::{Gradients, Grid};
+//! use arcuate_engine::io::gradients::{TableFiles, read, save};
+//! use glam::DVec3;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let (bval, bvec) = (folder.path().join("dwi.bval"), folder.path().join("dwi.bvec"));
+//! let grid = Grid::axis_aligned([2, 2, 2], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let gradients = Gradients {
+//!     b_s_per_mm2: vec![0.0, 1000.0],
+//!     directions: vec![DVec3::ZERO, DVec3::Y],
+//! };
+//! save(&bval, &bvec, &gradients, &grid)?;
+//! let table = read(&TableFiles::from_paths(&[bval, bvec])?, &grid, 2)?;
+//! assert_eq!(table.gradients, gradients);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod text;
 mod units;

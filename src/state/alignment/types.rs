@@ -1,25 +1,30 @@
 //! Layers moved in the world: manually, by a file, by alignment. Only their affine changes.
 
 use crate::data::Mask;
+use crate::data::keyed;
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Unit};
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::phase::Phase;
 use crate::state::core::text::{fixed, with_unit};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Source of the transform.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AlignedBy {
     #[default]
     Manually,
     File,
     Alignment,
 }
+
+keyed!(AlignedBy, serde {
+    Manually = "manually",
+    File = "file",
+    Alignment = "alignment",
+});
 
 /// Why a layer cannot be moved: one sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -18,14 +18,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The cost that is shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShownCost {
     Total,
     First,
     Second,
     Off,
 }
+
+keyed!(ShownCost, serde {
+    Total = "total",
+    First = "first",
+    Second = "second",
+    Off = "off",
+});
 
 impl ShownCost {
     pub const ALL: [Self; 4] = [Self::Total, Self::First, Self::Second, Self::Off];

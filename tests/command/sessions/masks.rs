@@ -79,8 +79,8 @@ fn masks(window: &Window) -> Vec<(String, Role, Grid, Vec<u8>)> {
 /// Opened like a recovered session.
 fn recovered(path: &Path) -> Window {
     let mut window = Window::new();
-    let leaving = UnsavedAction::Recover(path.to_owned());
-    window.session(SessionAction::CloseDocument(leaving));
+    let unsaved_action = UnsavedAction::Recover(path.to_owned());
+    window.session(SessionAction::CloseDocument(unsaved_action));
     window
 }
 

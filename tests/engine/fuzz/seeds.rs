@@ -56,7 +56,7 @@ pub fn seeds_for(entry: &str) -> Seeds {
         )]),
         "tck" | "trk" | "trx" | "vtk" | "vtp" => streamlines(entry),
         "trk_gz" => streamlines("trk"),
-        "tck_values" => vec![("two".to_owned(), values_beside())],
+        "tck_values" => vec![("two".to_owned(), companion_values())],
         "weights" => texts(&[
             ("lines", "1\n2\n3\n4\n5\n"),
             ("words", "# w\r\n1,2.5e-3 3\t4 -5"),
@@ -236,8 +236,8 @@ fn scan_nrrd() -> Seeds {
         directions: vectors.map(DVec3::from_array).to_vec(),
     };
     io::gradients::save(&at("a.bval"), &at("a.bvec"), &table, &grid()).expect("saved");
-    let (told, control) = (io::Reading::default(), Control::new());
-    let plan = convert::plan(&at("a.nii"), &at("b.nrrd"), None, &told, &control).expect("read");
+    let (reading, control) = (io::Reading::default(), Control::new());
+    let plan = convert::plan(&at("a.nii"), &at("b.nrrd"), None, &reading, &control).expect("read");
     plan.write(true, "", &control).expect("written");
     vec![(
         "scan".to_owned(),
@@ -416,7 +416,7 @@ fn trx_folder() -> Vec<u8> {
 }
 
 /// Track scalars and weights next to a TCK.
-fn values_beside() -> Vec<u8> {
+fn companion_values() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let tracks = crate::support::lines(&[
         vec![DVec3::ZERO, DVec3::X, DVec3::new(2.0, 0.5, 0.0)],

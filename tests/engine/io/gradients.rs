@@ -22,7 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::gradients::vectors_that_are_none", no_vectors),
         test("io::gradients::counts_and_nonsense", refused),
         test("io::gradients::found_beside", beside),
-        test("io::gradients::there_and_back", there_and_back),
+        test("io::gradients::there_and_back", round_trip),
         test("io::gradients::in_an_nrrd", in_an_nrrd),
         data_test(
             "io::gradients::real_scan",
@@ -178,9 +178,9 @@ fn any_rotation() {
         let files = write(folder.path(), &"1500\n".repeat(8), &bvec);
         let table = read(&files, &grid, 8);
         assert!(warnings(&table).is_empty(), "{:?}", table.remarks);
-        for (found, wanted) in table.gradients.directions.iter().zip(&world) {
+        for (found, target) in table.gradients.directions.iter().zip(&world) {
             // Double precision throughout.
-            assert!(found.distance(*wanted) < 1e-12, "{found} {wanted}");
+            assert!(found.distance(*target) < 1e-12, "{found} {target}");
         }
     }
 }
@@ -416,7 +416,7 @@ fn beside() {
     assert_eq!(found("ä.ß"), Some(vec![path("bvals"), path("bvecs")]));
 }
 
-fn there_and_back() {
+fn round_trip() {
     let mut random = Random::fresh("there_and_back");
     let folder = tempfile::tempdir().expect("a temporary folder");
     for i in 0..30 {
@@ -437,8 +437,8 @@ fn there_and_back() {
         let again = read(&TableFiles::Fsl { bval, bvec }, &grid, 13);
         assert!(warnings(&again).is_empty(), "{:?}", again.remarks);
         assert_eq!(again.gradients.b_s_per_mm2, table.b_s_per_mm2);
-        for (found, wanted) in again.gradients.directions.iter().zip(&table.directions) {
-            assert!(found.distance(*wanted) < 1e-12);
+        for (found, target) in again.gradients.directions.iter().zip(&table.directions) {
+            assert!(found.distance(*target) < 1e-12);
         }
     }
 }

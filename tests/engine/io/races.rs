@@ -493,8 +493,8 @@ fn private() {
     let root = folder.path().join("state").join("recovery");
     std::fs::create_dir_all(&root).expect("made");
     std::fs::set_permissions(&root, PermissionsExt::from_mode(0o755)).expect("set");
-    let desk = io::recovery::RecoveryFolder::new(&root).expect("a desk");
-    let session = desk.session();
+    let recovery_folder = io::recovery::RecoveryFolder::new(&root).expect("a desk");
+    let session = recovery_folder.session();
     atomic::write_text(&session, "{}").expect("written");
     let sum = "0123456789abcdef0123";
     io::session::store(&session, &lines(2, 0.0), sum, &|_| false, &Control::new()).expect("stored");

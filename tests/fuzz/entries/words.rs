@@ -113,14 +113,14 @@ fn run(path: &Path, words: &[&str]) -> bool {
     let _ = cli::run(command, &arguments.global);
     io::limit_memory(None);
     let written = std::fs::read_dir(folder).expect("a folder").flatten();
-    for made in written.filter(|f| !AT_HAND.iter().any(|name| f.file_name() == *name)) {
+    for made in written.filter(|f| !PRESENT.iter().any(|name| f.file_name() == *name)) {
         let _ = std::fs::remove_file(made.path()).or_else(|_| std::fs::remove_dir_all(made.path()));
     }
     true
 }
 
 /// Files to which a command line may refer.
-const AT_HAND: [&str; 5] = [
+const PRESENT: [&str; 5] = [
     "t1.nii",
     "labels.nii.gz",
     "mask.nii.gz",

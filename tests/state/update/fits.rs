@@ -209,7 +209,7 @@ fn table(shells: &[(f64, usize)]) -> Gradients {
 }
 
 fn shells() {
-    for (shells, high_left_out) in [
+    for (shells, high_excluded) in [
         (vec![(0.0, 1), (1000.0, 30), (3000.0, 60)], true),
         (vec![(0.0, 1), (1000.0, 15), (2000.0, 60)], true),
         // Six directions determine a tensor but leave its noise.
@@ -219,7 +219,7 @@ fn shells() {
         (vec![(0.0, 1), (3000.0, 30)], false),
     ] {
         let (_, high) = tensor_fit::Params::default_b_range(&table(&shells));
-        assert_eq!(high < 2000.0, high_left_out, "{shells:?}");
+        assert_eq!(high < 2000.0, high_excluded, "{shells:?}");
     }
     let gradients = table(&[(0.0, 1), (1000.0, 16), (2500.0, 3)]);
     let (dwi, _) = scan();

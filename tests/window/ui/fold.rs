@@ -30,8 +30,8 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fold::the guide waits for the cut", guide),
         test("ui::fold::controls and checks open by themselves", apart),
         test("ui::fold::nothing moves under a pointer", pointed),
-        test("ui::fold::notes make room when nobody points", left_out),
-        test("ui::fold::what is asked for is in sight", asked),
+        test("ui::fold::notes make room when nobody points", excluded),
+        test("ui::fold::what is asked for is in sight", demanded),
         test(
             "ui::fold::a surface is compared without scrolling",
             reference,
@@ -287,7 +287,7 @@ fn pointed() {
 }
 
 /// The note about layers left out of a save is above the controls, which move down once the pointer is elsewhere.
-fn left_out() {
+fn excluded() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     let step = |window: &Window| {
         window
@@ -321,7 +321,7 @@ fn left_out() {
 }
 
 /// The controls that a sentence names are visible, and others too, however many results there are.
-fn asked() {
+fn demanded() {
     let visible = |window: &Window, name: &str| {
         let slider = window
             .get_by_role_and_label(egui::Role::Slider, name)

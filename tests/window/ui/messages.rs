@@ -157,8 +157,8 @@ fn fit_inputs() {
     }
     let mut window = window(state, [1920.0, 1080.0]);
     let thin = '\u{202F}';
-    let left_out = format!("Left out of the fit, note: 2 with b{thin}1{thin}000");
-    click(&mut window, &left_out);
+    let excluded = format!("Left out of the fit, note: 2 with b{thin}1{thin}000");
+    click(&mut window, &excluded);
     window.get_by_label("Volumes 3, 5");
     click(&mut window, "Tensor fit");
     window

@@ -314,7 +314,7 @@ fn pathway() {
 }
 
 /// A surface next to two layers of streamlines.
-pub fn beside_beams() -> State {
+pub fn near_beams() -> State {
     let mut window = segment::segmenting();
     segment::field(&mut window, "Target T", "0.5");
     let state = &mut window.state_mut().state;
@@ -336,7 +336,7 @@ pub fn beside_beams() -> State {
 
 /// Distances to two layers, with the whole plot of the volume below them.
 fn distances() {
-    let window = window(beside_beams(), LOW, 1.0);
+    let window = window(near_beams(), LOW, 1.0);
     let foot = LOW[1] - FOOT;
     for name in ["Beams", "Others"] {
         let row = window.get_by_label_contains(&format!("To {name}")).rect();

@@ -379,7 +379,7 @@ fn reported() {
     colours.sort();
     colours.dedup();
     assert_eq!(colours.len(), parts.len(), "each reason has its own colour");
-    for fate in [
+    for outcome in [
         SeedOutcome::MissedTargets,
         SeedOutcome::MissedInclude,
         SeedOutcome::TouchedExclude,
@@ -387,7 +387,7 @@ fn reported() {
         SeedOutcome::NoStart,
     ] {
         output.seed_outcomes = [0; 6];
-        output.seed_outcomes[fate as usize] = 5;
+        output.seed_outcomes[outcome as usize] = 5;
         let (text, _) =
             tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask").unwrap();
         assert!(!text.is_empty() && !text.ends_with('.'), "{text}");

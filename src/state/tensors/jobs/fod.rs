@@ -2,7 +2,6 @@
 
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
-use crate::data::spherical_harmonics::count;
 use crate::data::text::counted;
 use crate::data::{Gradients, Mask, PeakField, Response, Shells, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
@@ -108,7 +107,6 @@ impl Job for EstimateFods {
             }
             _ => shells.shells.len() - 1..shells.shells.len(),
         };
-        self.check_directions(&shells, used_shells.clone())?;
         check_tissues(&found.used, &shells)?;
         let output = csd::fit(
             &self.dwi,
@@ -220,35 +218,6 @@ impl EstimateFods {
             true => ResponseAlgorithm::Dhollander,
             false => ResponseAlgorithm::Tournier,
         }
-    }
-
-    /// Returns an error if an order that the user chose has more than twice as many coefficients as there are
-    /// directions.
-    fn check_directions(
-        &self,
-        shells: &Shells,
-        used: std::ops::Range<usize>,
-    ) -> Result<(), JobError> {
-        let Some(order) = self.params.order else {
-            return Ok(());
-        };
-        let weighted = shells.shells[used].iter().filter(|s| s.b_s_per_mm2 > 0.0);
-        let directions: usize = weighted.map(|s| s.volumes.len()).sum();
-        let most = (1..=order / 2)
-            .map(|half| 2 * half)
-            .rfind(|order| count(*order) <= 2 * directions);
-        if most == Some(order) {
-            return Ok(());
-        }
-        let action = match most {
-            Some(most) => format!("choose order {most} or less"),
-            None => "open a scan with more".to_owned(),
-        };
-        Err(JobError::Sentence(format!(
-            "Order {order} has {} but the shells used have {}, expected at least half as many; {action}",
-            counted(count(order), "coefficient"),
-            counted(directions, "direction")
-        ).into()))
     }
 }
 
