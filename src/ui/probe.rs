@@ -4,6 +4,7 @@ use super::format;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Tensor, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
+use crate::state::filter::WeightMap;
 use crate::state::{Content, Layer, Method, State, Task};
 use glam::{DMat3, DVec3};
 
@@ -51,7 +52,10 @@ pub fn readings(state: &State) -> Vec<Reading> {
         .layers
         .iter()
         .rev()
-        .filter_map(|layer| of_layer(state, layer, at).map(|r| within_mask(state, layer, r)))
+        .filter_map(|layer| {
+            let found = within_mask(state, layer, of_layer(state, layer, at)?);
+            Some(within_weight_fit(state, layer, found))
+        })
         .collect();
     if let Some(tensors) = &state.document.tensors {
         let direction = tensors
@@ -106,6 +110,26 @@ fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
     Reading {
         value: text.to_owned(),
         ..found
+    }
+}
+
+/// Shown where COMMIT has fitted no signal.
+pub const NOT_FITTED: &str = "not fitted";
+
+/// Maps of a COMMIT fit are 0 in voxels without a fit, where the error is 0 as well; that is not a measured value.
+fn within_weight_fit(state: &State, layer: &Layer, found: Reading) -> Reading {
+    let document = &state.document;
+    let errors = document
+        .weight_map_recipe(layer.id)
+        .and_then(|of| document.weight_map(of.layer, &WeightMap::Error))
+        .and_then(|error| error.content.volume());
+    let error = errors.and_then(|errors| errors.nearest(0, state.view.crosshair));
+    match error {
+        Some(0.0) => Reading {
+            value: NOT_FITTED.to_owned(),
+            ..found
+        },
+        _ => found,
     }
 }
 
