@@ -15,6 +15,7 @@ mod saves;
 mod scans;
 mod segment;
 mod segment_changes;
+mod segment_ended;
 mod segment_steered;
 mod stale;
 mod steps;
@@ -77,6 +78,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
     let own = own
         .chain(segment_changes::tests())
+        .chain(segment_ended::tests())
         .chain(segment_steered::tests())
         .chain(filter::tests());
     let own = own.chain(masks::tests()).chain(whole_brain::tests());

@@ -48,6 +48,8 @@ pub enum Topic {
     MaskOnOtherGrid,
     /// This version does not know a part of the session that is being opened, or that is open.
     UnknownParts,
+    /// The surface of Segment vanished, or filled the image, with its present parameters.
+    SurfaceEnded,
 }
 
 /// Statuses about results that another task, or the next result, does not show.

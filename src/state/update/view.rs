@@ -94,10 +94,15 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
 
 /// A task is looked at.
 fn look_at(state: &mut State, task: Task) {
-    if state.view.task != task {
+    let before = std::mem::replace(&mut state.view.task, task);
+    if before != task {
         state.runtime.forget_step();
+        match (before, task) {
+            (Task::Segment, _) => segment::update::camera::left(state),
+            (_, Task::Segment) => segment::update::camera::entered(state),
+            _ => {}
+        }
     }
-    state.view.task = task;
     if !task.shows_live() {
         // Messages about live curves do not concern anything shown there.
         state.runtime.forget_failures(LIVE);

@@ -11,7 +11,7 @@ use arcuate::solvers::level_set::{ScriptEvent, Sphere};
 use arcuate::state::segment::jobs::{CountVoxels, RunRequest, SEGMENT, SaveScript};
 use arcuate::state::segment::recipe::SegmentScript;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Start, SurfaceStanding};
-use arcuate::state::{Action, Effect, Phase, RegionAction, RunControl, ViewAction};
+use arcuate::state::{Action, Effect, Phase, RegionAction, RunControl, Task, ViewAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -332,6 +332,15 @@ fn camera() {
     assert!(near.focus.distance(at) < 30.0, "{near:?}");
     assert!(near.distance_mm < 0.5 * all.distance_mm, "{near:?} {all:?}");
     assert_eq!((near.azimuth, near.elevation), (all.azimuth, all.elevation));
+    // The other tasks show what they showed before.
+    let visit = |window: &mut Window, task: Task| {
+        window.act(Action::View(ViewAction::SelectTask(task)));
+        window.state.view.camera
+    };
+    for task in [Task::Filter, Task::View] {
+        assert_eq!(visit(&mut window, task), all, "{task:?}");
+    }
+    assert_eq!(visit(&mut window, Task::Segment), near);
     // Later it stays where the user moves it.
     window.act(Action::View(ViewAction::FrameAll));
     let moved = window.state.view.camera;
@@ -339,6 +348,8 @@ fn camera() {
     sphere(&mut window, true, at + 12.0, 6.0);
     act(&mut window, SegmentAction::Play);
     assert_eq!(window.state.view.camera, moved);
+    assert_eq!(visit(&mut window, Task::View), moved);
+    assert_eq!(visit(&mut window, Task::Segment), moved);
 }
 
 /// A sphere outside the image, and one that removes the whole surface, are refused with a message and leave no step.

@@ -102,7 +102,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         document.segment.start = Start::Spheres;
     });
     state.runtime.segment.live = None;
-    crate::state::segment::update::unframe(state);
+    crate::state::segment::update::camera::unframe(state);
     state.runtime.notices.status = format!("Kept {ml} as a mask");
 }
 
