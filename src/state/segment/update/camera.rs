@@ -65,13 +65,13 @@ fn visit(state: &mut State, way: fn((Camera, Camera)) -> (Camera, Camera)) {
 /// Moves the camera between two places, in its present direction; false: it was elsewhere.
 fn go(state: &mut State, from: &Camera, to: &Camera) -> bool {
     let now = state.view.camera;
-    let is_there = same_place(from, &now);
-    if is_there {
+    let is_at_start = same_place(from, &now);
+    if is_at_start {
         state.view.camera = Camera {
             focus: to.focus,
             distance_mm: to.distance_mm,
             ..now
         };
     }
-    is_there
+    is_at_start
 }
