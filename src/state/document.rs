@@ -146,6 +146,14 @@ impl Document {
         self.layers.iter().find(|l| l.name == name)
     }
 
+    /// A name for a new layer: this one, with a number if another has it.
+    pub fn unused_layer_name(&self, base: &str) -> String {
+        let numbered = (2..).map(|n| format!("{base} {n}"));
+        let mut names = std::iter::once(base.to_owned()).chain(numbered);
+        let unused = names.find(|name| self.layer_named(name).is_none());
+        unused.unwrap_or_default()
+    }
+
     /// Changes a layer in place (a new value behind the same id).
     pub fn edit_layer(&mut self, id: LayerId, edit: impl FnOnce(&mut Layer)) {
         if let Some(layer) = self.layers.iter_mut().find(|l| l.id == id) {

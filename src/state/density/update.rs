@@ -134,10 +134,7 @@ pub fn done(state: &mut State, mapped: MappedDensity) {
     let mut id = LayerId(0);
     edit(state, "Density map", false, |document| {
         id = LayerId(document.fresh_id());
-        let taken = |name: &str| document.layers.iter().any(|l| l.name == name);
-        let mut names =
-            std::iter::once(what.to_owned()).chain((2..).map(|n| format!("{what} {n}")));
-        let name = names.find(|name| !taken(name)).unwrap_or_default();
+        let name = document.unused_layer_name(what);
         let origin = document.origins.add(map);
         let layer = Layer {
             unit,

@@ -81,16 +81,7 @@ fn add_layer(state: &mut State, name: &str, content: Content, origin: Origin, di
     let mut id = LayerId(0);
     edit(state, "Keep tracks", false, |document| {
         id = LayerId(document.fresh_id());
-        let same = document
-            .layers
-            .iter()
-            .filter(|l| l.name.starts_with(name))
-            .count();
-        let name = if same == 0 {
-            name.to_owned()
-        } else {
-            format!("{name} {}", same + 1)
-        };
+        let name = document.unused_layer_name(name);
         let origin = document.origins.add(origin);
         let layer = Layer::new(id, name, content, display, origin);
         document.layers.push(Arc::new(layer));

@@ -206,9 +206,5 @@ pub fn done(
 /// `Tracks, selected`, with a number if there are several.
 fn name(document: &Document, base: &str) -> String {
     let base = base.split(", selected").next().unwrap_or(base);
-    let first = format!("{base}, selected");
-    let more = (2..).map(|n| format!("{first} {n}"));
-    let mut names = std::iter::once(first.clone()).chain(more);
-    let free = names.find(|name| document.layer_named(name).is_none());
-    free.unwrap_or(first)
+    document.unused_layer_name(&format!("{base}, selected"))
 }
