@@ -114,6 +114,8 @@ pub enum RestoredLayer {
         notes: Vec<Remark>,
         /// How it differs from before.
         changed: Option<Change>,
+        /// A file next to a scan that appears to be its brain mask.
+        companion_mask: Option<PathBuf>,
         /// Its transformed streamlines.
         moved: Vec<(DAffine3, Result<Tractogram, NotRestored>)>,
     },
@@ -168,6 +170,7 @@ fn file(
                 loaded,
                 reading,
                 notes,
+                companion_mask,
                 ..
             } = *file;
             Ok(RestoredLayer::File {
@@ -176,6 +179,7 @@ fn file(
                 reading,
                 notes,
                 changed: None,
+                companion_mask,
                 moved: Vec::new(),
             })
         }
@@ -214,6 +218,7 @@ fn edited(
             reading,
             notes,
             changed,
+            companion_mask,
             moved,
         } if !edits.is_empty() => {
             let memory = memory_for_curves();
@@ -229,6 +234,7 @@ fn edited(
                 reading,
                 notes,
                 changed,
+                companion_mask,
                 moved,
             })
         }
