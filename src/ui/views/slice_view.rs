@@ -43,7 +43,7 @@ impl<'a> Slice<'a> {
             state,
             pane,
             rect,
-            plane: state.view.plane(pane, state.document.framed(), points)?,
+            plane: state.view.plane(pane, state.document.sliced(), points)?,
             bounds: state.document.bounds(),
         };
         Some((slice, list))
