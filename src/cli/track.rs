@@ -228,10 +228,12 @@ pub fn summary(tracked: &TrackingResult, curves: &str) -> (Value, String) {
     let stopped_by = |reason: StopReason| output.stops[reason as usize];
     let outcome_counts: serde_json::Map<String, Value> = SeedOutcome::ALL
         .iter()
+        .filter(|outcome| !outcome.is_of_tissues())
         .map(|outcome| (outcome.key().to_owned(), json!(with_outcome(*outcome))))
         .collect();
     let stop_counts: serde_json::Map<String, Value> = StopReason::ALL
         .iter()
+        .filter(|reason| !reason.is_of_distributions())
         .map(|reason| (reason.key().to_owned(), json!(stopped_by(*reason))))
         .collect();
     let codes = output.kept.codes.iter();

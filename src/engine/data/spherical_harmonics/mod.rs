@@ -11,11 +11,13 @@
 //! it with its first and second derivatives.
 
 mod basis;
+mod even;
 mod products;
 mod rotation;
 mod series;
 
 pub use basis::Basis;
+pub use even::{EvenRecurrence, EvenStep};
 pub use products::{Product, products};
 pub use rotation::Rotation;
 pub use series::{Derivatives, Polynomials, Series};
