@@ -1,7 +1,7 @@
 //! Fractions of five tissues in each voxel, for the anatomical rules of tracking.
 
 use super::tissue_labels::{self, Labelled};
-use super::{DataId, Grid, Mask, Volume, VolumeKind};
+use super::{DataId, Grid, Mask, Volume, VolumeKind, keyed};
 use glam::DVec3;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,6 +41,14 @@ impl TissueType {
         }
     }
 }
+
+keyed!(TissueType {
+    CorticalGrey = "cortical-grey",
+    DeepGrey = "deep-grey",
+    White = "white",
+    Csf = "csf",
+    Other = "other",
+});
 
 /// The fractions of one voxel by the numbers of [`TissueType`], and padding: 32 bytes.
 pub type Fractions = [f32; 8];
