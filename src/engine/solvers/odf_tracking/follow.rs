@@ -6,6 +6,7 @@ use super::tissue_rules::{Passed, TissueEffect, TissueRules};
 use crate::data::random::Random;
 use crate::data::tractogram::length_mm;
 use crate::solvers::curves::collect::{CurvePart, JoinedCurves, MISSED_EVERY};
+use crate::solvers::curves::half_queue::split_total;
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::seeding::Seeds;
 use crate::solvers::curves::{SeedOutcome, StopReason};
@@ -111,17 +112,34 @@ impl Tracker<'_> {
         let tail = follow(&mut forward, 1.0, 0, self.max_steps);
         let mut ends = [at_seed(start.end.unwrap_or(StopReason::Seed)), tail];
         joined.steps += forward.points.len() as u64;
-        joined.stops[tail.reason as usize] += 1;
         let has_backward = self.both_ways && start.end.is_none();
         if tail.is_kept && has_backward {
-            let most = self.max_steps.saturating_sub(forward.points.len() as u32);
-            ends[0] = follow(&mut backward, -1.0, 1, most);
+            ends[0] = follow(&mut backward, -1.0, 1, self.max_steps);
             joined.steps += backward.points.len() as u64;
+            let steps = [&forward, &backward].map(|half| half.points.len() as u32);
+            let most = split_total(steps[0], steps[1], self.max_steps);
+            self.shorten(&mut forward, most[0], &mut ends[1]);
+            self.shorten(&mut backward, most[1], &mut ends[0]);
         }
+        joined.stops[ends[1].reason as usize] += 1;
         if tail.is_kept {
             joined.stops[ends[0].reason as usize] += 1;
         }
         self.join(id, &start, [backward, forward], ends, joined);
+    }
+
+    /// Applies the length limit of both halves to one of them; later events are discarded.
+    fn shorten(&self, half: &mut Half, most: u32, end: &mut HalfEnd) {
+        let most = most as usize;
+        if half.points.len() <= most || most == 0 {
+            return;
+        }
+        half.cut_to(most);
+        *end = self.stopped(
+            half.points[most - 1],
+            StopReason::MaxLength,
+            &half.passed[most - 1],
+        );
     }
 
     fn start(&self, id: u64, numbers: Random) -> Option<Start> {

@@ -4,9 +4,8 @@
 //! - [`Method::Deterministic`]: along the lobe that is followed, by Newton's method from the last direction, or along
 //!   the nearest peak of an image; the midpoint rule (`model`).
 //!
-//! *Rules.* Those of [`super::curves`] for regions, lengths and joining, except that the length limit is one of both
-//! halves in their order: the backward half gets what the forward half leaves. With a tissue map, the anatomical rules
-//! of `tissue_rules` decide which ends are valid, and a probabilistic half with an invalid end goes back and tries
+//! *Rules.* Those of [`super::curves`] and [`super::tracking`] for regions, lengths and joining. With a tissue map, the
+//! anatomical rules of `tissue_rules` decide which ends are valid, and a probabilistic half with an invalid end goes back and tries
 //! again (`follow`). An end that they reject ends the streamline: its other half is not tracked, and has no stop reason.
 //!
 //! *Random numbers* are functions of (seed, streamline, attempt, half, step), so that a streamline is the same on any

@@ -173,6 +173,10 @@ impl Model for Lobes {
 
     fn advance(&self, from: Position, _: Random) -> Result<Position, StopReason> {
         self.rules.midpoint(from, |at, along| {
+            let lattice = &self.records.lattice;
+            if !lattice.contains(lattice.voxel(at)) {
+                return Err(StopReason::LeftVolume);
+            }
             let mut coefficients = Vec::new();
             self.records.at(at, &mut coefficients);
             let series = self.polynomials.series(&coefficients);
