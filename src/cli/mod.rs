@@ -25,6 +25,7 @@ mod bench;
 mod bench_commit;
 mod bench_drawn;
 mod bench_eikonal;
+mod bench_fibres;
 mod bench_fit;
 mod bench_geodesic;
 mod bench_io;
@@ -62,6 +63,7 @@ mod runner;
 mod segment;
 mod select;
 pub mod signals;
+mod streamlines;
 mod table;
 mod track;
 mod typed;
@@ -86,6 +88,7 @@ Examples:
   arcuate fit dwi.nii.gz --maps fa,dec --out maps
   arcuate fod dwi.nii.gz --mask brain.nii.gz --out fod
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
+  arcuate streamlines fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 10000 --out whole.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
   arcuate pathway dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
   arcuate segment t1.nii.gz --probe 21,-40,12 --add sphere:21,-40,12,6 --out tumour
@@ -162,6 +165,8 @@ pub enum Command {
     Fod(fod::Options),
     /// Track streamlines between regions
     Track(track::Options),
+    /// Track streamlines through fibre orientation distributions, with anatomical rules
+    Streamlines(streamlines::Options),
     /// Trace geodesic rays between regions, ranked by connectivity
     Geodesic(geodesic::Options),
     /// Compute the cost of paths between two regions in every voxel, and the pathway
@@ -269,6 +274,7 @@ fn has_work_for_cards(command: &Command) -> bool {
         Command::Info(_)
             | Command::Fit(_)
             | Command::Fod(_)
+            | Command::Streamlines(_)
             | Command::Gradients(_)
             | Command::Density(_)
             | Command::Region(_)
@@ -298,6 +304,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Fit(options) => fit::run(&options, &mut runner),
             Command::Fod(options) => fod::run(&options, &mut runner),
             Command::Track(options) => track::run(&options, &mut runner),
+            Command::Streamlines(options) => streamlines::run(&options, &mut runner),
             Command::Geodesic(options) => geodesic::run(&options, &mut runner),
             Command::Pathway(options) => pathway::run(&options, &mut runner),
             Command::Segment(options) => segment::run(&options, &mut runner),

@@ -157,6 +157,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
         "odf_check",
         &["gradient_check", "tensor_check", "tensor_fit"],
     ),
+    ("odf_tracking", &["curves", "peaks"]),
     ("pathway", &["eikonal", "metric"]),
     ("peaks", &[]),
     ("region", &[]),

@@ -9,6 +9,7 @@ mod backend;
 mod cli;
 mod contract;
 mod faults;
+mod fibres;
 mod fod;
 #[cfg(unix)]
 mod folders;
@@ -35,6 +36,7 @@ fn main() {
         cli::tests(),
         contract::tests(),
         faults::tests(),
+        fibres::tests(),
         fod::tests(),
         #[cfg(unix)]
         folders::tests(),

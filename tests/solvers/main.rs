@@ -17,6 +17,7 @@ mod gradient_check;
 mod level_set;
 mod metric;
 mod odf_check;
+mod odf_tracking;
 mod pathway;
 mod peaks;
 mod region;
@@ -39,6 +40,7 @@ fn main() {
         level_set::tests(),
         metric::tests(),
         odf_check::tests(),
+        odf_tracking::tests(),
         pathway::tests(),
         peaks::tests(),
         region::tests(),

@@ -49,6 +49,8 @@ pub mod surface;
 pub mod tensor_field;
 pub mod tensor_layout;
 pub mod text;
+mod tissue_labels;
+pub mod tissue_map;
 pub mod tractogram;
 pub mod volume;
 
@@ -73,5 +75,6 @@ pub use shells::{ShellVolumes, Shells};
 pub use surface::Surface;
 pub use tensor_field::{Tensor, TensorField};
 pub use tensor_layout::{TensorFrame, TensorLayout, TensorOrder};
+pub use tissue_map::{TissueMap, TissueType};
 pub use tractogram::Tractogram;
 pub use volume::{Volume, VolumeKind};

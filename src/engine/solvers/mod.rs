@@ -44,6 +44,7 @@ pub mod gradient_check;
 pub mod level_set;
 pub mod metric;
 pub mod odf_check;
+pub mod odf_tracking;
 pub mod pathway;
 pub mod peaks;
 pub mod region;

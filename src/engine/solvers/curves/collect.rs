@@ -32,7 +32,7 @@ impl CurvePart {
 pub struct JoinedCurves {
     pub kept: CurvePart,
     pub missed: CurvePart,
-    pub seed_outcomes: [u64; 6],
+    pub seed_outcomes: [u64; SeedOutcome::COUNT],
     pub stops: [u64; StopReason::COUNT],
     pub per_target: Vec<u64>,
     pub steps: u64,
@@ -87,7 +87,7 @@ pub fn gather(
         kept: Tractogram::empty(),
         missed: Tractogram::empty(),
         missed_every: MISSED_EVERY,
-        seed_outcomes: [0; 6],
+        seed_outcomes: [0; SeedOutcome::COUNT],
         stops: [0; StopReason::COUNT],
         per_target: vec![0; region_tests.targets],
         steps: 0,
