@@ -18,6 +18,7 @@
 //! Coefficients are in MRtrix's basis and in world axes.
 
 mod cpu;
+mod cuda;
 mod direction_tables;
 mod directions;
 mod interior_point;
@@ -37,7 +38,7 @@ pub use problem::Problem;
 pub use solve::Solution;
 
 pub use super::Error;
-use crate::compute::{Backend, Control, memory};
+use crate::compute::{Accelerator, Backend, Control, memory};
 use crate::data::spherical_harmonics::{at_pole, count};
 use crate::data::text::counted;
 use crate::data::{Gradients, Mask, OdfField, Response, Shells, Volume};
@@ -148,7 +149,12 @@ fn run(
     let rows = (8 + 4 * (n + problem.tissues) as u64) * voxels.len() as u64;
     let volumes = 4 * (n + problem.tissues) as u64 * grid as u64;
     memory::claim("The deconvolution", rows + volumes)?;
-    let fitted = backend.install(|| cpu::fit(dwi, &voxels, problem, solver, control))?;
+    let fitted = match backend.accelerator() {
+        Some(Accelerator::Cuda(devices)) if cuda::supports(problem, solver, devices) => {
+            cuda::fit(dwi, &voxels, problem, solver, backend, control)?
+        }
+        _ => backend.install(|| cpu::fit(dwi, &voxels, problem, solver, control))?,
+    };
     let planes =
         |rows: &[f32], width: usize| backend.install(|| cpu::planes(rows, width, &voxels, grid));
     let coefficients = planes(&fitted.coefficients, n);
