@@ -28,32 +28,35 @@ extern "C" __global__ void __launch_bounds__(128) csd_project(const float *sampl
 
 // What a launch reads and writes.
 struct CsdJob {
-    // `Csd::AT`, `ROWS`, `MOMENT_ROWS`, `NORMAL`.
+    // `Csd::AT`, `ROWS`, `MOMENT_ROWS`, `NORMAL`, `POLAR_AT`.
     const float *tables;
-    // First term and number of terms of each element of a bundle.
-    const uint2 *bundles;
-    // Place in the matrix, and H there.
+    // First moment with the number of moments, and first coefficient, of each azimuthal function.
+    const uint2 *waves;
+    // By azimuthal function, degree and node.
+    const float *coefficients;
+    const CsdTile *tiles;
+    // Place in the matrix, and H there; for each of the four combinations of cosine and sine.
     const uint2 *elements;
-    // Moment and coefficient.
-    const uint2 *terms;
+    const uint4 *rest;
     const float *g;
     float *x;
     float *gap;
-    u32 bundle_count, voxels, tissues, iterations;
-    float rest;
-    u32 unused;
+    u32 tile_count, rest_count, voxels, tissues, iterations;
+    float at_rest;
 };
-static_assert(sizeof(CsdJob) == 80, "as in cuda.rs");
+static_assert(sizeof(CsdJob) == 96, "as in cuda.rs");
 
-template <int ORDER, int VOXELS> __device__ __forceinline__ void csd_fit(const CsdJob &job) {
-    using C = Csd<ORDER, VOXELS>;
+template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) {
+    using C = Csd<ORDER>;
+    constexpr int VOXELS = C::VOXELS, PER = C::PER;
     extern __shared__ float4 raw[];
     typename C::Shared &s = *(typename C::Shared *)raw;
     const int thread = threadIdx.x, warp = thread >> 5;
     const u32 first = blockIdx.x * VOXELS, tissues = job.tissues;
     const float *tables = job.tables;
+    float *step = C::step_of(s);
     const bool has_tissue = thread < (int)tissues * VOXELS;
-    const int tissue = thread / VOXELS, tissue_slot = thread % VOXELS, slot = thread % C::FOURS * 4;
+    const int tissue = thread / VOXELS, tissue_slot = thread % VOXELS, slot = thread % C::SPLIT * PER;
     const float share = 1.0f / (float)(4 * C::DIRECTIONS + tissues);
     for (int k = thread; k < C::PADDED * VOXELS; k += C::THREADS) {
         int row = k / VOXELS, v = k % VOXELS;
@@ -69,21 +72,21 @@ template <int ORDER, int VOXELS> __device__ __forceinline__ void csd_fit(const C
     }
     __syncthreads();
     for (int k = thread; k < C::PADDED * VOXELS; k += C::THREADS) s.g[k] = s.g[k] / s.size[k % VOXELS];
-    float sl[4][4], la[4][4], w[4][4];
+    float sl[4][PER], la[4][PER], w[4][PER];
     C::values(tables + C::AT, s.x, sl);
 #pragma unroll
     for (int i = 0; i < 4; i++)
 #pragma unroll
-        for (int k = 0; k < 4; k++) la[i][k] = START / sl[i][k];
+        for (int k = 0; k < PER; k++) la[i][k] = START / sl[i][k];
     // Value and multiplier of a tissue's amount.
     float amount = START_OTHER, multiplier = START / START_OTHER, change = 0.0f;
     for (u32 iteration = 0;; iteration++) {
         // D and the gap.
-        float sum[4] = {};
+        float sum[PER] = {};
 #pragma unroll
         for (int i = 0; i < 4; i++)
 #pragma unroll
-            for (int k = 0; k < 4; k++) {
+            for (int k = 0; k < PER; k++) {
                 sum[k] = fmaf(sl[i][k], la[i][k], sum[k]);
                 w[i][k] = la[i][k] / sl[i][k];
             }
@@ -98,52 +101,49 @@ template <int ORDER, int VOXELS> __device__ __forceinline__ void csd_fit(const C
         if (thread < VOXELS) {
             float gap = C::template total<false>(s.sums, thread, tissues) * share;
             s.gap[thread] = gap;
-            active = gap > job.rest && !s.broken[thread];
+            active = gap > job.at_rest && !s.broken[thread];
         }
         if (!__syncthreads_or(active) || iteration == job.iterations) break;
         C::template project<C::PADDED / 4, C::PADDED, 1, C::PADDED>(tables + C::NORMAL, s.x,
                                                                     typename C::PutResidual{s.residual, s.g});
         C::template project<C::MOMENTS, C::FIRST_MOMENTS, C::OTHER_MOMENTS, C::DIRECTIONS>(
             tables + C::MOMENT_ROWS, s.parts, typename C::PutMoments{s.parts});
-        if (has_tissue) s.parts[(4 * C::MOMENTS + tissue) * VOXELS + tissue_slot] = s.d[tissue * VOXELS + tissue_slot];
         __syncthreads();
-        C::assemble(s.matrix, s.parts, job.bundles, job.bundle_count, job.elements, job.terms);
+        C::to_nodes(C::waves_of(s), s.parts, job.waves, job.coefficients);
+        C::assemble_rest(s.matrix, s.d, job.rest, job.rest_count);
         __syncthreads();
-        // The matrix and the place of these lanes; a warp has two.
-        int part = (thread & 31) / C::LANES;
-        int number = warp / C::APART * 2 * C::APART + warp % C::APART + C::APART * part;
-        int column = C::slot_of(number);
+        C::assemble(s.matrix, C::waves_of(s), tables + C::POLAR_AT, job.tiles, job.tile_count, job.elements);
+        __syncthreads();
+        // The matrix of these lanes.
+        int column = warp + (thread & 31) / C::LANES * C::APART;
         // The factorisation needs the registers.
 #pragma unroll
-        for (int i = 0; i < 4; i++) C::four(s.parts + 4 * (i * C::THREADS + thread)) = make_float4(la[i][0], la[i][1], la[i][2], la[i][3]);
+        for (int i = 0; i < 4; i++) C::store(s.parts + PER * (i * C::THREADS + thread), la[i]);
         if (warp < C::FACTORS) {
-            bool good = C::factorise(s.matrix + number * C::MATRIX);
+            bool good = C::factorise(s.matrix + column * C::MATRIX);
             if (thread % C::LANES == 0) s.good[column] = good;
         }
-        float largest[4], next[4][4], target[4], move = 0.0f;
+        float largest[PER], next[4][PER], target[PER], move = 0.0f;
         // The predictor, then the corrector: one loop, because of the instruction cache.
 #pragma unroll 1
         for (int pass = 0; pass < 2; pass++) {
             if (warp < C::FACTORS) {
-                float square = C::solve(s.matrix + number * C::MATRIX, s.residual + column, s.step + column);
+                float square = C::solve(s.matrix + column * C::MATRIX, s.residual + column, step + column);
                 // False for NaN, too; a step of this size is one of a singular matrix.
                 if (pass == 1 && thread % C::LANES == 0) s.good[column] = s.good[column] && square < 1e12f;
             }
             __syncthreads();
-            C::values(tables + C::AT, s.step, next);
+            C::values(tables + C::AT, step, next);
             if (pass == 0) {
 #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    float4 v = C::four(s.parts + 4 * (i * C::THREADS + thread));
-                    la[i][0] = v.x, la[i][1] = v.y, la[i][2] = v.z, la[i][3] = v.w;
-                }
+                for (int i = 0; i < 4; i++) C::load(la[i], s.parts + PER * (i * C::THREADS + thread));
                 // Predictor: w is the relative change of s.
-                largest[0] = largest[1] = largest[2] = largest[3] = 0.0f;
-                sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
+#pragma unroll
+                for (int k = 0; k < PER; k++) largest[k] = sum[k] = 0.0f;
 #pragma unroll
                 for (int i = 0; i < 4; i++)
 #pragma unroll
-                    for (int k = 0; k < 4; k++) {
+                    for (int k = 0; k < PER; k++) {
                         float r = next[i][k] / sl[i][k];
                         w[i][k] = r;
                         largest[k] = fmaxf(largest[k], fmaxf(-r, 1.0f + r));
@@ -152,7 +152,7 @@ template <int ORDER, int VOXELS> __device__ __forceinline__ void csd_fit(const C
                 C::template reduce<true>(s.largest, largest);
                 C::template reduce<false>(s.sums, sum);
                 if (has_tissue) {
-                    change = s.step[(C::FIBRE + tissue) * VOXELS + tissue_slot] / amount;
+                    change = step[(C::FIBRE + tissue) * VOXELS + tissue_slot] / amount;
                     s.largest[(C::WARPS + tissue) * VOXELS + tissue_slot] = fmaxf(-change, 1.0f + change);
                     s.sums[(C::WARPS + tissue) * VOXELS + tissue_slot] = amount * multiplier * fmaf(change, change, change);
                 }
@@ -165,14 +165,13 @@ template <int ORDER, int VOXELS> __device__ __forceinline__ void csd_fit(const C
                     s.target[thread] = ratio * ratio * ratio * gap;
                 }
                 __syncthreads();
-                float4 t = C::four(s.target + slot);
-                target[0] = t.x, target[1] = t.y, target[2] = t.z, target[3] = t.w;
+                C::load(target, s.target + slot);
                 {
-                    float q[4][4];
+                    float q[4][PER];
 #pragma unroll
                     for (int i = 0; i < 4; i++)
 #pragma unroll
-                        for (int k = 0; k < 4; k++) {
+                        for (int k = 0; k < PER; k++) {
                             float r = w[i][k];
                             q[i][k] = fmaf(la[i][k], fmaf(r, r, r), target[k] / sl[i][k]);
                         }
@@ -187,11 +186,12 @@ template <int ORDER, int VOXELS> __device__ __forceinline__ void csd_fit(const C
                 __syncthreads();
             } else {
                 // Corrector: w becomes the relative decrease of la.
-                largest[0] = largest[1] = largest[2] = largest[3] = 0.0f;
+#pragma unroll
+                for (int k = 0; k < PER; k++) largest[k] = 0.0f;
 #pragma unroll
                 for (int i = 0; i < 4; i++)
 #pragma unroll
-                    for (int k = 0; k < 4; k++) {
+                    for (int k = 0; k < PER; k++) {
                         float r = w[i][k], move = next[i][k] / sl[i][k];
                         float dual = 1.0f + move - (target[k] / (sl[i][k] * la[i][k]) + fmaf(r, r, r));
                         next[i][k] = move;
@@ -200,14 +200,14 @@ template <int ORDER, int VOXELS> __device__ __forceinline__ void csd_fit(const C
                     }
                 C::template reduce<true>(s.largest, largest);
                 if (has_tissue) {
-                    move = s.step[(C::FIBRE + tissue) * VOXELS + tissue_slot] / amount;
+                    move = step[(C::FIBRE + tissue) * VOXELS + tissue_slot] / amount;
                     change = 1.0f + move - (s.target[tissue_slot] / (amount * multiplier) + fmaf(change, change, change));
                     s.largest[(C::WARPS + tissue) * VOXELS + tissue_slot] = fmaxf(change, -move);
                 }
                 __syncthreads();
                 if (thread < VOXELS) {
                     float all = C::template total<true>(s.largest, thread, tissues);
-                    bool is_active = s.gap[thread] > job.rest && !s.broken[thread];
+                    bool is_active = s.gap[thread] > job.at_rest && !s.broken[thread];
                     // 0 for voxels that keep their values.
                     s.length[thread] = is_active && s.good[thread] ? STEP / fmaxf(all, STEP) : 0.0f;
                     if (is_active && !s.good[thread]) s.broken[thread] = 1;
@@ -215,10 +215,10 @@ template <int ORDER, int VOXELS> __device__ __forceinline__ void csd_fit(const C
             }
         }
         __syncthreads();
-        const float4 t = C::four(s.length + slot);
-        const float length[4] = {t.x, t.y, t.z, t.w};
+        float length[PER];
+        C::load(length, s.length + slot);
 #pragma unroll
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < PER; k++)
             if (length[k] > 0.0f) {
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
@@ -232,7 +232,7 @@ template <int ORDER, int VOXELS> __device__ __forceinline__ void csd_fit(const C
         }
         for (int k = thread; k < C::PADDED * VOXELS; k += C::THREADS) {
             float l = s.length[k % VOXELS];
-            if (l > 0.0f) s.x[k] = fmaf(l, s.step[k], s.x[k]);
+            if (l > 0.0f) s.x[k] = fmaf(l, step[k], s.x[k]);
         }
     }
     for (int k = thread; k < (C::FIBRE + (int)tissues) * VOXELS; k += C::THREADS) {
@@ -242,6 +242,5 @@ template <int ORDER, int VOXELS> __device__ __forceinline__ void csd_fit(const C
     if (thread < VOXELS && first + thread < job.voxels) job.gap[first + thread] = s.gap[thread];
 }
 
-extern "C" __global__ void __launch_bounds__(160, 2) csd_fit_8_8(CsdJob job) { csd_fit<8, 8>(job); }
-extern "C" __global__ void __launch_bounds__(256, 1) csd_fit_12_8(CsdJob job) { csd_fit<12, 8>(job); }
-extern "C" __global__ void __launch_bounds__(128, 1) csd_fit_12_4(CsdJob job) { csd_fit<12, 4>(job); }
+extern "C" __global__ void __launch_bounds__(160, 3) csd_fit_8(CsdJob job) { csd_fit<8>(job); }
+extern "C" __global__ void __launch_bounds__(256, 2) csd_fit_12(CsdJob job) { csd_fit<12>(job); }

@@ -144,7 +144,7 @@ pub const COMMIT: KernelFile = KernelFile {
 pub const CSD: KernelFile = KernelFile {
     stem: "csd",
     ptx: include_str!("../../../kernels/ptx/csd.sm70.ptx"),
-    entries: &["csd_project", "csd_fit_8_8", "csd_fit_12_8", "csd_fit_12_4"],
+    entries: &["csd_project", "csd_fit_8", "csd_fit_12"],
 };
 
 /// Every kernel file.

@@ -1,20 +1,22 @@
 //! Constrained deconvolution on graphics cards (kernels/csd.cu), in single precision: the iteration of
-//! [`super::interior_point`] for eight or four voxels in each block.
+//! [`super::interior_point`] for four voxels in each block.
 //!
-//! Voxels come in slabs that fit in the card's memory. The host gathers and counts their samples as it does for the
-//! CPU, and solves in double precision those that the card did not bring to rest.
+//! Voxels come in slabs, so that the memory of the card and that of the host do not depend on the size of the scan. The
+//! host gathers and counts their samples as it does for the CPU, and solves in double precision those that the card did
+//! not bring to rest.
 
 // Kernel launches.
 #![allow(unsafe_code)]
 
 mod tables;
+mod tiles;
 
 use super::cpu::{Counts, Fitted, PIECE, Solver, load, repeat, unshared};
 use super::interior_point::Limits;
 use super::problem::Problem;
 use super::tables::Tables;
 use crate::compute::cuda::{self, Device};
-use crate::compute::{Backend, Control, kernels, zeroed};
+use crate::compute::{Backend, Control, kernels, memory, zeroed};
 use crate::data::Volume;
 use crate::data::spherical_harmonics::count;
 use crate::solvers::Error;
@@ -24,11 +26,13 @@ use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMI
 use cudarc::driver::{CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 use tables::PackedTables;
 
 const OPERATION: &str = "deconvolving";
-/// Largest number of voxels of a slab: a whole number of pieces and blocks.
-const MAX_SLAB: usize = 1 << 18;
+/// Largest number of voxels of a slab, a whole number of pieces and blocks: some tens of milliseconds of work, between
+/// which a run can be cancelled.
+const MAX_SLAB: usize = 1 << 16;
 /// Reciprocal share of the free memory that a slab takes.
 const SHARE: u64 = 2;
 /// Unknowns that a thread of the projection sums.
@@ -41,39 +45,32 @@ const MAX_TISSUES: usize = 3;
 struct Shape {
     order: usize,
     entry: &'static str,
-    /// Voxels of a block.
-    voxels: usize,
     threads: u32,
+    directions: usize,
     padded: usize,
-    /// `sizeof(Csd<ORDER, VOXELS>::Shared)`.
+    /// `sizeof(Csd<ORDER>::Shared)`.
     shared_bytes: u32,
 }
 
-/// By order, the fastest first.
-static SHAPES: [Shape; 3] = [
+/// Voxels of a block.
+const VOXELS: usize = 4;
+
+static SHAPES: [Shape; 2] = [
     Shape {
         order: 8,
-        entry: "csd_fit_8_8",
-        voxels: 8,
+        entry: "csd_fit_8",
         threads: 160,
+        directions: 80,
         padded: 48,
-        shared_bytes: 57_632,
+        shared_bytes: 30_048,
     },
     Shape {
         order: 12,
-        entry: "csd_fit_12_8",
-        voxels: 8,
+        entry: "csd_fit_12",
         threads: 256,
+        directions: 128,
         padded: 96,
-        shared_bytes: 183_776,
-    },
-    Shape {
-        order: 12,
-        entry: "csd_fit_12_4",
-        voxels: 4,
-        threads: 128,
-        padded: 96,
-        shared_bytes: 91_760,
+        shared_bytes: 97_536,
     },
 ];
 
@@ -82,54 +79,59 @@ static SHAPES: [Shape; 3] = [
 #[repr(C)]
 struct KernelJob {
     tables: u64,
-    bundles: u64,
+    waves: u64,
+    coefficients: u64,
+    tiles: u64,
     elements: u64,
-    terms: u64,
+    rest: u64,
     g: u64,
     x: u64,
     gap: u64,
-    bundle_count: u32,
+    tile_count: u32,
+    rest_count: u32,
     voxels: u32,
     tissues: u32,
     iterations: u32,
-    rest: f32,
-    unused: u32,
+    at_rest: f32,
 }
-const _: () = assert!(size_of::<KernelJob>() == 80);
+const _: () = assert!(size_of::<KernelJob>() == 96);
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelJob {}
 
-/// Whether there is a kernel for this problem on these cards: orders 8 and 12 with the mirrored directions, in single
-/// precision.
-pub fn supports(problem: &Problem, solver: &Solver, devices: &[Device]) -> bool {
-    let Solver::Single(..) = solver else {
-        return false;
+/// Why this problem is not solved on these cards, as part of a sentence; `None` if it is.
+pub fn obstacle(problem: &Problem, solver: &Solver, devices: &[Device]) -> Option<&'static str> {
+    match solver {
+        Solver::Single(..) => {}
+        Solver::Double(_) => return Some("graphics cards compute in single precision"),
+        Solver::Paper(_) => return Some("graphics cards have only the non-negative method"),
+    }
+    let Some(shape) = shape(problem.order) else {
+        return Some("graphics cards have orders 8 and 12 only");
     };
-    let representatives = problem.directions.representatives().len();
-    let directions = match problem.order {
-        8 => 80,
-        12 => 128,
-        _ => return false,
+    let directions = &problem.directions;
+    if !directions.is_mirrored() || directions.representatives().len() != shape.directions {
+        return Some("graphics cards have one set of constraint directions only");
+    }
+    if problem.tissues > MAX_TISSUES {
+        return Some("graphics cards take at most four tissues");
+    }
+    let fits = |device: &Device| {
+        let limit = device
+            .context()
+            .attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+        limit.is_ok_and(|limit| i64::from(limit) >= i64::from(shape.shared_bytes))
     };
-    problem.directions.is_mirrored()
-        && representatives == directions
-        && problem.tissues <= MAX_TISSUES
-        && devices
-            .iter()
-            .all(|device| shape(problem.order, device).is_some())
+    match devices.iter().all(fits) {
+        true => None,
+        false => Some("the shared memory of this graphics card is too small for this order"),
+    }
 }
 
-fn shape(order: usize, device: &Device) -> Option<&'static Shape> {
-    let limit = device
-        .context()
-        .attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-    let limit = u32::try_from(limit.unwrap_or(0)).unwrap_or(0);
-    SHAPES
-        .iter()
-        .find(|shape| shape.order == order && shape.shared_bytes <= limit)
+fn shape(order: usize) -> Option<&'static Shape> {
+    SHAPES.iter().find(|shape| shape.order == order)
 }
 
-/// Solves for the voxels on all cards; the solver is one for which [`supports`] holds.
+/// Solves for the voxels on all cards; the problem is one without an [`obstacle`].
 pub fn fit(
     dwi: &Volume,
     voxels: &[usize],
@@ -139,27 +141,44 @@ pub fn fit(
     control: &Control,
 ) -> Result<Fitted, Error> {
     let (n, width) = (count(problem.order), problem.tissues.max(1));
+    let (Solver::Single(single, double, limits), Some(shape)) = (solver, shape(problem.order))
+    else {
+        unreachable!("there is no obstacle")
+    };
     control.begin("Fibre orientations", voxels.len() as u64);
     let mut coefficients = zeroed::<f32>(n * voxels.len());
     let mut amounts = zeroed::<f32>(width * voxels.len());
-    let shares = backend.split_among_devices(voxels.len());
+    // The outputs of each card.
+    let mut outputs = Vec::new();
+    let mut rest = (unshared(&mut coefficients), unshared(&mut amounts));
+    for share in backend.split_among_devices(voxels.len()) {
+        let own = rest.0.split_at_mut(n * share.len());
+        let own_amounts = rest.1.split_at_mut(width * share.len());
+        rest = (own.1, own_amounts.1);
+        outputs.push(Mutex::new((share, own.0, own_amounts.0)));
+    }
     let job = Job {
         dwi,
         voxels,
         problem,
-        solver,
+        single,
+        double,
+        limits: *limits,
+        shape,
         backend,
         control,
     };
     let mut counts = Counts::default();
-    for share in backend.on_each_device(|i, device| job.on_device(device, shares[i].clone())) {
-        for slab in share? {
-            counts = counts + slab.counts;
-            let (from, to) = (slab.voxels.start, slab.voxels.end);
-            unshared(&mut coefficients)[n * from..n * to].copy_from_slice(&slab.coefficients);
-            unshared(&mut amounts)[width * from..width * to].copy_from_slice(&slab.amounts);
-        }
+    let on_card = |i: usize, device: &Device| {
+        // Each card has its own outputs, so that none waits.
+        let mut output = outputs[i].lock().unwrap_or_else(PoisonError::into_inner);
+        let (share, coefficients, amounts) = &mut *output;
+        job.on_device(device, share.clone(), coefficients, amounts)
+    };
+    for counted in backend.on_each_device(on_card) {
+        counts = counts + counted?;
     }
+    drop(outputs);
     Ok(Fitted {
         coefficients,
         amounts: if problem.tissues > 0 {
@@ -175,17 +194,12 @@ struct Job<'a> {
     dwi: &'a Volume,
     voxels: &'a [usize],
     problem: &'a Problem,
-    solver: &'a Solver,
+    single: &'a Tables<f32>,
+    double: &'a Tables<f64>,
+    limits: Limits,
+    shape: &'static Shape,
     backend: &'a Backend,
     control: &'a Control,
-}
-
-/// The solution of a range of the voxels.
-struct Slab {
-    voxels: Range<usize>,
-    coefficients: Vec<f32>,
-    amounts: Vec<f32>,
-    counts: Counts,
 }
 
 /// Data that stay on a card during a job.
@@ -196,69 +210,71 @@ struct Card<'a> {
     project: CudaFunction,
     fit: CudaFunction,
     matrices: CudaSlice<f32>,
-    bundles: CudaSlice<[u32; 2]>,
+    waves: CudaSlice<[u32; 2]>,
+    coefficients: CudaSlice<f32>,
+    tiles: CudaSlice<[u32; 4]>,
     elements: CudaSlice<[u32; 2]>,
-    terms: CudaSlice<[u32; 2]>,
+    rest: CudaSlice<[u32; 4]>,
     projection: CudaSlice<f32>,
-    bundle_count: usize,
 }
 
 impl Job<'_> {
-    fn on_device(&self, device: &Device, range: Range<usize>) -> Result<Vec<Slab>, Error> {
-        let mut slabs = Vec::new();
-        let (Solver::Single(tables, double, limits), Some(shape)) =
-            (self.solver, shape(self.problem.order, device))
-        else {
-            unreachable!("`supports` holds")
-        };
+    fn on_device(
+        &self,
+        device: &Device,
+        range: Range<usize>,
+        coefficients: &mut [f32],
+        amounts: &mut [f32],
+    ) -> Result<Counts, Error> {
+        let mut counts = Counts::default();
         if range.is_empty() {
-            return Ok(slabs);
+            return Ok(counts);
         }
-        let card = Card::new(device, shape, self.problem, tables, *limits)?;
-        let volumes = self.problem.volumes.len();
-        let bytes = 4 * (volumes + shape.padded + self.problem.unknowns() + 1) as u64;
+        let card = Card::new(device, self.shape, self.problem, self.single, self.limits)?;
+        let (volumes, unknowns) = (self.problem.volumes.len(), self.problem.unknowns());
+        let bytes = 4 * (volumes + self.shape.padded + unknowns + 1) as u64;
         let fits = (device.memory()?.0 / SHARE / bytes) as usize / PIECE * PIECE;
-        let size = fits.clamp(PIECE, MAX_SLAB);
-        device.needs(
-            bytes * size.min(range.len()) as u64,
-            OPERATION,
-            "deconvolve on the CPU",
-        )?;
-        for first in range.clone().step_by(size) {
+        let size = fits.clamp(PIECE, MAX_SLAB).min(range.len());
+        device.needs(bytes * size as u64, OPERATION, "deconvolve on the CPU")?;
+        // The samples twice, in pieces and in rows, and the unknowns.
+        let host = 4 * (2 * volumes + unknowns + 1) as u64 * size as u64;
+        memory::claim("The deconvolution", host)?;
+        let (n, width) = (count(self.problem.order), self.problem.tissues.max(1));
+        let outputs = coefficients.chunks_mut(n * size);
+        let outputs = outputs.zip(amounts.chunks_mut(width * size));
+        let voxels = self.voxels[range].chunks(size);
+        for (voxels, (coefficients, amounts)) in voxels.zip(outputs) {
             self.control.check()?;
-            let voxels = first..(first + size).min(range.end);
-            slabs.push(self.slab(&card, double, voxels)?);
+            counts = counts + self.slab(&card, voxels, coefficients, amounts)?;
+            self.control.advance(voxels.len() as u64);
         }
-        Ok(slabs)
+        Ok(counts)
     }
 
-    fn slab(&self, card: &Card, double: &Tables<f64>, range: Range<usize>) -> Result<Slab, Error> {
-        let (problem, count) = (self.problem, range.len());
-        let volumes = problem.volumes.len();
-        let voxels = &self.voxels[range.clone()];
-        let mut samples = vec![0f32; volumes * count];
-        let counts = self.backend.install(|| self.gather(voxels, &mut samples));
+    fn slab(
+        &self,
+        card: &Card,
+        voxels: &[usize],
+        coefficients: &mut [f32],
+        amounts: &mut [f32],
+    ) -> Result<Counts, Error> {
+        let (problem, double, count) = (self.problem, self.double, voxels.len());
+        let mut samples = vec![0f32; problem.volumes.len() * count];
+        let mut counts = self.backend.install(|| self.gather(voxels, &mut samples));
         let (values, gaps) = card.solve(&samples, problem, count)?;
         let limit = card.limits.gap as f32;
         let unfinished = |gap: f32| gap.is_nan() || gap > limit;
         let failed: Vec<usize> = (0..count).filter(|&i| unfinished(gaps[i])).collect();
-        let (n, width) = (count_of(problem), problem.tissues.max(1));
-        let mut slab = Slab {
-            voxels: range,
-            coefficients: vec![0.0; n * count],
-            amounts: vec![0.0; width * count],
-            counts,
-        };
+        let (n, width) = (coefficients.len() / count, problem.tissues.max(1));
+        // A voxel without a usable sample is 0, not the limit of an iteration.
+        let is_used = |voxel: usize| samples.iter().skip(voxel).step_by(count).any(|s| *s > 0.0);
         let source = &double.source;
-        self.backend.install(|| {
-            let rows = slab.coefficients.par_chunks_exact_mut(n);
-            let rows = rows.zip(slab.amounts.par_chunks_exact_mut(width));
+        let repeated = self.backend.install(|| {
+            let rows = coefficients.par_chunks_exact_mut(n);
+            let rows = rows.zip(amounts.par_chunks_exact_mut(width));
             rows.enumerate()
+                .filter(|(voxel, _)| is_used(*voxel))
                 .for_each(|(voxel, (coefficients, amounts))| {
-                    // A voxel without a usable sample is 0, not the limit of an iteration.
-                    if !samples.iter().skip(voxel).step_by(count).any(|s| *s > 0.0) {
-                        return;
-                    }
                     for (k, &(index, scale)) in source.iter().enumerate() {
                         let value = (f64::from(values[k * count + voxel]) * scale) as f32;
                         match index < n {
@@ -267,25 +283,20 @@ impl Job<'_> {
                         }
                     }
                 });
+            repeat(double, &samples, count, &failed)
         });
-        let repeated = self
-            .backend
-            .install(|| repeat(double, &samples, count, &failed));
-        for (values, &voxel) in repeated.unknowns.chunks_exact(source.len()).zip(&failed) {
-            if !samples.iter().skip(voxel).step_by(count).any(|s| *s > 0.0) {
-                continue;
-            }
-            for (slot, value) in slab.coefficients[voxel * n..].iter_mut().zip(&values[..n]) {
+        let solved = repeated.unknowns.chunks_exact(source.len()).zip(&failed);
+        for (values, &voxel) in solved.filter(|(_, voxel)| is_used(**voxel)) {
+            for (slot, value) in coefficients[voxel * n..].iter_mut().zip(&values[..n]) {
                 *slot = *value as f32;
             }
-            for (slot, value) in slab.amounts[voxel * width..].iter_mut().zip(&values[n..]) {
+            for (slot, value) in amounts[voxel * width..].iter_mut().zip(&values[n..]) {
                 *slot = *value as f32;
             }
         }
-        slab.counts.repeated = failed.len();
-        slab.counts.unfinished = repeated.failed.len();
-        self.control.advance(count as u64);
-        Ok(slab)
+        counts.repeated = failed.len();
+        counts.unfinished = repeated.failed.len();
+        Ok(counts)
     }
 
     /// Fills `samples[volume][voxel]` with usable samples.
@@ -311,11 +322,6 @@ impl Job<'_> {
     }
 }
 
-/// Coefficients of the distribution.
-fn count_of(problem: &Problem) -> usize {
-    count(problem.order)
-}
-
 impl<'a> Card<'a> {
     fn new(
         device: &'a Device,
@@ -324,7 +330,7 @@ impl<'a> Card<'a> {
         tables: &Tables<f32>,
         limits: Limits,
     ) -> Result<Self, cuda::Error> {
-        let packed = PackedTables::new(problem, tables, shape.padded, 128 / shape.voxels);
+        let packed = PackedTables::new(problem, tables, shape.padded);
         let fit = device.kernel(kernels::CSD, shape.entry)?;
         let size = shape.shared_bytes as i32;
         let raised = fit.set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, size);
@@ -335,11 +341,12 @@ impl<'a> Card<'a> {
             limits,
             project: device.kernel(kernels::CSD, "csd_project")?,
             fit,
-            bundle_count: packed.bundles.len(),
             matrices: device.upload(&packed.matrices)?,
-            bundles: device.upload(&packed.bundles)?,
+            waves: device.upload(&packed.waves)?,
+            coefficients: device.upload(&packed.coefficients)?,
+            tiles: device.upload(&packed.tiles)?,
             elements: device.upload(&packed.elements)?,
-            terms: device.upload(&packed.terms)?,
+            rest: device.upload(&packed.rest)?,
             projection: device.upload(&packed.projection)?,
         })
     }
@@ -382,21 +389,23 @@ impl<'a> Card<'a> {
         device.check(OPERATION, launched)?;
         let job = KernelJob {
             tables: device.address(&self.matrices),
-            bundles: device.address(&self.bundles),
+            waves: device.address(&self.waves),
+            coefficients: device.address(&self.coefficients),
+            tiles: device.address(&self.tiles),
             elements: device.address(&self.elements),
-            terms: device.address(&self.terms),
+            rest: device.address(&self.rest),
             g: device.address(&g),
             x: device.address(&x),
             gap: device.address(&gap),
-            bundle_count: self.bundle_count as u32,
+            tile_count: self.tiles.len() as u32,
+            rest_count: self.rest.len() as u32,
             voxels,
             tissues: problem.tissues as u32,
             iterations: self.limits.iterations as u32,
-            rest: self.limits.gap as f32,
-            unused: 0,
+            at_rest: self.limits.gap as f32,
         };
         let config = LaunchConfig {
-            grid_dim: (count.div_ceil(shape.voxels) as u32, 1, 1),
+            grid_dim: (count.div_ceil(VOXELS) as u32, 1, 1),
             block_dim: (shape.threads, 1, 1),
             shared_mem_bytes: shape.shared_bytes,
         };

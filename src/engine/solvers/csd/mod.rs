@@ -55,6 +55,8 @@ pub struct Output {
     /// The shells of the scan.
     pub shells: Shells,
     pub counts: Counts,
+    /// Why the CPU solved this although there is a graphics card, as part of a sentence.
+    pub on_cpu: Option<&'static str>,
 }
 
 /// Estimates a distribution for each voxel of the mask. The first response is that of white matter.
@@ -91,6 +93,7 @@ pub fn fit(
         order,
         shells,
         counts,
+        on_cpu: obstacle(&problem, &solver, backend),
     })
 }
 
@@ -149,8 +152,8 @@ fn run(
     let rows = (8 + 4 * (n + problem.tissues) as u64) * voxels.len() as u64;
     let volumes = 4 * (n + problem.tissues) as u64 * grid as u64;
     memory::claim("The deconvolution", rows + volumes)?;
-    let fitted = match backend.accelerator() {
-        Some(Accelerator::Cuda(devices)) if cuda::supports(problem, solver, devices) => {
+    let fitted = match (backend.accelerator(), obstacle(problem, solver, backend)) {
+        (Some(Accelerator::Cuda(_)), None) => {
             cuda::fit(dwi, &voxels, problem, solver, backend, control)?
         }
         _ => backend.install(|| cpu::fit(dwi, &voxels, problem, solver, control))?,
@@ -171,6 +174,14 @@ fn run(
     let tissues = (0..problem.tissues).map(tissue).collect();
     let field = OdfField::new(dwi.grid.clone(), problem.order, coefficients);
     Ok((field, tissues, fitted.counts))
+}
+
+/// Why the CPU solves this although there is a graphics card; `None` without a card, too.
+fn obstacle(problem: &Problem, solver: &Solver, backend: &Backend) -> Option<&'static str> {
+    match backend.accelerator() {
+        Some(Accelerator::Cuda(devices)) => cuda::obstacle(problem, solver, devices),
+        None => None,
+    }
 }
 
 fn chosen_order(
