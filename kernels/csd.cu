@@ -1,0 +1,246 @@
+// Spherical deconvolution with hard non-negativity: src/engine/solvers/csd/cuda.rs.
+#include "csd.cuh"
+
+constexpr float STEP = 0.98f, START = 0.003f, START_FIBRES = 0.5f, START_OTHER = 0.1f;
+constexpr int PROJECTED = 48;
+
+// C'y: the sums of 48 unknowns for each voxel. `samples[volume][voxel]`, `rows[volume][padded]`, `g[unknown][voxel]`.
+extern "C" __global__ void __launch_bounds__(128) csd_project(const float *samples, const float *rows, u32 volumes, u32 voxels,
+                                                              u32 padded, float *g) {
+    u32 voxel = thread_index(), first = blockIdx.y * PROJECTED;
+    if (voxel >= voxels) return;
+    float sum[PROJECTED] = {};
+    for (u32 v = 0; v < volumes; v++) {
+        float sample = samples[(u64)v * voxels + voxel];
+        const float4 *row = (const float4 *)(rows + v * padded + first);
+#pragma unroll
+        for (int k = 0; k < PROJECTED / 4; k++) {
+            float4 a = __ldg(row + k);
+            sum[4 * k] = fmaf(a.x, sample, sum[4 * k]);
+            sum[4 * k + 1] = fmaf(a.y, sample, sum[4 * k + 1]);
+            sum[4 * k + 2] = fmaf(a.z, sample, sum[4 * k + 2]);
+            sum[4 * k + 3] = fmaf(a.w, sample, sum[4 * k + 3]);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < PROJECTED; k++) g[(u64)(first + k) * voxels + voxel] = sum[k];
+}
+
+// What a launch reads and writes.
+struct CsdJob {
+    // `Csd::AT`, `ROWS`, `MOMENT_ROWS`, `NORMAL`, `POLAR_AT`.
+    const float *tables;
+    // First moment with the number of moments, and first coefficient, of each azimuthal function.
+    const uint2 *waves;
+    // By azimuthal function, degree and node.
+    const float *coefficients;
+    const CsdTile *tiles;
+    // Place in the matrix, and H there; for each of the four combinations of cosine and sine.
+    const uint2 *elements;
+    const uint4 *rest;
+    const float *g;
+    float *x;
+    float *gap;
+    u32 tile_count, rest_count, voxels, tissues, iterations;
+    float at_rest;
+};
+static_assert(sizeof(CsdJob) == 96, "as in cuda.rs");
+
+template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) {
+    using C = Csd<ORDER>;
+    constexpr int VOXELS = C::VOXELS, PER = C::PER;
+    extern __shared__ float4 raw[];
+    typename C::Shared &s = *(typename C::Shared *)raw;
+    const int thread = threadIdx.x, warp = thread >> 5;
+    const u32 first = blockIdx.x * VOXELS, tissues = job.tissues;
+    const float *tables = job.tables;
+    float *step = C::step_of(s);
+    const bool has_tissue = thread < (int)tissues * VOXELS;
+    const int tissue = thread / VOXELS, tissue_slot = thread % VOXELS, slot = thread % C::SPLIT * PER;
+    const float share = 1.0f / (float)(4 * C::DIRECTIONS + tissues);
+    for (int k = thread; k < C::PADDED * VOXELS; k += C::THREADS) {
+        int row = k / VOXELS, v = k % VOXELS;
+        s.g[k] = job.g[(u64)row * job.voxels + min(first + v, job.voxels - 1)];
+        s.x[k] = row == 0 ? START_FIBRES : row >= C::FIBRE && row < C::FIBRE + (int)tissues ? START_OTHER : 0.0f;
+    }
+    __syncthreads();
+    if (thread < VOXELS) {
+        float square = 0.0f;
+        for (int k = 0; k < C::PADDED; k++) square = fmaf(s.g[k * VOXELS + thread], s.g[k * VOXELS + thread], square);
+        s.size[thread] = square > 0.0f ? sqrtf(square) : 1.0f;
+        s.broken[thread] = 0;
+    }
+    __syncthreads();
+    for (int k = thread; k < C::PADDED * VOXELS; k += C::THREADS) s.g[k] = s.g[k] / s.size[k % VOXELS];
+    float sl[4][PER], la[4][PER], w[4][PER];
+    C::values(tables + C::AT, s.x, sl);
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int k = 0; k < PER; k++) la[i][k] = START / sl[i][k];
+    // Value and multiplier of a tissue's amount.
+    float amount = START_OTHER, multiplier = START / START_OTHER, change = 0.0f;
+    for (u32 iteration = 0;; iteration++) {
+        // D and the gap.
+        float sum[PER] = {};
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+#pragma unroll
+            for (int k = 0; k < PER; k++) {
+                sum[k] = fmaf(sl[i][k], la[i][k], sum[k]);
+                w[i][k] = la[i][k] / sl[i][k];
+            }
+        C::store_parts(s.parts, w);
+        C::template reduce<false>(s.sums, sum);
+        if (has_tissue) {
+            s.sums[(C::WARPS + tissue) * VOXELS + tissue_slot] = amount * multiplier;
+            s.d[tissue * VOXELS + tissue_slot] = multiplier / amount;
+        }
+        __syncthreads();
+        bool active = false;
+        if (thread < VOXELS) {
+            float gap = C::template total<false>(s.sums, thread, tissues) * share;
+            s.gap[thread] = gap;
+            active = gap > job.at_rest && !s.broken[thread];
+        }
+        if (!__syncthreads_or(active) || iteration == job.iterations) break;
+        C::template project<C::PADDED / 4, C::PADDED, 1, C::PADDED>(tables + C::NORMAL, s.x,
+                                                                    typename C::PutResidual{s.residual, s.g});
+        C::template project<C::MOMENTS, C::FIRST_MOMENTS, C::OTHER_MOMENTS, C::DIRECTIONS>(
+            tables + C::MOMENT_ROWS, s.parts, typename C::PutMoments{s.parts});
+        __syncthreads();
+        C::to_nodes(C::waves_of(s), s.parts, job.waves, job.coefficients);
+        C::assemble_rest(s.matrix, s.d, job.rest, job.rest_count);
+        __syncthreads();
+        C::assemble(s.matrix, C::waves_of(s), tables + C::POLAR_AT, job.tiles, job.tile_count, job.elements);
+        __syncthreads();
+        // The matrix of these lanes.
+        int column = warp + (thread & 31) / C::LANES * C::APART;
+        // The factorisation needs the registers.
+#pragma unroll
+        for (int i = 0; i < 4; i++) C::store(s.parts + PER * (i * C::THREADS + thread), la[i]);
+        if (warp < C::FACTORS) {
+            bool good = C::factorise(s.matrix + column * C::MATRIX);
+            if (thread % C::LANES == 0) s.good[column] = good;
+        }
+        float largest[PER], next[4][PER], target[PER], move = 0.0f;
+        // The predictor, then the corrector: one loop, because of the instruction cache.
+#pragma unroll 1
+        for (int pass = 0; pass < 2; pass++) {
+            if (warp < C::FACTORS) {
+                float square = C::solve(s.matrix + column * C::MATRIX, s.residual + column, step + column);
+                // False for NaN, too; a step of this size is one of a singular matrix.
+                if (pass == 1 && thread % C::LANES == 0) s.good[column] = s.good[column] && square < 1e12f;
+            }
+            __syncthreads();
+            C::values(tables + C::AT, step, next);
+            if (pass == 0) {
+#pragma unroll
+                for (int i = 0; i < 4; i++) C::load(la[i], s.parts + PER * (i * C::THREADS + thread));
+                // Predictor: w is the relative change of s.
+#pragma unroll
+                for (int k = 0; k < PER; k++) largest[k] = sum[k] = 0.0f;
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+#pragma unroll
+                    for (int k = 0; k < PER; k++) {
+                        float r = next[i][k] / sl[i][k];
+                        w[i][k] = r;
+                        largest[k] = fmaxf(largest[k], fmaxf(-r, 1.0f + r));
+                        sum[k] = fmaf(sl[i][k] * la[i][k], fmaf(r, r, r), sum[k]);
+                    }
+                C::template reduce<true>(s.largest, largest);
+                C::template reduce<false>(s.sums, sum);
+                if (has_tissue) {
+                    change = step[(C::FIBRE + tissue) * VOXELS + tissue_slot] / amount;
+                    s.largest[(C::WARPS + tissue) * VOXELS + tissue_slot] = fmaxf(-change, 1.0f + change);
+                    s.sums[(C::WARPS + tissue) * VOXELS + tissue_slot] = amount * multiplier * fmaf(change, change, change);
+                }
+                __syncthreads();
+                if (thread < VOXELS) {
+                    float length = 1.0f / C::template total<true>(s.largest, thread, tissues), gap = s.gap[thread];
+                    float second = C::template total<false>(s.sums, thread, tissues) * share;
+                    // (1 + a w)(1 - a (1 + w)) = 1 - a - a^2 (w + w^2), weighted by la s.
+                    float ratio = fmaxf(((1.0f - length) * gap - length * length * second) / gap, 0.0f);
+                    s.target[thread] = ratio * ratio * ratio * gap;
+                }
+                __syncthreads();
+                C::load(target, s.target + slot);
+                {
+                    float q[4][PER];
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+#pragma unroll
+                        for (int k = 0; k < PER; k++) {
+                            float r = w[i][k];
+                            q[i][k] = fmaf(la[i][k], fmaf(r, r, r), target[k] / sl[i][k]);
+                        }
+                    C::store_parts(s.parts, q);
+                }
+                if (has_tissue)
+                    s.residual[(C::FIBRE + tissue) * VOXELS + tissue_slot] +=
+                        fmaf(multiplier, fmaf(change, change, change), s.target[tissue_slot] / amount);
+                __syncthreads();
+                C::template project<C::GROUPS, C::FIRST_GROUPS, C::OTHER_GROUPS, C::DIRECTIONS>(
+                    tables + C::ROWS, s.parts, typename C::AddCoefficients{s.residual});
+                __syncthreads();
+            } else {
+                // Corrector: w becomes the relative decrease of la.
+#pragma unroll
+                for (int k = 0; k < PER; k++) largest[k] = 0.0f;
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+#pragma unroll
+                    for (int k = 0; k < PER; k++) {
+                        float r = w[i][k], move = next[i][k] / sl[i][k];
+                        float dual = 1.0f + move - (target[k] / (sl[i][k] * la[i][k]) + fmaf(r, r, r));
+                        next[i][k] = move;
+                        w[i][k] = dual;
+                        largest[k] = fmaxf(largest[k], fmaxf(dual, -move));
+                    }
+                C::template reduce<true>(s.largest, largest);
+                if (has_tissue) {
+                    move = step[(C::FIBRE + tissue) * VOXELS + tissue_slot] / amount;
+                    change = 1.0f + move - (s.target[tissue_slot] / (amount * multiplier) + fmaf(change, change, change));
+                    s.largest[(C::WARPS + tissue) * VOXELS + tissue_slot] = fmaxf(change, -move);
+                }
+                __syncthreads();
+                if (thread < VOXELS) {
+                    float all = C::template total<true>(s.largest, thread, tissues);
+                    bool is_active = s.gap[thread] > job.at_rest && !s.broken[thread];
+                    // 0 for voxels that keep their values.
+                    s.length[thread] = is_active && s.good[thread] ? STEP / fmaxf(all, STEP) : 0.0f;
+                    if (is_active && !s.good[thread]) s.broken[thread] = 1;
+                }
+            }
+        }
+        __syncthreads();
+        float length[PER];
+        C::load(length, s.length + slot);
+#pragma unroll
+        for (int k = 0; k < PER; k++)
+            if (length[k] > 0.0f) {
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    sl[i][k] *= fmaf(length[k], next[i][k], 1.0f);
+                    la[i][k] *= fmaf(-length[k], w[i][k], 1.0f);
+                }
+            }
+        if (has_tissue && s.length[tissue_slot] > 0.0f) {
+            amount *= fmaf(s.length[tissue_slot], move, 1.0f);
+            multiplier *= fmaf(-s.length[tissue_slot], change, 1.0f);
+        }
+        for (int k = thread; k < C::PADDED * VOXELS; k += C::THREADS) {
+            float l = s.length[k % VOXELS];
+            if (l > 0.0f) s.x[k] = fmaf(l, step[k], s.x[k]);
+        }
+    }
+    for (int k = thread; k < (C::FIBRE + (int)tissues) * VOXELS; k += C::THREADS) {
+        u32 voxel = first + k % VOXELS;
+        if (voxel < job.voxels) job.x[(u64)(k / VOXELS) * job.voxels + voxel] = s.x[k] * s.size[k % VOXELS];
+    }
+    if (thread < VOXELS && first + thread < job.voxels) job.gap[first + thread] = s.gap[thread];
+}
+
+extern "C" __global__ void __launch_bounds__(160, 3) csd_fit_8(CsdJob job) { csd_fit<8>(job); }
+extern "C" __global__ void __launch_bounds__(256, 2) csd_fit_12(CsdJob job) { csd_fit<12>(job); }
