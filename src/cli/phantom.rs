@@ -1,16 +1,19 @@
 //! `arcuate phantom`: the built-in head as files, with its truth.
 
+mod truth;
+
 use super::options::{ValueError, positive, whole, whole_from};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
 use crate::data::labels::Labels;
-use crate::data::text::{count, number};
-use crate::data::{Gradients, Grid, Mask, Volume};
+use crate::data::text::{count, counted, number};
+use crate::data::{BuiltInHead, Gradients, Grid, HeadKind, Mask, Volume};
 use crate::io;
 use crate::jobs::ValueNames;
 use crate::phantom::{
-    self, Head, Picture, PictureOptions, ScanOptions, Shell, TumourPicture, oblique_grid, scan_grid,
+    self, CROSSING_SHELLS, Head, Picture, PictureOptions, ScanOptions, Shell, TRUTH_FIBRES,
+    TumourPicture, oblique_grid, scan_grid,
 };
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use serde_json::{Value, json};
@@ -21,11 +24,17 @@ const EXAMPLES: &str = "\
 Examples:
   arcuate phantom --out head
   arcuate phantom --seed 7 --shells 1000:30,2000:60 --b0 8 --spacing 1.5 --snr 20 --out head
+  arcuate phantom --crossing --scan-only --out head
 
 Files: dwi.nii.gz with .bval and .bvec, brain_mask, tissue and bundle labels with their names (.txt), on the scan's
 grid; t1, t1_tumour with tumour_core, tumour_rim and tumour_oedema, on an oblique 1 mm grid; fibres.tck, the true
 fibres; truth.json, the ground truth. All are synthetic: no person was scanned. With --scan-only: dwi, brain_mask, fibres.tck and
-truth.json, in a fraction of the time.";
+truth.json, in a fraction of the time.
+
+With --crossing, bundles fill the same voxels in equal shares, two or three at a time, and end apart from each other. The
+further files are what arcuate score --truth reads: bundles/*.tck, 200 true fibres of each bundle; ends.nii.gz with the
+names of its labels (.txt), where each bundle starts and ends; corridors/*.nii.gz, the voxels up to 4 mm around each
+bundle; truth.json, which names them; and 5tt.nii.gz, the fractions of five tissues for MRtrix's tckgen -act.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -36,8 +45,8 @@ pub struct Options {
     /// Unweighted signal of white matter divided by the σ of the noise, or off
     #[arg(long, value_name = "SNR|off", default_value = "30", value_parser = snr)]
     pub snr: Snr,
-    /// b in s/mm² and number of directions of each shell
-    #[arg(long, value_name = "B:N,…", value_delimiter = ',', default_value = "1000:30", value_parser = shell)]
+    /// b in s/mm² and number of directions of each shell [default: 1000:30; with --crossing 1000:30,2500:60]
+    #[arg(long, value_name = "B:N,…", value_delimiter = ',', value_parser = shell)]
     pub shells: Vec<(f64, usize)>,
     /// Number of volumes with b = 0
     #[arg(long, value_name = "N", default_value = "6", value_parser = whole_from(1, 200u16))]
@@ -45,6 +54,9 @@ pub struct Options {
     /// Voxel size of the scan, mm
     #[arg(long, value_name = "MM", default_value = "2", allow_negative_numbers = true, value_parser = positive)]
     pub spacing: f64,
+    /// The head whose bundles cross in equal shares, with the files that arcuate score reads
+    #[arg(long)]
+    pub crossing: bool,
     /// Write only the scan with its gradients, mask and truth: no labels, no T1, no tumour
     #[arg(long)]
     pub scan_only: bool,
@@ -57,10 +69,15 @@ pub struct Options {
 pub struct Snr(Option<f64>);
 
 const DEFAULT_SNR: Snr = Snr(Some(30.0));
-const DEFAULT_SHELLS: [(f64, usize); 1] = [(1000.0, 30)];
+const DEFAULT_SHELLS: [Shell; 1] = [Shell {
+    b_s_per_mm2: 1000.0,
+    directions: 30,
+}];
 const DEFAULT_B0: u16 = 6;
 const DEFAULT_SPACING_MM: f64 = 2.0;
 const FIBRES_PER_BUNDLE: usize = 60;
+/// Larger voxels hold whole bundles of the crossing head.
+const LARGEST_CROSSING_MM: f64 = 3.0;
 /// White matter far below its noise; no scanner is worse.
 const LEAST_SNR: f64 = 0.001;
 
@@ -111,17 +128,29 @@ fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let grids = options.grids()?;
     let at = |name: &str| options.out.join(name);
+    let head = Head::built_in(options.head());
     for name in files(options.scan_only) {
         runner.may_write(&at(name))?;
     }
     let _made = super::options::make_folder(&options.out)?;
+    let mut _made_within = Vec::new();
+    if options.crossing {
+        for file in truth::files(&head) {
+            runner.may_write(&options.out.join(file))?;
+        }
+        for folder in truth::FOLDERS {
+            _made_within.push(super::options::make_folder(&at(folder))?);
+        }
+    }
     // A scan without its gradients would be taken for another kind of image, and part of one head beside part of
     // another for one head: whatever interrupts the command leaves the old files or all of the new ones.
     let set = io::atomic::PendingSet::begin();
 
-    let head = Head::new(options.seed);
     let images = options.images(&head, &grids, runner)?;
     options.save(&images, runner)?;
+    if let Some(truth) = &images.truth {
+        truth.save(&head, options, runner)?;
+    }
     let failed = |e: io::Error| Failure::new(e.to_string());
     let gradients = &images.gradients;
     io::gradients::save(&at("dwi.bval"), &at("dwi.bvec"), gradients, &grids.scan)
@@ -149,12 +178,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
     }
 
-    let truth = options.truth(&images, fibres);
+    let truth = options.truth(&head, &images, fibres);
     let text = serde_json::to_string_pretty(&truth).unwrap_or_default();
     io::atomic::write_text(&at("truth.json"), &text).map_err(failed)?;
     set.rename().map_err(failed)?;
     let message = format!(
-        "Head {} in {}: scan ({}){}, {} true fibres",
+        "{} {} in {}: scan ({}){}, {} true fibres{}",
+        match options.head().kind {
+            HeadKind::Plain => "Head",
+            HeadKind::Crossing => "Crossing head",
+        },
         options.seed,
         shown(&options.out),
         gradients.summary(),
@@ -163,7 +196,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         } else {
             ", labels, T1, T1 with tumour"
         },
-        count(fibres as u64)
+        count(fibres as u64),
+        match &images.truth {
+            Some(_) => format!(
+                ", end regions and corridors of {}",
+                counted(head.bundles().len(), "bundle")
+            ),
+            None => String::new(),
+        }
     );
     runner.report(&truth, &message);
     Ok(())
@@ -182,6 +222,8 @@ struct Images {
     brain: Mask,
     /// `None` with --scan-only.
     pictures: Option<Pictures>,
+    /// `None` without --crossing.
+    truth: Option<truth::TruthImages>,
 }
 
 struct Pictures {
@@ -191,16 +233,49 @@ struct Pictures {
 }
 
 impl Options {
+    fn head(&self) -> BuiltInHead {
+        match self.crossing {
+            true => BuiltInHead::crossing(self.seed),
+            false => BuiltInHead::plain(self.seed),
+        }
+    }
+
+    fn default_shells(&self) -> &'static [Shell] {
+        match self.head().kind {
+            HeadKind::Plain => &DEFAULT_SHELLS,
+            HeadKind::Crossing => &CROSSING_SHELLS,
+        }
+    }
+
+    fn shells(&self) -> Vec<Shell> {
+        if self.shells.is_empty() {
+            return self.default_shells().to_vec();
+        }
+        let given = self.shells.iter();
+        let given = given.map(|&(b_s_per_mm2, directions)| Shell {
+            b_s_per_mm2,
+            directions,
+        });
+        given.collect()
+    }
+
     fn command(&self) -> String {
-        let mut text = format!("arcuate phantom --seed {}", self.seed);
+        let mut text = "arcuate phantom".to_owned();
+        if self.crossing {
+            text += " --crossing";
+        }
+        text += &format!(" --seed {}", self.seed);
         if self.snr != DEFAULT_SNR {
             text += &match self.snr.0 {
                 Some(snr) => format!(" --snr {snr}"),
                 None => " --snr off".to_owned(),
             };
         }
-        if self.shells != DEFAULT_SHELLS {
-            let shells = self.shells.iter().map(|(b, n)| format!("{b}:{n}"));
+        let shells = self.shells();
+        if shells != self.default_shells() {
+            let shells = shells
+                .iter()
+                .map(|s| format!("{}:{}", s.b_s_per_mm2, s.directions));
             text += &format!(" --shells {}", shells.collect::<Vec<_>>().join(","));
         }
         if self.b0 != DEFAULT_B0 {
@@ -226,6 +301,13 @@ impl Options {
             "Voxels of {} mm are {wrong}, expected --spacing from 0.5 to 10 mm",
             number(spacing)
         );
+        if self.crossing && spacing > LARGEST_CROSSING_MM {
+            return Err(Failure::usage(format!(
+                "Voxels of {} mm are larger than bundles, expected --spacing from 0.5 to {LARGEST_CROSSING_MM} mm \
+                 with --crossing",
+                number(spacing)
+            )));
+        }
         let scan = scan_grid(spacing).filter(|_| (0.5..=10.0).contains(&spacing));
         match (scan, oblique_grid()) {
             (Some(scan), Some(oblique)) => Ok(Grids { scan, oblique }),
@@ -239,16 +321,10 @@ impl Options {
             scan: grid,
             oblique,
         } = grids;
-        let shells = self.shells.iter();
         let scan = ScanOptions {
             grid: grid.clone(),
             b0_count: usize::from(self.b0),
-            shells: shells
-                .map(|&(b_s_per_mm2, directions)| Shell {
-                    b_s_per_mm2,
-                    directions,
-                })
-                .collect(),
+            shells: self.shells(),
             snr: self.snr.0,
             noise_seed: self.seed,
         };
@@ -258,7 +334,10 @@ impl Options {
             noise_seed: self.seed,
         };
         // Labels and masks take one or two bytes per voxel.
-        let volumes = scan.gradients().directions.len() + 3;
+        let mut volumes = scan.gradients().directions.len() + 3;
+        if self.crossing {
+            volumes += truth::TruthImages::numbers_per_voxel(head);
+        }
         let pictures = if self.scan_only {
             0
         } else {
@@ -284,7 +363,12 @@ impl Options {
                 })
             })
         });
+        let truth = self.crossing.then(|| {
+            let make = || truth::TruthImages::new(head, grid, &control);
+            runner.backend.install(make)
+        });
         Ok(Images {
+            truth: truth.transpose().map_err(cancelled)?,
             dwi,
             gradients,
             brain,
@@ -328,21 +412,29 @@ impl Options {
     }
 
     /// The content of truth.json, and of the report.
-    fn truth(&self, images: &Images, fibres: usize) -> Value {
+    fn truth(&self, head: &Head, images: &Images, fibres: usize) -> Value {
         let names = |list: &[(u16, String)]| {
             list.iter()
                 .map(|(n, name)| (n.to_string(), json!(name)))
                 .collect::<serde_json::Map<_, _>>()
         };
-        let mut truth = json!({
+        let mut value = json!({
             "command": "phantom", "seed": self.seed, "snr": self.snr.0, "folder": self.out,
             "gradients": images.gradients.summary(), "fibres": fibres, "fibres_per_bundle": FIBRES_PER_BUNDLE,
         });
         if let Some(Pictures { labels, tumour, .. }) = &images.pictures {
-            truth["tissue_labels"] = json!(names(&labels.tissue_names));
-            truth["bundle_labels"] = json!(names(&labels.bundle_names));
-            truth["tumour_centre_mm"] = json!(tumour.centre.to_array());
+            value["tissue_labels"] = json!(names(&labels.tissue_names));
+            value["bundle_labels"] = json!(names(&labels.bundle_names));
+            value["tumour_centre_mm"] = json!(tumour.centre.to_array());
         }
-        truth
+        if images.truth.is_some() {
+            let files = truth::members(head);
+            value["crossing"] = json!(true);
+            value["fibres_per_truth_bundle"] = json!(TRUTH_FIBRES);
+            value["five_tissues"] = json!(truth::TISSUES);
+            value["ends"] = json!(files.ends);
+            value["bundles"] = json!(files.bundles);
+        }
+        value
     }
 }

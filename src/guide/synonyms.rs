@@ -113,6 +113,7 @@ const SUBJECTS: &[Subject] = &[
     row(&["Keys and mouse"], "shortcuts, help, bindings"),
     row(&["Start the guide"], "tutorial, help"),
     row(&[], "cluster").command("select", &[]),
+    row(&[], "tractometer, evaluate, ground truth").command("score", &[]),
     row(&[], "coregister, register").command("align", &[]),
     row(&[], "dti, tensors").command("fit", &[]),
     row(

@@ -13,6 +13,7 @@ mod fod;
 #[cfg(unix)]
 mod folders;
 mod mrtrix;
+mod score;
 mod sessions;
 mod streamlines;
 
@@ -39,6 +40,7 @@ fn main() {
         #[cfg(unix)]
         folders::tests(),
         mrtrix::tests(),
+        score::tests(),
         sessions::tests(),
     ])
 }

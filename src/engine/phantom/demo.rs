@@ -4,7 +4,7 @@ use super::head::Head;
 use super::images::{PictureOptions, oblique_grid};
 use super::scan::{ScanOptions, Shell};
 use crate::compute::{Cancelled, Control};
-use crate::data::{Gradients, Grid, Mask, Role, Volume};
+use crate::data::{BuiltInHead, Gradients, Grid, HeadKind, Mask, Role, Volume};
 use glam::DVec3;
 use std::sync::Arc;
 
@@ -65,29 +65,55 @@ pub fn scan_options(grid: Arc<Grid>, noise_seed: u64) -> ScanOptions {
     }
 }
 
+/// Shells of the crossing head's scan: enough directions for harmonics of order 8, and weightings that tell three
+/// tissues apart.
+pub const CROSSING_SHELLS: [Shell; 2] = [
+    Shell {
+        b_s_per_mm2: 1000.0,
+        directions: 30,
+    },
+    Shell {
+        b_s_per_mm2: 2500.0,
+        directions: 60,
+    },
+];
+
+/// The scan of a built-in head where a command names it: that of [`scan_options`], with [`CROSSING_SHELLS`] for the
+/// crossing head.
+fn scan_of(head: BuiltInHead, grid: Arc<Grid>) -> ScanOptions {
+    let options = scan_options(grid, head.seed);
+    match head.kind {
+        HeadKind::Plain => options,
+        HeadKind::Crossing => ScanOptions {
+            shells: CROSSING_SHELLS.to_vec(),
+            ..options
+        },
+    }
+}
+
 impl Demo {
-    /// Memory that the demo takes, bytes.
-    pub fn bytes() -> u64 {
+    /// Memory that the images of a head take, bytes.
+    pub fn bytes(head: BuiltInHead) -> u64 {
         let voxels = |grid: Option<Arc<Grid>>| grid.map_or(0, |grid| grid.voxel_count() as u64);
-        let options = scan_grid(2.0).map(|grid| scan_options(grid, 0));
+        let options = scan_grid(2.0).map(|grid| scan_of(head, grid));
         let volumes = options.map_or(0, |o| o.gradients().directions.len() as u64);
         (voxels(scan_grid(2.0)) * volumes + voxels(oblique_grid())) * size_of::<f32>() as u64
     }
 
     /// Never panics: both grids are constants of this program.
-    pub fn new(seed: u64, control: &Control) -> Result<Self, Cancelled> {
+    pub fn new(built_in: BuiltInHead, control: &Control) -> Result<Self, Cancelled> {
         // Shares of time per stage; the last stage prepares the views.
         control.plan(&[0.3, 0.6, 0.1]);
-        let head = Head::new(seed);
+        let head = Head::built_in(built_in);
         let (Some(grid), Some(oblique)) = (scan_grid(2.0), oblique_grid()) else {
             return Err(Cancelled);
         };
-        let scan = scan_options(grid, seed);
+        let scan = scan_of(built_in, grid);
         let (dwi, gradients, mask) = head.scan_and_mask(&scan, control)?;
         let options = PictureOptions {
             snr: Some(40.0),
             shading: 0.08,
-            noise_seed: seed,
+            noise_seed: built_in.seed,
         };
         let t1 = head.t1(&oblique, &options, control)?.image;
         let suggestions = suggestions(&head);

@@ -3,14 +3,16 @@
 //! [`Head::new`] generates a head from a seed: folded cortex, white matter, ventricles, deep grey matter, cerebellum,
 //! brain stem, skull and face as implicit surfaces, and fibre bundles ([`Bundle`]) as curves in closed form. It can
 //! be scanned ([`Head::diffusion_scan`]) and imaged ([`Head::t1`], [`Head::tumour_t1`]), and it provides the ground
-//! truth ([`Head::labels`], [`Head::brain_mask`], [`Head::true_fibres`]). [`fields`] contains analytic fields whose
-//! streamlines and geodesics are known exactly.
+//! truth ([`Head::labels`], [`Head::brain_mask`], [`Head::true_fibres`], [`Head::bundle_regions`],
+//! [`Head::five_tissues`]). [`Head::built_in`] also makes a head whose bundles cross in equal shares. [`fields`]
+//! contains analytic fields whose streamlines and geodesics are known exactly.
 //!
 //! World space is RAS mm with the anterior commissure near the origin.
 
 mod arcs;
 mod bundles;
 mod cortex;
+mod crossings;
 mod deep_structures;
 mod demo;
 pub mod directions;
@@ -23,12 +25,15 @@ mod scan;
 mod shell;
 mod tissue;
 mod tracts;
+mod truth;
 mod waves;
 mod whole_head;
 
 pub use arcs::Arcs;
 pub use bundles::{Bundle, Coordinates, End, Knot};
-pub use demo::{Demo, Placement, Suggestion, scan_grid, scan_options, suggestions};
+pub use demo::{
+    CROSSING_SHELLS, Demo, Placement, Suggestion, scan_grid, scan_options, suggestions,
+};
 pub use head::Head;
 pub use images::{Labels, Picture, PictureOptions, TumourPicture, oblique_grid, t1_intensity};
 pub use scan::{
@@ -36,4 +41,5 @@ pub use scan::{
     signal,
 };
 pub use tissue::{Fractions, Tissue};
+pub use truth::{BundleRegions, TRUTH_FIBRES};
 pub use whole_head::{Imaging, Weighting, WholeHead};
