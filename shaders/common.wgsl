@@ -13,6 +13,14 @@ fn covering_corner(index: u32) -> vec4<f32> {
     return vec4<f32>(f32(index & 1u) * 4.0 - 1.0, f32(index >> 1u) * 4.0 - 1.0, 0.0, 1.0);
 }
 
+// Colour of a glyph's surface. All vectors have unit length.
+fn lit_glyph(colour: vec3<f32>, outwards: vec3<f32>, light: vec3<f32>, to_eye: vec3<f32>) -> vec3<f32> {
+    let diffuse = max(dot(outwards, light), 0.0);
+    let shine = pow(max(dot(outwards, normalize(light + to_eye)), 0.0), 36.0);
+    let lit = colour * (0.36 + 0.74 * diffuse) + vec3<f32>(0.18 * shine);
+    return clamp(lit, vec3<f32>(0.0), vec3<f32>(1.0));
+}
+
 // Distance from the eye at a depth: y / (x - depth) in perspective, x + y * depth if z is 1.
 fn distance_from(depth: f32, numbers: vec4<f32>) -> f32 {
     if numbers.z > 0.5 {

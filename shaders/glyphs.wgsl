@@ -169,10 +169,7 @@ fn vs_glyph(@builtin(vertex_index) index: u32, @builtin(instance_index) instance
 }
 
 fn shaded(in: Point, outwards: vec3<f32>, to_eye: vec3<f32>) -> vec4<f32> {
-    let diffuse = max(dot(outwards, glyphs.light.xyz), 0.0);
-    let shine = pow(max(dot(outwards, normalize(glyphs.light.xyz + to_eye)), 0.0), 36.0);
-    let colour = in.colour * (0.36 + 0.74 * diffuse) + vec3<f32>(0.18 * shine);
-    return vec4<f32>(clamp(colour, vec3<f32>(0.0), vec3<f32>(1.0)), 1.0);
+    return vec4<f32>(lit_glyph(in.colour, outwards, glyphs.light.xyz, to_eye), 1.0);
 }
 
 @fragment

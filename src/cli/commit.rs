@@ -18,7 +18,7 @@ use crate::solvers::commit::model::{Intra, Model};
 use crate::solvers::commit::operator::OperatorKind;
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
-use crate::solvers::commit::{self, Params};
+use crate::solvers::commit::{self, DEFAULT_GAMMA, Params};
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::points_outside;
 use crate::state::core::text::count;
@@ -65,8 +65,7 @@ pub struct Options {
     pub peaks: Option<PathBuf>,
     #[command(flatten)]
     pub params: GivenParameters<Params>,
-    /// A gamma distribution of radii, shape and scale (µm); may be given several times [default: 2,0.5]
-    #[arg(long, value_name = "SHAPE,SCALE", value_parser = gamma)]
+    #[arg(long, value_name = "SHAPE,SCALE", value_parser = gamma, help = gamma_help())]
     pub gamma: Vec<GammaRadii>,
     /// Length of a gradient pulse δ, ms
     #[arg(long, value_name = "MS", requires = "between", allow_negative_numbers = true, value_parser = positive)]
@@ -94,6 +93,13 @@ pub struct Options {
     pub images: ImageEnding,
     #[command(flatten)]
     pub reading: ReadingOptions,
+}
+
+fn gamma_help() -> String {
+    let GammaRadii { shape, scale_um } = DEFAULT_GAMMA;
+    format!(
+        "A gamma distribution of radii, shape and scale (µm); may be given several times [default: {shape},{scale_um}]"
+    )
 }
 
 fn gamma(text: &str) -> Result<GammaRadii, ValueError> {

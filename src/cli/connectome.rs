@@ -1,10 +1,12 @@
 //! `arcuate connectome`: how streamlines connect the labels of a map.
 
 use super::inputs::{check_overlap, check_values, must_be_csv, scalar_image, streamlines};
-use super::options::ReadingOptions;
+use super::options::{GivenParameters, ReadingOptions};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::text::{count as grouped, counted};
+use crate::parameters;
+use crate::solvers::connectivity::Params;
 use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::connectome::ComputeConnectome;
 use crate::state::streamlines::jobs::csv::{ConnectomeTable, SaveConnectome};
@@ -45,15 +47,8 @@ pub struct Options {
     /// Value of each cell of the matrix
     #[arg(long, value_enum, default_value = "count")]
     pub matrix: Matrix,
-    /// Assign an end in background to the nearest label within this distance, mm
-    #[arg(
-        long,
-        value_name = "MM",
-        default_value = "0",
-        allow_negative_numbers = true,
-        value_parser = super::options::not_negative
-    )]
-    pub radius: f64,
+    #[command(flatten)]
+    pub params: GivenParameters<Params>,
     /// Average this value of the streamlines, per streamline or per point
     #[arg(long, value_name = "NAME", conflicts_with = "image")]
     pub value: Option<String>,
@@ -83,6 +78,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "Found {found}, which has no effect on this matrix: add --matrix value or --pairs, or leave it out"
         )));
     }
+    let params = options.params.params()?;
     let outputs = std::iter::once(&options.output).chain(&options.pairs);
     for output in outputs.clone() {
         must_be_csv(output)?;
@@ -108,7 +104,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         },
         labels: labels.clone(),
         frame: 0,
-        radius_mm: options.radius,
+        params,
         value,
     };
     let (found, wall_ms) = runner.run(compute)?;
@@ -151,6 +147,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let value = json!({
         "command": "connectome", "streamlines": found.examined, "connecting": both,
         "one_end": found.one_end, "no_end": found.no_end, "labels": n, "pairs": connected,
+        "parameters": parameters::json(&params),
         "wall_ms": wall_ms, "file": options.output, "pairs_file": options.pairs,
     });
     runner.report(&value, &text);

@@ -1,6 +1,6 @@
 //! `arcuate gradients`: checks and corrects the axes of a gradient table.
 
-use super::options::{FitOptions, ReadingOptions, positive, whole};
+use super::options::{FitOptions, GivenParameters, ReadingOptions};
 use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::TensorLayout;
@@ -50,12 +50,8 @@ pub enum GradientCommand {
 pub struct CheckOptions {
     #[command(flatten)]
     pub fit: FitOptions,
-    /// Number of streamlines to start with each table
-    #[arg(long, value_name = "N", default_value_t = gradient_check::Params::defaults().seeds, allow_negative_numbers = true, value_parser = whole::<usize>)]
-    pub seeds: usize,
-    /// Smallest FA at which streamlines start
-    #[arg(long, value_name = "FA", default_value_t = gradient_check::Params::defaults().min_fa, value_parser = positive)]
-    pub fa: f64,
+    #[command(flatten)]
+    pub params: GivenParameters<gradient_check::Params>,
     /// Write NAME.bval and NAME.bvec with the best axes
     #[arg(long, value_name = "NAME")]
     pub out: Option<PathBuf>,
@@ -229,6 +225,7 @@ fn distributions(path: &std::path::Path, runner: &mut Runner) -> Result<(), Fail
 }
 
 fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
+    let params = options.params.params()?;
     if let Some(out) = &options.out {
         check_out(out, runner)?;
     }
@@ -237,11 +234,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
     let request = CheckGradients {
         scan: fitted.scan.dwi.id(),
         field: fitted.fit.field.clone(),
-        params: crate::solvers::gradient_check::Params {
-            seeds: options.seeds.max(1),
-            min_fa: options.fa,
-            ..gradient_check::Params::defaults()
-        },
+        params,
     };
     let (output, wall_ms) = runner.run(request)?;
     let mut text = format!("{}\n\n", output.sentence());

@@ -2,7 +2,7 @@
 
 mod truth;
 
-use super::options::{ValueError, positive, whole, whole_from};
+use super::options::{GivenParameters, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
@@ -11,9 +11,10 @@ use crate::data::text::{count, counted, number};
 use crate::data::{BuiltInHead, Gradients, Grid, HeadKind, Mask, Volume};
 use crate::io;
 use crate::jobs::ValueNames;
+use crate::parameters::arguments;
 use crate::phantom::{
-    self, CROSSING_SHELLS, Head, Picture, PictureOptions, ScanOptions, Shell, TRUTH_FIBRES,
-    TumourPicture, oblique_grid, scan_grid,
+    self, Head, Picture, PictureOptions, ScanParams, TRUTH_FIBRES, TumourPicture, oblique_grid,
+    scan_grid,
 };
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use serde_json::{Value, json};
@@ -42,18 +43,8 @@ pub struct Options {
     /// Seed of the head: each seed gives another head
     #[arg(long, default_value = "1", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub seed: u64,
-    /// Unweighted signal of white matter divided by the σ of the noise, or off
-    #[arg(long, value_name = "SNR|off", default_value = "30", value_parser = snr)]
-    pub snr: Snr,
-    /// b in s/mm² and number of directions of each shell [default: 1000:30; with --crossing 1000:30,2500:60]
-    #[arg(long, value_name = "B:N,…", value_delimiter = ',', value_parser = shell)]
-    pub shells: Vec<(f64, usize)>,
-    /// Number of volumes with b = 0
-    #[arg(long, value_name = "N", default_value = "6", value_parser = whole_from(1, 200u16))]
-    pub b0: u16,
-    /// Voxel size of the scan, mm
-    #[arg(long, value_name = "MM", default_value = "2", allow_negative_numbers = true, value_parser = positive)]
-    pub spacing: f64,
+    #[command(flatten)]
+    pub params: GivenParameters<ScanParams>,
     /// The head whose bundles cross in equal shares, with the files that arcuate score reads
     #[arg(long)]
     pub crossing: bool,
@@ -65,40 +56,9 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Snr(Option<f64>);
-
-const DEFAULT_SNR: Snr = Snr(Some(30.0));
-const DEFAULT_SHELLS: [Shell; 1] = [Shell {
-    b_s_per_mm2: 1000.0,
-    directions: 30,
-}];
-const DEFAULT_B0: u16 = 6;
-const DEFAULT_SPACING_MM: f64 = 2.0;
 const FIBRES_PER_BUNDLE: usize = 60;
 /// Larger voxels hold whole bundles of the crossing head.
 const LARGEST_CROSSING_MM: f64 = 3.0;
-/// White matter far below its noise; no scanner is worse.
-const LEAST_SNR: f64 = 0.001;
-
-fn snr(text: &str) -> Result<Snr, ValueError> {
-    if text == "off" {
-        return Ok(Snr(None));
-    }
-    // With more noise than this, values overflow single precision, and every voxel becomes infinite.
-    let found = positive(text).ok().filter(|v| *v >= LEAST_SNR);
-    let expected = || format!("a number of at least {LEAST_SNR} or off");
-    let snr = found.map(|v| Snr(Some(v)));
-    snr.ok_or_else(|| ValueError::new(expected(), text))
-}
-
-fn shell(text: &str) -> Result<(f64, usize), ValueError> {
-    let parsed = text
-        .split_once(':')
-        .and_then(|(b, n)| Some((positive(b).ok()?, n.parse().ok()?)));
-    let valid = parsed.filter(|&(b, n)| b <= 20_000.0 && (1..=1000).contains(&n));
-    valid.ok_or_else(|| ValueError::new("B:N as in 1000:30", text))
-}
 
 /// All files that a run writes.
 fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
@@ -126,7 +86,16 @@ fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let grids = options.grids()?;
+    let kind = options.head().kind;
+    let params = options.params.or_defaults(ScanParams::defaults_for(kind))?;
+    if options.crossing && params.spacing_mm > LARGEST_CROSSING_MM {
+        return Err(Failure::usage(format!(
+            "Voxels of {} mm are larger than bundles, expected --spacing from 0.5 to {LARGEST_CROSSING_MM} mm with \
+             --crossing",
+            number(params.spacing_mm)
+        )));
+    }
+    let grids = grids(&params)?;
     let at = |name: &str| options.out.join(name);
     let head = Head::built_in(options.head());
     for name in files(options.scan_only) {
@@ -146,21 +115,21 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     // another for one head: whatever interrupts the command leaves the old files or all of the new ones.
     let set = io::atomic::PendingSet::begin();
 
-    let images = options.images(&head, &grids, runner)?;
-    options.save(&images, runner)?;
+    let images = options.images(&params, &head, &grids, runner)?;
+    options.save(&params, &images, runner)?;
     if let Some(truth) = &images.truth {
-        truth.save(&head, options, runner)?;
+        truth.save(&head, (options, &params), runner)?;
     }
     let failed = |e: io::Error| Failure::new(e.to_string());
     let gradients = &images.gradients;
     io::gradients::save(&at("dwi.bval"), &at("dwi.bvec"), gradients, &grids.scan)
         .map_err(failed)?;
-    let tractogram = head.true_fibres(FIBRES_PER_BUNDLE);
+    let tractogram = head.true_fibres(options.fibres_per_bundle());
     let fibres = tractogram.len();
     runner.run(SaveTractogram {
         tractogram,
         path: at("fibres.tck"),
-        command: options.command(),
+        command: options.command(&params),
         values: ValueNames::default(),
     })?;
     if let Some(pictures) = &images.pictures {
@@ -178,13 +147,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
     }
 
-    let truth = options.truth(&head, &images, fibres);
+    let truth = options.truth(&params, &head, &images, fibres);
     let text = serde_json::to_string_pretty(&truth).unwrap_or_default();
     io::atomic::write_text(&at("truth.json"), &text).map_err(failed)?;
     set.rename().map_err(failed)?;
     let message = format!(
         "{} {} in {}: scan ({}){}, {} true fibres{}",
-        match options.head().kind {
+        match kind {
             HeadKind::Plain => "Head",
             HeadKind::Crossing => "Crossing head",
         },
@@ -207,6 +176,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     );
     runner.report(&truth, &message);
     Ok(())
+}
+
+fn grids(params: &ScanParams) -> Result<Grids, Failure> {
+    match (scan_grid(params.spacing_mm), oblique_grid()) {
+        (Some(scan), Some(oblique)) => Ok(Grids { scan, oblique }),
+        _ => Err(Failure::usage(format!(
+            "Found no grid with voxels of {} mm, expected one; choose another --spacing",
+            number(params.spacing_mm)
+        ))),
+    }
 }
 
 struct Grids {
@@ -240,49 +219,22 @@ impl Options {
         }
     }
 
-    fn default_shells(&self) -> &'static [Shell] {
-        match self.head().kind {
-            HeadKind::Plain => &DEFAULT_SHELLS,
-            HeadKind::Crossing => &CROSSING_SHELLS,
+    fn fibres_per_bundle(&self) -> usize {
+        match self.crossing {
+            true => TRUTH_FIBRES,
+            false => FIBRES_PER_BUNDLE,
         }
     }
 
-    fn shells(&self) -> Vec<Shell> {
-        if self.shells.is_empty() {
-            return self.default_shells().to_vec();
-        }
-        let given = self.shells.iter();
-        let given = given.map(|&(b_s_per_mm2, directions)| Shell {
-            b_s_per_mm2,
-            directions,
-        });
-        given.collect()
-    }
-
-    fn command(&self) -> String {
+    fn command(&self, params: &ScanParams) -> String {
         let mut text = "arcuate phantom".to_owned();
         if self.crossing {
             text += " --crossing";
         }
-        text += &format!(" --seed {}", self.seed);
-        if self.snr != DEFAULT_SNR {
-            text += &match self.snr.0 {
-                Some(snr) => format!(" --snr {snr}"),
-                None => " --snr off".to_owned(),
-            };
-        }
-        let shells = self.shells();
-        if shells != self.default_shells() {
-            let shells = shells
-                .iter()
-                .map(|s| format!("{}:{}", s.b_s_per_mm2, s.directions));
-            text += &format!(" --shells {}", shells.collect::<Vec<_>>().join(","));
-        }
-        if self.b0 != DEFAULT_B0 {
-            text += &format!(" --b0 {}", self.b0);
-        }
-        if self.spacing != DEFAULT_SPACING_MM {
-            text += &format!(" --spacing {}", self.spacing);
+        text += &format!(" --seed {}{}", self.seed, arguments(params));
+        // The default shells of the plain head are no default here.
+        if self.crossing && params.shells == ScanParams::defaults().shells {
+            text += &format!(" --shells {}", params.shells_text());
         }
         if self.scan_only {
             text += " --scan-only";
@@ -290,44 +242,19 @@ impl Options {
         text
     }
 
-    fn grids(&self) -> Result<Grids, Failure> {
-        let spacing = self.spacing;
-        let wrong = if spacing > 10.0 {
-            "larger than parts of the head"
-        } else {
-            "so small that the scan would be too large"
-        };
-        let wrong = format!(
-            "Voxels of {} mm are {wrong}, expected --spacing from 0.5 to 10 mm",
-            number(spacing)
-        );
-        if self.crossing && spacing > LARGEST_CROSSING_MM {
-            return Err(Failure::usage(format!(
-                "Voxels of {} mm are larger than bundles, expected --spacing from 0.5 to {LARGEST_CROSSING_MM} mm \
-                 with --crossing",
-                number(spacing)
-            )));
-        }
-        let scan = scan_grid(spacing).filter(|_| (0.5..=10.0).contains(&spacing));
-        match (scan, oblique_grid()) {
-            (Some(scan), Some(oblique)) => Ok(Grids { scan, oblique }),
-            _ => Err(Failure::usage(wrong)),
-        }
-    }
-
     /// Computes the images, if they fit into memory.
-    fn images(&self, head: &Head, grids: &Grids, runner: &Runner) -> Result<Images, Failure> {
+    fn images(
+        &self,
+        params: &ScanParams,
+        head: &Head,
+        grids: &Grids,
+        runner: &Runner,
+    ) -> Result<Images, Failure> {
         let Grids {
             scan: grid,
             oblique,
         } = grids;
-        let scan = ScanOptions {
-            grid: grid.clone(),
-            b0_count: usize::from(self.b0),
-            shells: self.shells(),
-            snr: self.snr.0,
-            noise_seed: self.seed,
-        };
+        let scan = params.clone().options(grid.clone(), self.seed);
         let picture = PictureOptions {
             snr: Some(40.0),
             shading: 0.08,
@@ -376,7 +303,12 @@ impl Options {
         })
     }
 
-    fn save(&self, images: &Images, runner: &mut Runner) -> Result<(), Failure> {
+    fn save(
+        &self,
+        params: &ScanParams,
+        images: &Images,
+        runner: &mut Runner,
+    ) -> Result<(), Failure> {
         let mut volumes = vec![("dwi", &images.dwi)];
         let mut masks = vec![("brain_mask", &images.brain)];
         if let Some(Pictures { labels, t1, tumour }) = &images.pictures {
@@ -398,29 +330,29 @@ impl Options {
                 source: None,
                 volume: volume.clone(),
                 path: path(name),
-                command: self.command(),
+                command: self.command(params),
             })?;
         }
         for (name, mask) in masks {
             runner.run(SaveMask {
                 mask: mask.clone(),
                 path: path(name),
-                command: self.command(),
+                command: self.command(params),
             })?;
         }
         Ok(())
     }
 
     /// The content of truth.json, and of the report.
-    fn truth(&self, head: &Head, images: &Images, fibres: usize) -> Value {
+    fn truth(&self, params: &ScanParams, head: &Head, images: &Images, fibres: usize) -> Value {
         let names = |list: &[(u16, String)]| {
             list.iter()
                 .map(|(n, name)| (n.to_string(), json!(name)))
                 .collect::<serde_json::Map<_, _>>()
         };
         let mut value = json!({
-            "command": "phantom", "seed": self.seed, "snr": self.snr.0, "folder": self.out,
-            "gradients": images.gradients.summary(), "fibres": fibres, "fibres_per_bundle": FIBRES_PER_BUNDLE,
+            "command": "phantom", "seed": self.seed, "snr": params.snr, "folder": self.out,
+            "gradients": images.gradients.summary(), "fibres": fibres, "fibres_per_bundle": self.fibres_per_bundle(),
         });
         if let Some(Pictures { labels, tumour, .. }) = &images.pictures {
             value["tissue_labels"] = json!(names(&labels.tissue_names));
@@ -430,7 +362,6 @@ impl Options {
         if images.truth.is_some() {
             let files = truth::members(head);
             value["crossing"] = json!(true);
-            value["fibres_per_truth_bundle"] = json!(TRUTH_FIBRES);
             value["five_tissues"] = json!(truth::TISSUES);
             value["ends"] = json!(files.ends);
             value["bundles"] = json!(files.bundles);

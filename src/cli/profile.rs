@@ -1,11 +1,13 @@
 //! `arcuate profile`: values along a bundle.
 
 use super::inputs::{check_values, images, must_be_csv, streamlines};
-use super::options::{PassingOptions, ReadingOptions, RegionOptions, whole_from};
+use super::options::{GivenParameters, PassingOptions, ReadingOptions, RegionOptions};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::text::counted;
-use crate::solvers::tractogram::profile::{Along, MAX_NODES, Sense, Start};
+use crate::parameters;
+use crate::solvers::tractogram::ProfileParams;
+use crate::solvers::tractogram::profile::{Along, Start};
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::csv::SaveProfile;
@@ -42,21 +44,11 @@ pub struct Options {
     /// Sample this value per point; may be given several times
     #[arg(long, value_name = "NAME")]
     pub value: Vec<String>,
-    /// Number of nodes along the bundle
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "100",
-        allow_negative_numbers = true,
-        value_parser = whole_from(2, MAX_NODES as u32)
-    )]
-    pub nodes: u32,
     /// Start the bundle at the end nearer to the centre of this region
     #[arg(long, value_name = "REGION")]
     pub start: Option<ShapeSpec>,
-    /// Start at the other end
-    #[arg(long)]
-    pub reverse: bool,
+    #[command(flatten)]
+    pub params: GivenParameters<ProfileParams>,
     #[command(flatten)]
     pub reading: ReadingOptions,
 }
@@ -67,6 +59,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "There is nothing to sample along the bundle: add --image or --value",
         ));
     }
+    let params = options.params.params()?;
     must_be_csv(&options.output)?;
     runner.may_make(&options.output)?;
     let start = RegionOptions::passing(&PassingOptions {
@@ -94,13 +87,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             marks: None,
         },
         along: values.chain(images).collect(),
-        nodes: options.nodes as usize,
         start,
-        sense: if options.reverse {
-            Sense::Turned
-        } else {
-            Sense::AsIs
-        },
+        params,
     };
     let (profile, wall_ms) = runner.run(compute)?;
     runner.run(SaveProfile {
@@ -111,7 +99,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut text = format!(
         "{}, {} over {:.1} mm\n",
         counted(profile.lines, "streamline"),
-        counted(options.nodes as usize, "node"),
+        counted(params.nodes, "node"),
         profile.length_mm
     );
     if profile.passed_over > 0 {
@@ -120,7 +108,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     text += &format!("{}\n", shown(&options.output));
     let value = json!({
         "command": "profile", "streamlines": profile.lines, "left_out": profile.passed_over,
-        "nodes": options.nodes, "length_mm": profile.length_mm, "values": names,
+        "parameters": parameters::json(&params), "length_mm": profile.length_mm, "values": names,
         "wall_ms": wall_ms, "file": options.output,
     });
     runner.report(&value, &text);

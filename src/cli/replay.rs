@@ -227,7 +227,7 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let others: Vec<LayerId> = others.collect();
         document.layers.retain(|l| !others.contains(&l.id));
         let of_snapshot = |item: &MissingItem| item.layer().is_none_or(|id| own(id.0));
-        document.missing.retain(of_snapshot);
+        document.unrestored.items.retain(of_snapshot);
         let text = snapshot.label();
         let called = |name: &str| format!("{name} of {text}");
         all.extend(kept(window, &document, read, &of, &called));

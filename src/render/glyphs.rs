@@ -1,11 +1,12 @@
 //! Tensor glyphs in the 3-D view and over slices (shaders/glyphs.wgsl).
 
+use super::glyph_voxels::{FieldVoxels, GlyphVoxels, centre};
 use super::gpu::{COLOUR, Gpu, Slot, depth_test, source};
 use super::pipelines::{Drawing, dispatch};
 use super::slice_lines::slab_from_world;
 use super::view::SceneView;
-use crate::data::{DataId, TensorField, Volume};
-use crate::scene::draw_list::{ById, GlyphPlace, GlyphShape, SlicePane, TensorGlyphs};
+use crate::data::DataId;
+use crate::scene::draw_list::{GlyphShape, SlicePane, TensorGlyphs};
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat4, DVec3, DVec4};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -20,8 +21,6 @@ const ROUGH: [u32; 2] = [8, 6];
 const FEW: u32 = 4_000;
 /// Number of views: the 3-D view and the slices of a mosaic.
 const VIEWS: usize = 32;
-/// Images of pathways whose voxels are cached: the live one's, coarse and full, and those of some kept ones.
-const IMAGES: usize = 16;
 /// Bytes of a glyph in the shader's layout.
 const GLYPH_BYTES: u64 = 64;
 
@@ -62,6 +61,8 @@ pub(super) struct Look {
     /// There is no depth: back faces are left out.
     flat: bool,
     rough: bool,
+    /// On a slice: its product with a world position (w = 1) is the distance behind the slice, mm.
+    behind_slice: Option<DVec4>,
 }
 
 impl Look {
@@ -72,6 +73,7 @@ impl Look {
             light: view.light,
             flat: false,
             rough,
+            behind_slice: None,
         }
     }
 
@@ -95,7 +97,29 @@ impl Look {
             light: (to_viewer - down * 0.55 - right * 0.35).normalize_or_zero(),
             flat: true,
             rough: false,
+            behind_slice: Some((-to_viewer).extend(to_viewer.dot(pane.origin))),
         }
+    }
+
+    /// On a slice, depths from 0 to 1 extend this far in front of it and behind it, mm.
+    pub fn clip_from_world_within(&self, reach_mm: f64) -> [[f32; 4]; 4] {
+        let mut rows = self.clip_from_world.transpose();
+        if let Some(behind) = self.behind_slice {
+            rows.z_axis = behind * (0.5 / reach_mm) + DVec4::W * 0.5;
+        }
+        rows.transpose().as_mat4().to_cols_array_2d()
+    }
+
+    pub fn eye(&self) -> [f32; 4] {
+        self.eye.as_vec4().to_array()
+    }
+
+    pub fn light(&self) -> [f32; 4] {
+        self.light.as_vec3().extend(0.0).to_array()
+    }
+
+    pub fn is_rough(&self) -> bool {
+        self.rough
     }
 }
 
@@ -107,15 +131,14 @@ struct KeptGlyphs {
 }
 
 #[derive(Default)]
-pub(super) struct Glyphs {
+pub(super) struct TensorGlyphRenderer {
     pipelines: OnceLock<Pipelines>,
     /// Most recently used first: the 3-D view's and those of each slice view.
     kept: Mutex<Vec<KeptGlyphs>>,
-    /// Most recently used first.
-    candidates: Mutex<Vec<Candidates>>,
+    voxels: GlyphVoxels,
 }
 
-impl Glyphs {
+impl TensorGlyphRenderer {
     fn pipelines(&self, gpu: &Gpu) -> &Pipelines {
         self.pipelines.get_or_init(|| {
             let module = gpu.shader("glyphs", source(SHADER));
@@ -148,15 +171,15 @@ impl Glyphs {
     /// Releases fields and images, too.
     pub fn clear(&mut self) {
         self.kept = Mutex::default();
-        self.candidates = Mutex::default();
+        self.voxels = GlyphVoxels::default();
     }
 
     /// Prepares the glyphs; `None` if there are none.
     pub fn prepare(&self, gpu: &Gpu, glyphs: &TensorGlyphs, look: &Look) -> Option<Ready> {
         let mut uniform = GlyphUniform {
             clip_from_world: look.clip_from_world.as_mat4().to_cols_array_2d(),
-            eye: look.eye.as_vec4().to_array(),
-            light: look.light.as_vec3().extend(0.0).to_array(),
+            eye: look.eye(),
+            light: look.light(),
             size: [half_mm(glyphs) as f32, 0.0, 0.0, 0.0],
             kind: [u32::from(glyphs.shape == GlyphShape::Superquadric), 0, 0, 0],
         };
@@ -195,56 +218,19 @@ impl Glyphs {
     /// Centres and tensors of the glyphs to draw.
     fn glyphs_to_draw(&self, glyphs: &TensorGlyphs) -> Vec<[f32; 12]> {
         let field = &glyphs.tensors.0;
-        let every = glyphs.every.max(1);
-        let mut found = Vec::new();
-        match &glyphs.place {
-            GlyphPlace::Planes(planes) => {
-                for plane in planes {
-                    found.extend(voxels_crossed(field, plane.point, plane.normal, every));
-                }
-            }
-            GlyphPlace::Below(images) => {
-                let voxels = self.voxels_below(field, images, every);
-                found.extend(voxels.into_iter().map(|i| {
-                    let i = i as usize;
-                    packed(centre(field, i), field.tensors[i].d)
-                }));
-            }
-        }
+        let inside = |voxel: usize| field.tensors[voxel].inside >= 0.5;
+        let voxels = self.voxels.chosen(
+            &FieldVoxels {
+                id: field.id(),
+                grid: &field.grid,
+                inside: &inside,
+            },
+            (&glyphs.place, glyphs.every),
+        );
         // Callers request no more: this only guards the buffers.
-        found.truncate(TensorGlyphs::MOST);
-        found
-    }
-
-    /// Voxels where one of these images is at most its limit, each listed once.
-    fn voxels_below(
-        &self,
-        field: &TensorField,
-        images: &[(ById<Volume>, f32)],
-        every: usize,
-    ) -> Vec<u32> {
-        let mut known = self
-            .candidates
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let mut voxels = Vec::new();
-        for (image, limit) in images {
-            let of = (field.id(), image.0.id(), every);
-            match known.iter().position(|c| c.of == of) {
-                Some(at) => {
-                    known[..=at].rotate_right(1);
-                    known[0].sort_values();
-                }
-                None => known.insert(0, Candidates::new(field, &image.0, every)),
-            }
-            voxels.extend(known[0].voxels_up_to(*limit));
-        }
-        known.truncate(IMAGES.max(images.len()));
-        if images.len() > 1 {
-            voxels.sort_unstable();
-            voxels.dedup();
-        }
-        voxels
+        let voxels = voxels.into_iter().take(TensorGlyphs::MOST);
+        let one = |voxel: usize| packed(centre(&field.grid, voxel), field.tensors[voxel].d);
+        voxels.map(one).collect()
     }
 
     fn create_buffer(
@@ -306,83 +292,4 @@ fn packed(centre: DVec3, d: [f32; 6]) -> [f32; 12] {
     let [x, y, z] = centre.as_vec3().to_array();
     let [xx, xy, xz, yy, yz, zz] = d;
     [x, y, z, 0.0, xx, xy, xz, yy, yz, zz, 0.0, 0.0]
-}
-
-fn centre(field: &TensorField, voxel: usize) -> DVec3 {
-    let at = field.grid.voxel(voxel).map(|v| v as f64);
-    field.grid.world(DVec3::from_array(at))
-}
-
-/// Voxels inside a field.
-fn voxels_inside(field: &TensorField) -> impl Iterator<Item = usize> {
-    let all = field.tensors.iter().enumerate();
-    all.filter(|(_, t)| t.inside >= 0.5).map(|(i, _)| i)
-}
-
-/// Voxels of a field with an image's value at each.
-struct Candidates {
-    /// The field, the image, and the spacing along each axis.
-    of: (DataId, DataId, usize),
-    values: Vec<(f32, u32)>,
-    ascending: bool,
-}
-
-impl Candidates {
-    fn new(field: &TensorField, image: &Volume, every: usize) -> Self {
-        let some = voxels_inside(field).filter(|i| {
-            let voxel = field.grid.voxel(*i);
-            every == 1 || voxel.iter().all(|v| v.is_multiple_of(every))
-        });
-        let value = |i: usize| {
-            let value = image.nearest(0, centre(field, i))?;
-            (!value.is_nan()).then_some((value, i as u32))
-        };
-        Self {
-            of: (field.id(), image.id(), every),
-            values: some.filter_map(value).collect(),
-            ascending: false,
-        }
-    }
-
-    /// Done from the second limit on: an image that a drag replaces has only one.
-    fn sort_values(&mut self) {
-        if !self.ascending {
-            self.values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-            self.ascending = true;
-        }
-    }
-
-    /// Voxels whose value is at most this.
-    fn voxels_up_to(&self, limit: f32) -> impl Iterator<Item = u32> {
-        let end = match self.ascending {
-            true => self.values.partition_point(|(value, _)| *value <= limit),
-            false => self.values.len(),
-        };
-        let some = self.values[..end].iter();
-        some.filter(move |(value, _)| *value <= limit)
-            .map(|(_, i)| *i)
-    }
-}
-
-/// Voxels that a plane crosses: one layer of them, at this spacing along it.
-fn voxels_crossed(
-    field: &TensorField,
-    through: DVec3,
-    normal: DVec3,
-    every: usize,
-) -> impl Iterator<Item = [f32; 12]> {
-    let edges = field.grid.world_from_voxel.matrix3;
-    let normal = normal.normalize_or_zero();
-    let across: [f64; 3] = [0, 1, 2].map(|a| edges.col(a).dot(normal).abs());
-    let along = (0..3).max_by(|&a, &b| across[a].total_cmp(&across[b]));
-    let along = along.unwrap_or(2);
-    let half = 0.5 * across[along];
-    let near = move |i: usize| {
-        let (voxel, centre) = (field.grid.voxel(i), centre(field, i));
-        let off = (centre - through).dot(normal);
-        let kept = (0..3).all(|a| a == along || voxel[a].is_multiple_of(every));
-        // A plane halfway between two layers crosses one of them.
-        (off > -half && off <= half && kept).then(|| packed(centre, field.tensors[i].d))
-    };
-    voxels_inside(field).filter_map(near)
 }

@@ -37,6 +37,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
         ("blit", super::blit::SHADER),
         ("bricks", super::bricks::SHADER),
         ("glyphs", super::glyphs::SHADER),
+        ("odf glyphs", super::odf_glyphs::SHADER),
         ("solids", super::solids::SHADER),
     ];
     let reading_depth = [

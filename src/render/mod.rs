@@ -14,12 +14,14 @@ mod composite;
 mod device;
 mod empty_bricks;
 mod faults;
+mod glyph_voxels;
 mod glyphs;
 mod gpu;
 mod line_buffers;
 mod line_slots;
 mod line_walk;
 mod lines;
+mod odf_glyphs;
 pub mod offscreen;
 mod outline;
 mod pages;
@@ -51,7 +53,7 @@ use crate::scene::draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu, kept_target};
 use line_buffers::{LineKey, LineStore};
 use quality::{PATIENCE_MS, PieceSizes, QualityController};
-use scene::{Scenes, Tools};
+use scene::{ReadyGlyphs, Scenes, Tools};
 use schedule::{Count, NewPace, Progress};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -239,8 +241,7 @@ impl Renderer {
         let own = (quality.most_slots, &part.slots);
         let capsules = lines.capsules(gpu, (textures, store), &list, &keys, own);
         let looked = glyphs::Look::slice(&list);
-        let tensors = list.glyphs.as_ref();
-        let tensors = tensors.and_then(|g| scenes.glyphs.prepare(gpu, g, &looked));
+        let glyphs = scenes.glyphs(gpu, list.glyphs.as_ref(), &looked);
         let slots = slice_lines::slice_slots(&list.lines, &keys, store, quality.most_slots);
         let aside = !(part.begins && part.ends);
         if aside && pane.back.is_none() {
@@ -252,6 +253,11 @@ impl Renderer {
         };
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         progress.stopwatch.start(quality.drawn(slots, 0));
+        let glyphs = glyphs.filter(|_| part.ends);
+        let odfs = match &glyphs {
+            Some(ReadyGlyphs::Odfs(odfs)) => Some(odfs),
+            _ => None,
+        };
         {
             let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
                 label: Some("slice"),
@@ -266,9 +272,15 @@ impl Renderer {
                 slices.draw_pane(&mut pass, &layers);
             }
             lines.draw_slice(&mut pass, &capsules);
-            if let Some(tensors) = tensors.as_ref().filter(|_| part.ends) {
-                scenes.glyphs.draw(gpu, &mut pass, tensors, 1);
+            if let Some(ReadyGlyphs::Tensors(tensors)) = &glyphs {
+                scenes.tensor_glyphs.draw(gpu, &mut pass, tensors, 1);
             }
+        }
+        if let Some(odfs) = odfs {
+            let target = (target, list.size_px);
+            scenes
+                .odf_glyphs
+                .draw_over_slice(gpu, &mut encoder, target, odfs);
         }
         progress.stopwatch.stop(gpu, encoder);
         textures.pools.keep_until_drawn(gpu);
@@ -436,7 +448,8 @@ impl Renderer {
         self.panes.clear();
         self.textures.clear();
         self.store.clear();
-        self.scenes.glyphs.clear();
+        self.scenes.tensor_glyphs.clear();
+        self.scenes.odf_glyphs.clear();
     }
 
     fn view(&self, id: PaneId) -> &wgpu::TextureView {

@@ -4,10 +4,11 @@ mod passes;
 
 use super::ambient_occlusion::{Darkening, OcclusionTargets};
 use super::composite::Compositor;
-use super::glyphs::Glyphs;
+use super::glyphs::{self, TensorGlyphRenderer};
 use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
 use super::lines::{LinePipelines, Rank};
+use super::odf_glyphs::{self, OdfGlyphRenderer};
 use super::outline::{GLASS, Outlines};
 use super::quality::Drawn;
 use super::slice::Slices;
@@ -17,7 +18,7 @@ use super::textures::{Key, Textures};
 use super::transparency::{FirstDepth, TransparencyTargets};
 use super::view::SceneView;
 use super::volume::{Fog, Volumes};
-use crate::scene::draw_list::{ScenePane, SolidShape};
+use crate::scene::draw_list::{self, ScenePane, SolidShape};
 use glam::{DMat4, DVec3};
 use passes::{Frame, Share};
 use std::ops::Range;
@@ -175,9 +176,16 @@ impl Targets {
     }
 }
 
+/// Glyphs ready to draw.
+pub(super) enum ReadyGlyphs {
+    Tensors(glyphs::Ready),
+    Odfs(odf_glyphs::Ready),
+}
+
 pub(super) struct Scenes {
     solids: Solids,
-    pub glyphs: Glyphs,
+    pub tensor_glyphs: TensorGlyphRenderer,
+    pub odf_glyphs: OdfGlyphRenderer,
     outlines: Outlines,
     darkening: Darkening,
     first_depth: FirstDepth,
@@ -199,12 +207,32 @@ impl Scenes {
     pub fn new(gpu: &Gpu) -> Self {
         Self {
             solids: Solids::new(gpu),
-            glyphs: Glyphs::default(),
+            tensor_glyphs: TensorGlyphRenderer::default(),
+            odf_glyphs: OdfGlyphRenderer::default(),
             outlines: Outlines::new(gpu),
             darkening: Darkening::new(gpu),
             first_depth: FirstDepth::new(gpu),
             together: Compositor::new(gpu),
             volumes: Volumes::default(),
+        }
+    }
+
+    /// Prepares the glyphs of a view; `None` if there are none.
+    pub fn glyphs(
+        &self,
+        gpu: &Gpu,
+        glyphs: Option<&draw_list::Glyphs>,
+        look: &glyphs::Look,
+    ) -> Option<ReadyGlyphs> {
+        match glyphs? {
+            draw_list::Glyphs::Tensors(tensors) => {
+                let ready = self.tensor_glyphs.prepare(gpu, tensors, look)?;
+                Some(ReadyGlyphs::Tensors(ready))
+            }
+            draw_list::Glyphs::Odfs(odfs) => {
+                let ready = self.odf_glyphs.prepare(gpu, odfs, look)?;
+                Some(ReadyGlyphs::Odfs(ready))
+            }
         }
     }
 

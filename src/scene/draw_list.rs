@@ -4,7 +4,7 @@
 
 use crate::data::appearance::ColourMap;
 pub use crate::data::appearance::{Colours, GlyphShape, Interpolation, LineStyle, Transfer};
-use crate::data::{BrickImage, Mask, TensorField, Tractogram, Volume};
+use crate::data::{BrickImage, Mask, OdfField, TensorField, Tractogram, Volume};
 use glam::{DMat4, DVec3};
 
 /// One slice view: images cut by a plane, and streamlines near it.
@@ -26,7 +26,7 @@ pub struct SlicePane {
     /// Streamlines are drawn within half of this distance of the plane, mm.
     pub slab_mm: f64,
     /// Drawn over everything else.
-    pub glyphs: Option<TensorGlyphs>,
+    pub glyphs: Option<Glyphs>,
 }
 
 /// The 3-D view.
@@ -52,7 +52,7 @@ pub struct ScenePane {
     pub volumes: Vec<VolumeDraw>,
     /// Treated as volumes after those.
     pub surfaces: Vec<BrickSurface>,
-    pub glyphs: Option<TensorGlyphs>,
+    pub glyphs: Option<Glyphs>,
     /// The view is moving: the renderer may take coarser steps.
     pub moving: bool,
 }
@@ -237,6 +237,33 @@ pub struct CutFace {
     pub mask: Option<ById<Mask>>,
 }
 
+/// What a voxel holds, as a shape coloured by direction.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Glyphs {
+    Tensors(TensorGlyphs),
+    Odfs(OdfGlyphs),
+}
+
+/// Fibre orientation distributions as surfaces: the distance from the centre is the amplitude.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OdfGlyphs {
+    pub field: ById<OdfField>,
+    pub place: GlyphPlace,
+    /// Diameter of the largest surface relative to a voxel's edge.
+    pub size: f32,
+    /// One voxel in this many, along each axis of a plane, or of the grid.
+    pub every: usize,
+    /// The amplitude with the full size; `None`: the peak of each distribution has it.
+    pub full_amplitude: Option<f32>,
+    /// Distributions whose peak is lower are not drawn.
+    pub min_peak: f32,
+}
+
+impl OdfGlyphs {
+    /// The largest number that fits the smallest buffers.
+    pub const MAX_COUNT: usize = 100_000;
+}
+
 /// Tensors as glyphs, in the voxels that planes cross, coloured by direction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TensorGlyphs {
@@ -254,7 +281,7 @@ impl TensorGlyphs {
     pub const MOST: usize = 1_000_000;
 }
 
-/// Where tensors are drawn.
+/// The voxels whose glyphs are drawn.
 #[derive(Clone, PartialEq, Debug)]
 pub enum GlyphPlace {
     /// In the voxels that these planes cross.
@@ -321,4 +348,4 @@ macro_rules! compare_by_id {
         }
     })* };
 }
-compare_by_id!(Volume, BrickImage, Mask, Tractogram, TensorField);
+compare_by_id!(Volume, BrickImage, Mask, Tractogram, TensorField, OdfField);

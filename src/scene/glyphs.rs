@@ -1,6 +1,6 @@
 //! Tensor glyphs: which voxels have one, and how many there are.
 
-use super::draw_list::{ById, CutPlane, GlyphPlace, TensorGlyphs};
+use super::draw_list::{ById, CutPlane, GlyphPlace, Glyphs, TensorGlyphs};
 use super::pathways;
 use crate::data::Grid;
 use crate::state::State;
@@ -8,7 +8,7 @@ use crate::state::core::glyph_look;
 use glam::DVec3;
 
 /// Glyphs of a slice through a point with a normal, or of the 3-D view.
-pub(super) fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<TensorGlyphs> {
+pub(super) fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<Glyphs> {
     let look = state.view.glyphs;
     let tensors = state.document.tensors.as_ref().filter(|_| look.shown)?;
     let plane = |normal| CutPlane {
@@ -25,13 +25,13 @@ pub(super) fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<Ten
         }
         (glyph_look::GlyphPlace::Scene | glyph_look::GlyphPlace::Pathways, Some(_)) => return None,
     };
-    Some(TensorGlyphs {
+    Some(Glyphs::Tensors(TensorGlyphs {
         tensors: ById(tensors.field.clone()),
         place,
         shape: look.shape,
         size: look.size,
         every: every(state),
-    })
+    }))
 }
 
 /// Spacing of glyphs in voxels along each axis: the requested one, or the smallest that stays within the number that

@@ -73,8 +73,7 @@ const FA_RANGE: (f32, f32) = (0.1, 0.8);
 
 /// `None` for the 3-D view.
 pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
-    let bounds = state.document.framed();
-    let plane = state.view.plane(pane, bounds, size.points)?;
+    let plane = state.plane(pane, size.points)?;
     let mm_per_pixel = plane.mm_per_point / size.pixels_per_point;
     let on_slice = |l: Lines| Lines {
         style: LineStyle::Lines {

@@ -4,23 +4,22 @@ mod arrange;
 mod extent;
 mod missing;
 
-use crate::data::{DataId, Mask, Region, TensorField, Volume};
+use crate::data::{Mask, Region, TensorField, Volume};
 pub use crate::solvers::geodesic::Rays;
 use crate::solvers::tensor_fit;
 use crate::state::core::layer::{Layer, LayerId, OriginId};
 use crate::state::filter::{Filtering, FittedWeights};
-use crate::state::origin::Origins;
+use crate::state::origin::{MaskOrigins, Origins};
 use crate::state::pathways::{self, KeptPathway, PathwaySettings};
 use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::sessions::types::file::ResultStorage;
-use crate::state::sessions::types::missing::{AwaitedLayers, MissingItem};
+use crate::state::sessions::types::missing::UnrestoredRecords;
 use crate::state::streamlines::StreamlineSettings;
 use crate::state::tensors::types::{FitKey, ResidualCache};
 pub use crate::state::track::types::Method;
 use crate::state::track::types::TrackSettings;
 use glam::DVec3;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A finished tensor fit.
@@ -56,6 +55,8 @@ pub struct Document {
     pub regions: Vec<Arc<Region>>,
     /// Origins of the layers.
     pub origins: Origins,
+    /// Origins of regions' masks that no layer has.
+    pub mask_origins: MaskOrigins,
     pub tensors: Option<Arc<Tensors>>,
     pub fit: tensor_fit::Params,
     /// The mask layer of the fit; `None`: a mask is found from the scan.
@@ -73,12 +74,8 @@ pub struct Document {
     pub streamlines: StreamlineSettings,
     /// The streamlines that a session stores next to itself.
     pub store: ResultStorage,
-    /// Missing parts of a session, and those that cannot be read.
-    pub missing: Vec<MissingItem>,
-    /// The layers of a session, until the fit has added its own.
-    pub awaited: Option<AwaitedLayers>,
-    /// Files that hold masks made here, for commands.
-    pub mask_files: Vec<(DataId, PathBuf)>,
+    /// Records of the session that was opened which are not restored; saving writes them back.
+    pub unrestored: UnrestoredRecords,
     next_id: u64,
 }
 
@@ -89,6 +86,7 @@ impl Default for Document {
             layers: Vec::new(),
             regions: Vec::new(),
             origins: Origins::default(),
+            mask_origins: MaskOrigins::default(),
             tensors: None,
             fit: tensor_fit::Params::defaults(),
             fit_mask: None,
@@ -101,9 +99,7 @@ impl Default for Document {
             weights: BTreeMap::new(),
             streamlines: StreamlineSettings::default(),
             store: ResultStorage::default(),
-            missing: Vec::new(),
-            awaited: None,
-            mask_files: Vec::new(),
+            unrestored: UnrestoredRecords::default(),
             next_id: 1,
         }
     }

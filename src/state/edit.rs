@@ -53,10 +53,7 @@ pub(in crate::state) fn frame_all(state: &mut State) {
         elevation: state.view.camera.elevation,
         ..camera
     };
-    state.view.slices = [SliceCamera {
-        zoom: 1.0,
-        pan_mm: DVec3::ZERO,
-    }; 3];
+    state.view.slices = [SliceCamera::default(); 3];
 }
 
 /// Shows an image and hides all others.

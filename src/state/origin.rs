@@ -5,6 +5,9 @@
 //! Command lines ([`Document::command_line`]), methods, replay, sessions and the layer's information all read this.
 
 pub mod commands;
+mod masks;
+
+pub use masks::MaskOrigins;
 
 use crate::data::BuiltInHead;
 use crate::data::axis_change::AxisChange;

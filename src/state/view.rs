@@ -124,6 +124,15 @@ pub struct SliceCamera {
     pub pan_mm: DVec3,
 }
 
+impl Default for SliceCamera {
+    fn default() -> Self {
+        Self {
+            zoom: 1.0,
+            pan_mm: DVec3::ZERO,
+        }
+    }
+}
+
 /// Parts of the window and of the views that are switched on and off.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
@@ -203,10 +212,6 @@ pub struct View {
 
 impl Default for View {
     fn default() -> Self {
-        let slice = SliceCamera {
-            zoom: 1.0,
-            pan_mm: DVec3::ZERO,
-        };
         Self {
             task: Task::View,
             layout: Layout::Grid,
@@ -220,7 +225,7 @@ impl Default for View {
             stop: None,
             tool: Tool::Crosshair,
             drawing: Drawing::default(),
-            slices: [slice; 3],
+            slices: [SliceCamera::default(); 3],
             camera: Camera::framing(DVec3::splat(-90.0), DVec3::splat(90.0)),
             moving: false,
             ground: None,
@@ -323,11 +328,17 @@ impl View {
         }
     }
 
-    /// The plane a slice view shows; `bounds` are the document's, `size` the pane's in points.
+    /// Zoom and pan of a slice view as set by the user.
+    pub fn slice_camera(&self, pane: Pane) -> Option<SliceCamera> {
+        let at = Pane::ALL.iter().position(|&p| p == pane)?;
+        self.slices.get(at).copied()
+    }
+
+    /// The plane a slice view shows; `bounds` are those it frames, `size` the pane's in points.
     pub fn plane(&self, pane: Pane, bounds: (DVec3, DVec3), size: DVec2) -> Option<Plane> {
         let (right, down) = self.screen_axes(pane)?;
         let axis = pane.normal_axis()?;
-        let slice = self.slices[Pane::ALL.iter().position(|&p| p == pane)?];
+        let slice = self.slice_camera(pane)?;
         let extent = bounds.1 - bounds.0;
         let fit = (extent.dot(right.abs()) / size.x.max(1.0))
             .max(extent.dot(down.abs()) / size.y.max(1.0));

@@ -4,7 +4,7 @@ use super::files::{DialogPosition, PathPurpose};
 use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
 use super::widgets::{focus, paint};
-use super::{Memory, format, icons, panels, recovery, status_bar, top_bar};
+use super::{Memory, format, icons, keys, panels, recovery, status_bar, top_bar};
 use crate::state::files::types::RecentKind;
 use crate::state::report::DISCLAIMER;
 use crate::state::{Action, FilesAction, Slot, State, Task};
@@ -101,7 +101,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         for (i, task) in Task::ALL.into_iter().enumerate() {
             let left = cards.left() + (width + BETWEEN) * i as f32;
             let place = Rect::from_min_size(pos2(left, cards.top()), vec2(width, cards.height()));
-            task_card(ui, place, task, i + 1);
+            task_card(ui, place, task);
         }
         if !state.runtime.files.recent.is_empty() {
             let caption = column(ui, 48.0);
@@ -161,9 +161,9 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
         p.t1,
     );
     let font = theme::regular(size::LABEL);
-    let first = "NIfTI with bval and bvec beside it. You can add masks, other";
+    let first = "NIfTI with bval and bvec beside it, or MRtrix’s .mif. You can add";
     paint::centre(painter, line_at(145.0, 16.0), first, font.clone(), p.t2);
-    let second = "images, tractograms or a session at any time";
+    let second = "masks, other images, tractograms or a session at any time";
     paint::centre(painter, line_at(161.0, 16.0), second, font, p.t2);
 
     let open = Button::plain("Open…").icon(icons::FOLDER).hint("Ctrl+O");
@@ -295,7 +295,7 @@ fn task_text(task: Task) -> &'static str {
     }
 }
 
-fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
+fn task_card(ui: &mut Ui, rect: Rect, task: Task) {
     let p = theme::palette(ui.style());
     let painter = ui.painter();
     painter.rect(
@@ -314,14 +314,11 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
     let at = pos2(head.left() + 8.0, head.center().y);
     paint::icon(painter, at, top_bar::task_icon(task), size::ICON, p.accent);
     let name = paint::inset(head, 24.0, 0.0);
-    paint::left(painter, name, task.name(), theme::medium(size::BODY), p.t1);
-    paint::right(
-        painter,
-        head,
-        &number.to_string(),
-        theme::regular(size::LABEL),
-        p.t3,
-    );
+    let name = paint::left(painter, name, task.name(), theme::medium(size::BODY), p.t1);
+    let (key, font) = (keys::task_key(task), theme::regular(size::LABEL));
+    if name.right() + 8.0 + paint::width(ui, key, font.clone()) <= head.right() {
+        paint::right(painter, head, key, font, p.t3);
+    }
     let text = pos2(inner.left(), rect.top() + TITLE_HEIGHT);
     paint::paragraph(
         painter,

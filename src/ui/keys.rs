@@ -19,6 +19,21 @@ use crate::state::{
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
 
+/// The keys of the tasks with Ctrl, in their order, and their names.
+const TASK_KEYS: [(Key, &str); Task::ALL.len()] = [
+    (Key::Num1, "Ctrl+1"),
+    (Key::Num2, "Ctrl+2"),
+    (Key::Num3, "Ctrl+3"),
+    (Key::Num4, "Ctrl+4"),
+    (Key::Num5, "Ctrl+5"),
+];
+
+/// The key that shows a task.
+pub fn task_key(task: Task) -> &'static str {
+    let at = Task::ALL.iter().position(|t| *t == task);
+    at.map_or("", |at| TASK_KEYS[at].1)
+}
+
 pub fn handle(
     ui: &Ui,
     state: &State,
@@ -179,9 +194,7 @@ fn command(
         Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 | Key::Num5
             if !typing && (open || loading(state)) =>
         {
-            let at = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5]
-                .iter()
-                .position(|k| *k == key);
+            let at = TASK_KEYS.iter().position(|(k, _)| *k == key);
             let task = at.and_then(|at| Task::ALL.get(at).copied());
             actions.extend(task.map(|task| Action::View(ViewAction::SelectTask(task))));
         }

@@ -62,6 +62,7 @@ fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -> f3
 
 /// Icons that open the lists, in windows too narrow for them.
 fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
     let lists = [
         (SideList::Layers, icons::LAYERS, "Layers"),
         (SideList::Regions, icons::REGION, "Regions"),
@@ -71,11 +72,14 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
         let centre = pos2(panel.center().x, panel.top() + 26.0 + 40.0 * i as f32);
         let place = Rect::from_center_size(centre, vec2(30.0, 30.0));
         let open = memory.list == Some(list);
-        if IconButton::new(icon, name)
-            .active(open)
-            .show_at(ui, place)
-            .clicked()
-        {
+        let mut button = IconButton::new(icon, name).active(open);
+        if open {
+            // A closed list's icon is as light while the pointer is on it: the bar and the colour tell them apart.
+            button = button.colour(p.accent);
+            let bar = Rect::from_min_size(pos2(panel.left(), place.top()), vec2(2.0, 30.0));
+            ui.painter().rect_filled(bar, 0.0, p.accent);
+        }
+        if button.show_at(ui, place).clicked() {
             memory.list = (!open).then_some(list);
         }
     }

@@ -27,6 +27,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         "phantom",
         &[
             ("data", All),
+            // The table of the scan.
+            ("parameters", All),
             // Generating a head takes seconds and can be cancelled.
             ("compute", Only(&["Cancelled", "Control"])),
         ],

@@ -12,6 +12,8 @@ use crate::support::{Random, Window, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
+use arcuate::solvers::connectivity;
+use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::tractogram::selection::PointStatistic;
 use arcuate::state::streamlines::{
     BottomPanel, Column, ConnectSettings, MatrixValue, Measurement, ProfileSettings, RegionRule,
@@ -527,7 +529,10 @@ fn looks() {
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(StreamlineAction::SetProfile(ProfileSettings {
-        nodes: 11,
+        params: ProfileParams {
+            nodes: 11,
+            ..ProfileParams::defaults()
+        },
         along: vec![Column::Image(desk.layer("y"))],
         ..desk.window.state.document.streamlines.profile.clone()
     }));
@@ -555,9 +560,11 @@ fn looks() {
         layer: all,
         enabled: false,
     });
+    let mut radius = connectivity::Params::defaults();
+    radius.radius_mm = 0.0;
     desk.act(StreamlineAction::SetConnect(ConnectSettings {
         labels: Some(desk.layer("labels")),
-        radius_mm: 0.0,
+        params: radius,
         value: Some(weight()),
         shown: MatrixValue::Value,
     }));

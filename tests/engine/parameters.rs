@@ -8,11 +8,16 @@ use arcuate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Switch, Text,
     Unit, Value, used,
 };
+use arcuate::phantom::ScanParams;
+use arcuate::solvers::commit::cylinder::{GammaRadii, Timing};
+use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{
-    alignment, commit, csd, curves, density, geodesic, level_set, metric, pathway, peaks, region,
-    response, tensor_fit,
+    alignment, commit, connectivity, csd, curves, density, geodesic, gradient_check, level_set,
+    metric, pathway, peaks, region, response, tensor_fit,
 };
+use arcuate::state::WholeBrain;
 use arcuate::state::alignment::Nudge;
+use arcuate::state::core::glyph_look::GlyphLook;
 use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
@@ -46,6 +51,18 @@ pub fn tests() -> Vec<Trial> {
             "parameters::tables::deflection",
             table::<curves::DeflectionParts>,
         ),
+        test(
+            "parameters::tables::connectivity",
+            table::<connectivity::Params>,
+        ),
+        test("parameters::tables::profile", table::<ProfileParams>),
+        test(
+            "parameters::tables::gradient check",
+            table::<gradient_check::Params>,
+        ),
+        test("parameters::tables::scan of the head", table::<ScanParams>),
+        test("parameters::tables::radii", table::<GammaRadii>),
+        test("parameters::tables::timing", table::<Timing>),
         test("parameters::tables::rays", table::<geodesic::Rays>),
         test(
             "parameters::tables::directions",
@@ -55,6 +72,8 @@ pub fn tests() -> Vec<Trial> {
             "parameters::tables::sharpening",
             table::<geodesic::SharpeningParts>,
         ),
+        test("parameters::tables::glyphs", table::<GlyphLook>),
+        test("parameters::tables::whole brain", table::<WholeBrain>),
         test("parameters::tables::sample", table::<Sample>),
         test("parameters::composite texts", texts::composites),
         test(
@@ -161,6 +180,9 @@ fn options() {
         let name = line.split(' ').next().unwrap();
         let all = Arguments::command();
         let command = all.find_subcommand(name).unwrap();
+        let nested = line.split(' ').nth(1);
+        let nested = nested.and_then(|name| command.find_subcommand(name));
+        let command = nested.unwrap_or(command);
         for row in P::TABLE {
             let long = |a: &&clap::Arg| a.get_long() == Some(row.key);
             let arg = command.get_arguments().find(long);
@@ -184,7 +206,11 @@ fn options() {
     check_options::<region::Change>("region --union mask:a.nii --out o.nii");
     check_options::<region::Fill>("region --image a.nii --fill 1,2,3 --out o.nii");
     check_options::<density::Params>("density a.trx --out o.nii");
+    check_options::<ScanParams>("phantom --out o");
+    check_options::<gradient_check::Params>("gradients check phantom:1");
     check_options::<density::Voxels>("density a.trx --out o.nii");
+    check_options::<connectivity::Params>("connectome a.trx b.nii o.csv");
+    check_options::<ProfileParams>("profile a.trx o.csv --value cm");
     check_options::<curves::Params>("track phantom:1 --out o.tck");
     check_options::<geodesic::Rays>("geodesic phantom:1 --out o.tck");
 }

@@ -4,6 +4,7 @@ mod contours;
 mod glyphs;
 mod idle;
 mod loading;
+mod odf_glyphs;
 mod scenes;
 mod slices;
 mod streamlines;
@@ -34,6 +35,7 @@ pub fn tests() -> Vec<Trial> {
         through::tests(),
         volume::tests(),
         glyphs::tests(),
+        odf_glyphs::tests(),
     ];
     all.into_iter().flatten().collect()
 }

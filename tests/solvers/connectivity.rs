@@ -5,7 +5,7 @@ use crate::support::{Random, lines, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
 use arcuate::solvers::Error;
-use arcuate::solvers::connectivity::{Connectome, NO_LABEL, connectome};
+use arcuate::solvers::connectivity::{Connectome, NO_LABEL, Params, connectome};
 use arcuate::solvers::region::numbers;
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -31,11 +31,13 @@ fn run(
     let control = Control::new();
     let known = numbers(labels, 0, &control)?;
     let labels = (labels, 0, &known);
+    let mut params = Params::defaults();
+    params.radius_mm = radius_mm;
     connectome(
         lines,
         among,
         labels,
-        radius_mm,
+        &params,
         values,
         &backend(threads),
         &control,
@@ -226,8 +228,8 @@ fn refused() {
             .unwrap_err()
             .to_string()
     };
-    assert!(error(-1.0).contains("0 to 1000 mm"));
-    assert!(error(f64::NAN).contains("0 to 1000 mm"));
+    assert!(error(-1.0).contains("from 0 to 1000"));
+    assert!(error(f64::NAN).contains("from 0 to 1000"));
     let empty = Volume::scalar(labels.grid.clone(), vec![0.0; labels.grid.voxel_count()]);
     let error = run(&lines, None, &empty, 0.0, None, 1).unwrap_err();
     assert!(error.to_string().contains("Found 0 labels"), "{error}");

@@ -6,6 +6,7 @@ mod film;
 use crate::support::{test, wait_for};
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::shared_slice::Bytes;
+use arcuate::data::spherical_harmonics::{Basis, degrees, evaluate};
 use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, VolumeKind};
 use arcuate::io::{self, nifti};
 use arcuate::jobs::{
@@ -48,6 +49,7 @@ pub fn tests() -> Vec<Trial> {
             "jobs::gradients_beside_and_named",
             gradients_beside_and_named,
         ),
+        test("jobs::distributions_are_recognised", distributions),
         test("jobs::every_event_wakes_the_window", every_event_wakes),
         test("jobs::the_backend_changes_between_jobs", backends_change),
         test("jobs::memory_has_the_limit_that_was_set", limited),
@@ -270,6 +272,66 @@ fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome<Opened> {
     let mut jobs = jobs();
     let path = path.to_owned();
     outcome(&mut jobs, OpenFile::with_gradients(path, gradients))
+}
+
+/// An image of spherical harmonics is named when it is opened, in every basis; a scan without gradients, noise and a
+/// tensor are not.
+fn distributions() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let grid = Grid::axis_aligned([5; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid");
+    let n = grid.voxel_count();
+    let axis = |voxel: usize| {
+        let angle = voxel as f64;
+        DVec3::new(angle.cos(), angle.sin(), (0.7 * angle).sin()).normalize()
+    };
+    let said = |name: &str, series: &dyn Fn(usize) -> Vec<f64>| {
+        let all: Vec<Vec<f64>> = (0..n).map(series).collect();
+        let frames = all[0].len();
+        let values = (0..n * frames).map(|i| all[i % n][i / n] as f32);
+        let values: Vec<f32> = values.collect();
+        let volume = Volume::new(Arc::new(grid.clone()), frames, VolumeKind::Scalar, values);
+        let path = folder.path().join(name);
+        io::image::save_volume(&path, &volume, "", &Control::new()).expect("saved");
+        let Outcome::Done(Opened::File(file)) = opened(&path, Vec::new()) else {
+            panic!("{name} opens")
+        };
+        let mut notes = file.notes.into_iter();
+        notes.find(|note| note.contains("spherical harmonics"))
+    };
+    // A lobe along an axis, smoothed so that it has no negative values; air in some voxels.
+    let lobe = |order: usize, basis: Basis| {
+        move |voxel: usize| {
+            let mut all = evaluate(order, axis(voxel));
+            for (c, (l, _)) in all.iter_mut().zip(degrees(order)) {
+                *c *= (-0.06 * (l * (l + 1)) as f64).exp() * f64::from(u8::from(voxel % 5 > 0));
+            }
+            basis.from_mrtrix(order, &all)
+        }
+    };
+    for basis in Basis::ALL {
+        for (order, volumes) in [(4, 15), (8, 45)] {
+            for suffix in ["mif", "nii.gz"] {
+                let name = format!("{}_{order}.{suffix}", basis.key());
+                let note = said(&name, &lobe(order, basis)).expect(&name);
+                assert!(note.is_note, "{note}");
+                let found = format!("The {volumes} volumes appear to be");
+                assert!(note.starts_with(&found), "{note}");
+                assert!(note.contains(&format!("of order {order} ")), "{note}");
+                assert!(note.contains("arcuate gradients distributions"), "{note}");
+            }
+        }
+    }
+    let signal = |voxel: usize| {
+        let along = |i: usize| axis(voxel).dot(axis(i)).powi(2);
+        (0..45).map(|i| 900.0 * (-2.0 * along(i)).exp()).collect()
+    };
+    assert_eq!(said("dwi.nii.gz", &signal), None);
+    let noise = |voxel: usize| {
+        let value = |i: usize| ((voxel * 45 + i) as f64 * 12.9898).sin();
+        (0..45).map(value).collect()
+    };
+    assert_eq!(said("noise.nii.gz", &noise), None);
+    assert_eq!(said("order_2.nii.gz", &lobe(2, Basis::MRtrix)), None);
 }
 
 /// Gradients that merely lie next to a scan are optional; explicitly named ones are not, and are remembered where no

@@ -8,7 +8,7 @@ use crate::data::{Grid, Tractogram, Volume};
 use crate::io;
 use crate::io::truth::{BundleFiles, TruthFiles};
 use crate::jobs::ValueNames;
-use crate::phantom::{Bundle, BundleRegions, Head, TRUTH_FIBRES};
+use crate::phantom::{Bundle, BundleRegions, Head, ScanParams, TRUTH_FIBRES};
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,7 +79,12 @@ impl TruthImages {
         })
     }
 
-    pub fn save(&self, head: &Head, options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    pub fn save(
+        &self,
+        head: &Head,
+        (options, params): (&Options, &ScanParams),
+        runner: &mut Runner,
+    ) -> Result<(), Failure> {
         let at = |path: &Path| options.out.join(path);
         let files = members(head);
         let volumes = [
@@ -91,7 +96,7 @@ impl TruthImages {
                 source: None,
                 volume: volume.clone(),
                 path: at(path),
-                command: options.command(),
+                command: options.command(params),
             })?;
         }
         let colours = Labels::default();
@@ -110,13 +115,13 @@ impl TruthImages {
             runner.run(SaveTractogram {
                 tractogram: Tractogram::new(points, offsets),
                 path: at(&files.fibres),
-                command: options.command(),
+                command: options.command(params),
                 values: ValueNames::default(),
             })?;
             runner.run(SaveMask {
                 mask: corridor.clone(),
                 path: at(&files.corridor),
-                command: options.command(),
+                command: options.command(params),
             })?;
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! programs differ in basis and axes, which no header states: [`OdfLayout`] names both, and [`OdfConversion`] converts
 //! an image once.
 
-use super::spherical_harmonics::{Basis, Rotation, count, order_of_count};
+use super::spherical_harmonics::{Basis, Rotation, count, degrees, order_of_count};
 use super::{DataId, Grid, TensorFrame, Volume, VolumeKind};
 use glam::{DMat3, DVec3};
 use std::fmt;
@@ -167,19 +167,10 @@ impl OdfField {
         let n = self.grid.voxel_count();
         let (mut used, mut wrong) = (0usize, 0usize);
         for voxel in 0..n {
-            let mean = self.coefficients[voxel];
-            let mut any = false;
-            let mut excess = false;
-            let (mut first, mut size, mut degree) = (0, 1, 0.0f32);
-            while first < count(self.order) {
-                let most = (2.0 * degree + 1.0).sqrt() * mean * 1.001;
-                for i in first..first + size {
-                    let c = self.coefficients[i * n + voxel];
-                    any |= c != 0.0 && c.is_finite();
-                    excess |= c.abs() > most;
-                }
-                (first, size, degree) = (first + size, size + 4, degree + 2.0);
-            }
+            let coefficient = |i: usize| self.coefficients[i * n + voxel];
+            let excess = exceeds_mean(self.order, coefficient);
+            let mut all = (0..count(self.order)).map(coefficient);
+            let any = all.any(|c| c != 0.0 && c.is_finite());
             used += usize::from(any);
             wrong += usize::from(any && excess);
         }
@@ -241,6 +232,56 @@ impl OdfConversion {
             None => in_basis,
         }
     }
+}
+
+/// Lower orders are not recognised: the elements of a tensor are as many as the coefficients up to order 2.
+const LEAST_RECOGNISED_ORDER: usize = 4;
+/// Number of voxels that the recognition examines.
+const EXAMINED: usize = 20_000;
+/// Largest share of voxels whose first coefficient is not positive, and of those with an implausible coefficient.
+const NOT_POSITIVE: f64 = 0.2;
+const IMPLAUSIBLE: f64 = 0.2;
+/// Smallest share of each sign among the other coefficients. The signal of a scan is never negative.
+const EACH_SIGN: f64 = 0.2;
+
+/// The order of the spherical harmonics if an image appears to hold distributions, in whatever basis: the number of its
+/// volumes fits, the first coefficient is positive, the others have both signs, and few are larger than those of a
+/// function without negative values.
+pub fn order_of_distributions(volume: &Volume) -> Option<usize> {
+    let recognised = LEAST_RECOGNISED_ORDER..=MAX_ODF_ORDER;
+    let order = order_of_count(volume.frames).filter(|order| recognised.contains(order))?;
+    if volume.kind != VolumeKind::Scalar {
+        return None;
+    }
+    let n = volume.grid.voxel_count();
+    let planes: Vec<&[f32]> = volume.values.chunks_exact(n).collect();
+    let (mut used, mut not_positive, mut implausible) = (0usize, 0usize, 0usize);
+    let (mut negative, mut nonzero) = (0usize, 0usize);
+    for voxel in (0..n).step_by((n / EXAMINED).max(1)) {
+        let mean = planes[0][voxel];
+        let others = || planes[1..].iter().map(|plane| plane[voxel]);
+        if !mean.is_finite() || others().all(|c| c == 0.0 || c.is_nan()) {
+            continue;
+        }
+        used += 1;
+        nonzero += others().filter(|c| *c != 0.0).count();
+        negative += others().filter(|c| *c < 0.0).count();
+        not_positive += usize::from(mean <= 0.0);
+        implausible += usize::from(exceeds_mean(order, |i| planes[i][voxel]));
+    }
+    let share = |count: usize, of: usize| count as f64 / of.max(1) as f64;
+    let both_signs = (EACH_SIGN..=1.0 - EACH_SIGN).contains(&share(negative, nonzero));
+    let is_positive = share(not_positive, used) <= NOT_POSITIVE;
+    let is_plausible = share(implausible, used) <= IMPLAUSIBLE;
+    (used > 0 && both_signs && is_positive && is_plausible).then_some(order)
+}
+
+/// Whether a coefficient is larger than that of any function without negative values: |c_lm| ≤ √(2l + 1) c_00.
+fn exceeds_mean(order: usize, coefficient: impl Fn(usize) -> f32) -> bool {
+    let mean = coefficient(0);
+    let largest = |l: usize| (2.0 * l as f32 + 1.0).sqrt() * mean * 1.001;
+    let mut all = degrees(order).enumerate();
+    all.any(|(i, (l, _))| coefficient(i).abs() > largest(l))
 }
 
 /// A matrix without its reflection and rotation is close to 1 by less than this for a rigid transform.

@@ -17,6 +17,10 @@ pub enum Unit {
     Percent,
     /// Millilitres.
     Ml,
+    /// Milliseconds.
+    Ms,
+    /// Micrometres.
+    Um,
     /// A diffusivity: stored and written in mm²/s, shown in 10⁻³ mm²/s.
     Diffusivity,
 }
@@ -32,6 +36,8 @@ impl Unit {
             Self::Degrees => "°",
             Self::Percent => "%",
             Self::Ml => "ml",
+            Self::Ms => "ms",
+            Self::Um => "µm",
             Self::Diffusivity => "10⁻³ mm²/s",
         }
     }
@@ -39,7 +45,9 @@ impl Unit {
     /// A stored number in the unit of the window.
     pub fn displayed(self, stored: f64) -> f64 {
         match self {
-            Self::None | Self::Mm | Self::PerMm | Self::Steps | Self::Ml => stored,
+            Self::None | Self::Mm | Self::PerMm | Self::Steps | Self::Ml | Self::Ms | Self::Um => {
+                stored
+            }
             // Rounded to a billionth: 45° stay 45°.
             Self::Degrees => (stored.to_degrees() * 1e9).round() / 1e9,
             Self::Percent => without_last_digits(stored * 100.0),
@@ -50,7 +58,9 @@ impl Unit {
     /// The stored number for a shown one.
     pub fn stored(self, shown: f64) -> f64 {
         match self {
-            Self::None | Self::Mm | Self::PerMm | Self::Steps | Self::Ml => shown,
+            Self::None | Self::Mm | Self::PerMm | Self::Steps | Self::Ml | Self::Ms | Self::Um => {
+                shown
+            }
             Self::Degrees => shown.to_radians(),
             Self::Percent => without_last_digits(shown / 100.0),
             Self::Diffusivity => without_last_digits(shown / 1000.0),

@@ -2,9 +2,10 @@
 
 use super::head::Head;
 use super::images::{PictureOptions, oblique_grid};
-use super::scan::{ScanOptions, Shell};
+use super::parameters::ScanParams;
+use super::scan::ScanOptions;
 use crate::compute::{Cancelled, Control};
-use crate::data::{BuiltInHead, Gradients, Grid, HeadKind, Mask, Role, Volume};
+use crate::data::{BuiltInHead, Gradients, Grid, Mask, Role, Volume};
 use glam::DVec3;
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ pub struct Demo {
     pub suggestions: Vec<Suggestion>,
 }
 
-/// Scan grid of the demo: 2 mm, stored right to left as most scanners do (LAS).
+/// Scan grid of a head, stored right to left as most scanners do (LAS).
 pub fn scan_grid(spacing_mm: f64) -> Option<Arc<Grid>> {
     let field_mm = DVec3::new(184.0, 224.0, 176.0);
     let middle = DVec3::new(0.0, -12.0, 10.0);
@@ -51,53 +52,27 @@ pub fn scan_grid(spacing_mm: f64) -> Option<Arc<Grid>> {
     Grid::axis_aligned(shape, step, origin).map(Arc::new)
 }
 
-/// 6 b = 0 and 30 directions at b = 1000 s/mm², SNR 30: typical of a short clinical scan.
+/// The default scan, on a grid.
 pub fn scan_options(grid: Arc<Grid>, noise_seed: u64) -> ScanOptions {
-    ScanOptions {
-        grid,
-        b0_count: 6,
-        shells: vec![Shell {
-            b_s_per_mm2: 1000.0,
-            directions: 30,
-        }],
-        snr: Some(30.0),
-        noise_seed,
-    }
+    ScanParams::defaults().options(grid, noise_seed)
 }
 
-/// Shells of the crossing head's scan: enough directions for harmonics of order 8, and weightings that tell three
-/// tissues apart.
-pub const CROSSING_SHELLS: [Shell; 2] = [
-    Shell {
-        b_s_per_mm2: 1000.0,
-        directions: 30,
-    },
-    Shell {
-        b_s_per_mm2: 2500.0,
-        directions: 60,
-    },
-];
+fn default_grid() -> Option<Arc<Grid>> {
+    scan_grid(ScanParams::defaults().spacing_mm)
+}
 
-/// The scan of a built-in head where a command names it: that of [`scan_options`], with [`CROSSING_SHELLS`] for the
-/// crossing head.
+/// The scan of a built-in head where a command names it.
 fn scan_of(head: BuiltInHead, grid: Arc<Grid>) -> ScanOptions {
-    let options = scan_options(grid, head.seed);
-    match head.kind {
-        HeadKind::Plain => options,
-        HeadKind::Crossing => ScanOptions {
-            shells: CROSSING_SHELLS.to_vec(),
-            ..options
-        },
-    }
+    ScanParams::defaults_for(head.kind).options(grid, head.seed)
 }
 
 impl Demo {
     /// Memory that the images of a head take, bytes.
     pub fn bytes(head: BuiltInHead) -> u64 {
         let voxels = |grid: Option<Arc<Grid>>| grid.map_or(0, |grid| grid.voxel_count() as u64);
-        let options = scan_grid(2.0).map(|grid| scan_of(head, grid));
+        let options = default_grid().map(|grid| scan_of(head, grid));
         let volumes = options.map_or(0, |o| o.gradients().directions.len() as u64);
-        (voxels(scan_grid(2.0)) * volumes + voxels(oblique_grid())) * size_of::<f32>() as u64
+        (voxels(default_grid()) * volumes + voxels(oblique_grid())) * size_of::<f32>() as u64
     }
 
     /// Never panics: both grids are constants of this program.
@@ -105,7 +80,7 @@ impl Demo {
         // Shares of time per stage; the last stage prepares the views.
         control.plan(&[0.3, 0.6, 0.1]);
         let head = Head::built_in(built_in);
-        let (Some(grid), Some(oblique)) = (scan_grid(2.0), oblique_grid()) else {
+        let (Some(grid), Some(oblique)) = (default_grid(), oblique_grid()) else {
             return Err(Cancelled);
         };
         let scan = scan_of(built_in, grid);

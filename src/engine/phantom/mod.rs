@@ -21,6 +21,7 @@ pub mod folded_sheets;
 mod head;
 mod images;
 mod implicit;
+mod parameters;
 mod scan;
 mod shell;
 mod tissue;
@@ -31,11 +32,10 @@ mod whole_head;
 
 pub use arcs::Arcs;
 pub use bundles::{Bundle, Coordinates, End, Knot};
-pub use demo::{
-    CROSSING_SHELLS, Demo, Placement, Suggestion, scan_grid, scan_options, suggestions,
-};
+pub use demo::{Demo, Placement, Suggestion, scan_grid, scan_options, suggestions};
 pub use head::Head;
 pub use images::{Labels, Picture, PictureOptions, TumourPicture, oblique_grid, t1_intensity};
+pub use parameters::ScanParams;
 pub use scan::{
     BUNDLE_MM2_PER_S, Compartment, REST_MM2_PER_S, ScanOptions, Shell, WHITE_SIGNAL, noise_free,
     signal,

@@ -10,16 +10,18 @@
 //! change either, so that all start from the same seeds.
 
 use super::Error;
-use super::curves::{self, Integrator, Interpolation, Match, Seeding};
+use super::curves::{self, Integrator, Interpolation, MAX_SEEDS, Match, Seeding};
 use super::tensor_fit::eigen_symmetric;
 use super::tracking::{principal_direction, track};
 use crate::compute::{Backend, Control};
 use crate::data::axis_change::AxisChange;
 use crate::data::{Tensor, TensorField, Tractogram};
+use crate::parameters::{self, Kind, Limits, Number, Param, ParamError, Parameters, Scale};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 use std::sync::Arc;
 
+/// Parameters of the streamlines that are compared.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
     /// Number of seeds in the whole mask.
@@ -28,11 +30,12 @@ pub struct Params {
     pub min_fa: f64,
     /// Largest turn per step of half a voxel edge.
     pub max_angle_rad: f64,
+    /// Seed of the random numbers.
     pub random_seed: u64,
 }
 
 impl Params {
-    /// Enough fibres for a mean length with an error of a few percent, within a second or two.
+    /// A comparison within a second or two.
     pub fn defaults() -> Self {
         Self {
             seeds: 3_000,
@@ -40,6 +43,51 @@ impl Params {
             max_angle_rad: 45f64.to_radians(),
             random_seed: 1,
         }
+    }
+
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
+    }
+}
+
+impl Parameters for Params {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            value_name: "N",
+            help: "Number of streamlines to start with each table",
+            reason: "the error of a mean length is a few percent",
+            ..Param::new(
+                "seeds",
+                "Streamlines",
+                Kind::Number(Number {
+                    scale: Scale::Logarithmic,
+                    decimals: 0,
+                    soft: (100.0, 100_000.0),
+                    hard: Limits::whole(1.0, MAX_SEEDS as f64),
+                    ..Number::new(
+                        |p| Some(p.seeds as f64),
+                        |p, v| p.seeds = v.map_or(p.seeds, |v| v as usize),
+                    )
+                }),
+            )
+        },
+        Param {
+            value_name: "FA",
+            help: "Smallest FA at which streamlines start",
+            ..Param::new(
+                "fa",
+                "Smallest FA",
+                Kind::Number(Number {
+                    hard: Limits::above(0.0, 1.0),
+                    ..Number::new(|p| Some(p.min_fa), |p, v| p.min_fa = v.unwrap_or(p.min_fa))
+                }),
+            )
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self::defaults()
     }
 }
 
@@ -128,6 +176,7 @@ pub fn check(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
+    params.check()?;
     let turns = AxisChange::all();
     control.begin("Comparing gradient axes", turns.len() as u64);
     // Runs on the backend's CPU threads, where 24 short runs cost less than their transfer to a card.

@@ -1,7 +1,7 @@
 //! The passes that draw the objects of a scene: opaque ones, then translucent streamlines.
 
-use super::{Part, Quality, Scenes, Targets, Tools};
-use crate::render::glyphs::{self, Look};
+use super::{Part, Quality, ReadyGlyphs, Scenes, Targets, Tools};
+use crate::render::glyphs::Look;
 use crate::render::line_buffers::LineKey;
 use crate::render::lines::{LinePass, Rank, ReadyLines, overlap, pass_ranges};
 use crate::render::slice::Layer;
@@ -38,7 +38,7 @@ pub(super) struct Objects {
     layers: Vec<Layer>,
     pub lines: Vec<ReadyLines>,
     solids: Vec<solids::Ready>,
-    glyphs: Option<glyphs::Ready>,
+    glyphs: Option<ReadyGlyphs>,
 }
 
 /// The slots and rows that one part of a picture draws.
@@ -132,9 +132,8 @@ impl Scenes {
             })
             .collect();
         let solids = self.solids.groups(gpu, textures, &list.solids, view, used);
-        let glyphs = list.glyphs.as_ref();
         let looked = Look::scene(view, quality.rough);
-        let glyphs = glyphs.and_then(|g| self.glyphs.prepare(gpu, g, &looked));
+        let glyphs = self.glyphs(gpu, list.glyphs.as_ref(), &looked);
         Objects {
             layers,
             lines: strands,
@@ -230,8 +229,14 @@ impl Scenes {
                 ribbons(&mut pass, LinePass::Opaque);
             }
             if resolves {
-                if let Some(glyphs) = &objects.glyphs {
-                    self.glyphs.draw(gpu, &mut pass, glyphs, samples);
+                match &objects.glyphs {
+                    Some(ReadyGlyphs::Tensors(ready)) => {
+                        self.tensor_glyphs.draw(gpu, &mut pass, ready, samples);
+                    }
+                    Some(ReadyGlyphs::Odfs(ready)) => {
+                        self.odf_glyphs.draw(gpu, &mut pass, ready, samples);
+                    }
+                    None => {}
                 }
                 // Solids hide translucent lines behind them: little is lost, and such lines in front of a solid are
                 // correct.

@@ -67,6 +67,12 @@ pub fn window(volume: &Volume, frame: usize, map: Option<FitMap>) -> (f32, f32) 
 /// Opacity of a label map over an image, so that both are visible.
 pub const LABEL_OPACITY: f32 = 0.6;
 
+/// Opacity of a mask over an image.
+pub const MASK_OPACITY: f32 = 0.3;
+
+/// Radius of streamlines as tubes, mm.
+pub const TUBE_RADIUS_MM: f32 = 0.35;
+
 /// The default brightness of a colour image: colour by direction is dark, since FA is rarely 1.
 pub fn brightness(map: Option<FitMap>) -> f32 {
     match map {
@@ -85,7 +91,9 @@ pub fn image_display(window: (f32, f32)) -> Display {
         brightness: 1.0,
         hide_below_fa: 0.0,
         frame: 0,
-        line_style: LineStyle::Tubes { radius_mm: 0.35 },
+        line_style: LineStyle::Tubes {
+            radius_mm: TUBE_RADIUS_MM,
+        },
         line_colouring: LineColouring::Direction,
         volume: None,
     }
@@ -93,7 +101,7 @@ pub fn image_display(window: (f32, f32)) -> Display {
 
 pub fn mask_display() -> Display {
     Display {
-        opacity: 0.3,
+        opacity: MASK_OPACITY,
         colour_map: ColourMap::Mask,
         visible: false,
         ..image_display((0.0, 1.0))

@@ -1,6 +1,7 @@
 //! Display of tensors as glyphs.
 
 use crate::data::appearance::GlyphShape;
+use crate::parameters::{Kind, Limits, Number, Param, Parameters, shortest_f64};
 use serde::{Deserialize, Serialize};
 
 /// The tensors that are shown.
@@ -51,20 +52,43 @@ impl Default for GlyphLook {
     }
 }
 
-impl GlyphLook {
-    pub const SIZES: std::ops::RangeInclusive<f64> = 0.05..=10.0;
-    pub const MAX_INTERVAL: usize = 16;
+/// Only for the window. The limits are those of what can be drawn.
+impl Parameters for GlyphLook {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            help: "Longest axis divided by the edge of a voxel",
+            ..Param::new(
+                "size",
+                "Glyph size",
+                Kind::Number(Number {
+                    soft: (0.3, 2.0),
+                    hard: Limits::between(0.05, 10.0),
+                    ..Number::new(
+                        |p| Some(shortest_f64(p.size)),
+                        |p, v| p.size = v.map_or(p.size, |v| v as f32),
+                    )
+                }),
+            )
+        },
+        Param {
+            help: "Along each axis",
+            ..Param::new(
+                "every",
+                "One voxel in",
+                Kind::Number(Number {
+                    decimals: 0,
+                    soft: (1.0, 8.0),
+                    hard: Limits::whole(1.0, 16.0),
+                    ..Number::new(
+                        |p| Some(p.every as f64),
+                        |p, v| p.every = v.map_or(p.every, |v| v as usize),
+                    )
+                }),
+            )
+        },
+    ];
 
-    /// Limited to what can be drawn, whatever a file contains.
-    pub fn sanitized(self) -> Self {
-        let (low, high) = (*Self::SIZES.start() as f32, *Self::SIZES.end() as f32);
-        Self {
-            size: match self.size.is_finite() {
-                true => self.size.clamp(low, high),
-                false => Self::default().size,
-            },
-            every: self.every.clamp(1, Self::MAX_INTERVAL),
-            ..self
-        }
+    fn defaults() -> Self {
+        Self::default()
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 impl Document {
     pub fn missing_layers(&self) -> impl Iterator<Item = &Arc<MissingLayer>> {
-        self.missing.iter().filter_map(|item| match item {
+        self.unrestored.items.iter().filter_map(|item| match item {
             MissingItem::Layer(layer) => Some(layer),
             _ => None,
         })
@@ -20,7 +20,7 @@ impl Document {
 
     /// A loaded layer, as its session has it, if its origin cannot be read.
     pub fn missing_origin(&self, id: LayerId) -> Option<&Arc<MissingLayer>> {
-        self.missing.iter().find_map(|item| match item {
+        self.unrestored.items.iter().find_map(|item| match item {
             MissingItem::Origin(layer) if layer.layer.id == id.0 => Some(layer),
             _ => None,
         })
@@ -28,7 +28,7 @@ impl Document {
 
     /// Regions, pathways, weights and the surface.
     pub fn missing_parts(&self) -> impl Iterator<Item = &Arc<MissingPart>> {
-        self.missing.iter().filter_map(|item| match item {
+        self.unrestored.items.iter().filter_map(|item| match item {
             MissingItem::Part(part) => Some(part),
             _ => None,
         })
@@ -37,12 +37,13 @@ impl Document {
     /// Removes a missing layer, which was restored or is not wanted any more.
     pub(in crate::state) fn remove_missing_layer(&mut self, id: LayerId) {
         let is = |item: &MissingItem| matches!(item, MissingItem::Layer(m) if m.layer.id == id.0);
-        self.missing.retain(|item| !is(item));
+        self.unrestored.items.retain(|item| !is(item));
     }
 
     /// Removes the missing parts that `is` selects.
     pub(in crate::state) fn remove_missing_parts(&mut self, is: impl Fn(&MissingPart) -> bool) {
-        self.missing
+        self.unrestored
+            .items
             .retain(|item| !matches!(item, MissingItem::Part(part) if is(part)));
     }
 
@@ -57,7 +58,7 @@ impl Document {
                 read.clone_from(now);
             }
         };
-        for item in &mut self.missing {
+        for item in &mut self.unrestored.items {
             replace(match item {
                 MissingItem::Layer(layer) | MissingItem::Origin(layer) => {
                     &mut Arc::make_mut(layer).session
@@ -65,7 +66,7 @@ impl Document {
                 MissingItem::Part(part) => &mut Arc::make_mut(part).session,
             });
         }
-        if let Some(awaited) = &mut self.awaited {
+        if let Some(awaited) = &mut self.unrestored.awaited {
             replace(&mut awaited.session);
         }
     }
@@ -78,7 +79,7 @@ impl Document {
     /// Whether a session of the document holds all that its original holds: everything is loaded, except streamlines
     /// of which the original has only the recipe.
     pub fn is_whole(&self) -> bool {
-        self.missing.iter().all(|item| match item {
+        self.unrestored.items.iter().all(|item| match item {
             MissingItem::Layer(layer) => layer.is_recipe_alone(),
             MissingItem::Origin(_) | MissingItem::Part(_) => false,
         })

@@ -20,8 +20,9 @@ pub fn saved(state: &mut State, saved: Saved) {
     for (path, mask) in masks {
         file_written(state, &path, mask.map(CompleteData::from));
         // Commands that lacked a file of this mask can now name one.
-        let known = mask.map(|mask| (mask, path));
-        state.document.mask_files.extend(known);
+        if let Some(mask) = mask {
+            state.document.add_mask_file(mask, &path);
+        }
     }
     // The last picture of a turntable that has ended.
     let is_picture = path.extension().is_some_and(|e| e == "png");
@@ -37,7 +38,7 @@ pub fn saved(state: &mut State, saved: Saved) {
 
 /// A file was written, with the data that it holds in full; it has replaced whatever it contained before.
 fn file_written(state: &mut State, path: &Path, complete: Option<CompleteData>) {
-    state.document.mask_files.retain(|(_, p)| p != path);
+    state.document.remove_mask_file(path);
     state.runtime.sessions.in_files.written(path, complete);
 }
 

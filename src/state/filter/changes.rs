@@ -31,8 +31,7 @@ fn inputs(document: &Document) -> Fields {
         ScanTimings::Unknown => fields.name("Timing", "not known"),
         ScanTimings::Both(timing) => {
             fields.name("Timing", "δ and Δ");
-            fields.number("Pulse δ", timing.pulse_ms, 1, "ms");
-            fields.number("Between Δ", timing.between_ms, 1, "ms");
+            fields.rows(timing, &[]);
         }
         ScanTimings::Scheme { path, rows } => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -59,8 +58,7 @@ fn model(document: &Document) -> Fields {
     if let Intra::GammaCylinders { radii, .. } = &params.model.intra
         && let Some(first) = radii.first()
     {
-        fields.number("Shape", first.shape, 2, "");
-        fields.number("Scale", first.scale_um, 2, "µm");
+        fields.rows(first, &[]);
     }
     water(&mut fields, &params.model);
     fields.rows(&params, &["across", "free", "tolerance"]);

@@ -108,6 +108,11 @@ impl Document {
         self.filter_samples().map_or(1, |s| s.shells.len())
     }
 
+    /// Whether the scan has a single shell, which does not determine every model.
+    pub fn has_one_shell(&self) -> bool {
+        self.filter_samples().is_some_and(|s| s.shells.len() == 1)
+    }
+
     fn filter_samples(&self) -> Option<Samples> {
         let default_value = commit::Params::defaults_for(1).switches;
         let (_, _, gradients) = self.explained()?;

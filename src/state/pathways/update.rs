@@ -7,6 +7,7 @@ mod kept;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
 use crate::jobs::ValueNames;
+use crate::parameters;
 use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Detail, Live, Order, Pace};
@@ -372,7 +373,7 @@ pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     let on = glyphs.shown && !state.view.glyphs.shown;
     let any =
         state.runtime.pathways.live.value().is_some() || !state.document.kept_pathways.is_empty();
-    state.view.glyphs = glyphs.sanitized();
+    state.view.glyphs = parameters::sanitized(&glyphs);
     if on && any && state.view.task == Task::Pathways && glyphs.place == GlyphPlace::Scene {
         state.view.glyphs.place = GlyphPlace::Pathways;
     }

@@ -3,9 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
 use crate::state::Document;
-use crate::state::core::layer::{Content, Layer};
 use crate::state::regions::recipe::{MaskWithoutFile, RegionSpec, ShapeSpec};
-use std::path::Path;
 use std::sync::Arc;
 
 impl Document {
@@ -25,20 +23,10 @@ impl Document {
             let Shape::Mask(mask) = &*region.shape else {
                 return None;
             };
-            let same =
-                |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask.id());
-            let opened = self.layers.iter().find(same);
-            let exported = || {
-                let mut files = self.mask_files.iter().rev();
-                let (_, path) = files.find(|(id, _)| *id == mask.id())?;
-                Some(path.clone())
-            };
-            // The file of a moved layer gives its original position.
-            let original_path = opened.and_then(|l| self.origins.path_in_place(l.origin));
-            original_path.map(Path::to_owned).or_else(exported)
+            self.mask_file(mask)
         };
         let spec = |r: &Region| {
-            let shape = ShapeSpec::from_shape(&r.shape, path_of(r).as_deref());
+            let shape = ShapeSpec::from_shape(&r.shape, path_of(r));
             let shape = shape.ok_or_else(|| MaskWithoutFile(r.name.clone()))?;
             let role = r.role;
             Ok(RegionSpec { role, shape })

@@ -1,6 +1,7 @@
 //! Values of an image sampled with the pointer while P is held.
 
 use crate::data::Volume;
+use crate::solvers::level_set::Probe;
 use crate::state::core::layer::LayerId;
 use crate::state::core::text::{significant, with_unit};
 use glam::DVec3;
@@ -40,8 +41,8 @@ pub struct Sample {
     below: f64,
     voxels: BTreeSet<usize>,
     values: Vec<f64>,
-    /// Target and tolerance derived from them.
-    found: Option<(f32, f32)>,
+    /// Target and tolerance derived from them, with the measures of their surroundings.
+    probe: Option<Probe>,
 }
 
 impl Sample {
@@ -57,21 +58,21 @@ impl Sample {
             below: f64::INFINITY,
             voxels: BTreeSet::new(),
             values: Vec::new(),
-            found: None,
+            probe: None,
         }
     }
 
     /// The sample with the target and the tolerance derived from it.
-    pub fn with_found(self, found: (f32, f32)) -> Self {
+    pub fn with_probe(self, probe: Probe) -> Self {
         Self {
-            found: Some(found),
+            probe: Some(probe),
             ..self
         }
     }
 
     /// Target and tolerance derived from the voxels; `None` if a worker still examines them.
-    pub fn found(&self) -> Option<(f32, f32)> {
-        self.found
+    pub fn probe(&self) -> Option<&Probe> {
+        self.probe.as_ref()
     }
 
     /// Its values times `scale`, with this unit.

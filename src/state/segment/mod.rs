@@ -3,6 +3,7 @@
 pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 mod document;
+mod framed;
 pub mod jobs;
 pub(in crate::state) mod measured;
 pub(in crate::state) mod methods;

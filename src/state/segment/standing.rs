@@ -1,7 +1,7 @@
 //! Questions to the state about the live surface: whether it can run, whether it is current, where it goes.
 
 use crate::data::Mask;
-use crate::solvers::level_set::Ended;
+use crate::solvers::level_set::{Ended, Probe};
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{RunControl, SurfaceUpdate};
 use crate::state::segment::{RangeDoubt, SegmentFile, Start, SurfaceStanding};
@@ -24,9 +24,10 @@ impl State {
     /// The sample from which the present target and tolerance are; `None` once the user has set others.
     pub fn sample_of_target(&self) -> Option<&Arc<Sample>> {
         let params = &self.document.segment.settings.params;
-        let present = (params.target, params.tolerance);
+        let is_present =
+            |probe: &Probe| (probe.target, probe.tolerance) == (params.target, params.tolerance);
         self.segment_sample()
-            .filter(|sample| sample.found() == Some(present))
+            .filter(|sample| sample.probe().is_some_and(is_present))
     }
 
     /// Why the surface cannot run, as a clause.
@@ -46,11 +47,13 @@ impl State {
     }
 
     /// Why the surface will not stop at the boundary of the sampled structure; if the target was changed, only whether
-    /// the range reaches the background.
+    /// the range reaches the background. The sample of the document decides, so the doubt returns with it by undo.
     pub fn range_doubt(&self) -> Option<RangeDoubt> {
         let params = &self.document.segment.settings.params;
         let (target, tolerance) = (params.target, params.tolerance);
-        let probe = self.runtime.segment.probe?;
+        let is_examined = self.runtime.segment.sample.is_none();
+        let sample = self.document.segment.sample.as_ref();
+        let probe = sample.filter(|_| is_examined)?.probe()?;
         let range = [target - tolerance, target + tolerance].map(f64::from);
         if probe.background_within(range) {
             return Some(RangeDoubt::Background);

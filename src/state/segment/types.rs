@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape, Volume, VolumeKind, keyed};
 pub use crate::solvers::level_set::RangeDoubt;
-use crate::solvers::level_set::{Leak, Measures, Params, Probe, RunHistory, Sphere};
+use crate::solvers::level_set::{Leak, Measures, Params, RunHistory, Sphere};
 use crate::state::core::camera::Camera;
 use crate::state::core::layer::{Input, Layer, LayerId};
 use crate::state::core::phase::Phase;
@@ -300,8 +300,6 @@ pub struct SegmentRuntime {
     pub begins: bool,
     /// All samples, until the worker has found target and tolerance from them.
     pub sample: Option<Arc<Sample>>,
-    /// The result of the last probe.
-    pub probe: Option<Probe>,
     /// The camera before it moved to the surface, and the one it moved to.
     pub framed: Option<(Camera, Camera)>,
     /// The file of the run's script, with the history at that time.
@@ -326,7 +324,6 @@ impl Default for SegmentRuntime {
             keep_at_rest: false,
             begins: false,
             sample: None,
-            probe: None,
             framed: None,
             written: None,
         }

@@ -43,7 +43,7 @@ pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
         d.segment.settings.target_chosen = false;
         d.segment.sample = None;
     });
-    (state.runtime.segment.sample, state.runtime.segment.probe) = (None, None);
+    state.runtime.segment.sample = None;
     guess(state);
 }
 
@@ -70,9 +70,6 @@ pub fn entered(state: &mut State) {
         return;
     }
     show_image(&mut state.document);
-    if state.document.segment.image_alone {
-        state.runtime.selected_layer = None;
-    }
     guess(state);
 }
 
@@ -177,7 +174,6 @@ pub(in crate::state) fn speed_layer(state: &mut State, layer: Option<LayerId>) {
 /// The sample becomes the target; a worker examines its surroundings.
 pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     state.runtime.segment.sample = Some(Arc::new(sample.clone()));
-    state.runtime.segment.probe = None;
     let (image, frame, voxels) = sample.voxels();
     effects.push(Effect::submit(ProbeSample {
         image: image.clone(),
@@ -198,8 +194,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
     edit(state, "Sample", false, |d| {
         // Undone together with the values derived from it.
         if let Some(sample) = sample {
-            let found = (probe.target, probe.tolerance);
-            d.segment.sample = Some(Arc::new((*sample).clone().with_found(found)));
+            d.segment.sample = Some(Arc::new((*sample).clone().with_probe(*probe)));
         }
         let settings = &mut d.segment.settings;
         (settings.params.target, settings.params.tolerance) = (probe.target, probe.tolerance);
@@ -210,7 +205,6 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
         true => format!("{status} · T and ε keep clear of the background"),
         false => status,
     };
-    state.runtime.segment.probe = Some(*probe);
 }
 
 /// The desired state of the surface; `None` without an image.

@@ -2,7 +2,6 @@
 
 pub mod head;
 mod load;
-mod mask_files;
 mod memory;
 mod read;
 mod recompute_curves;

@@ -33,10 +33,10 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Changed files, with their numbers.
+    /// Changed files of which parts are read, with their numbers.
     pub fn changed_files(&self) -> impl Iterator<Item = (usize, &FileStatus)> {
         let files = self.session.files.iter().enumerate();
-        files.filter(|(_, f)| f.standing != FileComparison::Same)
+        files.filter(|(_, f)| f.is_read && f.standing != FileComparison::Same)
     }
 
     /// The number of files without a decision of the user.

@@ -1,6 +1,5 @@
 //! Streamlines of a layer: rules, profile, connections, rulers.
 
-use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::core::fields::Fields;
 use crate::state::filter::weight;
@@ -143,17 +142,15 @@ fn tables(document: &Document, settings: &StreamlineSettings) -> Fields {
     fields.name("Means of", names(&images));
     let profile = &settings.profile;
     fields.name("Values", names(&profile.along));
-    fields.whole("Nodes", profile.nodes);
+    fields.rows(&profile.params, &[]);
     let start = profile.start.and_then(|id| document.region(id));
     fields.name(
         "Starts at",
         start.map_or("Left, posterior, inferior", |r| &r.name),
     );
-    let turned = profile.sense == Sense::Turned;
-    fields.name("Direction", if turned { "Reversed" } else { "As it is" });
     let connect = &settings.connect;
     let labels = connect.labels.and_then(|id| document.layer(id));
     fields.name("Label map", labels.map_or("topmost", |l| &l.name));
-    fields.number("Search radius", connect.radius_mm, 1, "mm");
+    fields.rows(&connect.params, &[]);
     fields
 }

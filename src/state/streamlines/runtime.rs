@@ -2,8 +2,9 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Shape, Tractogram};
-use crate::solvers::connectivity::Connectome;
-use crate::solvers::tractogram::profile::{Profile, Sense};
+use crate::solvers::connectivity::{self, Connectome};
+use crate::solvers::tractogram::ProfileParams;
+use crate::solvers::tractogram::profile::Profile;
 use crate::state::LayerId;
 use crate::state::streamlines::{
     Live, LiveKey, RegionRule, SameArc, SelectionMode, StreamlineRules,
@@ -82,9 +83,8 @@ pub struct ProfileKey {
     pub tractogram: DataId,
     pub marks: Option<SameArc<bool>>,
     pub values: Vec<ValueSource>,
-    pub nodes: usize,
+    pub params: ProfileParams,
     pub start: Option<SameShape>,
-    pub sense: Sense,
 }
 
 /// A profile with the names of its values.
@@ -99,7 +99,7 @@ pub struct ConnectKey {
     pub tractogram: DataId,
     pub marks: Option<SameArc<bool>>,
     pub labels: (LayerId, DataId, usize),
-    pub radius_mm: f64,
+    pub params: connectivity::Params,
     pub value: Option<ValueSource>,
 }
 

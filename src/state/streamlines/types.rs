@@ -10,9 +10,10 @@ pub use crate::state::streamlines::runtime::{
 use crate::data::Role;
 use crate::data::region::RegionId;
 use crate::data::tractogram::LENGTH;
+use crate::solvers::connectivity;
 use crate::solvers::curves::StopReason;
+use crate::solvers::tractogram::ProfileParams;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
-use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::core::layer::LayerId;
 use crate::state::core::pane::Pane;
@@ -167,12 +168,12 @@ impl StreamlineRules {
 /// Settings of the profile along a bundle.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ProfileSettings {
-    pub nodes: usize,
+    #[serde(flatten)]
+    pub params: ProfileParams,
     /// Empty: the FA of the tensors, else whatever is available.
     pub along: Vec<Column>,
     /// The bundle starts at the end nearer to it.
     pub start: Option<RegionId>,
-    pub sense: Sense,
 }
 
 /// The values of a matrix.
@@ -192,7 +193,8 @@ impl MatrixValue {
 pub struct ConnectSettings {
     /// A label map; `None`: the topmost.
     pub labels: Option<LayerId>,
-    pub radius_mm: f64,
+    #[serde(flatten)]
+    pub params: connectivity::Params,
     pub value: Option<Column>,
     pub shown: MatrixValue,
 }
@@ -244,16 +246,13 @@ impl Default for StreamlineSettings {
             rules_off: Vec::new(),
             images: Vec::new(),
             profile: ProfileSettings {
-                // A common number for bundles of the brain (Yeatman et al. 2012).
-                nodes: 100,
+                params: ProfileParams::defaults(),
                 along: Vec::new(),
                 start: None,
-                sense: Sense::AsIs,
             },
             connect: ConnectSettings {
                 labels: None,
-                // Streamlines often end a voxel short of the cortex.
-                radius_mm: 2.0,
+                params: connectivity::Params::defaults(),
                 value: None,
                 shown: MatrixValue::Count,
             },

@@ -86,7 +86,7 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
     let ids = state.history.documents_mut().map(|d| d.next_id()).max();
     let ids = ids.unwrap_or(0).max(state.document.next_id());
     for document in state.history.documents_mut().filter(|d| wants(d)) {
-        let first = document.tensors.is_none() && document.awaited.take().is_none();
+        let first = document.tensors.is_none() && document.unrestored.awaited.take().is_none();
         replace_maps(document, result, ids, first);
     }
     for number in 0..state.runtime.snapshots.all.len() {
@@ -95,7 +95,7 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
         }
         state.runtime.snapshots.change(number, |snapshot| {
             let document = &mut snapshot.document;
-            let awaited = document.awaited.take();
+            let awaited = document.unrestored.awaited.take();
             let ids = document.next_id();
             replace_maps(
                 document,
@@ -111,7 +111,7 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
     if !wants(&state.document) {
         return;
     }
-    let awaited = state.document.awaited.take();
+    let awaited = state.document.unrestored.awaited.take();
     let first = state.document.tensors.is_none() && awaited.is_none();
     replace_maps(&mut state.document, result, ids, first);
     if let Some(saved) = awaited {

@@ -69,8 +69,6 @@ fn cut_text(cut: Cut) -> String {
 
 fn whole_brain(document: &Document) -> Fields {
     let mut fields = Fields::default();
-    fields.whole("Seeds", document.track.whole_brain.seeds);
-    let by_regions = document.track.whole_brain.by_regions;
-    fields.check("Use targets and regions", by_regions);
+    fields.rows(&document.track.whole_brain, &[]);
     fields
 }

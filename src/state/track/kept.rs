@@ -2,6 +2,7 @@
 
 use crate::data::Role;
 use crate::data::text::counted;
+use crate::parameters;
 use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 use crate::state::core::display::Display;
@@ -48,7 +49,7 @@ pub fn whole_brain_done(
 
 pub fn set_whole_brain(state: &mut State, whole_brain: WholeBrain, phase: Phase) {
     edit(state, "Whole brain", phase == Phase::Live, |document| {
-        document.track.whole_brain = whole_brain.sanitized();
+        document.track.whole_brain = parameters::sanitized(&whole_brain);
     });
 }
 

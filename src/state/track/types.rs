@@ -3,6 +3,7 @@
 use crate::data::appearance::ColourMap;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Tractogram};
+use crate::parameters::{Kind, Limits, Number, Param, Parameters, Scale, Switch};
 use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
@@ -53,24 +54,54 @@ pub struct WholeBrain {
 impl Default for WholeBrain {
     fn default() -> Self {
         Self {
-            seeds: Self::SEEDS,
+            seeds: 50_000,
             by_regions: false,
         }
     }
 }
 
-impl WholeBrain {
-    /// Enough that streamlines pass nearly all white matter of an adult head.
-    pub const SEEDS: usize = 50_000;
+/// Only for the window: a command takes the number with its other seed points.
+impl Parameters for WholeBrain {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            help: "Number of seed points, drawn at random in the mask",
+            reason: "streamlines pass nearly all white matter of an adult head",
+            ..Param::new(
+                "seeds",
+                "Seeds",
+                Kind::Number(Number {
+                    scale: Scale::Logarithmic,
+                    decimals: 0,
+                    soft: (1_000.0, 1e6),
+                    hard: Limits::whole(1.0, MAX_SEEDS as f64),
+                    ..Number::new(
+                        |p| Some(p.seeds as f64),
+                        |p, v| p.seeds = v.map_or(p.seeds, |v| v as usize),
+                    )
+                }),
+            )
+        },
+        Param {
+            help: "Targets and the other regions select streamlines; seed regions are ignored",
+            ..Param::new(
+                "by-regions",
+                "Use targets and regions",
+                Kind::Switch(Switch {
+                    flag: true,
+                    labels: None,
+                    get: |p| p.by_regions,
+                    set: |p, v| p.by_regions = v,
+                }),
+            )
+        },
+    ];
 
-    /// Replaces invalid numbers, whatever a file contains.
-    pub fn sanitized(self) -> Self {
-        Self {
-            seeds: self.seeds.clamp(1, MAX_SEEDS),
-            ..self
-        }
+    fn defaults() -> Self {
+        Self::default()
     }
+}
 
+impl WholeBrain {
     /// The parameters of streamlines of regions, with its own seeds. A grid, or points in each voxel, apply to any
     /// volume and stay the same.
     pub fn params(&self, track: &curves::Params) -> curves::Params {

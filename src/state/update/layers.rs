@@ -130,17 +130,16 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     tensors::update::fit(state, effects);
 }
 
-/// Records the file of a mask whose layer is deleted: commands of results that depend on it still refer to it.
+/// Records the origin of a mask whose layer is deleted: commands of results that depend on it still refer to it.
 fn remember_mask(document: &mut Document, id: LayerId) {
     let Some(layer) = document.layer(id) else {
         return;
     };
-    let file = document.origins.path_in_place(layer.origin);
-    if let (Content::Mask(mask), Some(file)) = (&layer.content, file) {
-        let known = (mask.id(), file.to_owned());
-        if !document.mask_files.contains(&known) {
-            document.mask_files.push(known);
-        }
+    let origin = layer.origin;
+    let has_file = document.origins.path_in_place(origin).is_some();
+    if let (Content::Mask(mask), true) = (&layer.content, has_file) {
+        let mask = mask.id();
+        document.mask_origins.add(mask, origin);
     }
 }
 

@@ -2,16 +2,17 @@
 
 use super::super::forms::streamlines::{image_items, scalar_images};
 use super::super::theme::{self, size};
-use super::super::widgets::slider::SliderRow;
 use super::super::widgets::{menu, paint};
 use super::super::{format, regions};
 use super::{empty, rect_after_settings};
 use crate::data::Tractogram;
-use crate::solvers::tractogram::profile::{Profile, Sense as Way, Track};
+use crate::solvers::tractogram::ProfileParams;
+use crate::solvers::tractogram::profile::{Profile, Track};
 use crate::state::core::text::counted;
 use crate::state::streamlines::{Column, ProfileSettings};
 use crate::state::{Action, State, StreamlineAction, ViewAction};
-use crate::ui::forms::display::{segment_row, select_row};
+use crate::ui::forms::display::select_row;
+use crate::ui::forms::parameters::{self, Rows};
 use egui::{Color32, Mesh, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 const MARGIN: [f32; 4] = [52.0, 22.0, 26.0, 24.0];
@@ -83,18 +84,9 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             ..settings.clone()
         });
     }
-    let row = SliderRow::new("Nodes", settings.nodes as f64, 10.0..=200.0)
-        .decimals(0)
-        .default(100.0)
-        .limits(2.0..=1000.0)
-        .waits()
-        .help("Number of nodes, equally spaced along each streamline");
-    if let Some((nodes, _)) = row.value(ui) {
-        set(ProfileSettings {
-            nodes: nodes as usize,
-            ..settings.clone()
-        });
-    }
+    // The start has its row before the direction.
+    let nodes = Rows::Only(&["nodes"]);
+    parameter_rows(ui, settings, nodes, &mut set);
     let start = settings.start.and_then(|id| state.document.region(id));
     let shown = start.map_or("Left, posterior, inferior", |r| &r.name);
     let help = "The end at 0 %: by direction, or the one nearer to a region";
@@ -113,15 +105,23 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             ..settings.clone()
         });
     }
-    let text = ["As it is", "Reversed"];
-    let help = "Start at the other end";
-    let now = usize::from(settings.sense == Way::Turned);
-    if let Some(i) = segment_row(ui, "Direction", help, &text, now) {
+    let others = Rows::AllBut(&["nodes"]);
+    parameter_rows(ui, settings, others, &mut set);
+}
+
+fn parameter_rows(
+    ui: &mut Ui,
+    settings: &ProfileSettings,
+    rows: Rows,
+    set: &mut dyn FnMut(ProfileSettings),
+) {
+    let defaults = ProfileParams::defaults();
+    parameters::rows(ui, &settings.params, &defaults, rows, &mut |params, _| {
         set(ProfileSettings {
-            sense: if i == 1 { Way::Turned } else { Way::AsIs },
+            params,
             ..settings.clone()
         });
-    }
+    });
 }
 
 /// Ends of the scale: whole steps that enclose mean and spread.

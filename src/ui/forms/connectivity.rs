@@ -1,11 +1,12 @@
 //! Connections between labels: the settings of the matrix.
 
 use super::display::{segment_row, select_row};
+use super::parameters::{self, Rows};
 use super::streamlines::{image_items, scalar_images};
 use crate::data::Tractogram;
+use crate::solvers::connectivity::Params;
 use crate::state::streamlines::{Column, ConnectSettings, MatrixValue};
 use crate::state::{Action, Content, Layer, State, StreamlineAction};
-use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows};
 use egui::Ui;
 use std::sync::Arc;
@@ -62,19 +63,18 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             ..settings.clone()
         });
     }
-    let row = SliderRow::new("Search radius", settings.radius_mm, 0.0..=10.0)
-        .decimals(1)
-        .default(2.0)
-        .limits(0.0..=100.0)
-        .unit("mm")
-        .waits()
-        .help("An end in the background counts for the nearest label within this distance");
-    if let Some((radius_mm, _)) = row.value(ui) {
-        set(ConnectSettings {
-            radius_mm,
-            ..settings.clone()
-        });
-    }
+    parameters::rows(
+        ui,
+        &settings.params,
+        &Params::defaults(),
+        Rows::AllBut(&[]),
+        &mut |params, _| {
+            set(ConnectSettings {
+                params,
+                ..settings.clone()
+            });
+        },
+    );
     let shown = match &settings.value {
         Some(column) => state.column_name(column),
         None => "None".to_owned(),

@@ -2,8 +2,11 @@
 
 use crate::data::appearance::ColourMap;
 use crate::data::{Volume, VolumeKind};
+use crate::parameters::shortest_f64;
 use crate::scene::draw_list::{Colours, Interpolation, LineStyle};
-use crate::state::core::display::{self, LineColouring};
+use crate::state::core::display::{
+    self, LABEL_OPACITY, LineColouring, MASK_OPACITY, TUBE_RADIUS_MM,
+};
 use crate::state::filter::WEIGHT;
 use crate::state::origin::Origin;
 use crate::state::{
@@ -86,16 +89,19 @@ pub fn controls(
     };
     let d = &layer.display;
     match &layer.content {
-        Content::Image(volume) if volume.labels.is_some() => opacity(ui, d, 0.6, &mut set),
+        Content::Image(volume) if volume.labels.is_some() => {
+            opacity(ui, d, LABEL_OPACITY, &mut set)
+        }
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
             let colour = volume.kind == VolumeKind::Rgb;
             if volume.frames > 1 && !colour {
                 frame(ui, volume, d, &mut set);
             }
             if colour {
+                let default_value = display::brightness(state.document.origin(layer).fit_map());
                 let row = SliderRow::new("Brightness", f64::from(d.brightness), 0.5..=3.0)
                     .decimals(1)
-                    .default(1.5)
+                    .default(f64::from(default_value))
                     .limits(0.1..=10.0)
                     .help("Multiplies direction × FA");
                 if let Some((v, phase)) = row.value(ui) {
@@ -164,7 +170,7 @@ pub fn controls(
                 );
             }
         }
-        Content::Mask(_) => opacity(ui, d, 0.3, &mut set),
+        Content::Mask(_) => opacity(ui, d, MASK_OPACITY, &mut set),
         Content::Tractogram(t) => {
             let measured = t.per_streamline.contains_key("measure");
             let has = AvailableValues {
@@ -202,10 +208,10 @@ fn file_space(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Actio
     }
 }
 
-fn opacity(ui: &mut Ui, d: &Display, default: f64, set: &mut impl FnMut(Display, Phase)) {
+fn opacity(ui: &mut Ui, d: &Display, default: f32, set: &mut impl FnMut(Display, Phase)) {
     let row = SliderRow::new("Opacity", f64::from(d.opacity) * 100.0, 0.0..=100.0)
         .decimals(0)
-        .default(default * 100.0)
+        .default(shortest_f64(default) * 100.0)
         .unit("%")
         .help("How far the layers below show through");
     if let Some((v, phase)) = row.value(ui) {
@@ -488,7 +494,7 @@ pub fn lines(ui: &mut Ui, d: &Display, has: AvailableValues, set: &mut impl FnMu
     }
     if let LineStyle::Tubes { radius_mm } = d.line_style {
         let row = SliderRow::new("Tube radius", f64::from(radius_mm), 0.1..=1.5)
-            .default(0.35)
+            .default(shortest_f64(TUBE_RADIUS_MM))
             .limits(0.02..=10.0)
             .unit("mm");
         if let Some((v, phase)) = row.value(ui) {

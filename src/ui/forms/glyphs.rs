@@ -1,11 +1,11 @@
 //! The block "Tensor glyphs".
 
 use super::display::select_row;
+use super::parameters::{self, Rows};
 use crate::scene;
 use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
 use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::{Action, State, ViewAction};
-use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows, section};
 use crate::ui::{Memory, format};
 use egui::Ui;
@@ -69,27 +69,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if let Some(place) = chosen {
         set(GlyphLook { place, ..look });
     }
-    let row = SliderRow::new("Glyph size", f64::from(look.size), 0.3..=2.0)
-        .default(0.9)
-        .limits(GlyphLook::SIZES)
-        .help("Longest axis divided by the edge of a voxel");
-    if let Some((v, _)) = row.value(ui) {
-        set(GlyphLook {
-            size: v as f32,
-            ..look
-        });
-    }
-    let row = SliderRow::new("One voxel in", look.every as f64, 1.0..=8.0)
-        .whole()
-        .default(1.0)
-        .limits(1.0..=GlyphLook::MAX_INTERVAL as f64)
-        .help("Along each axis");
-    if let Some((v, _)) = row.value(ui) {
-        set(GlyphLook {
-            every: v as usize,
-            ..look
-        });
-    }
+    let (defaults, all) = (GlyphLook::default(), Rows::AllBut(&[]));
+    parameters::rows(ui, &look, &defaults, all, &mut |look, _| set(look));
     if let Some(hint) = hint(state) {
         rows::hint(ui, &hint);
     }

@@ -418,7 +418,7 @@ pub fn foot(
         Button::primary("Keep as mask")
             .icon(icons::PLUS)
             .disabled(none)
-            .hint("Keeps the surface as a layer; you can then start the next structure"),
+            .hint("Keeps the surface as a layer and clears its spheres; you can then start the next structure"),
         Button::plain("Export…")
             .icon(icons::EXPORT)
             .disabled(why)

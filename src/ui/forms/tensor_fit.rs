@@ -117,7 +117,7 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let text =
-        format!("{name} lies beside the scan, but the fit used a mask found in the scan itself");
+        format!("{name} lies beside the scan, but the fit uses a mask found in the scan itself");
     let p = theme::palette(ui.style());
     let note = Note::new(p, Severity::Information, &text).action("Use this mask");
     if note.show(ui) == Some(NoteResponse::Accepted) {

@@ -11,7 +11,7 @@ use crate::state::{
     SnapshotAction, State, StreamlineAction, Task, TensorAction, Tool, TrackAction, UnsavedAction,
     ViewAction,
 };
-use crate::ui::{forms, regions as region_list};
+use crate::ui::{forms, keys, regions as region_list};
 use egui::{Key, Modifiers};
 
 /// Entries in the order in which they are added.
@@ -161,12 +161,8 @@ fn saving(state: &State, list: &mut Entries) {
 
 /// Tasks, and tools that draw regions.
 fn tools(list: &mut Entries) {
-    for (i, task) in Task::ALL.into_iter().enumerate() {
-        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4", "Ctrl+5"]
-            .get(i)
-            .copied()
-            .unwrap_or_default();
-        let name = format!("Task: {}", task.name());
+    for task in Task::ALL {
+        let (name, key) = (format!("Task: {}", task.name()), keys::task_key(task));
         list.add(&name, key, act(ViewAction::SelectTask(task)));
     }
     for (role, key) in region_list::KEYS {

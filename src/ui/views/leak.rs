@@ -56,6 +56,18 @@ pub fn button_height(state: &State) -> f32 {
     leak_notice::leaked(state).map_or(0.0, |_| space::BUTTON + 6.0)
 }
 
+/// The place of the button that goes back, in this pane.
+fn button_rect(ui: &Ui, pane: Rect) -> Rect {
+    let size = vec2(Button::plain(leak_notice::BACK).width(ui), space::BUTTON);
+    let corner = pos2(pane.right() - 10.0 - size.x, pane.top() + TOP);
+    Rect::from_min_size(corner, size)
+}
+
+/// The place of the button in the 3-D view, if there is a leak.
+pub fn button_in_scene(ui: &Ui, scene: &Scene) -> Option<Rect> {
+    leak_notice::leaked(scene.state).map(|_| button_rect(ui, scene.rect))
+}
+
 impl Views {
     /// The button that goes back, below the badge of the 3-D view, else at the top right of the first view.
     pub(super) fn leak(&self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
@@ -73,15 +85,15 @@ impl Views {
 }
 
 fn button(ui: &mut Ui, pane: Rect, leaked: &LeakNotice, actions: &mut Vec<Action>) {
-    let button = Button::plain(leak_notice::BACK);
-    let size = vec2(button.width(ui), space::BUTTON);
-    let corner = pos2(pane.right() - 10.0 - size.x, pane.top() + TOP);
-    let place = Rect::from_min_size(corner, size);
+    let place = button_rect(ui, pane);
     let p = theme::palette(ui.style());
     // Opaque over any picture.
     ui.painter()
         .rect_filled(place, theme::radius::CONTROL, p.b3);
-    if button.show_at(ui, place).clicked() {
+    if Button::plain(leak_notice::BACK)
+        .show_at(ui, place)
+        .clicked()
+    {
         let back = SegmentAction::Rewind(leaked.leak.rewind_step);
         actions.push(Action::Segment(back));
     }

@@ -66,9 +66,10 @@ impl Views {
         actions: &mut Vec<Action>,
     ) {
         let pane = state.view.mosaic_pane();
-        let (Some(axis), framed) = (pane.normal_axis(), state.document.framed()) else {
+        let Some(axis) = pane.normal_axis() else {
             return;
         };
+        let framed = state.framed_by_slice(pane);
         let places = state.view.mosaic_slices(state.document.head());
         let extent = framed.1 - framed.0;
         let (wide, high) = match pane {

@@ -32,6 +32,8 @@ const NAMED: usize = 24;
 const STOPS: f32 = 118.0;
 /// Length of the axis marker's arms, points.
 const ARM: f64 = 20.0;
+/// Size of the shade behind a letter of the axes.
+const LETTER_SHADE: egui::Vec2 = vec2(16.0, 16.0);
 
 impl Views {
     /// `drawn`: the picture shows all streamlines.
@@ -222,7 +224,25 @@ impl Views {
                 taken.push(place);
             }
         }
+        self.scene_tools(ui, painter, scene, hovered, taken);
+    }
+
+    /// Paints samples, spheres, a leak, and the active tool with its text, clear of the text already there.
+    fn scene_tools(
+        &mut self,
+        ui: &Ui,
+        painter: &Painter,
+        scene: &Scene,
+        hovered: bool,
+        taken: &mut Vec<Rect>,
+    ) {
+        let state = scene.state;
         let pointer_at = pointer(ui).filter(|_| hovered);
+        // The text of a tool at the pointer covers no button.
+        if hovered {
+            taken.push(chrome::scene_buttons_at(scene));
+            taken.extend(leak::button_in_scene(ui, scene));
+        }
         sampling::in_scene(painter, scene, taken);
         spheres::in_scene(painter, scene);
         leak::in_scene(painter, scene);
@@ -251,7 +271,8 @@ impl Views {
             rings::preview(painter, middle, far.unwrap_or(radius), colour);
         }
         if placing.is_none() {
-            annotations::tool_word(painter, at, scene.rect, role.name(), colour);
+            let free = (scene.rect, taken);
+            annotations::label_at_pointer(painter, at, free, role.name(), colour);
         }
     }
 
@@ -335,14 +356,8 @@ fn stops(
 fn axis_marker(painter: &Painter, scene: &Scene, ground: annotations::Ground) -> Rect {
     let axes = scene.camera.axes();
     let origin = scene.rect.left_bottom() + vec2(44.0, -38.0);
-    // One shade lies behind all of it.
     let reach = vec2(2.0, 2.0) * (ARM as f32 + 16.0);
     let place = Rect::from_center_size(origin, reach);
-    ground.shade(painter, place);
-    let ground = annotations::Ground {
-        shade: None,
-        ..ground
-    };
     let mut arms: Vec<(usize, DVec3)> = (0..3)
         .map(|a| {
             let axis = DVec3::AXES[a];
@@ -360,33 +375,48 @@ fn axis_marker(painter: &Painter, scene: &Scene, ground: annotations::Ground) ->
             -direction.dot(axes.y_axis) as f32,
         )
     };
-    for (a, direction) in &arms {
-        let tip = origin + on_screen(*direction) * ARM as f32;
-        painter.line_segment([origin, tip], Stroke::new(1.5, dec[*a]));
-    }
-    painter.circle_filled(origin, 1.5, IN_VIEW.t2);
     let together: egui::Vec2 = arms
         .iter()
         .map(|(_, d)| on_screen(*d))
         .fold(egui::Vec2::ZERO, |sum, v| sum + v);
-    // Letters on top of all arms.
-    for (a, direction) in &arms {
-        let arm = on_screen(*direction);
-        let tip = origin + arm * ARM as f32;
-        // An arm that points at the viewer is a point: its letter stays clear of the other two.
-        let short = arm.length() < 0.35;
-        let away = if short { -(together - arm) } else { arm };
+    // Places of letters: an arm that points at the viewer is a point, whose letter stays clear of the other two.
+    let is_short = |arm: egui::Vec2| arm.length() < 0.35;
+    let letter_at = |arm: egui::Vec2| {
+        let away = if is_short(arm) {
+            -(together - arm)
+        } else {
+            arm
+        };
         let away = away.normalized();
         let away = if away == egui::Vec2::ZERO {
             vec2(0.0, -1.0)
         } else {
             away
         };
-        let colour = dec[*a].gamma_multiply(if short { 0.7 } else { 1.0 });
+        origin + arm * ARM as f32 + away * 9.0
+    };
+    // Shades of the letters alone, below all arms: one behind the whole marker would hide much of a small view.
+    for (_, direction) in &arms {
+        let at = letter_at(on_screen(*direction));
+        ground.shade(painter, Rect::from_center_size(at, LETTER_SHADE));
+    }
+    let ground = annotations::Ground {
+        shade: None,
+        ..ground
+    };
+    for (a, direction) in &arms {
+        let tip = origin + on_screen(*direction) * ARM as f32;
+        painter.line_segment([origin, tip], Stroke::new(4.5, ground.halo()));
+        painter.line_segment([origin, tip], Stroke::new(1.5, dec[*a]));
+    }
+    painter.circle_filled(origin, 1.5, IN_VIEW.t2);
+    for (a, direction) in &arms {
+        let arm = on_screen(*direction);
+        let colour = dec[*a].gamma_multiply(if is_short(arm) { 0.7 } else { 1.0 });
         let mark = if unknown && *a == 0 { "?" } else { "" };
         let word = format!("{}{mark}", letter(*direction));
         let span = (&*word, theme::semibold(size::CAPTION), colour);
-        let at = tip + away * 9.0;
+        let at = letter_at(arm);
         annotations::on(painter, at, Align2::CENTER_CENTER, &[span], ground);
     }
     place

@@ -442,6 +442,44 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     lines.collect()
 }
 
+/// Half of a letter's width.
+const HALF: f32 = 5.0;
+
+/// The place of the upper letter: in the middle, else to the right of a line of the title, or below all lines if there
+/// is no room. Below them, the letter would lie over the picture of a small view.
+fn clear_of_title(slice: &Slice, title: &[Rect], middle: Pos2, place: &dyn Fn(f32) -> f32) -> Pos2 {
+    /// Closer to a line of the title, a letter would read as part of it.
+    const TITLE_GAP: f32 = 6.0;
+    /// Space between a letter and the view's right edge.
+    const EDGE: f32 = 4.0;
+    let size = vec2(2.0 * HALF, size::LETTER);
+    let rect = |at: Pos2| Align2::CENTER_TOP.anchor_size(at, size);
+    let covers = |at: Pos2, line: &Rect| rect(at).intersects(line.expand2(vec2(TITLE_GAP, 0.0)));
+    let is_clear = |at: Pos2| !title.iter().any(|line| covers(at, line));
+    if is_clear(middle) {
+        return middle;
+    }
+    let buttons = [true, false].map(|legend| chrome::slice_buttons_at(slice, legend));
+    let right_of = |line: &Rect| {
+        let x = line.right() + TITLE_GAP + HALF + 1.0;
+        egui::pos2(place(x), line.center().y - 0.5 * size.y)
+    };
+    let free = |at: &Pos2| {
+        rect(*at).right() <= slice.rect.right() - EDGE
+            && is_clear(*at)
+            && !buttons.iter().any(|b| b.intersects(rect(*at)))
+    };
+    if let Some(at) = title.iter().map(right_of).find(free) {
+        return at;
+    }
+    title
+        .iter()
+        .fold(middle, |at, line| match covers(at, line) {
+            true => egui::pos2(at.x, line.bottom()),
+            false => at,
+        })
+}
+
 /// `title`: its lines, which the letter of the upper edge avoids. `place`: where the centre of a letter goes. Returns
 /// the rectangles of the letters.
 pub(super) fn letters(
@@ -451,10 +489,6 @@ pub(super) fn letters(
     rings: &[Rect],
     place: &dyn Fn(f32) -> f32,
 ) -> Vec<Rect> {
-    /// Half of a letter's width.
-    const HALF: f32 = 5.0;
-    /// Closer to a line of the title, a letter would read as part of it.
-    const TITLE_GAP: f32 = 6.0;
     let Some(letters) = slice.state.view.letters(slice.pane) else {
         return Vec::new();
     };
@@ -482,13 +516,7 @@ pub(super) fn letters(
         let font = theme::semibold(size::LETTER);
         let mut at = egui::pos2(place(at.x + half) - half, at.y);
         if align == Align2::CENTER_TOP {
-            for line in title {
-                let letter = vec2(2.0 * HALF, size::LETTER);
-                let line = line.expand2(vec2(TITLE_GAP, 0.0));
-                if align.anchor_size(at, letter).intersects(line) {
-                    at.y = line.bottom();
-                }
-            }
+            at = clear_of_title(slice, title, at, place);
         }
         placed.push(annotations::text_over(
             painter,

@@ -43,7 +43,7 @@ impl<'a> Slice<'a> {
             state,
             pane,
             rect,
-            plane: state.view.plane(pane, state.document.framed(), points)?,
+            plane: state.plane(pane, points)?,
             bounds: state.document.bounds(),
         };
         Some((slice, list))
@@ -58,8 +58,7 @@ impl<'a> Slice<'a> {
     }
 
     fn camera(&self) -> SliceCamera {
-        let at = Pane::ALL.iter().position(|&p| p == self.pane);
-        self.state.view.slices[at.unwrap_or(0).min(2)]
+        self.state.slice_camera(self.pane, self.plane.size)
     }
 }
 

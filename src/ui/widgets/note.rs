@@ -172,10 +172,30 @@ impl<'a> Note<'a> {
     /// Shows the note in one row with the text `short`; hovering shows the whole text. `second_action` is the icon of the quiet
     /// button.
     pub fn show_row(self, ui: &mut Ui, short: &str, second_action: &str) -> Option<NoteResponse> {
-        const HEIGHT: f32 = 36.0;
+        let answer = self.row(ui, short, second_action, 36.0);
+        ui.add_space(8.0);
+        answer
+    }
+
+    /// Height of [`Note::show_low_row`].
+    pub const LOW_ROW: f32 = 28.0;
+
+    /// Shows the note in one row between other rows, as high as they are, with the text `short`; hovering shows the
+    /// whole text.
+    pub fn show_low_row(self, ui: &mut Ui, short: &str) -> Option<NoteResponse> {
+        self.row(ui, short, "", Self::LOW_ROW)
+    }
+
+    fn row(
+        self,
+        ui: &mut Ui,
+        short: &str,
+        second_action: &str,
+        height: f32,
+    ) -> Option<NoteResponse> {
         let p = theme::palette(ui.style());
         let (rect, response) =
-            ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
+            ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
         let row = paint::inset(rect, space::INSET, space::INSET);
         let painter = ui.painter().clone();
         painter.rect_filled(row, radius::CONTROL, self.fill);
@@ -217,7 +237,7 @@ impl<'a> Note<'a> {
         }
         if let Some((word, icon)) = self.action {
             let button = self.button(word, icon);
-            let place = from_right(button.width(ui), 28.0);
+            let place = from_right(button.width(ui), (height - 4.0).min(28.0));
             if button.show_at(ui, place).clicked() {
                 answer = Some(NoteResponse::Accepted);
             }
@@ -227,7 +247,6 @@ impl<'a> Note<'a> {
             pos2(right - 6.0, row.bottom()),
         );
         paint::name(&painter, place, short, theme::regular(size::LABEL), p.t1);
-        ui.add_space(8.0);
         answer
     }
 

@@ -228,8 +228,13 @@ pub fn dimmed(ui: &mut Ui, older: bool, add: impl FnOnce(&mut Ui)) {
 
 /// A line of grey text, of the same height without text; text that does not fit is shown on hover.
 pub fn line(ui: &mut Ui, text: &str) {
+    line_in(ui, text, 24.0);
+}
+
+/// Like [`line`], in a row of this height.
+pub fn line_in(ui: &mut Ui, text: &str, height: f32) {
     let p = theme::palette(ui.style());
-    let desired_size = vec2(ui.available_width(), 24.0);
+    let desired_size = vec2(ui.available_width(), height);
     let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
     if text.is_empty() {
         return;

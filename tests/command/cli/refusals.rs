@@ -70,8 +70,10 @@ fn wrong_numbers() {
         assert_eq!(output.status.code(), Some(2));
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    assert!(spacing("500").contains("larger than"), "{}", spacing("500"));
-    assert!(spacing("0.01").contains("so small"), "{}", spacing("0.01"));
+    for mm in ["500", "0.01"] {
+        let error = spacing(mm);
+        assert!(error.contains("a number from 0.5 to 10"), "{error}");
+    }
 }
 
 /// An error that no data could correct gives exit code 2 and our own sentence, before anything is read.
@@ -181,7 +183,7 @@ fn usage() {
             "expected a number above 0",
         ),
         (
-            &["phantom", "--out", "p", "--shells", "-5:3"],
+            &["render", "a", "--out", "p", "--size", "-5x3"],
             "write a negative value with =, as in --option=-5",
         ),
         (&["info", ""], "Found an empty argument"),

@@ -320,7 +320,7 @@ fn out_of_range() {
         (rays, 2, "e200"),
         (region, 2, "1e308"),
         (commit, 1, "1e308"),
-        (noise, 2, "at least 0.001 or off"),
+        (noise, 2, "at least 0.001, or off"),
         (
             voxels,
             1,

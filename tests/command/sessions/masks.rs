@@ -292,6 +292,14 @@ fn exported() {
     window.act(Action::Track(TrackAction::Keep));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
+    // The session has the origin of the mask in its table, like that of a layer.
+    let text = std::fs::read(&path).expect("a session");
+    let session: Value = serde_json::from_slice(&text).expect("JSON");
+    let known = &session["content"]["mask_origins"][0];
+    let origin = known["origin"].as_u64().expect("a number") as usize;
+    let number = &session["content"]["origins"][origin - 1]["file"]["file"];
+    let number = number.as_u64().expect("a number") as usize;
+    assert_eq!(session["files"][number]["path"], "painted.nii.gz");
     let again = Window::opened(&path);
     assert_eq!(again.said(), "");
     assert!(in_command(&again), "{}", command(&again));
@@ -316,10 +324,19 @@ fn exported() {
         if gone {
             std::fs::remove_file(&file).expect("removed");
         }
-        let again = Window::opened(&path);
+        let mut again = Window::opened(&path);
         assert!(again.state.runtime.sessions.opening.is_none());
         assert_eq!(again.said(), "");
         assert!(!in_command(&again), "{}", command(&again));
+        // Unless it is exported there again.
+        let region = again.state.document.regions.last().expect("a region").id;
+        let file = file.clone();
+        again.act(Action::Region(RegionAction::Save { region, path: file }));
+        let second = folder.path().join("second.arcuate");
+        again.save(&second);
+        let again = Window::opened(&second);
+        assert_eq!(again.said(), "");
+        assert!(in_command(&again), "{}", command(&again));
     }
     // Nor is it after another export to the same name.
     std::fs::write(&file, &bytes).expect("written");

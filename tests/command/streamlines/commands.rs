@@ -3,6 +3,9 @@
 use super::{StreamlineWindow, limit, weight};
 use arcuate::compute::Control;
 use arcuate::io;
+use arcuate::solvers::connectivity;
+use arcuate::solvers::tractogram::ProfileParams;
+use arcuate::solvers::tractogram::profile::Sense;
 use arcuate::state::streamlines::{
     BottomPanel, Column, ConnectSettings, MatrixValue, ProfileSettings, StreamlineRules,
     StreamlineSettings, TableView,
@@ -48,13 +51,18 @@ pub fn commands() {
         descending: true,
     }));
     desk.act(StreamlineAction::SetProfile(ProfileSettings {
-        nodes: 20,
+        params: ProfileParams {
+            nodes: 20,
+            sense: Sense::Turned,
+        },
         along: vec![y.clone()],
         ..StreamlineSettings::default().profile
     }));
+    let mut radius = connectivity::Params::defaults();
+    radius.radius_mm = 1.0;
     desk.act(StreamlineAction::SetConnect(ConnectSettings {
         labels: Some(labels),
-        radius_mm: 1.0,
+        params: radius,
         value: Some(y),
         shown: MatrixValue::Value,
     }));

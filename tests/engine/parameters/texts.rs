@@ -1,7 +1,9 @@
 //! Texts of parameters: of composite values, and of defaults in help and commands.
 
-use arcuate::parameters::{self, Parameters};
-use arcuate::solvers::{curves, density, geodesic, region};
+use arcuate::parameters::{self, Parameters, Value};
+use arcuate::phantom::ScanParams;
+use arcuate::solvers::tractogram::ProfileParams;
+use arcuate::solvers::{connectivity, curves, density, geodesic, region};
 
 /// Texts of composite values are read back unchanged; other texts are refused, and a part beyond its limits by its own
 /// name.
@@ -49,6 +51,11 @@ pub fn composites() {
         "cut",
         &["all", "1.2", "top:100", "top:10%", "top:12.5%"],
         &["top:0", "top:101%", "-1", "0"],
+    );
+    same::<ScanParams>(
+        "shells",
+        &["1000:30", "700:12,2500.5:64"],
+        &["1000", "-5:3", "1000:0", "30000:6", "1000:30,", ""],
     );
     let checked = |key: &str, text: &str| {
         let mut rays = geodesic::Rays::defaults();
@@ -116,6 +123,19 @@ pub fn defaults_written() {
         parameters::arguments(&density::Voxels { edge_mm }),
         " --voxel 0.5"
     );
+    let radius = connectivity::Params::defaults();
+    assert_eq!(parameters::arguments(&radius), " --radius 2");
+    let mut profile = ProfileParams::defaults();
+    assert_eq!(parameters::arguments(&profile), " --nodes 100");
+    parameters::row("reverse")
+        .unwrap()
+        .set(&mut profile, &Value::Switch(true));
+    assert_eq!(parameters::arguments(&profile), " --nodes 100 --reverse");
+    let mut scan = ScanParams::defaults();
+    assert_eq!(parameters::arguments(&scan), "");
+    scan.snr = None;
+    scan.spacing_mm = 1.5;
+    assert_eq!(parameters::arguments(&scan), " --snr off --spacing 1.5");
     let mut lines = curves::Params::defaults();
     assert_eq!(
         parameters::arguments(&lines),

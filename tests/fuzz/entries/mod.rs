@@ -438,7 +438,6 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
     });
     let read = Arc::new(ReadSession {
         origin_is_same: false,
-        mask_files: Vec::new(),
         path: path.to_owned(),
         sha256: String::new(),
         content: saved::parse(file.content.clone()),
@@ -453,6 +452,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
             .map(|entry: &FileEntry| FileStatus {
                 path: entry.path_from(folder),
                 standing: FileComparison::Same,
+                is_read: true,
                 suggestion: None,
                 entry: entry.clone(),
             })

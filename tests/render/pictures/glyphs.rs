@@ -5,7 +5,9 @@ use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::tensor_field::Tensor;
 use arcuate::data::{TensorField, Volume};
-use arcuate::scene::draw_list::{ById, CutPlane, GlyphPlace, GlyphShape, ScenePane, TensorGlyphs};
+use arcuate::scene::draw_list::{
+    ById, CutPlane, GlyphPlace, GlyphShape, Glyphs, ScenePane, TensorGlyphs,
+};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -50,7 +52,7 @@ fn shown(
 ) -> ScenePane {
     let normal = DVec3::Z;
     ScenePane {
-        glyphs: Some(TensorGlyphs {
+        glyphs: Some(Glyphs::Tensors(TensorGlyphs {
             tensors: ById(field.clone()),
             place: GlyphPlace::Planes(vec![CutPlane {
                 point: DVec3::ZERO,
@@ -59,7 +61,7 @@ fn shown(
             shape,
             size: (2.0 * half / spacing.min_element()) as f32,
             every: 1,
-        }),
+        })),
         ..scene(SIZE, eye)
     }
 }
@@ -207,7 +209,7 @@ fn crossed() {
     // A needle may point at the eye.
     let whole = seen(&list);
     assert!(whole > 0);
-    if let Some(glyphs) = &mut list.glyphs {
+    if let Some(Glyphs::Tensors(glyphs)) = &mut list.glyphs {
         glyphs.place = GlyphPlace::Planes(vec![CutPlane {
             point: DVec3::Z * spacing.max_element() * 0.9,
             normal: DVec3::Z,
@@ -223,7 +225,7 @@ fn crossed() {
     for (value, there) in [(0.9 * limit, true), (1.1 * limit, false), (f32::NAN, false)] {
         excess[62] = value;
         let image = Volume::scalar(grid.clone(), excess.clone());
-        if let Some(glyphs) = &mut list.glyphs {
+        if let Some(Glyphs::Tensors(glyphs)) = &mut list.glyphs {
             glyphs.place = GlyphPlace::Below(vec![(ById(image), limit)]);
         }
         let expected = if there { whole } else { 0 };
@@ -236,7 +238,7 @@ fn crossed() {
     for (share, there) in [(0.5, false), (1.0, true), (0.9, false), (3.0, true)] {
         let set = (ById(known.clone()), share * limit);
         for sets in [vec![set.clone()], vec![(ById(nowhere.clone()), 1.0), set]] {
-            if let Some(glyphs) = &mut list.glyphs {
+            if let Some(Glyphs::Tensors(glyphs)) = &mut list.glyphs {
                 glyphs.place = GlyphPlace::Below(sets);
             }
             let expected = if there { whole } else { 0 };
@@ -260,7 +262,7 @@ fn over() {
         let axes = [turn.y_axis, turn.z_axis];
         for [right, down] in [axes, [axes[1], axes[0]], [-axes[0], axes[1]]] {
             let mut list = pane(SIZE, DVec3::ZERO, right, down, 40.0 / f64::from(SIZE));
-            list.glyphs = Some(TensorGlyphs {
+            list.glyphs = Some(Glyphs::Tensors(TensorGlyphs {
                 tensors: ById(field.clone()),
                 place: GlyphPlace::Planes(vec![CutPlane {
                     point: DVec3::ZERO,
@@ -269,7 +271,7 @@ fn over() {
                 shape: GlyphShape::Ellipsoid,
                 size: (2.0 * half / spacing.min_element()) as f32,
                 every: 1,
-            });
+            }));
             let picture = offscreen.slice(&list).expect("a picture");
             let along = |axis: DVec3| {
                 let length = lengths.y * axis.dot(turn.y_axis).abs();

@@ -5,6 +5,7 @@ use crate::support::{Random, lines, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Tractogram, Volume};
 use arcuate::solvers::Error;
+use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::tractogram::profile::{Along, Profile, Sense, Start, profile};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -31,8 +32,17 @@ fn run(
     sense: Sense,
     threads: usize,
 ) -> Result<Profile, Error> {
-    let how = (nodes, start, sense);
-    profile(lines, None, along, how, &backend(threads), &Control::new())
+    let params = ProfileParams { nodes, sense };
+    let backend = backend(threads);
+    profile(
+        lines,
+        None,
+        along,
+        start,
+        &params,
+        &backend,
+        &Control::new(),
+    )
 }
 
 /// FA = `at` + `slope` · x on voxels of 2 mm.
@@ -211,7 +221,7 @@ fn odd() {
         let found = run(lines, along, nodes, &Start::Axis, Sense::AsIs, 1);
         found.unwrap_err().to_string()
     };
-    assert!(error(&some, &along, 1).contains("expected 2 to"));
+    assert!(error(&some, &along, 1).contains("from 2 to 1000"));
     let named = [Along::Value("md".to_owned())];
     assert!(error(&some, &named, 5).contains("no value “md”"));
     let none = lines(&[vec![at], vec![]]);

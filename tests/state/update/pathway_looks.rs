@@ -6,7 +6,7 @@ use crate::support::test;
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::{Role, VolumeKind};
 use arcuate::scene::draw_list::GlyphPlace::Below;
-use arcuate::scene::draw_list::{ById, LineColour, VolumeDraw, VolumeStyle};
+use arcuate::scene::draw_list::{ById, Glyphs, LineColour, VolumeDraw, VolumeStyle};
 use arcuate::scene::{self, Size};
 use arcuate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use arcuate::state::core::volume_look::VolumeCut;
@@ -286,7 +286,9 @@ fn hovered() {
     window.act(Action::View(ViewAction::SetGlyphs(look)));
     let list = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
     assert!(list.glyphs.is_none());
-    let glyphs = scene::scene(&window.state, size).glyphs.expect("glyphs");
+    let Some(Glyphs::Tensors(glyphs)) = scene::scene(&window.state, size).glyphs else {
+        panic!("no glyphs of tensors");
+    };
     let epsilon = window.state.document.pathways.epsilon as f32;
     let excess = ById(live(&window).excess.clone());
     assert_eq!(glyphs.place, Below(vec![(excess, epsilon)]));

@@ -9,7 +9,7 @@ use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::{
-    SegmentAction, SegmentFile, SegmentSettings, Start, SurfaceStanding,
+    RangeDoubt, SegmentAction, SegmentFile, SegmentSettings, Start, SurfaceStanding,
 };
 use arcuate::state::{Action, Phase, RunControl, SaveLabels, SurfaceUpdate, Task, ViewAction};
 use arcuate::ui::probe;
@@ -140,6 +140,8 @@ fn resampled() {
     stroke(&mut window, across, false);
     let first = count(&window);
     assert!(first > 10, "{first}");
+    let doubt = window.state.range_doubt();
+    assert_eq!(doubt, Some(RangeDoubt::Mixed));
     let smaller = [dvec3(-3.0, 0.0, 0.0), dvec3(3.0, 0.0, 0.0)];
     stroke(&mut window, smaller, false);
     let second = count(&window);
@@ -152,8 +154,16 @@ fn resampled() {
     assert_eq!(count(&window), 2 * second);
     window.act(Action::Undo);
     assert_eq!(count(&window), second);
+    assert_eq!(window.state.range_doubt(), None);
     window.act(Action::Undo);
     assert_eq!(count(&window), first);
+    assert_eq!(
+        window.state.range_doubt(),
+        doubt,
+        "it returns with its sample"
+    );
+    window.act(Action::Undo);
+    assert_eq!(window.state.range_doubt(), None, "nothing is sampled");
 }
 
 fn run() {

@@ -1,5 +1,6 @@
 //! Changes of other inputs while the surface moves, and a rewind that the user stops.
 
+mod looks;
 mod near;
 
 use super::Window;
@@ -41,7 +42,8 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::going_back_ends_at_its_step", goes_back),
         test("update::segment::a_reference_leaves_the_measures", measured),
     ];
-    own.into_iter().chain(near::tests()).collect()
+    let all = own.into_iter().chain(near::tests());
+    all.chain(looks::tests()).collect()
 }
 
 /// The steps after which the speeds' regions or layer changed, and their numbers.

@@ -365,7 +365,8 @@ fn exported() {
     };
     let ml = format!("{:.2}\u{202f}ml", mask.volume_ml());
     let status = window.state.runtime.notices.status.clone();
-    assert_eq!(status, format!("Kept {ml} as a mask"));
+    let cleared = "cleared its 1 sphere: undo restores them";
+    assert_eq!(status, format!("Kept {ml} as a mask and {cleared}"));
     let lost = |window: &Window| {
         let parts = window.state.unsaved();
         let is = |part: &UnsavedPart| matches!(part, UnsavedPart::Layer { layer: l, .. } if *l == layer.id);

@@ -362,7 +362,7 @@ fn filters() -> Vec<Row> {
         }),
         row("Nodes", ["100", "60"], |s| {
             let mut profile = s.document.streamlines.profile.clone();
-            profile.nodes = 60;
+            profile.params.nodes = 60;
             Action::Streamline(StreamlineAction::SetProfile(profile))
         }),
     ]

@@ -43,7 +43,7 @@ fn seeds() {
     window.state.document.track.streamlines.min_length_mm = 5.0;
     window.holding = true;
     window.act(Action::Track(TrackAction::WholeBrain));
-    let count = WholeBrain::SEEDS;
+    let count = WholeBrain::default().seeds;
     assert!(count >= 20_000, "a whole brain, not {count}");
     assert_eq!(last(&window), (Seeding::Random { count }, 0));
     // The requested number, whatever the live streamlines have.

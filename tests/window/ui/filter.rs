@@ -178,7 +178,7 @@ fn fit(window: &Window) -> Option<FitWeights> {
 }
 
 /// Carries out the latest request.
-fn carry_out<J: Receive<State>>(window: &mut Window) {
+pub(super) fn carry_out<J: Receive<State>>(window: &mut Window) {
     let jobs = submitted::<J>(window);
     let job = (*jobs.last().expect("asked for")).clone();
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");

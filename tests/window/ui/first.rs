@@ -1,12 +1,13 @@
 //! The first page: the demo head, recent files.
 
-use super::{click, sample, submitted, window};
+use super::{click, sample, small_scan, submitted, window};
 use crate::shapes::texts;
 use crate::support::test;
 use arcuate::state::files::jobs::open::OpenFile;
 use arcuate::state::runtime::TourStep;
 use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::{State, Task};
+use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
@@ -15,7 +16,28 @@ pub fn tests() -> Vec<Trial> {
         test("ui::the first page opens the demo", first_page),
         test("ui::recent files open again", recent),
         test("ui::the demo's words keep off its picture", demo_card),
+        test(
+            "ui::the first page names keys and formats as they are",
+            facts,
+        ),
     ]
+}
+
+/// The key on a task's card shows this task, and `.mif` is among the formats.
+fn facts() {
+    let page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
+    let shown = texts(&page.output().shapes);
+    let is_shown = |text: &str| shown.iter().any(|(own, _)| own.contains(text));
+    assert!(is_shown(".mif"), "{shown:?}");
+    let keys = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5];
+    for (i, (key, task)) in keys.into_iter().zip(Task::ALL).enumerate() {
+        assert!(is_shown(&format!("Ctrl+{}", i + 1)), "{shown:?}");
+        assert!(shown.iter().all(|(own, _)| *own != (i + 1).to_string()));
+        let mut window = window(small_scan(), [1280.0, 800.0]);
+        window.key_press_modifiers(Modifiers::COMMAND, key);
+        window.run();
+        assert_eq!(window.state().state.view.task, task);
+    }
 }
 
 fn first_page() {

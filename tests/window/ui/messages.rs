@@ -8,6 +8,7 @@ use crate::support::{test, wait_for};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::curves::StopReason;
 use arcuate::state::tensors::jobs::fit::{FIT, FitTensors};
+use arcuate::state::tensors::types::OfferedMask;
 use arcuate::state::{Severity, Slot, State};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -25,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
             "ui::a fit tells its mask and what it leaves out",
             fit_inputs,
         ),
+        test("ui::an offered mask is named before the fit ends", offered),
     ]
 }
 
@@ -35,6 +37,20 @@ fn messages() {
     click(&mut window, "Dismiss: The disk is full");
     assert!(window.query_by_label("The disk is full").is_none());
     assert!(window.state().state.runtime.notices.messages.is_empty());
+}
+
+/// The note about a mask file beside the scan is there while the fit runs, and does not speak of it as done.
+fn offered() {
+    let mut state = small_scan();
+    let scan = state.document.scan().and_then(|l| l.content.volume());
+    state.runtime.tensors.offered_mask = Some(OfferedMask {
+        scan: scan.expect("a scan").id(),
+        path: "/data/scan_brain_mask.nii.gz".into(),
+        requested: false,
+    });
+    let window = window(state, [1280.0, 800.0]);
+    window.get_by_label_contains("the fit uses a mask found in the scan itself");
+    assert!(window.query_by_label_contains("used a mask").is_none());
 }
 
 /// At most three notes; the rest is counted and disappears together. A success removes its failure.

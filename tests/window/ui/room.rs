@@ -41,6 +41,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::room::a kept pathway has one line", pathway),
         test("ui::room::distances of a surface are in sight", distances),
         test("ui::room::a dot says that results warn", dotted),
+        test("ui::room::the icon of a closed list is not marked", rail),
     ]
 }
 
@@ -195,6 +196,32 @@ fn lists() {
         click(&mut window, "Start the guide");
         let regions = window.query_by_role_and_label(egui::Role::Heading, "Regions");
         assert!(regions.is_none() && is_shown(&window), "{size:?}");
+    }
+}
+
+/// The rail marks a list only while it is open, also with the pointer still on its icon.
+fn rail() {
+    let mut window = window(tracking(), SCALED[0], 2.0);
+    let icon = window.get_by_label("Layers").rect();
+    let is_marked = |window: &Window| {
+        window
+            .output()
+            .shapes
+            .iter()
+            .any(|shape| match &shape.shape {
+                egui::Shape::Rect(bar) => {
+                    bar.fill == ui::theme::DARK.accent
+                        && bar.rect.right() <= icon.left()
+                        && icon.y_range().contains(bar.rect.center().y)
+                }
+                _ => false,
+            })
+    };
+    for open in [true, false, true] {
+        super::click_with(&mut window, icon.center(), egui::Modifiers::NONE);
+        let layers = window.query_by_role_and_label(egui::Role::Heading, "Layers");
+        assert_eq!(layers.is_some(), open);
+        assert_eq!(is_marked(&window), open);
     }
 }
 

@@ -269,7 +269,6 @@ fn opening(state: &State) -> Opening {
     };
     let read = ReadSession {
         origin_is_same: false,
-        mask_files: Vec::new(),
         path: PathBuf::from("/data/s.arcuate"),
         sha256: String::new(),
         content: Ok((content.clone(), unknown)),
@@ -278,6 +277,7 @@ fn opening(state: &State) -> Opening {
         files: vec![FileStatus {
             path: PathBuf::from("/data/dwi.nii.gz"),
             standing: FileComparison::Missing(Missing::Gone),
+            is_read: true,
             suggestion: Some(PathBuf::from("/data/other/dwi.nii.gz")),
             entry,
         }],

@@ -1,7 +1,7 @@
 //! Controls keep their places while results arrive, become final and are compared; notes and the tour's steps do not
 //! move the widget under the pointer; all steps of the tour have the same height.
 
-use super::filter::{state_with_weights, weighing};
+use super::filter::{carry_out, state_with_weights, weighing};
 use super::rays::brightest;
 use super::{Window, click, pathways, small_scan, tracking, window};
 use crate::support::{start_of_new_job, test};
@@ -9,6 +9,7 @@ use arcuate::compute::Control;
 use arcuate::solvers::commit::solver::Ended;
 use arcuate::solvers::curves::{SeedOutcome, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
+use arcuate::state::filter::jobs::EstimateFit;
 use arcuate::state::filter::{FilterAction, FittedWeights};
 use arcuate::state::pathways::RandomPairRank;
 use arcuate::state::runtime::TourStep;
@@ -40,6 +41,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::still::the figures of a comparison are whole", figures),
         test("ui::still::a stopped fit says that it was stopped", stopped),
         test("ui::still::the wheel over a scroll bar", over_bar),
+        test(
+            "ui::still::a model that the scan does not determine",
+            forced,
+        ),
     ]
 }
 
@@ -48,6 +53,37 @@ fn control_rect(window: &Window, name: &str) -> Rect {
     let all = window.query_all_by_label(name).map(|n| n.rect());
     let first = all.min_by(|a, b| a.top().total_cmp(&b.top()));
     first.unwrap_or_else(|| panic!("{name} is there"))
+}
+
+/// The warning about a model takes the place of a hint, and the time and memory of the fit keep their rows.
+fn forced() {
+    for size in SIZES {
+        let mut window = window(weighing(Task::View), size);
+        window.key_press_modifiers(Modifiers::COMMAND, Key::Num5);
+        window.run();
+        carry_out::<EstimateFit>(&mut window);
+        window.run();
+        let rects = |window: &Window| {
+            let names = ["Diffusivities", "Signal, stopping, operator", "Results"];
+            let controls = names.map(|name| control_rect(window, name));
+            let readings = ["Memory needed", "Time"].map(|name| {
+                let mut all = window.query_all_by_label_contains(name).map(|n| n.rect());
+                all.next().unwrap_or_else(|| panic!("{name} is there"))
+            });
+            (controls, readings)
+        };
+        let before = rects(&window);
+        click(&mut window, "Free water: Ball");
+        assert_eq!(rects(&window), before, "{size:?}: while it is estimated");
+        carry_out::<EstimateFit>(&mut window);
+        window.run();
+        window.get_by_label_contains("Ball needs at least two shells");
+        assert_eq!(rects(&window), before, "{size:?}: warned");
+        click(&mut window, "Force the model");
+        carry_out::<EstimateFit>(&mut window);
+        window.run();
+        assert_eq!(rects(&window), before, "{size:?}: forced");
+    }
 }
 
 /// The wheel scrolls as far over the scroll bar as next to it: the bar is no control that stays under the pointer.

@@ -2,7 +2,7 @@
 
 use super::{Window, click, double_click, sample, small_scan, type_over, window};
 use crate::support::test;
-use arcuate::scene::draw_list::GlyphShape;
+use arcuate::scene::draw_list::{GlyphShape, Glyphs};
 use arcuate::scene::{self, Size};
 use arcuate::state::State;
 use arcuate::state::core::glyph_look::GlyphPlace;
@@ -134,7 +134,10 @@ fn thinned() {
             points: glam::DVec2::splat(200.0),
             pixels_per_point: 1.0,
         };
-        scene::scene(state, size).glyphs.expect("glyphs").every
+        match scene::scene(state, size).glyphs {
+            Some(Glyphs::Tensors(glyphs)) => glyphs.every,
+            other => panic!("{other:?}"),
+        }
     };
     assert_eq!(every(&state), 2);
     let mut window = window(state, [1920.0, 1080.0]);

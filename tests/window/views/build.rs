@@ -78,10 +78,7 @@ fn pixels_are_points() {
             );
             let size = size(&mut random);
             let list = scene::slice(&state, pane, size).unwrap();
-            let plane = state
-                .view
-                .plane(pane, state.document.framed(), size.points)
-                .unwrap();
+            let plane = state.plane(pane, size.points).unwrap();
             for _ in 0..20 {
                 let pixel =
                     [0, 1].map(|a| (random.uniform(0.0, 1.0) * f64::from(list.size_px[a])).floor());

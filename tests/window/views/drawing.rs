@@ -179,10 +179,7 @@ fn seen_where_painted() {
         state.view.visible.crosshair = false;
         let pane = SLICES[i % 3];
         let size = glam::DVec2::new(f64::from(SIZE.x), f64::from(SIZE.y));
-        let plane = state
-            .view
-            .plane(pane, state.document.framed(), size)
-            .unwrap();
+        let plane = state.plane(pane, size).unwrap();
         let at =
             size * 0.5 + glam::DVec2::new(random.uniform(-35.0, 35.0), random.uniform(-25.0, 25.0));
         let stroke = arcuate::data::Stroke {

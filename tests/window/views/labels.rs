@@ -38,6 +38,8 @@ pub fn tests() -> Vec<Trial> {
         test("views::labels::no plate of a bar covers a word", uncovered),
         test("views::labels::bars hide little of a small slice", little),
         test("views::labels::buttons cover no bar", buttons),
+        test("views::labels::an upper letter is above the picture", above),
+        test("views::labels::axes hide little of the 3-D view", axes),
     ]
 }
 
@@ -139,10 +141,7 @@ fn clear() {
     for area in AREAS {
         let (pane, rect) = panes(&state, area)[0];
         let size = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
-        let plane = state
-            .view
-            .plane(pane, state.document.framed(), size)
-            .expect("a plane");
+        let plane = state.plane(pane, size).expect("a plane");
         // Next to the upper figure of the bar, so that the name would cover it.
         let bare = words(&state, area, None);
         let high = bare
@@ -443,6 +442,61 @@ fn buttons() {
                 let stays = bare.iter().any(|(w, p)| w == words && p == place);
                 assert!(stays, "{area:?} {pane:?}: {words} moves");
             }
+        }
+    }
+}
+
+/// In a small view the letter of the upper edge stands beside the title, not below it, where the head is.
+fn above() {
+    let mut state = state();
+    state.view.crosshair = dvec3(-6.2, 8.5, -0.4);
+    for area in AREAS {
+        let words = words(&state, area, None);
+        for (pane, rect) in panes(&state, area) {
+            let letters = state.view.letters(pane);
+            let Some([.., upper, _]) = letters else {
+                continue;
+            };
+            let inside = words.iter().filter(|(_, place)| rect.contains_rect(*place));
+            let inside: Vec<_> = inside.collect();
+            let letter = inside.iter().find(|(word, place)| {
+                *word == upper.to_string() && place.center().y < rect.center().y
+            });
+            let (_, place) = letter.unwrap_or_else(|| panic!("{pane:?} {area:?}: {inside:?}"));
+            // Two lines of the title end 42 points below the edge.
+            assert!(
+                place.bottom() <= rect.top() + 46.0,
+                "{pane:?} {area:?}: {place:?} in {rect:?}"
+            );
+            for (word, other) in &inside {
+                let own = other == place;
+                assert!(own || !other.intersects(*place), "{word} {pane:?} {area:?}");
+            }
+        }
+    }
+}
+
+/// The axes at the lower left of the 3-D view have no plate: only their letters are shaded.
+fn axes() {
+    let state = state();
+    for area in AREAS {
+        let panes = panes(&state, area);
+        let (_, scene) = panes.iter().find(|p| p.0 == Pane::Scene).expect("3-D");
+        let corner = Rect::from_min_max(
+            scene.left_bottom() - vec2(0.0, 90.0),
+            scene.left_bottom() + vec2(90.0, 0.0),
+        );
+        let shapes = painted(&state, area, None);
+        let plates = shapes.iter().filter_map(|s| match &s.shape {
+            Shape::Rect(RectShape { rect, fill, .. }) if fill.a() > 0 => Some(*rect),
+            _ => None,
+        });
+        let here: Vec<Rect> = plates
+            .filter(|plate| corner.contains_rect(*plate))
+            .collect();
+        assert!(here.len() >= 3, "{area:?}: three letters, {here:?}");
+        for plate in here {
+            assert!(plate.width() < 24.0 && plate.height() < 24.0, "{plate:?}");
         }
     }
 }

@@ -139,9 +139,8 @@ fn scale_bar() {
             pixels_per_point,
         };
         let picture = snapshot::pane(&mut renderer, &state, pane, frame, false).expect("a picture");
-        let bounds = state.document.framed();
         let points = dvec2(f64::from(SIZE[0]), f64::from(SIZE[1]));
-        let plane = state.view.plane(pane, bounds, points).expect("a slice");
+        let plane = state.plane(pane, points).expect("a slice");
         let mm_per_pixel = plane.mm_per_point / f64::from(pixels_per_point);
         // The longest bright row at the lower left.
         let [width, height] = picture.size_px;

@@ -341,11 +341,7 @@ impl ViewWindow {
     pub fn slice_plane(&self, pane: Pane) -> arcuate::state::view::Plane {
         let rect = self.rect(pane);
         let size = glam::DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
-        let state = &self.state;
-        state
-            .view
-            .plane(pane, state.document.framed(), size)
-            .unwrap()
+        self.state.plane(pane, size).unwrap()
     }
 
     /// Position of a world point on screen, in a slice view.

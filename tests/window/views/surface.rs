@@ -2,12 +2,13 @@
 
 use crate::support::{lines, test};
 use crate::ui::segment::leaked;
+use arcuate::data::Role;
 use arcuate::solvers::level_set::Sphere;
 use arcuate::state::core::display;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::{
-    Action, Content, Display, Layer, LayerId, Layout, Pane, SegmentAction, State,
+    Action, Content, Display, Layer, LayerId, Layout, Pane, SegmentAction, State, Tool,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
@@ -26,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
             clear,
         ),
         test("views::a leak is marked where it is", marked),
+        test("views::the text of a tool covers no button", uncovered),
         test("views::all colour bars find room", bars),
         test("views::a keep-out sphere says why it stays", fixed),
     ]
@@ -108,6 +110,52 @@ fn clear() {
                 own || !button.intersects(*rect),
                 "{words} {rect:?} {button:?}"
             );
+        }
+    }
+}
+
+/// With the pointer on the button that goes back from a leak, the text of the tool leaves the buttons below free.
+fn uncovered() {
+    let mut state = leaked().state;
+    let area = Rect::from_min_size(pos2(0.0, 0.0), SIZE);
+    let panes = layout::panes(state.view.layout, state.view.single, area, 1.0);
+    let scene = panes.into_iter().find(|p| p.0 == Pane::Scene);
+    let (_, scene) = scene.expect("a 3-D view");
+    let text_of = |state: &State, pointer, words: &str| {
+        let shapes = painted(state, Some(pointer)).into_iter();
+        let mut texts = shapes.filter_map(|shape| match shape {
+            Shape::Text(text) if text.galley.text() == words => Some(text.visual_bounding_rect()),
+            _ => None,
+        });
+        texts.find(|rect| scene.contains_rect(*rect))
+    };
+    let back = text_of(&state, scene.center(), "Undo the leak").expect("the button");
+    let sphere = |add| Tool::Sphere { add };
+    let seed = Tool::NewRegion {
+        role: Role::Seed,
+        cube: false,
+    };
+    for (tool, words) in [
+        (sphere(true), "Add · A ends"),
+        (sphere(false), "Keep out · D ends"),
+        (seed, Role::Seed.name()),
+    ] {
+        state.view.tool = tool;
+        let shown = state.clone();
+        let mut views = Views::default();
+        let mut window = Harness::builder()
+            .with_size(SIZE)
+            .with_context_setup(theme::install)
+            .build_ui(move |ui| views.show(ui, &shown, &mut Vec::new()));
+        window.hover_at(back.center());
+        window.run_steps(3);
+        let buttons = ["Layers of 3-D", "Maximise 3-D", "Undo the leak"];
+        let buttons = buttons.map(|name| window.get_by_label(name).rect());
+        let text = text_of(&state, back.center(), words).expect(words);
+        let plate = text.expand2(vec2(6.0, 2.0));
+        for button in buttons {
+            let is_free = !plate.intersects(button.shrink(1.0));
+            assert!(is_free, "{words}: {plate:?} {button:?}");
         }
     }
 }
@@ -220,11 +268,7 @@ fn fixed() {
         let panes = layout::panes(Layout::Grid, Pane::Axial, area, 1.0);
         let (_, rect) = panes.into_iter().find(|p| p.0 == Pane::Axial).expect("it");
         let size = glam::DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
-        let framed = state.document.framed();
-        let plane = state
-            .view
-            .plane(Pane::Axial, framed, size)
-            .expect("a plane");
+        let plane = state.plane(Pane::Axial, size).expect("a plane");
         let at = plane.position(sphere.centre);
         let at = rect.min + vec2(at.x as f32, at.y as f32);
         let shapes = painted(state, Some(at)).into_iter();

@@ -9,6 +9,7 @@
 
 use crate::data::Sentence;
 use crate::data::text::number;
+use crate::parameters::{self, Limits};
 use crate::solvers::Error;
 use std::f64::consts::PI;
 use std::fmt;
@@ -24,16 +25,12 @@ pub struct Timing {
 }
 
 /// Permitted range of both times, ms: no gradient pulse is shorter, and no spin keeps its phase longer.
-const TIMES_MS: (f64, f64) = (0.01, 1e5);
+pub(super) const TIMES_MS: Limits = Limits::between(0.01, 1e5);
 
 impl Timing {
     /// Returns an error for times outside the range of scanners.
     pub fn check(&self) -> Result<(), TimingError> {
-        let (least, most) = TIMES_MS;
-        if self.pulse_ms >= least && self.between_ms >= self.pulse_ms && self.between_ms <= most {
-            return Ok(());
-        }
-        Err(TimingError(*self))
+        parameters::check(self).map_err(|_| TimingError(*self))
     }
 }
 
@@ -43,7 +40,7 @@ pub struct TimingError(Timing);
 
 impl fmt::Display for TimingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (least, most) = TIMES_MS;
+        let (least, most) = (TIMES_MS.low, TIMES_MS.high);
         write!(
             f,
             "The gradient timing is δ = {} ms and Δ = {} ms, expected {least} ≤ δ ≤ Δ ≤ {most}; take both from \

@@ -33,6 +33,7 @@
 
 mod cuda;
 pub mod cylinder;
+mod cylinder_parameters;
 pub mod dictionary;
 pub mod directions;
 mod error;

@@ -4,6 +4,7 @@ use super::cylinder::{GammaRadii, Timing, across};
 use super::harmonics::{DEGREES, zonal};
 use super::model_error::ModelError;
 use super::samples::{Samples, Shell};
+use crate::parameters;
 use serde::{Deserialize, Serialize};
 
 /// The intra-axonal compartment. Diffusivities in mm²/s.
@@ -52,6 +53,7 @@ pub struct Responses {
 
 /// The series of the signal underflows for thinner cylinders; axons are far thicker.
 pub(super) const MIN_RADIUS_UM: f64 = 1e-3;
+pub(super) const MAX_RADIUS_UM: f64 = 50.0;
 pub(super) const MIN_SHAPE: f64 = 0.01;
 
 impl Model {
@@ -115,17 +117,13 @@ impl Model {
             Intra::Cylinders { radii_um, .. } => {
                 if let Some(r) = radii_um
                     .iter()
-                    .find(|r| !(MIN_RADIUS_UM..=50.0).contains(*r))
+                    .find(|r| !(MIN_RADIUS_UM..=MAX_RADIUS_UM).contains(*r))
                 {
                     return Err(ModelError::Radius(*r));
                 }
             }
             Intra::GammaCylinders { radii, .. } => {
-                let odd = |g: &&GammaRadii| {
-                    let is_in_range = g.shape >= MIN_SHAPE && g.scale_um >= MIN_RADIUS_UM;
-                    !(is_in_range && g.shape * g.scale_um <= 50.0)
-                };
-                if let Some(g) = radii.iter().find(odd) {
+                if let Some(g) = radii.iter().find(|g| parameters::check(*g).is_err()) {
                     return Err(ModelError::Radii(*g));
                 }
             }

@@ -1,7 +1,7 @@
 //! Errors of the model of a fit of weights.
 
 use super::cylinder::GammaRadii;
-use super::model::{MIN_RADIUS_UM, MIN_SHAPE};
+use super::model::{MAX_RADIUS_UM, MIN_RADIUS_UM, MIN_SHAPE};
 use crate::data::sentence::{Sentence, option};
 use crate::data::text::number;
 use crate::solvers::Error;
@@ -44,13 +44,13 @@ impl fmt::Display for ModelError {
             ),
             Self::Radius(um) => write!(
                 f,
-                "A radius is {} µm, expected {MIN_RADIUS_UM} to 50; axons have 0.2 to 5",
+                "A radius is {} µm, expected {MIN_RADIUS_UM} to {MAX_RADIUS_UM}; axons have 0.2 to 5",
                 number(*um)
             ),
             Self::Radii(radii) => write!(
                 f,
                 "A distribution of radii has shape {} and scale {} µm, expected a shape of at least \
-                 {MIN_SHAPE}, a scale of at least {MIN_RADIUS_UM} µm and a mean of at most 50 µm; \
+                 {MIN_SHAPE}, a scale of at least {MIN_RADIUS_UM} µm and a mean of at most {MAX_RADIUS_UM} µm; \
                  axons have a mean of 0.2 to 5",
                 number(radii.shape),
                 number(radii.scale_um)

@@ -2,17 +2,15 @@
 
 use super::MAX_NODES;
 use crate::data::Sentence;
-use crate::data::text::{counted, number};
+use crate::data::text::counted;
 use crate::solvers::Error;
 use std::fmt;
 
-/// Labels or a search radius that a connectome cannot have: one sentence each.
+/// Labels that a connectome cannot have: one sentence.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InputError {
     /// A label map with this many labels.
     Labels(usize),
-    /// Millimetres.
-    Radius(f64),
 }
 
 impl fmt::Display for InputError {
@@ -22,11 +20,6 @@ impl fmt::Display for InputError {
                 f,
                 "Found {}, expected 1 to {MAX_NODES}; choose a label map",
                 counted(*labels, "label")
-            ),
-            Self::Radius(mm) => write!(
-                f,
-                "Found a search radius of {} mm, expected 0 to 1000 mm; choose for example 2",
-                number(*mm)
             ),
         }
     }

@@ -7,6 +7,9 @@
 
 mod ends;
 mod error;
+mod parameters;
+
+pub use parameters::Params;
 
 use super::Error;
 use super::region::Numbers;
@@ -69,7 +72,7 @@ pub fn connectome(
     tractogram: &Tractogram,
     among: Option<&[bool]>,
     (labels, frame, numbers): (&Volume, usize, &Numbers),
-    radius_mm: f64,
+    params: &Params,
     values: Option<&[f32]>,
     backend: &Backend,
     control: &Control,
@@ -78,13 +81,11 @@ pub fn connectome(
     if nodes.len() > MAX_NODES || nodes.is_empty() {
         return Err(InputError::Labels(nodes.len()).into());
     }
-    if !(0.0..=1000.0).contains(&radius_mm) {
-        return Err(InputError::Radius(radius_mm).into());
-    }
+    params.check()?;
     // The labels at the ends and the length of each streamline, twice while they are joined.
     let bytes = tractogram.len() as u64 * 2 * 12 + (nodes.len() * nodes.len()) as u64 * 28;
     memory::claim("The connectome", bytes)?;
-    let ends = Ends::new(labels, frame, radius_mm);
+    let ends = Ends::new(labels, frame, params.radius_mm);
     let row = |label: i64| match label {
         0 => NO_LABEL,
         label => nodes.binary_search(&label).map_or(NO_LABEL, |at| at as u32),

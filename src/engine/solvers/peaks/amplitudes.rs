@@ -2,8 +2,8 @@
 //! maxima.
 
 use super::Params;
-use super::sphere::HalfSphere;
 use crate::compute::vector::{Kernel, Scalar, Vector};
+use crate::data::HalfSphere;
 use crate::data::spherical_harmonics::{count, evaluate};
 
 /// Outputs of one pass: their sums stay in registers.

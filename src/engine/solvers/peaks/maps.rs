@@ -5,17 +5,21 @@
 //! equal ones (Riffert 2014, NeuroImage 84:1094).
 
 use super::amplitudes::Amplitudes;
-use super::sphere::fine;
 use super::{Params, Peak, Search, rows};
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::spherical_harmonics::at_pole;
-use crate::data::{OdfField, Volume, VolumeKind};
+use crate::data::{HalfSphere, OdfField, Volume, VolumeKind};
 use crate::solvers::Error;
 use rayon::prelude::*;
 use std::f64::consts::PI;
 
 /// Voxels of a piece.
 const PIECE: usize = 64;
+
+/// 1281 directions, 4° apart.
+fn fine_sphere() -> &'static HalfSphere {
+    HalfSphere::subdivided(4)
+}
 
 #[derive(Clone, Debug)]
 pub struct Maps {
@@ -76,7 +80,7 @@ fn every_voxel(
     control: &Control,
 ) -> Result<Vec<Option<Values>>, Cancelled> {
     let search = Search::new(field.order(), params.clone());
-    let sphere = fine();
+    let sphere = fine_sphere();
     let amplitudes = Amplitudes::new(field.order(), sphere);
     let n = field.grid.voxel_count();
     let pieces = (0..n.div_ceil(PIECE)).into_par_iter();
@@ -108,7 +112,7 @@ fn every_voxel(
 
 /// From c_00, the peaks and the amplitudes at the finer directions.
 fn of_voxel(c_00: f64, peaks: &[Peak], amplitudes: &[f32]) -> Values {
-    let sphere = fine();
+    let sphere = fine_sphere();
     let mut dec = [0.0; 3];
     for ((u, weight), f) in sphere.vertices.iter().zip(&sphere.weights).zip(amplitudes) {
         let f = f64::from(f.max(0.0));
@@ -149,7 +153,7 @@ const OF_PEAK: f64 = 0.997_564;
 
 /// The local maximum to which the steepest way leads from each direction.
 fn summits(amplitudes: &[f32]) -> Vec<usize> {
-    let sphere = fine();
+    let sphere = fine_sphere();
     let uphill = |i: usize| {
         let around = sphere.neighbours[i].iter().copied();
         around.fold(i, |best, j| {

@@ -10,7 +10,6 @@ mod amplitudes;
 mod maps;
 mod newton;
 mod parameters;
-mod sphere;
 
 pub use maps::{Maps, maps};
 pub use parameters::Params;
@@ -18,13 +17,18 @@ pub use parameters::Params;
 use super::Error;
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::spherical_harmonics::Polynomials;
-use crate::data::{OdfField, PeakField};
+use crate::data::{HalfSphere, OdfField, PeakField};
 use amplitudes::Amplitudes;
 use glam::DVec3;
 use rayon::prelude::*;
 
 /// Voxels of a piece: some ms of work.
 const PIECE: usize = 256;
+
+/// 321 directions, 8° apart.
+fn half_sphere() -> &'static HalfSphere {
+    HalfSphere::subdivided(3)
+}
 
 /// One peak.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -97,7 +101,7 @@ impl Search {
     pub fn new(order: usize, params: Params) -> Self {
         Self {
             params,
-            amplitudes: Amplitudes::new(order, sphere::half()),
+            amplitudes: Amplitudes::new(order, half_sphere()),
             polynomials: Polynomials::new(order),
         }
     }
@@ -127,7 +131,7 @@ impl Search {
     /// Newton's method from each start; equal peaks are one.
     fn refined(&self, coefficients: &[f64], starts: &[usize]) -> Vec<Peak> {
         let series = self.polynomials.series(coefficients);
-        let directions = sphere::half();
+        let directions = half_sphere();
         let mut peaks: Vec<Peak> = Vec::with_capacity(starts.len());
         for start in starts {
             let peak = newton::climb(&series, directions.vertices[*start]);

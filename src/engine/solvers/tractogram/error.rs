@@ -1,6 +1,5 @@
 //! Errors of queries on curves.
 
-use super::profile::MAX_NODES;
 use super::selection::NAMED_STOPS;
 use crate::compute::memory::size;
 use crate::data::Sentence;
@@ -47,8 +46,6 @@ pub enum InputError {
         bytes: u64,
         free_bytes: u64,
     },
-    /// A profile with this many nodes.
-    Nodes(usize),
     /// No streamline has a length.
     NoLength,
 }
@@ -124,11 +121,6 @@ impl fmt::Display for InputError {
                 large_count(*streamlines as f64),
                 size(*bytes),
                 size(*free_bytes)
-            ),
-            Self::Nodes(nodes) => write!(
-                f,
-                "Found {}, expected 2 to {MAX_NODES}; choose for example 100",
-                counted(*nodes, "node")
             ),
             Self::NoLength => f.write_str(
                 "Found no streamline with a length, expected at least one; choose other streamlines",

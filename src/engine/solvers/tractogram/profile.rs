@@ -8,6 +8,7 @@
 //!
 //! *Cost.* One pass over the points for the directions, and one for the values.
 
+use super::ProfileParams;
 use super::sample::sample_frame;
 use crate::compute::memory::claim_for;
 use crate::compute::{Backend, Cancelled, Control};
@@ -24,8 +25,6 @@ const COARSE: usize = 12;
 /// Largest number of mean lines; few bundles need a third.
 const PASSES: usize = 10;
 const CHUNK: usize = 1024;
-/// Largest number of nodes that the window requests.
-pub const MAX_NODES: usize = 1000;
 
 /// The end at which a bundle starts.
 #[derive(Clone, Debug)]
@@ -82,13 +81,13 @@ pub fn profile(
     tractogram: &Tractogram,
     among: Option<&[bool]>,
     requested: &[Along],
-    (nodes, start, sense): (usize, &Start, Sense),
+    start: &Start,
+    params: &ProfileParams,
     backend: &Backend,
     control: &Control,
 ) -> Result<Profile, Error> {
-    if !(2..=MAX_NODES).contains(&nodes) {
-        return Err(InputError::Nodes(nodes).into());
-    }
+    params.check()?;
+    let ProfileParams { nodes, sense } = *params;
     for along in requested {
         if let Along::Value(name) = along
             && !tractogram.per_point.contains_key(name)

@@ -2,6 +2,7 @@
 
 use super::label;
 use crate::compute::Control;
+use crate::data::odf_field::order_of_distributions;
 use crate::data::tractogram::LENGTH;
 use crate::data::{Gradients, Grid, Mask, Region, Role, Tractogram, Volume, VolumeKind};
 use crate::io;
@@ -215,6 +216,18 @@ pub fn table(
 /// longer than reading its bytes. For streamlines it is less, but the content is unknown before reading.
 const PREPARING: f32 = 0.6;
 
+/// A series of images without gradients that appear to be the coefficients of distributions.
+fn distributions(volumes: usize, order: usize) -> io::Remark {
+    io::Remark {
+        sentence: format!(
+            "The {volumes} volumes appear to be coefficients of spherical harmonics of order {order} (the first is \
+             positive, the others have both signs), as in images of fibre orientation distributions; they are shown as \
+             plain images, and the command “arcuate gradients distributions” finds their basis and axes"
+        ),
+        is_note: true,
+    }
+}
+
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
 pub fn open(
     path: &Path,
@@ -266,6 +279,10 @@ pub fn open(
         io::Opened::Volume(volume, _) if volume.frames > 1 => {
             let found = table(path, gradients, &volume.grid, volume.frames)?;
             notes.extend(found.notes);
+            if found.gradients.is_none() && found.refused.is_none() {
+                let order = order_of_distributions(&volume);
+                notes.extend(order.map(|order| distributions(volume.frames, order)));
+            }
             refused = found.refused;
             windows(&volume);
             Loaded::Scan {

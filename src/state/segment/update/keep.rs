@@ -4,13 +4,13 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
-use crate::state::core::text::{fixed, with_unit};
+use crate::state::core::text::{counted, fixed, with_unit};
 use crate::state::core::{colours, display};
 use crate::state::edit::edit;
 use crate::state::files::jobs::SaveMask;
 use crate::state::origin::commands::{segment_script, segmented_command};
 use crate::state::regions::jobs::save::SaveLabels;
-use crate::state::segment::jobs::{RunControl, SaveField, SaveScript, SurfaceUpdate};
+use crate::state::segment::jobs::{PlacedSphere, RunControl, SaveField, SaveScript, SurfaceUpdate};
 use crate::state::segment::update::{NONE_YET, restart};
 use crate::state::segment::{
     KeptSurface, LIVE_RGB, SegmentFile, SegmentRecipe, SpeedInputs, Start, frame_of,
@@ -61,7 +61,8 @@ pub fn command_line(state: &State) -> Option<CommandLine> {
     ))
 }
 
-/// Makes a mask layer from the present surface.
+/// Makes a mask layer from the present surface. Its spheres belong to the structure that is kept: the next one begins
+/// without them, and one step of undo restores the surface and its spheres.
 pub(in crate::state) fn keep(state: &mut State) {
     let Some((live, mask)) = state.resting_surface().map(|(l, m)| (l.clone(), m.clone())) else {
         let runtime = &mut state.runtime.segment;
@@ -84,6 +85,7 @@ pub(in crate::state) fn keep(state: &mut State) {
     };
     // The kept mask consists of voxels; the volume inside the surface differs slightly.
     let ml = with_unit(&fixed(mask.volume_ml(), 2), "ml");
+    let cleared = counted_spheres(&state.document.segment.spheres);
     let mut id = LayerId(0);
     restart(state, "Keep as mask", |document| {
         id = LayerId(document.fresh_id());
@@ -103,7 +105,23 @@ pub(in crate::state) fn keep(state: &mut State) {
     });
     state.runtime.segment.live = None;
     crate::state::segment::update::unframe(state);
-    state.runtime.notices.status = format!("Kept {ml} as a mask");
+    state.runtime.notices.status = match cleared {
+        Some(spheres) => {
+            format!("Kept {ml} as a mask and cleared its {spheres}: undo restores them")
+        }
+        None => format!("Kept {ml} as a mask"),
+    };
+}
+
+/// The number of spheres of each kind, as text; `None` if there are none.
+fn counted_spheres(spheres: &[PlacedSphere]) -> Option<String> {
+    let kinds = [(true, "sphere"), (false, "keep-out sphere")];
+    let counts = kinds.map(|(add, name)| {
+        let count = spheres.iter().filter(|(_, s)| s.add == add).count();
+        (count > 0).then(|| counted(count, name))
+    });
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    (!counts.is_empty()).then(|| counts.join(" and "))
 }
 
 /// The surface at rest with its voxels; otherwise a notice says what is missing.

@@ -6,13 +6,14 @@ use crate::io::{self, checksum};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::state::core::text::file_name;
 use crate::state::job_end::ended;
-use crate::state::sessions::jobs::{mask_files, opened};
+use crate::state::sessions::jobs::opened;
 use crate::state::sessions::saved;
 use crate::state::sessions::types::file::{FileStatus, ReadSession, UnreadableArray};
 use crate::state::sessions::types::restore_error::ArrayError;
 use crate::state::sessions::update::{self, checked};
 use crate::state::{Effect, State};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -150,9 +151,8 @@ impl Receive<State> for VerifyFiles {
 fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, io::Error> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let sha256 = checksum::of_file(&path, control)?;
-    let mut session = session::read(&path)?;
+    let session = session::read(&path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let mask_files = mask_files::take_out(&mut session.content, folder, control)?;
     // Compressed text of a few bytes may expand to very much.
     let room = || io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
     let fits = session
@@ -186,26 +186,33 @@ fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, io:
             reason,
         }));
     }
+    let origin_is_same = origin_is_same(&session.content, control)?;
+    let content = saved::parse(session.content);
+    let only_named = match &content {
+        Ok((content, _)) => content.files_only_named(),
+        Err(_) => BTreeSet::new(),
+    };
     let mut files = Vec::new();
-    for entry in session.files {
+    for (number, entry) in session.files.into_iter().enumerate() {
         let place = entry.path_from(folder);
-        let standing = session::check(&place, &entry, strict, control)?;
+        let is_read = !only_named.contains(&number);
+        // Nothing else would find that the file has other voxels.
+        let standing = session::check(&place, &entry, strict || !is_read, control)?;
         let folders = [folder.to_owned()];
-        let suggestion = matches!(standing, FileComparison::Missing(_))
+        let suggestion = (is_read && matches!(standing, FileComparison::Missing(_)))
             .then(|| session::find_moved(&entry, &folders, control))
             .flatten();
         files.push(FileStatus {
             path: place,
             standing,
+            is_read,
             suggestion,
             entry,
         });
     }
-    let origin_is_same = origin_is_same(&session.content, control)?;
     Ok(ReadSession {
         origin_is_same,
-        mask_files,
-        content: saved::parse(session.content),
+        content,
         program: session.program,
         computed_on: session.computed_on,
         results: session.results,
@@ -265,7 +272,8 @@ fn relocate(
         found.path = path;
         found.suggestion = None;
     }
-    let missing = |f: &&mut FileStatus| matches!(f.standing, FileComparison::Missing(_));
+    let missing =
+        |f: &&mut FileStatus| f.is_read && matches!(f.standing, FileComparison::Missing(_));
     for other in files.iter_mut().filter(missing) {
         let place = session::find_moved(&other.entry, &folders, control);
         other.suggestion = place.or(other.suggestion.take());

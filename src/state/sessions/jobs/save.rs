@@ -6,7 +6,6 @@ use crate::io::{self, checksum};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::state::core::text::file_name;
 use crate::state::job_end::ended;
-use crate::state::sessions::jobs::mask_files;
 use crate::state::sessions::jobs::memory::SessionMemory;
 use crate::state::sessions::types::draft::{ResultToSum, SessionDraft, StoredMask, StoredNumbers};
 use crate::state::sessions::update;
@@ -170,8 +169,6 @@ fn compose(
         }
         results.push(sum);
     }
-    let content = draft.content.value();
-    let content = mask_files::added(content, &draft.mask_files, folder, &known, control)?;
     Ok(SessionFile {
         arcuate_session: session::VERSION,
         program: format!("Arcuate {}", env!("CARGO_PKG_VERSION")),
@@ -185,7 +182,7 @@ fn compose(
             .collect(),
         numbers: numbers(&draft.numbers),
         results,
-        content,
+        content: draft.content.value(),
     })
 }
 

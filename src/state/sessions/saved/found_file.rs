@@ -42,9 +42,7 @@ pub(in crate::state) fn point_to(document: &mut Document, old_path: &Path, now: 
             Arc::make_mut(weights).fit = fit;
         }
     }
-    for (_, path) in &mut document.mask_files {
-        *path = moved.path(path);
-    }
+    document.mask_origins.replace(|origin| moved.origin(origin));
 }
 
 struct MovedFile<'a> {

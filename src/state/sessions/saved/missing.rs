@@ -72,7 +72,10 @@ pub(in crate::state) fn add_missing(
         reason,
         session,
     };
-    document.missing.push(MissingItem::Part(Arc::new(part)));
+    document
+        .unrestored
+        .items
+        .push(MissingItem::Part(Arc::new(part)));
 }
 
 /// The missing parts, in a sentence for each reason.

@@ -3,6 +3,7 @@
 use crate::data::BuiltInHead;
 use crate::data::axis_change::AxisChange;
 use crate::io::{Reading, Remark};
+use crate::parameters;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
 use crate::state::density::quantity;
@@ -175,10 +176,7 @@ pub fn build(
     let mut document = Document::default();
     document.origins = origins.clone();
     fill(&mut document, saved);
-    let mask = |number: usize| session.masks.get(number)?.as_ref().ok();
-    let files = session.mask_files.iter();
-    let files = files.filter_map(|(number, path)| Some((mask(*number)?.id(), path.clone())));
-    document.mask_files = files.collect();
+    mask_origins(&mut document, session);
     let last = saved.layers.iter().map(|l| l.id).max().unwrap_or(0);
     document.reserve_ids(last + 1);
     let table = Table::new(session);
@@ -243,7 +241,7 @@ pub fn build(
                     reason: reason.into(),
                     session,
                 });
-                document.missing.push(MissingItem::Origin(layer));
+                document.unrestored.items.push(MissingItem::Origin(layer));
             }
         }
     }
@@ -270,11 +268,34 @@ pub fn build(
     omitted.extend(others.map(|(_, sentence)| sentence));
     set_missing(&mut document, &missing, saved, session);
     let layers = saved.layers.clone().into();
-    document.awaited = Some(AwaitedLayers::new(layers, session.clone()));
+    document.unrestored.awaited = Some(AwaitedLayers::new(layers, session.clone()));
     BuiltDocument {
         document,
         notes,
         omitted,
+    }
+}
+
+/// Adds the origins of masks whose files are unchanged.
+fn mask_origins(document: &mut Document, session: &ReadSession) {
+    let Ok((content, _)) = &session.content else {
+        return;
+    };
+    let table = Table::of_content(content);
+    let is_same = |number: usize| {
+        let file = match table.get(number) {
+            Some(SavedOrigin::File { file, .. }) => session.files.get(*file),
+            _ => None,
+        };
+        file.is_some_and(|file| file.standing == FileComparison::Same)
+    };
+    let saved = content.mask_origins.iter().filter(|m| is_same(m.origin));
+    let origins = table.resolve(document, session, saved.clone().map(|m| m.origin));
+    for saved in saved {
+        let mask = session.masks.get(saved.mask);
+        if let (Some(Ok(mask)), Ok(origin)) = (mask, origins.get(saved.origin)) {
+            document.mask_origins.add(mask.id(), origin);
+        }
     }
 }
 
@@ -285,9 +306,8 @@ fn set_missing(
     saved: &SavedDocument,
     session: &Arc<ReadSession>,
 ) {
-    document
-        .missing
-        .retain(|item| !matches!(item, MissingItem::Layer(_)));
+    let items = &mut document.unrestored.items;
+    items.retain(|item| !matches!(item, MissingItem::Layer(_)));
     let one = |(id, reason): &(u64, NotRestored)| {
         let layer = saved.layers.iter().find(|l| l.id == *id)?.clone();
         let (reason, session) = (reason.clone(), session.clone());
@@ -297,7 +317,7 @@ fn set_missing(
             session,
         })))
     };
-    document.missing.extend(missing.iter().filter_map(one));
+    items.extend(missing.iter().filter_map(one));
 }
 
 /// Records the edits of a layer's streamlines, which have already been applied.
@@ -367,7 +387,7 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
     document.track.method = saved.method;
     document.track.streamlines = saved.track.clone();
     document.track.streamline_display = saved.track_display.clone();
-    document.track.whole_brain = saved.whole_brain.sanitized();
+    document.track.whole_brain = parameters::sanitized(&saved.whole_brain);
     document.track.rays = Rays {
         metric: saved.metric,
         params: saved.rays.clone(),

@@ -2,6 +2,7 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
+use crate::parameters;
 use crate::state::Document;
 use crate::state::core::layer::{Content as DocumentContent, LayerId};
 use crate::state::sessions::saved::write::ReferencedItems;
@@ -100,6 +101,9 @@ pub(in crate::state) fn add_regions(
         let place = usize::try_from(place).ok()?;
         named.get(place).copied().flatten()
     });
+    let settings = &mut document.streamlines;
+    settings.profile.params = parameters::sanitized(&settings.profile.params);
+    settings.connect.params = parameters::sanitized(&settings.connect.params);
     named
 }
 

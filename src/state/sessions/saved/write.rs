@@ -1,15 +1,15 @@
 //! From the state to a session.
 
 use crate::data::region::RegionId;
-use crate::data::{DataId, Mask, Region, Shape};
+use crate::data::{Mask, Region, Shape};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
 use crate::state::origin::{Origin, Recipe};
 use crate::state::sessions::saved::results::results;
 use crate::state::sessions::saved::snapshots::own_results;
 use crate::state::sessions::saved::{
-    Content, MissingLayer, SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedRegion,
-    SavedShape, Table,
+    Content, MissingLayer, SavedContent, SavedDocument, SavedLayer, SavedMaskOrigin, SavedOrigin,
+    SavedRegion, SavedShape, Table,
 };
 use crate::state::sessions::unsaved::PartsInSession;
 use crate::state::sessions::{
@@ -19,7 +19,7 @@ use crate::state::sessions::{
 use crate::state::{Document, State};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Items to which the content refers by number.
@@ -55,8 +55,10 @@ fn make(state: &State, copy: bool) -> SessionDraft {
     };
     let document = lists.document(&state.document);
     let (snapshots, frozen) = lists.snapshots(state);
+    let mask_origins = lists.mask_origins();
     let content = Content {
         origins: std::mem::take(&mut lists.origins),
+        mask_origins,
         document,
         view: Some(state.view.clone()),
         origin: saving.file.clone().filter(|_| copy),
@@ -80,7 +82,6 @@ fn make(state: &State, copy: bool) -> SessionDraft {
         content: ContentText::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
         computed_on: state.runtime.device.backend.label.clone(),
         results,
-        mask_files: lists.mask_files(),
         files: lists.files,
         masks: lists.masks,
         numbers: lists.numbers,
@@ -104,7 +105,8 @@ impl ReferencedItems<'_> {
             earlier_entry: found
                 .zip(folder)
                 .map(|(f, folder)| (f.entry.clone(), folder.to_owned())),
-            as_known: found.is_some_and(|f| matches!(f.standing, FileComparison::Missing(_))),
+            as_known: found
+                .is_some_and(|f| f.is_read && matches!(f.standing, FileComparison::Missing(_))),
         });
         self.files.len() - 1
     }
@@ -117,16 +119,18 @@ impl ReferencedItems<'_> {
         })
     }
 
-    /// Files that hold masks of the session.
-    fn mask_files(&self) -> Vec<(usize, PathBuf)> {
-        let of = |id: DataId| {
+    /// Origins of the masks that the session stores.
+    fn mask_origins(&mut self) -> Vec<SavedMaskOrigin> {
+        let document = &self.state.document;
+        let mut all = Vec::new();
+        for (id, origin) in document.mask_origins.iter() {
             let is = |m: &StoredMask| matches!(m, StoredMask::Mask(m) if m.id() == id);
-            self.masks.iter().position(is)
-        };
-        let files = self.state.document.mask_files.iter();
-        files
-            .filter_map(|(id, path)| Some((of(*id)?, path.clone())))
-            .collect()
+            if let Some(mask) = self.masks.iter().position(is) {
+                let origin = self.origin(document, origin);
+                all.push(SavedMaskOrigin { mask, origin });
+            }
+        }
+        all
     }
 
     pub(in crate::state) fn numbers(&mut self, values: &Arc<[f32]>) -> usize {
@@ -180,7 +184,7 @@ impl ReferencedItems<'_> {
             .filter_map(|layer| self.layer(d, layer))
             .collect();
         // The fit has not produced them yet.
-        if let Some(awaited) = &d.awaited {
+        if let Some(awaited) = &d.unrestored.awaited {
             let here: Vec<u64> = layers.iter().map(|l| l.id).collect();
             let missing = awaited.layers().iter().enumerate();
             for (at, layer) in missing.filter(|(_, l)| !here.contains(&l.id)) {

@@ -17,12 +17,13 @@ use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
 use crate::state::pathways::{PathwaySettings, RandomPairRank};
 use crate::state::segment::{LeakNotice, SegmentSettings};
 use crate::state::sessions::types::file::{ReadSession, ResultStorage};
-use crate::state::sessions::types::origins::{SavedInput, SavedOrigin};
+use crate::state::sessions::types::origins::{SavedInput, SavedOrigin, Table};
 use crate::state::sessions::unsaved::PartsInSession;
 use crate::state::streamlines::StreamlineSettings;
 use crate::state::track::types::{Method, WholeBrain};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// The state's part of a session file. Files, masks and layers are referred to by their numbers.
@@ -30,6 +31,9 @@ use std::path::PathBuf;
 pub struct Content {
     /// Origins of layers; documents of one session share the table.
     pub origins: Vec<SavedOrigin>,
+    /// Origins of the session's masks, for commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mask_origins: Vec<SavedMaskOrigin>,
     pub document: SavedDocument,
     #[serde(default)]
     pub view: Option<View>,
@@ -47,7 +51,24 @@ pub struct Content {
     pub snapshots: Vec<SavedSnapshot>,
 }
 
+/// The origin of a mask without a layer: a file that holds it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedMaskOrigin {
+    pub mask: usize,
+    pub origin: usize,
+}
+
 impl Content {
+    /// Files that only commands name, because they hold masks: the session stores these masks itself.
+    pub(in crate::state) fn files_only_named(&self) -> BTreeSet<usize> {
+        let table = Table::of_content(self);
+        let snapshots = self.snapshots.iter().map(|s| &s.document);
+        let documents = snapshots.chain([&self.document]);
+        let read = table.files(documents.flat_map(SavedDocument::origins));
+        let named = table.files(self.mask_origins.iter().map(|m| m.origin));
+        &named - &read
+    }
+
     /// The part of a recovery copy that is in the session it belongs to, if that is unchanged or was never saved.
     pub fn in_session(&self, read: &ReadSession) -> Option<&PartsInSession> {
         self.in_session
@@ -97,6 +118,20 @@ pub struct SavedDocument {
     /// Records refer to its regions by their indices in the list.
     #[serde(default)]
     pub streamlines: StreamlineSettings,
+}
+
+impl SavedDocument {
+    /// The origins that its records refer to, by their numbers.
+    fn origins(&self) -> impl Iterator<Item = usize> {
+        let layers = self.layers.iter().flat_map(|layer| {
+            let weights = layer.weights.as_ref().map(|weights| weights.fit);
+            std::iter::once(layer.origin).chain(weights)
+        });
+        let pathways = self.kept_pathways.iter().map(|pathway| pathway.fit);
+        let inputs = self.segment.run.iter().flat_map(|run| &run.inputs);
+        let inputs = inputs.filter_map(|inputs| Some(inputs.layer?.0.origin));
+        layers.chain(pathways).chain(inputs)
+    }
 }
 
 /// A layer.

@@ -38,8 +38,6 @@ pub struct SessionDraft {
     /// Also in the order of their numbers.
     pub numbers: Vec<StoredNumbers>,
     pub results: Vec<ResultToSum>,
-    /// Files that hold masks, by the masks' numbers.
-    pub mask_files: Vec<(usize, PathBuf)>,
     pub store: ResultStorage,
     /// Revision of the document; the base of later changes.
     pub revision: u64,

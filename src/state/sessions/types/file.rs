@@ -66,8 +66,6 @@ pub struct ReadSession {
     pub files: Vec<FileStatus>,
     pub masks: Vec<Result<Mask, UnreadableArray<PackedMask>>>,
     pub numbers: Vec<Result<Arc<[f32]>, UnreadableArray<PackedNumbers>>>,
-    /// Files that still hold masks, by the masks' numbers.
-    pub mask_files: Vec<(usize, PathBuf)>,
     pub results: Vec<Sum>,
 }
 
@@ -77,6 +75,8 @@ pub struct FileStatus {
     pub entry: Entry,
     pub path: PathBuf,
     pub standing: FileComparison,
+    /// Whether parts of the session are read from it. Nothing is asked about a file that only commands name.
+    pub is_read: bool,
     /// A likely new path.
     pub suggestion: Option<PathBuf>,
 }

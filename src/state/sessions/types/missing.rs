@@ -14,10 +14,21 @@ use crate::state::sessions::types::restore_error::{NotRestored, PartError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Records of an opened session that the document does not contain. They are data to be restored or written back, not
+/// provenance: the number of an origin in such a record refers to the table of its session, and once a record is
+/// restored its origin is in [`Origins`](crate::state::origin::Origins) like any other.
+#[derive(Clone, Debug, Default)]
+pub struct UnrestoredRecords {
+    /// Records whose files are missing, or that cannot be read.
+    pub items: Vec<MissingItem>,
+    /// The layers of the session while the opening runs, until the fit has added its own.
+    pub awaited: Option<AwaitedLayers>,
+}
+
 #[derive(Clone, Debug)]
 pub enum MissingItem {
     Layer(Arc<MissingLayer>),
-    /// The origin of a loaded layer: its masks or numbers cannot be read.
+    /// The record of a loaded layer whose origin cannot be read: that layer has an unknown origin.
     Origin(Arc<MissingLayer>),
     Part(Arc<MissingPart>),
 }

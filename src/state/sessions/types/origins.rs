@@ -221,6 +221,28 @@ impl SavedOrigin {
         }
     }
 
+    /// The files that it names.
+    fn files(&self) -> Vec<usize> {
+        match self {
+            Self::File {
+                file,
+                reading,
+                gradients,
+            } => {
+                let file = std::iter::once(*file);
+                file.chain(reading.colours)
+                    .chain(gradients.iter().copied())
+                    .collect()
+            }
+            Self::Fit(fit) => match fit.mask {
+                SavedMask::File(file) => vec![file],
+                SavedMask::Found | SavedMask::Phantom => Vec::new(),
+            },
+            Self::Density(map) => map.template.into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn inputs(&self) -> Vec<usize> {
         match self {
             // Its list of streamlines may be long.
@@ -267,6 +289,16 @@ impl<'a> Table<'a> {
             }
         }
         needed
+    }
+
+    /// The files that these origins and all that they are made from name.
+    pub(in crate::state) fn files(
+        self,
+        numbers: impl IntoIterator<Item = usize>,
+    ) -> BTreeSet<usize> {
+        let origins = self.with_inputs(numbers).into_iter();
+        let origins = origins.filter_map(|number| self.get(number));
+        origins.flat_map(SavedOrigin::files).collect()
     }
 
     /// The origin before it was edited, moved or reoriented last.

@@ -315,7 +315,11 @@ fn same(a: &Region, b: &Region) -> bool {
 fn listed(document: &Document) -> BTreeSet<LayerId> {
     let here = document.layers.iter().map(|l| l.id);
     let away = document.missing_layers().map(|m| LayerId(m.layer.id));
-    let awaited = document.awaited.iter().flat_map(|all| all.layers());
+    let awaited = document
+        .unrestored
+        .awaited
+        .iter()
+        .flat_map(|all| all.layers());
     let awaited = awaited.map(|saved| LayerId(saved.id));
     here.chain(away).chain(awaited).collect()
 }

@@ -37,7 +37,7 @@ pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
         .clone_from(&state.runtime.notices.status);
     let Some(opened) = &saving.opened else { return };
     let same = opened.files.iter();
-    let same = same.filter(|f| f.standing == FileComparison::Same);
+    let same = same.filter(|f| f.is_read && f.standing == FileComparison::Same);
     let files: Vec<_> = same.map(|f| (f.path.clone(), f.entry.clone())).collect();
     // With that setting they were read before they were opened.
     if saving.strict {

@@ -3,7 +3,7 @@
 use crate::compute::Control;
 use crate::data::Volume;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
-use crate::solvers::connectivity::{Connectome, connectome};
+use crate::solvers::connectivity::{self, Connectome, connectome};
 use crate::solvers::region::numbers;
 use crate::state::job_end::ended;
 use crate::state::streamlines::LabelledConnectome;
@@ -21,7 +21,7 @@ pub struct ComputeConnectome {
     pub among: CountedStreamlines,
     pub labels: Volume,
     pub frame: usize,
-    pub radius_mm: f64,
+    pub params: connectivity::Params,
     pub value: Option<Measure>,
 }
 
@@ -52,7 +52,7 @@ impl Job for ComputeConnectome {
             tractogram,
             self.among.marks.as_deref(),
             (labels, frame, &known),
-            self.radius_mm,
+            &self.params,
             value.as_deref(),
             &backend,
             control,

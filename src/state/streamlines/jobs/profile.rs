@@ -2,7 +2,8 @@
 
 use crate::compute::Control;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
-use crate::solvers::tractogram::profile::{self, Along, Profile, Sense, Start};
+use crate::solvers::tractogram::ProfileParams;
+use crate::solvers::tractogram::profile::{self, Along, Profile, Start};
 use crate::state::job_end::ended;
 use crate::state::streamlines::NamedProfile;
 use crate::state::streamlines::jobs::CountedStreamlines;
@@ -17,9 +18,8 @@ pub const PROFILE: Slot = Slot::latest_wins("profile");
 pub struct ComputeProfile {
     pub among: CountedStreamlines,
     pub along: Vec<Along>,
-    pub nodes: usize,
     pub start: Start,
-    pub sense: Sense,
+    pub params: ProfileParams,
 }
 
 impl Job for ComputeProfile {
@@ -40,9 +40,16 @@ impl Job for ComputeProfile {
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
         let (tractogram, marks) = (&self.among.tractogram, self.among.marks.as_deref());
-        let how = (self.nodes, &self.start, self.sense);
         let backend = worker.backend();
-        let profile = profile::profile(tractogram, marks, &self.along, how, &backend, control)?;
+        let profile = profile::profile(
+            tractogram,
+            marks,
+            &self.along,
+            &self.start,
+            &self.params,
+            &backend,
+            control,
+        )?;
         Ok(Arc::new(profile))
     }
 }

@@ -1,7 +1,7 @@
 //! The commands of the panel below the views.
 
 use crate::io::quoted;
-use crate::solvers::tractogram::profile::Sense;
+use crate::parameters::{arguments, arguments_of};
 use crate::state::core::layer::Layer;
 use crate::state::core::text::file_stem;
 use crate::state::filter::WEIGHT;
@@ -68,7 +68,7 @@ pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
                 parts.measure(&column);
             }
             let settings = &state.document.streamlines.profile;
-            let _ = write!(parts.options, " --nodes {}", settings.nodes);
+            parts.options += &arguments_of(&settings.params, &["nodes"]);
             let start = settings.start.and_then(|id| state.document.region(id));
             if let Some(start) = start {
                 match state.document.specs(std::slice::from_ref(start)) {
@@ -81,9 +81,7 @@ pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
                     }
                 }
             }
-            if settings.sense == Sense::Turned {
-                parts.options += " --reverse";
-            }
+            parts.options += &arguments_of(&settings.params, &["reverse"]);
         }
         BottomPanel::Matrix => {
             let labels = state.label_map()?;
@@ -98,7 +96,7 @@ pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
                 }
             };
             let settings = &state.document.streamlines.connect;
-            let _ = write!(parts.options, " --radius {}", settings.radius_mm);
+            parts.options += &arguments(&settings.params);
             if let Some(column) = &settings.value {
                 parts.measure(column);
             }

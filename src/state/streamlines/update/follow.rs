@@ -376,9 +376,8 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
         tractogram: lines.id(),
         marks: marks.clone(),
         values: columns.iter().filter_map(|c| state.origin(c)).collect(),
-        nodes: settings.nodes,
+        params: settings.params,
         start: start.as_ref().map(|r| SameShape(r.shape.clone())),
-        sense: settings.sense,
     };
     let tractogram = lines.clone();
     if along.is_empty() {
@@ -392,9 +391,8 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
                 marks: marks.map(|m| m.0),
             },
             along,
-            nodes: key.nodes,
             start: start.map_or(Start::Axis, Start::Near),
-            sense: key.sense,
+            params: key.params,
         }));
     }
 }
@@ -428,7 +426,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
         tractogram: lines.id(),
         marks: marks.clone(),
         labels: (labels.id, volume.id(), 0),
-        radius_mm: settings.radius_mm,
+        params: settings.params,
         value: value.and_then(|c| state.origin(c)),
     };
     let tractogram = lines.clone();
@@ -440,7 +438,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
             },
             labels: volume,
             frame: 0,
-            radius_mm: key.radius_mm,
+            params: key.params,
             value: measure,
         }));
     }

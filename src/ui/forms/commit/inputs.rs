@@ -1,6 +1,7 @@
 //! Inputs of a fit: streamlines, scan, mask, peaks, timing.
 
 use super::act;
+use crate::parameters::Parameters as _;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::text::counted;
@@ -10,7 +11,7 @@ use crate::state::{Action, Content, LayerId, Phase, State};
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::format::{count, fixed};
 use crate::ui::forms::display::select_row;
-use crate::ui::widgets::slider::SliderRow;
+use crate::ui::forms::parameters::{self, Rows};
 use crate::ui::widgets::{menu, rows};
 use crate::ui::{Memory, icons};
 use egui::Ui;
@@ -146,12 +147,6 @@ fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Timing of a scanner with strong gradients, used if nothing is known.
-const DEFAULT: Timing = Timing {
-    pulse_ms: 20.0,
-    between_ms: 40.0,
-};
-
 enum From {
     Unknown,
     Entered,
@@ -194,7 +189,7 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         |times: ScanTimings, phase: Phase| act(actions, FilterAction::Times { times, phase });
     match chosen {
         Some(From::Unknown) => set(ScanTimings::Unknown, Phase::Done),
-        Some(From::Entered) => set(ScanTimings::Both(DEFAULT), Phase::Done),
+        Some(From::Entered) => set(ScanTimings::Both(Timing::defaults()), Phase::Done),
         Some(From::File) => {
             memory
                 .files
@@ -205,33 +200,10 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
     let ScanTimings::Both(timing) = times else {
         return;
     };
-    let row = SliderRow::new("Pulse δ", timing.pulse_ms, 1.0..=80.0)
-        .decimals(1)
-        .limits(0.01..=1000.0)
-        .unit("ms")
-        .help("Length of a gradient pulse");
-    let pulse = row.value(ui).map(|(pulse_ms, phase)| {
-        let timing = Timing {
-            pulse_ms,
-            ..*timing
-        };
-        (timing, phase)
-    });
-    let row = SliderRow::new("Between Δ", timing.between_ms, 5.0..=150.0)
-        .decimals(1)
-        .limits(0.01..=10_000.0)
-        .unit("ms")
-        .help("From the start of the first pulse to the start of the second");
-    let between = row.value(ui).map(|(between_ms, phase)| {
-        let timing = Timing {
-            between_ms,
-            ..*timing
-        };
-        (timing, phase)
-    });
-    if let Some((timing, phase)) = pulse.or(between) {
+    let (defaults, all) = (Timing::defaults(), Rows::AllBut(&[]));
+    parameters::rows(ui, timing, &defaults, all, &mut |timing, phase| {
         set(ScanTimings::Both(timing), phase);
-    }
+    });
     if let Err(why) = timing.check() {
         rows::hint(ui, &why.to_string());
     } else {

@@ -112,21 +112,8 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[GammaRadii], set: &m
         };
         set(params, phase);
     };
-    let row = SliderRow::new("Shape", first.shape, 0.5..=10.0)
-        .default(commit::DEFAULT_GAMMA.shape)
-        .limits(0.05..=100.0)
-        .help("Shape of the gamma distribution of radii");
-    if let Some((shape, phase)) = row.value(ui) {
-        to(GammaRadii { shape, ..first }, phase);
-    }
-    let row = SliderRow::new("Scale", first.scale_um, 0.05..=2.0)
-        .default(commit::DEFAULT_GAMMA.scale_um)
-        .limits(0.01..=50.0)
-        .unit("µm")
-        .help("Scale of the gamma distribution: the mean radius is shape × scale");
-    if let Some((scale_um, phase)) = row.value(ui) {
-        to(GammaRadii { scale_um, ..first }, phase);
-    }
+    let (defaults, all) = (commit::DEFAULT_GAMMA, Rows::AllBut(&[]));
+    parameters::rows(ui, &first, &defaults, all, &mut to);
 }
 
 /// Water around fibres, and free water.
@@ -167,21 +154,28 @@ fn surround(
     }
 }
 
-/// Warns if the scan does not determine the model, which can be forced.
+/// Warns if the scan does not determine the model, which can be forced. With a single shell the row is always there, so
+/// that no control moves when the model is chosen.
 fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut OnChange) {
-    let Some(what) = state.document.undetermined_model() else {
+    if !state.document.has_one_shell() {
         return;
+    }
+    let Some(what) = state.document.undetermined_model() else {
+        return rows::line_in(ui, "One shell does not determine Ball", Note::LOW_ROW);
     };
     let p = theme::palette(ui.style());
-    let text = match params.force_model {
-        true => format!("{what}: the model is forced"),
-        false => what,
+    let (text, short) = match params.force_model {
+        true => (
+            format!("{what}: the model is forced"),
+            "One shell: the model is forced",
+        ),
+        false => (what, "Needs two shells"),
     };
     let mut note = Note::new(p, Severity::Warning, &text);
     if !params.force_model {
         note = note.action("Force the model");
     }
-    if note.show(ui) == Some(NoteResponse::Accepted) {
+    if note.show_low_row(ui, short) == Some(NoteResponse::Accepted) {
         let forced = Params {
             force_model: true,
             ..params.clone()
@@ -304,38 +298,50 @@ fn stop(ui: &mut Ui, params: &Params, set: &mut OnChange) {
     }
 }
 
-/// Time and memory that the fit will take, before it starts.
+/// Time and memory that the fit will take, before it starts. The rows keep their places while they are computed, and
+/// while the model must first be forced.
 fn needs(ui: &mut Ui, state: &State) {
-    // The last estimate belongs to earlier inputs.
-    if state.cannot_filter().is_some() {
+    /// A value that is not known.
+    const UNKNOWN: &str = "–";
+    let document = &state.document;
+    let is_undetermined =
+        document.undetermined_model().is_some() && !document.filter_params().force_model;
+    if state.cannot_filter().is_some() && !is_undetermined {
         return;
     }
     let runtime = &state.runtime.filter;
-    let known = runtime
-        .estimate
-        .shown()
-        .filter(|_| runtime.estimate.running().is_none());
-    let Some((_, needs)) = known else {
-        let counting = runtime.estimate.running().is_some();
-        if counting {
-            rows::reading(ui, "Memory, time", "counting…");
+    let counts = runtime.estimate.running().is_some();
+    let last = runtime.estimate.shown().map(|(_, needs)| needs);
+    // The last estimate belongs to earlier inputs.
+    let Some(needs) = last.filter(|_| !counts && !is_undetermined) else {
+        if counts || is_undetermined {
+            let text = if counts { "counting…" } else { UNKNOWN };
+            rows::reading(ui, MEMORY, text);
+            if last.is_some_and(|needs| needs.on_card.is_some()) {
+                rows::reading(ui, ON_CARD, UNKNOWN);
+            }
+            rows::reading(ui, TIME, UNKNOWN);
         }
         return;
     };
     let memory = memory_text(needs.demand.bytes, needs.free);
-    rows::reading(ui, "Memory needed", &memory);
+    rows::reading(ui, MEMORY, &memory);
     if let Some((bytes, free)) = needs.on_card {
-        rows::reading(ui, "On the card", &memory_text(bytes, Some(free)));
+        rows::reading(ui, ON_CARD, &memory_text(bytes, Some(free)));
     }
     let pace = runtime.pace.unwrap_or(1.0);
-    let most = state.document.filter_params().stop.iterations;
+    let most = document.filter_params().stop.iterations;
     let text = format!(
         "about {}, {} segments",
         duration(seconds(needs, pace, most)),
         rounded(needs.demand.segments)
     );
-    rows::reading(ui, "Time", &text);
+    rows::reading(ui, TIME, &text);
 }
+
+const MEMORY: &str = "Memory needed";
+const ON_CARD: &str = "On the card";
+const TIME: &str = "Time";
 
 /// Most fits end earlier at a relative change of 10⁻⁵.
 const ITERATIONS: u32 = 350;

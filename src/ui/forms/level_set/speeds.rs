@@ -165,7 +165,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let percent = f64::from(settings.speed_opacity) * 100.0;
     let row = SliderRow::new("Speed overlay", percent, 0.0..=60.0)
         .decimals(0)
-        .default(0.0)
+        .default(f64::from(SegmentSettings::defaults().speed_opacity) * 100.0)
         .limits(0.0..=100.0)
         .unit("%")
         .help("Blue grows, black shrinks; the layout Image beside speed shows it on its own");

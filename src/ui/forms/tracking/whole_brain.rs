@@ -1,18 +1,17 @@
 //! Tracking the whole brain: how many seeds, whether regions count, and the button.
 
 use crate::data::Role;
-use crate::solvers::curves::{MAX_SEEDS, Seeding};
+use crate::solvers::curves::Seeding;
 use crate::state::track::jobs::streamlines::WHOLE_BRAIN;
 use crate::state::{Action, Phase, State, TrackAction, WholeBrain};
+use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::theme::space;
-use crate::ui::widgets::button::{Button, checkbox};
-use crate::ui::widgets::slider::{Columns, SliderRow};
+use crate::ui::widgets::button::Button;
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, icons};
 use egui::{Rect, Sense, Ui, vec2};
 
 const NAME: &str = "Whole brain";
-const BY_REGIONS: &str = "Use targets and regions";
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     // Folded in a narrow window.
@@ -36,32 +35,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         Seeding::Grid { .. } => Some("on the grid above"),
         Seeding::PerVoxel { .. } => Some("per voxel, as above"),
     };
-    let row = SliderRow::new("Seeds", whole_brain.seeds as f64, 1_000.0..=1e6)
-        .logarithmic()
-        .whole()
-        .default(WholeBrain::SEEDS as f64)
-        .limits(1.0..=MAX_SEEDS as f64)
-        .inactive(same)
-        .help("Number of seed points, drawn at random in the mask");
-    if let Some((value, phase)) = row.value(ui) {
-        let seeds = value as usize;
-        set(
-            WholeBrain {
-                seeds,
-                ..whole_brain
-            },
-            phase,
-        );
-    }
-    let columns = Columns::allocate(ui);
-    let place = columns.label.union(columns.wide);
-    if let Some(by_regions) = checkbox(ui, place, BY_REGIONS, whole_brain.by_regions) {
-        let changed = WholeBrain {
-            by_regions,
-            ..whole_brain
-        };
-        set(changed, Phase::Done);
-    }
+    let defaults = WholeBrain::default();
+    let shown = Shown {
+        unused: same,
+        ..Shown::default()
+    };
+    parameters::number(ui, &whole_brain, &defaults, "seeds", shown, &mut set);
+    let others = Rows::AllBut(&["seeds"]);
+    parameters::rows(ui, &whole_brain, &defaults, others, &mut set);
     button(ui, state, actions);
     let selects = |r: &Role| !matches!(r, Role::Seed | Role::Region);
     let mut regions = state.document.regions.iter();

@@ -1,31 +1,46 @@
 //! Directions of a half sphere, and their neighbours: subdivided icosahedra.
+//!
+//! ```
+//! use arcuate_engine::data::half_sphere::HalfSphere;
+//! // 321 directions, 8° apart; an antipodal function needs no others.
+//! assert_eq!(HalfSphere::subdivided(3).vertices.len(), 321);
+//! ```
 
 use glam::DVec3;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// One vertex of each pair of opposite vertices of a subdivided icosahedron.
+/// One vertex of each pair of opposite vertices of a subdivided icosahedron. The vertices of fewer subdivisions come
+/// first, in their order.
 pub struct HalfSphere {
     pub vertices: Vec<DVec3>,
     /// The five or six vertices next to each, or their opposites; repeated to six.
     pub neighbours: Vec<[usize; 6]>,
     /// Solid angle of each vertex and its opposite: a third of the spherical triangles around.
     pub weights: Vec<f64>,
+    /// The triangles of the whole sphere; see [`corner`].
+    pub triangles: Vec<[u32; 3]>,
+    /// The corners next to each vertex, in order around it; the first is repeated where there are five.
+    pub rings: Vec<[u32; 6]>,
 }
 
-/// 321 directions, 8° apart.
-pub fn half() -> &'static HalfSphere {
-    static HALF: OnceLock<HalfSphere> = OnceLock::new();
-    HALF.get_or_init(|| HalfSphere::new(3))
-}
+/// The most subdivisions.
+pub const MAX_SUBDIVISIONS: usize = 4;
 
-/// 1281 directions, 4° apart.
-pub fn fine() -> &'static HalfSphere {
-    static FINE: OnceLock<HalfSphere> = OnceLock::new();
-    FINE.get_or_init(|| HalfSphere::new(4))
+/// The number of a corner of the whole sphere: twice that of its vertex, plus 1 for the opposite of the vertex.
+pub fn corner(vertex: usize, is_opposite: bool) -> u32 {
+    2 * vertex as u32 + u32::from(is_opposite)
 }
 
 impl HalfSphere {
+    /// 21, 81, 321 or 1281 directions, 32° to 4° apart, after 1 to [`MAX_SUBDIVISIONS`] subdivisions.
+    pub fn subdivided(subdivisions: usize) -> &'static Self {
+        static ALL: [OnceLock<HalfSphere>; MAX_SUBDIVISIONS] =
+            [const { OnceLock::new() }; MAX_SUBDIVISIONS];
+        let subdivisions = subdivisions.clamp(1, MAX_SUBDIVISIONS);
+        ALL[subdivisions - 1].get_or_init(|| Self::new(subdivisions))
+    }
+
     fn new(subdivisions: usize) -> Self {
         let (mut vertices, mut triangles) = icosahedron();
         for _ in 0..subdivisions {
@@ -45,19 +60,23 @@ impl HalfSphere {
             row[i] = k;
             row[opposite(i)] = k;
         }
-        let mut around = vec![Vec::new(); kept.len()];
+        let mut around = vec![Vec::new(); vertices.len()];
         let mut weights = vec![0.0; kept.len()];
         for triangle in &triangles {
             let [a, b, c] = triangle.map(|i| vertices[i]);
             let area = solid_angle(a, b, c) / 3.0;
             for k in 0..3 {
-                let (i, next) = (row[triangle[k]], row[triangle[(k + 1) % 3]]);
-                weights[i] += area;
-                around[i].push(next);
-                around[next].push(i);
+                weights[row[triangle[k]]] += area;
+                around[triangle[k]].extend([triangle[(k + 1) % 3], triangle[(k + 2) % 3]]);
             }
         }
-        let neighbours = around.into_iter().map(|mut all: Vec<usize>| {
+        let on_sphere = |i: usize| corner(row[i], i > opposite(i));
+        let rings = kept.iter().map(|&i| {
+            let ring = in_order(i, &around[i], &vertices);
+            std::array::from_fn(|k| on_sphere(ring[k % ring.len()]))
+        });
+        let neighbours = kept.iter().map(|&i| {
+            let mut all: Vec<usize> = around[i].iter().map(|&j| row[j]).collect();
             all.sort_unstable();
             all.dedup();
             std::array::from_fn(|k| all[k.min(all.len() - 1)])
@@ -66,8 +85,23 @@ impl HalfSphere {
             neighbours: neighbours.collect(),
             vertices: kept.iter().map(|&i| vertices[i]).collect(),
             weights,
+            triangles: triangles.iter().map(|t| t.map(on_sphere)).collect(),
+            rings: rings.collect(),
         }
     }
+}
+
+/// The vertices around one, each once, counterclockwise as seen from outside.
+fn in_order(centre: usize, around: &[usize], vertices: &[DVec3]) -> Vec<usize> {
+    let normal = vertices[centre];
+    let across = normal.any_orthonormal_vector();
+    let along = normal.cross(across);
+    let angle = |i: usize| vertices[i].dot(along).atan2(vertices[i].dot(across));
+    let mut ring = around.to_vec();
+    ring.sort_unstable();
+    ring.dedup();
+    ring.sort_by(|&i, &j| angle(i).total_cmp(&angle(j)));
+    ring
 }
 
 /// Solid angle of a spherical triangle (van Oosterom and Strackee 1983).
