@@ -120,6 +120,7 @@ fn formats() {
             here,
         );
         let scores = run(&format!("score fibres.{ending} --truth head"), here);
+        // Formats round coordinates differently, which moves a few points to the next voxel.
         for member in members {
             let [a, b] = [&first, &scores].map(|s| s[member].as_f64().expect("a number"));
             assert!(
@@ -129,7 +130,7 @@ fn formats() {
         }
         assert_eq!(scores["valid_bundles"], first["valid_bundles"], "{ending}");
     }
-    // Moved away, and back.
+    // Moved 40 mm to the right.
     let moved = run(
         "score head/fibres.tck --truth head --affine matrix:1,0,0,40,0,1,0,0,0,0,1,0",
         here,

@@ -41,15 +41,16 @@ fn shares() {
     for bundle in head.bundles() {
         assert_eq!(bundle.weight, 1.0, "{}", bundle.name);
         for x in inside(bundle) {
-            // Well within each bundle around the point.
-            let deep = |b: &&Bundle| {
+            // Distance from the bundle's surface, mm, negative inside; first-order.
+            let outside_mm = |b: &Bundle| {
                 let at = b.coordinates(x);
                 let [r, s] = b.radii_mm(at.t);
-                at.beyond_mm == 0.0 && (1.0 - at.u.hypot(at.v)) * r.min(s) > 1.4
+                ((at.u.hypot(at.v) - 1.0) * r.min(s)).max(at.beyond_mm)
             };
-            let near = |b: &&Bundle| b.coordinates(x).beyond_mm < 1.0 && b.distance(x) < 9.0;
-            let around: Vec<&Bundle> = head.bundles().iter().filter(near).collect();
-            if around.len() < 2 || !around.iter().all(deep) {
+            let touches = |b: &&Bundle| outside_mm(b) < 3.0;
+            let around: Vec<&Bundle> = head.bundles().iter().filter(touches).collect();
+            // Well within all of them, so that each fills the voxel.
+            if around.len() < 2 || !around.iter().all(|b| outside_mm(b) < -1.4) {
                 continue;
             }
             let white = WHITE_SIGNAL / around.len() as f64;
