@@ -5,6 +5,7 @@ use crate::support::test;
 use arcuate::data::{BuiltInHead, Role};
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::density::{DensityAction, DensityValue};
+use arcuate::state::files::jobs::LOAD;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::sessions::ResultStorage;
 use arcuate::state::sessions::jobs::OpenSession;
@@ -12,8 +13,8 @@ use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, Event, FilesAction, LayerId, SessionAction, Slot, SnapshotAction, State,
-    StreamlineAction, Task, TrackAction, ViewAction, update,
+    Action, Event, FilesAction, LayerId, SessionAction, SnapshotAction, State, StreamlineAction,
+    Task, TrackAction, ViewAction, update,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -36,6 +37,7 @@ pub fn tests() -> Vec<Trial> {
             found_maps,
         ),
         test("sessions::another file's failure ends no reading", reading),
+        test("sessions::a layer is selected, a mask offered", reopened),
     ]
 }
 
@@ -46,7 +48,7 @@ fn reading() {
     state.runtime.sessions.recovery.reading = Some(path);
     fn failed<T>() -> Delivery<T> {
         Delivery {
-            slot: Slot::Load,
+            slot: LOAD,
             ticket: 1,
             wall_ms: 1.0,
             outcome: Outcome::Failed("Found nothing".to_owned().into()),
@@ -66,6 +68,35 @@ fn reading() {
     };
     update(&mut state, Action::Event(Event::new(own, failed())));
     assert!(state.runtime.sessions.recovery.reading.is_none());
+}
+
+/// A reopened session has a selected layer, and offers the mask beside the scan as it did before.
+fn reopened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::new();
+    let scan = crate::support::session_window::scan(folder.path());
+    let open = |path: PathBuf| Action::Files(FilesAction::Open(vec![path]));
+    window.act(open(scan));
+    let mask = folder.path().join("mask.nii.gz");
+    assert_eq!(window.state.offered_mask(), Some(&mask));
+    let path = folder.path().join("a.arcuate");
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert_eq!(again.state.offered_mask(), Some(&mask));
+    let selected = |window: &Window| {
+        let document = &window.state.document;
+        let layer = document.layer(window.state.runtime.selected_layer?)?;
+        Some(layer.name.clone())
+    };
+    assert_eq!(selected(&again).as_deref(), Some("DEC"));
+    let kept = keep_streamlines(&mut again);
+    again.save(&path);
+    let third = Window::opened(&path);
+    // Kept streamlines may be stored as a recipe alone; then the map is on top.
+    let document = &third.state.document;
+    if document.layer(kept).is_some() {
+        assert_eq!(third.state.runtime.selected_layer, Some(kept));
+    }
 }
 
 fn keep_streamlines(window: &mut Window) -> LayerId {

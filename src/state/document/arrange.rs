@@ -17,6 +17,15 @@ impl Document {
             .sort_by_key(|layer| place(layer).unwrap_or(usize::MAX));
     }
 
+    /// Whether a layer of the opened session is still to come from the fit.
+    pub fn awaits(&self, id: LayerId) -> bool {
+        let is_map = |saved: &AwaitedLayers| {
+            let mut layers = saved.layers().iter();
+            layers.any(|layer| layer.id == id.0 && saved.map_of(layer).is_some())
+        };
+        self.layer(id).is_none() && self.unrestored.awaited.as_ref().is_some_and(is_map)
+    }
+
     /// Puts the layers produced by the fit in the order of the session, with the display that it stored.
     pub(in crate::state) fn arrange_maps(&mut self, saved: &AwaitedLayers) {
         let map_of = |origin: &Origin| match origin.is_found_mask() {

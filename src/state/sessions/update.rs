@@ -7,17 +7,20 @@ pub(in crate::state) mod restore_missing;
 use crate::data::BuiltInHead;
 use crate::io::Remark;
 use crate::jobs::{Receive, Slot};
+use crate::state::core::layer::LayerId;
 use crate::state::core::live::Live;
-use crate::state::core::notices::{Message, Severity, Topic};
+use crate::state::core::notices::{Message, Severity, Status, StatusSubject, Topic};
 use crate::state::core::text::{counted, shortened_list};
 use crate::state::edit::edit;
+use crate::state::files::jobs::open::Loaded;
+use crate::state::files::jobs::{LOAD, SAVE};
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
 use crate::state::origin::Origins;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::sessions::jobs::{
-    Autosave, ForgetRecoverable, LoadLayers, OpenSession, RelocateFiles, RemoveRecoveryCopy,
-    RestoredLayers, SaveOutcome, SaveSession,
+    Autosave, ForgetRecoverable, LoadLayers, OpenSession, RECOVERY, RelocateFiles,
+    RemoveRecoveryCopy, RestoredLayer, RestoredLayers, SaveOutcome, SaveSession,
 };
 use crate::state::sessions::unsaved::{Base, DataInFiles, summed};
 use crate::state::sessions::{
@@ -25,7 +28,8 @@ use crate::state::sessions::{
     ResultStorage, UnsavedAction, saved,
 };
 use crate::state::streamlines::StreamlineRuntime;
-use crate::state::{Document, Effect, State, View, tensors};
+use crate::state::tensors::types::OfferedMask;
+use crate::state::{Document, Effect, State, Task, View, tensors};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,7 +46,7 @@ pub(in crate::state) fn relocate(
     new_paths: Vec<(usize, PathBuf)>,
     effects: &mut Vec<Effect>,
 ) {
-    state.runtime.forget_failures(Slot::Load);
+    state.runtime.forget_failures(LOAD);
     if let Some(opening) = &mut state.runtime.sessions.opening {
         for (index, _) in &new_paths {
             opening.decisions.remove(index);
@@ -176,7 +180,7 @@ pub(in crate::state) fn save(
     then: Option<UnsavedAction>,
     effects: &mut Vec<Effect>,
 ) {
-    state.runtime.forget_failures(Slot::Save);
+    state.runtime.forget_failures(SAVE);
     let saving = &mut state.runtime.sessions;
     (saving.pending_action, saving.changed_since) = (None, None);
     let Some(path) = path.or(saving.file.clone()) else {
@@ -219,7 +223,7 @@ pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
-    state.runtime.forget_failures(Slot::Load);
+    state.runtime.forget_failures(LOAD);
     state.runtime.sessions.recovery.reading = recovered.then(|| path.clone());
     let strict = state.runtime.sessions.strict;
     submit(effects, OpenSession { path, strict });
@@ -247,7 +251,7 @@ pub(in crate::state) fn save_ended(
             "{lists} of weights or map values are not in the session, which holds 40 MB of \
              numbers at most: export those layers as files"
         );
-        state.runtime.notify_warning(Slot::Save, sentence);
+        state.runtime.notify_warning(SAVE, sentence);
     }
     was_saved(state, path.to_owned(), revision, effects);
 }
@@ -286,8 +290,8 @@ pub fn not_read(state: &mut State) {
 pub fn failed(state: &mut State, slot: Slot) {
     let saving = &mut state.runtime.sessions;
     match slot {
-        Slot::Save => saving.next = None,
-        Slot::Recovery => {
+        SAVE => saving.next = None,
+        RECOVERY => {
             saving.autosave.is_running = false;
             saving.autosave.last = None;
         }
@@ -309,7 +313,7 @@ fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<Effect>) {
     let recipe_only = state.recipe_only();
-    state.runtime.notices.status = match recipe_only.len() {
+    let message = match recipe_only.len() {
         0 => format!("Saved session: {}", path.display()),
         _ => format!(
             "Saved session without the streamlines of {}: {}",
@@ -317,6 +321,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
             path.display()
         ),
     };
+    state.runtime.notices.status = message.into();
     notify_lost(state);
     state.runtime.forget(Topic::Recovered);
     let saving = &mut state.runtime.sessions;
@@ -363,7 +368,7 @@ fn notify_lost(state: &mut State) {
         if lost.len() == 1 { "it" } else { "them" },
         if lost.len() == 1 { "it" } else { "each" },
     );
-    state.runtime.notify_warning(Slot::Save, sentence);
+    state.runtime.notify_warning(SAVE, sentence);
 }
 
 /// `Session: 4 layers, 2 regions`.
@@ -384,7 +389,7 @@ pub(in crate::state) fn was_read(
         Err(why) => {
             let path = session.path.display();
             let sentence = format!("{why}, expected one saved by Arcuate: {path}");
-            return state.runtime.notify_failure(Slot::Load, sentence);
+            return state.runtime.notify_failure(LOAD, sentence);
         }
     };
     state.runtime.forget(Topic::UnknownParts);
@@ -463,6 +468,7 @@ pub(in crate::state) fn was_loaded(
     let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
     let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
     let unreadable = unreadable.into_iter().filter(|(id, _)| own(id)).collect();
+    let offered_mask = offered_mask(&restored);
     let built = saved::build(&origins, &content.document, &session, restored, unreadable);
     let (document, mut notes) = (built.document, built.notes);
     // A remark about the present document also holds for the same layer of a snapshot.
@@ -493,11 +499,16 @@ pub(in crate::state) fn was_loaded(
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);
     state.document = document;
+    state.runtime.tensors.offered_mask = offered_mask;
     state.runtime.snapshots.all = snapshots;
     state.view = content.view.as_ref().map_or_else(
         || state.view.clone(),
         |saved| saved::view(saved, &state.view),
     );
+    // Segment shows its image alone.
+    if state.view.task != Task::Segment {
+        state.runtime.selected_layer = topmost_shown(&state.document, &content.document.layers);
+    }
     let base = match recovered {
         true => Base::recovered(state, content.in_session(&session)),
         false => Base::saved(state),
@@ -522,7 +533,7 @@ pub(in crate::state) fn was_loaded(
     if recovered || moved || missing || !notes.is_empty() {
         crate::state::edit::changed(state);
     }
-    state.runtime.notices.status = if recovered {
+    let status = if recovered {
         if !whole {
             state
                 .runtime
@@ -536,8 +547,34 @@ pub(in crate::state) fn was_loaded(
         opening::remember(state, path, RecentKind::Session, summary, effects);
         format!("Opened session: {}", session.path.display())
     };
+    state.runtime.notices.status = Status::about(StatusSubject::OpenedSession, status);
     checked::verify(state, effects);
     tensors::update::fit(state, effects);
+}
+
+/// The file next to the scan that appears to be its brain mask.
+fn offered_mask(restored: &RestoredLayers) -> Option<OfferedMask> {
+    let files = restored.iter().filter_map(|(_, layer)| layer.as_ref().ok());
+    let mut offered = files.filter_map(|layer| match layer {
+        RestoredLayer::File {
+            loaded: Loaded::Scan { dwi, .. },
+            companion_mask: Some(path),
+            ..
+        } => Some(OfferedMask {
+            scan: dwi.id(),
+            path: path.clone(),
+            requested: false,
+        }),
+        _ => None,
+    });
+    offered.next()
+}
+
+/// The topmost layer that the session shows, which may be a map that comes with the fit.
+fn topmost_shown(document: &Document, saved: &[saved::SavedLayer]) -> Option<LayerId> {
+    let shown = saved.iter().rev().filter(|layer| layer.display.visible);
+    let mut ids = shown.map(|layer| LayerId(layer.id));
+    ids.find(|id| document.layer(*id).is_some() || document.awaits(*id))
 }
 
 /// Whether a path is that of a session file.

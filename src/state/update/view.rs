@@ -94,33 +94,24 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
 
 /// A task is looked at.
 fn look_at(state: &mut State, task: Task) {
-    if state.view.task != task {
-        state.runtime.forget_step();
+    let before = std::mem::replace(&mut state.view.task, task);
+    let status = &mut state.runtime.notices.status;
+    if before != task {
+        status.forget_step();
     }
-    state.view.task = task;
+    if !status.subject().is_shown_in(task) {
+        status.forget_result();
+    }
+    if before != task {
+        match (before, task) {
+            (Task::Segment, _) => segment::update::camera::left(state),
+            (_, Task::Segment) => segment::update::camera::entered(state),
+            _ => {}
+        }
+    }
     if !task.shows_live() {
         // Messages about live curves do not concern anything shown there.
         state.runtime.forget_failures(LIVE);
-        if state
-            .runtime
-            .notices
-            .about
-            .live
-            .take()
-            .is_some_and(|message| message == state.runtime.notices.status)
-        {
-            state.runtime.notices.status.clear();
-        }
-    }
-    if let Some((_, message)) = state
-        .runtime
-        .notices
-        .about
-        .task
-        .take_if(|(of, _)| *of != task)
-        && message == state.runtime.notices.status
-    {
-        state.runtime.notices.status.clear();
     }
     if task == Task::Segment {
         segment::update::entered(state);

@@ -5,12 +5,12 @@ mod making;
 use super::display::{segment_row, select_row};
 use crate::data::Role;
 use crate::state::regions::brush::{canvas, drawn, grid, layer_on, measured};
-use crate::state::regions::types::{LEAST_RADIUS_MM, MOST_RADIUS_MM};
+use crate::state::regions::types::{MAXIMUM_RADIUS_MM, MINIMUM_RADIUS_MM};
 use crate::state::{Action, Drawing, RegionAction, State, Tool, ViewAction};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::slider::{Change, SliderRow};
-use crate::ui::widgets::{menu, paint, region, rows, section};
+use crate::ui::widgets::{anchor, menu, paint, region, rows, section};
 use crate::ui::{Memory, format, regions};
 use egui::{Sense, Ui, vec2};
 pub use making::first_threshold;
@@ -35,6 +35,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         // Scrolls the tool just chosen into view, wherever the panel stood.
         let place = egui::Rect::from_min_size(ui.cursor().min, egui::vec2(1.0, 1.0));
         ui.scroll_to_rect(place, None);
+        anchor::opened(ui);
     }
     match state.view.tool {
         Tool::Threshold => making::threshold(ui, state, memory, actions),
@@ -125,7 +126,7 @@ fn brush(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
         .logarithmic()
         .decimals(2)
         .default(default_value.radius_mm)
-        .limits(LEAST_RADIUS_MM..=MOST_RADIUS_MM)
+        .limits(MINIMUM_RADIUS_MM..=MAXIMUM_RADIUS_MM)
         .unit("mm")
         .help("Shift + wheel or + and − over a slice do the same");
     if let Some((radius_mm, _)) = radius.value(ui) {

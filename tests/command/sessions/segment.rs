@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::segmentations_come_back", come_back),
         test("sessions::a_leak_comes_back", leak),
+        test("sessions::a_surface_on_a_map_of_the_fit_comes_back", on_fa),
     ]
 }
 
@@ -52,7 +53,7 @@ fn speeds(window: &mut Window, centre: DVec3) {
 /// A surface paused because of a leak is also paused in the window that opens its session.
 fn leak() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut window = begun(folder.path());
+    let mut window = started(folder.path());
     sphere(&mut window, true, DVec3::ZERO, 5.0);
     act(&mut window, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);
@@ -95,8 +96,60 @@ fn leak() {
     assert_eq!(standing(&reopened(&path)), Some(SurfaceStanding::Paused));
 }
 
+/// The map comes only with the fit, after the session was read: the surface waits for it.
+fn on_fa() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let named = |window: &Window, name: &str| {
+        let layer = window.state.document.layer_named(name);
+        layer.expect("a map of the fit").id
+    };
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    let fa = named(&window, "FA");
+    act(&mut window, SegmentAction::Image(fa));
+    let mut settings = window.state.document.segment.settings.clone();
+    (settings.params.target, settings.params.tolerance) = (0.8, 0.4);
+    (settings.target_chosen, settings.watched) = (true, false);
+    let phase = Phase::Done;
+    act(&mut window, SegmentAction::Set { settings, phase });
+    sphere(&mut window, true, DVec3::ZERO, 3.0);
+    act(&mut window, SegmentAction::Step);
+    let md = named(&window, "MD");
+    for (speed, name) in [(None, "fa"), (Some(md), "md")] {
+        let path = folder.path().join(format!("{name}.arcuate"));
+        if speed.is_some() {
+            act(&mut window, SegmentAction::SpeedLayer(speed));
+            act(&mut window, SegmentAction::Step);
+        }
+        window.save(&path);
+        let live = window.state.runtime.segment.live.clone().expect("live");
+        let mut again = Window::opened(&path);
+        assert_eq!(again.said(), "");
+        let segment = &again.state.document.segment;
+        assert_eq!((segment.image, segment.layer), (Some(fa), speed));
+        let resumed = again.state.runtime.segment.live.clone().expect("live");
+        assert_eq!((resumed.step, resumed.inside), (live.step, live.inside));
+        assert_eq!(resumed.script, live.script);
+        let shows = |name: &str| {
+            let layer = again.state.document.layer_named(name).expect("a map");
+            again.state.shows(layer)
+        };
+        assert!(shows("FA") && !shows("DEC"));
+        // It is saved as it was, and continues in the same way.
+        let path = folder.path().join(format!("{name} again.arcuate"));
+        again.save(&path);
+        assert!(again.state.document.segment.resume.is_none());
+        let mut third = Window::opened(&path);
+        act(&mut third, SegmentAction::Step);
+        act(&mut again, SegmentAction::Step);
+        let steps = [&again, &third].map(|w| w.state.runtime.segment.live.clone().expect("live"));
+        assert_eq!(steps[0].inside, steps[1].inside);
+        assert_eq!(steps[0].step, steps[1].step);
+    }
+}
+
 /// A scan whose surface waits for its first sphere.
-fn begun(folder: &std::path::Path) -> Window {
+fn started(folder: &std::path::Path) -> Window {
     let mut window = Window::with_scan(folder);
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let layers = window.state.document.layers.iter();
@@ -114,7 +167,7 @@ fn begun(folder: &std::path::Path) -> Window {
 
 fn come_back() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut window = begun(folder.path());
+    let mut window = started(folder.path());
     sphere(&mut window, true, DVec3::ZERO, 5.0);
     act(&mut window, SegmentAction::Step);
     sphere(&mut window, false, dvec3(3.0, 0.0, 0.0), 2.5);
@@ -196,9 +249,9 @@ fn come_back() {
     assert!(methods.contains("Lefohn"), "{methods}");
     let (code, value, message) = run(&["replay", "segments.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{message}");
-    let name = format!("layer {}: same bytes", kept.id.0);
+    let name = format!("layer_{}: same_bytes", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
-    let surface = "surface: same bytes".to_owned();
+    let surface = "surface: same_bytes".to_owned();
     assert!(
         outcomes(&value).contains(&surface),
         "{:?}",
@@ -212,7 +265,7 @@ fn come_back() {
     std::fs::write(changed, text.replace(from, to)).expect("written");
     let (code, value, message) = run(&["replay", "changed.arcuate"], folder.path());
     assert_eq!(code, Some(1), "{message}");
-    let name = format!("layer {}: differs", kept.id.0);
+    let name = format!("layer_{}: differs", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
     // Unreadable parts stay in the session, and are restored when they can be read.
     let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -245,14 +298,14 @@ fn come_back() {
         panic!("a mask");
     };
     assert_eq!(held.inside, mask.inside);
-    let steered = [&back, &window].map(|w| {
+    let run_values = [&back, &window].map(|w| {
         let document = &w.state.document;
         let named = |id| document.region(id).map(|r| r.name.clone());
         document.segment.painted.map(|id| id.and_then(named))
     });
     assert!(
-        steered[0][0].is_some() && steered[0] == steered[1],
-        "{steered:?}"
+        run_values[0][0].is_some() && run_values[0] == run_values[1],
+        "{run_values:?}"
     );
     back.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let surface = back.state.runtime.segment.live.clone().expect("live");

@@ -7,7 +7,7 @@
 use crate::compute::Control;
 use crate::data::{BrickImage, Mask, Volume};
 use crate::jobs::{
-    Delivery, Job, JobError, JobHandle, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
+    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
 };
 use crate::solvers::level_set::{
     Agreement, Ended, Evolution, Field, InputError, Measures, Params, RunHistory, Size, Sphere,
@@ -52,6 +52,16 @@ pub struct RunCheckpoint {
     pub speed_sources: Vec<SpeedSources>,
     /// The leak at which it was paused.
     pub leak: Option<LeakNotice>,
+    /// Images of a speed that the fit of the opened session has not added yet; their sources have no image until then.
+    pub awaited: Vec<AwaitedSpeedImage>,
+}
+
+/// A map of the fit, for the speed sources with this number.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct AwaitedSpeedImage {
+    pub source: usize,
+    pub layer: u64,
+    pub frame: usize,
 }
 
 /// Initial surface before any spheres are added.
@@ -253,8 +263,7 @@ impl Receive<State> for RunRequest {
         effects: &mut Vec<Effect>,
     ) {
         // A newer request stands for this one: its answer says how the surface stands.
-        let newer = |job: &JobHandle| job.slot == SEGMENT && job.ticket > delivery.ticket;
-        if state.runtime.jobs.running.iter().any(newer) {
+        if state.runtime.jobs.is_replaced(SEGMENT, delivery.ticket) {
             return;
         }
         match delivery.outcome {

@@ -10,6 +10,7 @@ use crate::jobs::{
 use crate::phantom;
 use crate::solvers::density::{self, DensityGrid, Params};
 use crate::solvers::tractogram::selection::{self, Edit, apply_edits};
+use crate::state::files::jobs::LOAD;
 use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
 use crate::state::sessions::jobs::{head, opened};
 use crate::state::sessions::types::restore_error::NotRestored;
@@ -30,7 +31,7 @@ impl Job for LoadLayers {
     type Output = RestoredLayers;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {
@@ -114,6 +115,8 @@ pub enum RestoredLayer {
         notes: Vec<Remark>,
         /// How it differs from before.
         changed: Option<Change>,
+        /// A file next to a scan that appears to be its brain mask.
+        companion_mask: Option<PathBuf>,
         /// Its transformed streamlines.
         moved: Vec<(DAffine3, Result<Tractogram, NotRestored>)>,
     },
@@ -168,6 +171,7 @@ fn file(
                 loaded,
                 reading,
                 notes,
+                companion_mask,
                 ..
             } = *file;
             Ok(RestoredLayer::File {
@@ -176,6 +180,7 @@ fn file(
                 reading,
                 notes,
                 changed: None,
+                companion_mask,
                 moved: Vec::new(),
             })
         }
@@ -214,6 +219,7 @@ fn edited(
             reading,
             notes,
             changed,
+            companion_mask,
             moved,
         } if !edits.is_empty() => {
             let memory = memory_for_curves();
@@ -229,6 +235,7 @@ fn edited(
                 reading,
                 notes,
                 changed,
+                companion_mask,
                 moved,
             })
         }

@@ -19,7 +19,7 @@ use crate::state::sessions::saved::{
 };
 use crate::state::sessions::types::file::Parse;
 use crate::state::sessions::{FileComparison, NotRestored, ParseError, ReadSession};
-use crate::state::snapshots::MOST as MOST_SNAPSHOTS;
+use crate::state::snapshots::MAXIMUM_SNAPSHOTS;
 use crate::state::{Camera, Document, Slab, Tool, View};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -32,16 +32,16 @@ pub fn parse(text: Value) -> Parse {
     let content =
         Content::deserialize(&text).map_err(|e| ParseError::Json(crate::io::json::found(&e)))?;
     // Far below overflow.
-    const MOST: u64 = 1 << 53;
+    const MAXIMUM_ID: u64 = 1 << 53;
     let snapshots = content.snapshots.iter().map(|s| &s.document);
     for document in snapshots.chain([&content.document]) {
         let mut ids = BTreeSet::new();
         let mut layers = document.layers.iter();
-        if !layers.all(|l| l.id < MOST && ids.insert(l.id)) {
+        if !layers.all(|l| l.id < MAXIMUM_ID && ids.insert(l.id)) {
             return Err(ParseError::LayerNumbers);
         }
     }
-    if content.snapshots.len() > MOST_SNAPSHOTS {
+    if content.snapshots.len() > MAXIMUM_SNAPSHOTS {
         return Err(ParseError::Snapshots(content.snapshots.len()));
     }
     let known = serde_json::to_value(&content).unwrap_or(Value::Null);
@@ -257,18 +257,19 @@ pub fn build(
     pathways::add_pathways(&mut document, session, saved);
     let mut omitted = Vec::new();
     let masks = stored::add_layers(&mut document, session, saved, ("mask", segment::make));
-    segment::insert_surface(&mut document, session, saved, &regions);
     filter::add_weights(&mut document, session, saved);
     let maps = stored::add_layers(&mut document, session, saved, ("map", filter::make));
     for (sentence, layer) in masks.into_iter().chain(maps) {
         omitted.push(sentence);
         missing.push(layer);
     }
-    let others = missing_parts(&document).into_iter();
-    omitted.extend(others.map(|(_, sentence)| sentence));
     set_missing(&mut document, &missing, saved, session);
     let layers = saved.layers.clone().into();
     document.unrestored.awaited = Some(AwaitedLayers::new(layers, session.clone()));
+    // It may use every other layer, also those that come with the fit.
+    segment::insert_surface(&mut document, session, saved, &regions);
+    let others = missing_parts(&document).into_iter();
+    omitted.extend(others.map(|(_, sentence)| sentence));
     BuiltDocument {
         document,
         notes,
