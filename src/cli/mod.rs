@@ -60,6 +60,7 @@ mod region;
 mod render;
 mod replay;
 mod runner;
+mod score;
 mod segment;
 mod select;
 pub mod signals;
@@ -103,13 +104,14 @@ Examples:
   arcuate table tracks.trx tracks.csv --image fa.nii.gz
   arcuate profile bundle.trx profile.csv --image fa.nii.gz --nodes 100
   arcuate connectome tracks.trx labels.nii.gz matrix.csv --radius 2
+  arcuate score tracks.tck --truth head
   arcuate methods tracts.arcuate       describe what was done, for a paper
   arcuate demo --out demo              show everything on the built-in head
   arcuate guide                        list the pages of the guide
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
 y to the front, z up), or mask:file.nii.gz. Wherever a command takes a scan, phantom:SEED is the
-built-in head made from that seed.
+built-in head made from that seed, and phantom:crossing:SEED one whose bundles cross in equal shares.
 
 Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage · 3 a segmentation leaked ·
 129, 130, 143 ended by SIGHUP, SIGINT (Ctrl+C), SIGTERM.
@@ -197,6 +199,8 @@ pub enum Command {
     Profile(profile::Options),
     /// Write the number of streamlines between the labels of a map
     Connectome(connectome::Options),
+    /// Score streamlines against bundles whose course is known
+    Score(score::Options),
     /// Draw a view to a PNG file, without a window
     Render(render::Options),
     /// Write the built-in head: scans, labels and true fibres
@@ -284,6 +288,7 @@ fn has_work_for_cards(command: &Command) -> bool {
             | Command::Table(_)
             | Command::Profile(_)
             | Command::Connectome(_)
+            | Command::Score(_)
             | Command::Phantom(_)
             | Command::Guide(_)
     )
@@ -320,6 +325,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Table(options) => table::run(&options, &mut runner),
             Command::Profile(options) => profile::run(&options, &mut runner),
             Command::Connectome(options) => connectome::run(&options, &mut runner),
+            Command::Score(options) => score::run(&options, &mut runner),
             Command::Render(options) => render::run(&options, &mut runner),
             Command::Phantom(options) => phantom::run(&options, &mut runner),
             Command::Guide(options) => guide::run(&options, &mut runner),

@@ -162,6 +162,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("peaks", &[]),
     ("region", &[]),
     ("response", &["csd", "peaks", "tensor_fit"]),
+    // Which voxels a streamline passes.
+    ("score", &["density"]),
     ("tensor_check", &["gradient_check", "tensor_fit"]),
     ("tensor_fit", &["region"]),
     ("tracking", &["curves", "tensor_fit"]),
@@ -350,7 +352,7 @@ pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
 pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
 /// Stems without a form in the window: each row is removed when the form is added.
-pub const WITHOUT_FORM: &[&str] = &["csd"];
+pub const WITHOUT_FORM: &[&str] = &["csd", "score"];
 
 /// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, if the user meets it
 /// separately.
@@ -372,6 +374,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("csd", Some("fod")),
     ("peaks", None),
     ("response", None),
+    ("score", Some("score")),
 ];
 
 /// Largest number of lines of a function, from `fn` to its last brace.

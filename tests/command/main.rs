@@ -14,6 +14,7 @@ mod fod;
 #[cfg(unix)]
 mod folders;
 mod mrtrix;
+mod score;
 mod sessions;
 mod streamlines;
 
@@ -41,6 +42,7 @@ fn main() {
         #[cfg(unix)]
         folders::tests(),
         mrtrix::tests(),
+        score::tests(),
         sessions::tests(),
     ])
 }

@@ -22,6 +22,7 @@ mod pathway;
 mod peaks;
 mod region;
 mod response;
+mod score;
 mod tensor_fit;
 mod tracking;
 mod tractogram;
@@ -45,6 +46,7 @@ fn main() {
         peaks::tests(),
         region::tests(),
         response::tests(),
+        score::tests(),
         tensor_fit::tests(),
         tracking::tests(),
         tractogram::tests(),

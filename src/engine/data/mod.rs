@@ -24,6 +24,7 @@ pub mod appearance;
 pub mod axis_change;
 pub mod bounding_chunks;
 pub mod brick_image;
+mod built_in_head;
 mod content;
 pub mod drawing;
 pub mod exported_memory;
@@ -58,6 +59,7 @@ pub use crate::keyed;
 
 pub use crate::compute::{DataId, DeviceCopy};
 pub use brick_image::{BrickImage, Pages};
+pub use built_in_head::{BuiltInHead, HeadKind};
 pub use drawing::{Outline, Stroke};
 pub use exported_memory::{ExportedBuffer, ExportedImage, ImageExporter};
 pub use gradients::Gradients;

@@ -49,6 +49,7 @@ pub mod pathway;
 pub mod peaks;
 pub mod region;
 pub mod response;
+pub mod score;
 pub mod tensor_check;
 pub mod tensor_fit;
 pub mod tracking;
