@@ -111,16 +111,16 @@ impl<'a> InterfaceSeeds<'a> {
     /// Newton's method along the gradient of grey minus white matter.
     fn onto_interface(&self, from: Vec3) -> Option<InterfaceSeed> {
         let difference_at = |p: Vec3| Some(difference(&self.rules.fractions(p.to_array())?));
-        let apart = 0.25 * self.grid.spacing().min_element() as f32;
+        let interval = 0.25 * self.grid.spacing().min_element() as f32;
         let mut at = from;
         for _ in 0..MAX_STEPS {
             let rest = TARGET - difference_at(at)?;
             let mut gradient = Vec3::ZERO;
             for axis in 0..3 {
                 let mut shift = Vec3::ZERO;
-                shift[axis] = apart;
+                shift[axis] = interval;
                 let rise = difference_at(at + shift)? - difference_at(at - shift)?;
-                gradient[axis] = rise / (2.0 * apart);
+                gradient[axis] = rise / (2.0 * interval);
             }
             let square = gradient.length_squared();
             if !(square > 1e-8) {
