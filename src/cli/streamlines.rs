@@ -201,12 +201,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if matches!(Format::named(&options.out), Some(Format::Trk | Format::Vtk)) {
         text.extend(kept.key().iter().map(|line| format!("{line}\n")));
     }
-    if let Some(wanted) = params.select.filter(|wanted| kept.len() < *wanted) {
+    if let Some(requested) = params.select.filter(|requested| kept.len() < *requested) {
         let tried: u64 = output.seed_outcomes.iter().sum();
         warning!(
             "Kept {} of {} streamlines after {} seeds; see why the others were discarded, and loosen what discards most",
             count(kept.len() as u64),
-            count(wanted as u64),
+            count(requested as u64),
             count(tried)
         );
     } else if kept.is_empty() {

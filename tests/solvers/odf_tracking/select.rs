@@ -55,24 +55,24 @@ fn first_kept() {
     let exclude = || sphere(Role::Exclude, DVec3::new(12.0, 12.0, 6.0), 4.0);
     let all = params(Method::Probabilistic, 2000);
     let all = run(&fan(), None, &[exclude()], &all, 2).unwrap();
-    let wanted = 150;
+    let requested = 150;
     assert!(
         all.kept.len() > 300 && all.kept.len() < 1900,
         "{}",
         all.kept.len()
     );
     let select = Params {
-        select: Some(wanted),
+        select: Some(requested),
         ..params(Method::Probabilistic, 7)
     };
     let one = run(&fan(), None, &[exclude()], &select, 1).unwrap();
-    assert_eq!(one.kept.len(), wanted);
-    for i in 0..wanted {
+    assert_eq!(one.kept.len(), requested);
+    for i in 0..requested {
         assert_eq!(one.kept.streamline(i), all.kept.streamline(i));
     }
     let seed = |output: &Output, i: usize| output.kept.per_streamline["seed"][i];
-    let last = seed(&one, wanted - 1);
-    assert_eq!(last, seed(&all, wanted - 1));
+    let last = seed(&one, requested - 1);
+    assert_eq!(last, seed(&all, requested - 1));
     // Every seed up to the last one has an outcome.
     assert_eq!(one.seed_outcomes.iter().sum::<u64>(), last as u64 + 1);
     for threads in [2, 3] {

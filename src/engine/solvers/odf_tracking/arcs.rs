@@ -164,27 +164,46 @@ struct ArcStep<'a> {
     offset: f32,
 }
 
+/// 1 + square (f_4 + square (f_3 + …)), the factors from the highest power down.
+#[inline(always)]
+fn even_series<V: Vector<Scalar = f32>>(square: V, factors: [f32; 5]) -> V {
+    let mut p = V::splat(factors[0]);
+    for k in 1..5 {
+        p = p.mul_add(square, V::splat(factors[k]));
+    }
+    p.mul_add(square, V::splat(1.0))
+}
+
 /// sin and cos of 0 to π/2, to 1e-6.
 #[inline(always)]
 fn sine_cosine<V: Vector<Scalar = f32>>(a: V) -> (V, V) {
-    let square = a * a;
-    let polynomial = |factors: [f32; 4], last: f32| {
-        let mut p = V::splat(last);
-        for factor in factors {
-            p = p.mul_add(square, V::splat(factor));
-        }
-        p.mul_add(square, V::splat(1.0))
-    };
-    let sine = polynomial(
-        [1.0 / 362_880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0],
+    const SINE: [f32; 5] = [
         -1.0 / 39_916_800.0,
-    );
-    let cosine = polynomial(
-        [1.0 / 40_320.0, -1.0 / 720.0, 1.0 / 24.0, -0.5],
+        1.0 / 362_880.0,
+        -1.0 / 5040.0,
+        1.0 / 120.0,
+        -1.0 / 6.0,
+    ];
+    const COSINE: [f32; 5] = [
         -1.0 / 3_628_800.0,
-    );
-    (a * sine, cosine)
+        1.0 / 40_320.0,
+        -1.0 / 720.0,
+        1.0 / 24.0,
+        -0.5,
+    ];
+    let square = a * a;
+    (a * even_series(square, SINE), even_series(square, COSINE))
 }
+
+/// Factors of the series of the arc sine by its argument, from the sixth down.
+const ARC_SINE: [f32; 6] = [
+    0.022_372_159,
+    0.030_381_944,
+    0.044_642_857,
+    0.075,
+    1.0 / 6.0,
+    1.0,
+];
 
 /// θ from 1 − cos θ, for angles up to π/2: sin²(θ/4) without cancellation, then the series of the arc sine.
 #[inline(always)]
@@ -193,15 +212,8 @@ fn angle<V: Vector<Scalar = f32>>(height: V) -> V {
     let one = V::splat(1.0);
     let quarter = half / (V::splat(2.0) * (one + (one - half).sqrt()));
     let mut p = V::splat(0.017_352_764);
-    for c in [
-        0.022_372_159,
-        0.030_381_944,
-        0.044_642_857,
-        0.075,
-        1.0 / 6.0,
-        1.0,
-    ] {
-        p = p.mul_add(quarter, V::splat(c));
+    for k in 0..ARC_SINE.len() {
+        p = p.mul_add(quarter, V::splat(ARC_SINE[k]));
     }
     V::splat(4.0) * quarter.sqrt() * p
 }
@@ -237,13 +249,14 @@ impl Kernel<f32> for ArcStep<'_> {
                 // 1 − cos without cancellation.
                 let forward = radius * s;
                 let sideways = radius * s * s / (one + c);
-                let tangent =
-                    [0, 1, 2].map(|a| across.0[a].mul_add(s, V::splat(self.frame[0][a]) * c));
-                let position = [0, 1, 2].map(|a| {
-                    let along =
-                        forward.mul_add(V::splat(self.in_voxels[0][a]), V::splat(self.at[a]));
-                    across.1[a].mul_add(sideways, along)
-                });
+                let (mut tangent, mut position) = ([zero; 3], [zero; 3]);
+                for a in 0..3 {
+                    let ahead = V::splat(self.frame[0][a]) * c;
+                    tangent[a] = across.0[a].mul_add(s, ahead);
+                    let along = V::splat(self.in_voxels[0][a]);
+                    let along = forward.mul_add(along, V::splat(self.at[a]));
+                    position[a] = across.1[a].mul_add(sideways, along);
+                }
                 evaluate(&tables.harmonics, tangent, &mut functions);
                 let f = self.amplitude(position, (forward, sideways), &functions);
                 above = f.select_above(V::splat(tables.cut), above, zero);
@@ -264,12 +277,10 @@ impl Kernel<f32> for ArcStep<'_> {
             above.store(&mut alive[first..]);
         }
         let power = 1.0 / tables.samples as f32;
-        for (shares, alive) in out.shares.chunks_exact_mut(16).zip(alive.chunks_exact(16)) {
-            let lanes: Lanes<16> = Lanes::load(shares, 0);
-            let roots = (lanes.ln::<false>() * Lanes::splat(power)).exp::<false>();
-            for i in 0..16 {
-                shares[i] = alive[i] * roots.0[i];
-            }
+        let logarithms: Lanes<CANDIDATES> = Lanes(out.shares).ln::<false>();
+        let roots = (logarithms * Lanes::splat(power)).exp::<false>();
+        for k in 0..CANDIDATES {
+            out.shares[k] = alive[k] * roots.0[k];
         }
         out
     }
@@ -281,10 +292,14 @@ impl ArcStep<'_> {
     fn across<V: Vector<Scalar = f32>>(&self, first: usize) -> ([V; 3], [V; 3]) {
         let cosine = V::load(&self.tables.cosines[first..]);
         let sine = V::load(&self.tables.sines[first..]);
-        let of = |[_, e, g]: [[f32; 3]; 3]| {
-            [0, 1, 2].map(|a| cosine.mul_add(V::splat(e[a]), sine * V::splat(g[a])))
-        };
-        (of(self.frame), of(self.in_voxels))
+        let (mut in_world, mut in_voxels) = ([V::zero(); 3], [V::zero(); 3]);
+        for a in 0..3 {
+            let [_, e, g] = self.frame;
+            in_world[a] = cosine.mul_add(V::splat(e[a]), sine * V::splat(g[a]));
+            let [_, e, g] = self.in_voxels;
+            in_voxels[a] = cosine.mul_add(V::splat(e[a]), sine * V::splat(g[a]));
+        }
+        (in_world, in_voxels)
     }
 
     /// The range of lattice points around all positions of a group of lanes, by axis. Candidates are ordered by their
@@ -299,7 +314,8 @@ impl ArcStep<'_> {
         sideways.store(&mut lanes);
         let side = lanes[V::LANES - 1];
         let [d, e, g] = self.in_voxels;
-        [0, 1, 2].map(|a| {
+        let mut nodes = [[0; 2]; 3];
+        for a in 0..3 {
             let last = self.records.lattice.shape[a] - 1;
             let (one, other) = (d[a] * nearest, d[a] * farthest);
             let reach = side * (e[a] * e[a] + g[a] * g[a]).sqrt() + MARGIN;
@@ -307,8 +323,9 @@ impl ArcStep<'_> {
             let high = self.at[a] + one.max(other) + reach;
             let low = (low.clamp(0.0, last as f32) as usize).min(last.saturating_sub(1));
             let high = high.clamp(0.0, last as f32) as usize + 1;
-            [low, high.min(last).min(low + MAX_NODES - 1)]
-        })
+            nodes[a] = [low, high.min(last).min(low + MAX_NODES - 1)];
+        }
+        nodes
     }
 
     /// The interpolated amplitude of each lane at its position and in its direction.
@@ -379,23 +396,20 @@ impl ArcStep<'_> {
         mut sum: V,
     ) -> V {
         let stride = self.records.stride;
-        let record = |k: usize| {
-            let values = &self.records.coefficients[block[k] * stride..][..stride];
-            values.as_chunks::<2>().0
-        };
-        let pairs = functions[..stride].as_chunks::<2>().0;
-        let n = pairs.len();
-        let rows = [
-            &record(0)[..n],
-            &record(1)[..n],
-            &record(2)[..n],
-            &record(3)[..n],
-        ];
+        let pairs = pair_row(&functions[..stride], stride / 2);
+        let mut rows = [pairs_of_none(); BLOCK];
+        for k in 0..BLOCK {
+            let record = &self.records.coefficients[block[k] * stride..][..stride];
+            rows[k] = pair_row(record, pairs.len());
+        }
+        let [row_0, row_1, row_2, row_3] = rows;
         let (mut even, mut odd) = ([V::zero(); BLOCK], [V::zero(); BLOCK]);
-        for (i, [first, second]) in pairs.iter().enumerate() {
+        for i in 0..pairs.len() {
+            let [first, second] = pairs[i];
+            let of_record = [row_0[i], row_1[i], row_2[i], row_3[i]];
             for k in 0..BLOCK {
-                even[k] = V::splat(rows[k][i][0]).mul_add(*first, even[k]);
-                odd[k] = V::splat(rows[k][i][1]).mul_add(*second, odd[k]);
+                even[k] = V::splat(of_record[k][0]).mul_add(first, even[k]);
+                odd[k] = V::splat(of_record[k][1]).mul_add(second, odd[k]);
             }
         }
         for k in 0..BLOCK {
@@ -403,4 +417,15 @@ impl ArcStep<'_> {
         }
         sum
     }
+}
+
+/// The first `n` pairs of a row.
+#[inline(always)]
+fn pair_row<T>(row: &[T], n: usize) -> &[[T; 2]] {
+    &row.as_chunks::<2>().0[..n]
+}
+
+#[inline(always)]
+fn pairs_of_none() -> &'static [[f32; 2]] {
+    &[]
 }

@@ -56,14 +56,14 @@ impl Kernel<f32> for Amplitudes<'_> {
             .chunks_mut(V::LANES)
             .zip(self.directions.chunks(V::LANES))
         {
-            let axis = |a: usize| {
-                let mut values = [0.0; 16];
-                for (value, direction) in values.iter_mut().zip(directions) {
+            let mut axes = [V::zero(); 3];
+            for a in 0..3 {
+                for (value, direction) in lanes.iter_mut().zip(directions) {
                     *value = direction[a];
                 }
-                V::load(&values)
-            };
-            evaluate(self.table, [axis(0), axis(1), axis(2)], &mut functions);
+                axes[a] = V::load(&lanes);
+            }
+            evaluate(self.table, axes, &mut functions);
             let mut sum = V::zero();
             for (c, y) in self.coefficients.iter().zip(&functions) {
                 sum = V::splat(*c as f32).mul_add(*y, sum);

@@ -7,6 +7,7 @@ use crate::data::tissue_map::Fractions;
 use crate::data::{Grid, Region, Role, TissueMap, TissueType};
 use crate::solvers::Error;
 use glam::{DVec3, Vec3};
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Draws of a seed until one is at the interface: most succeed at the first.
@@ -40,7 +41,7 @@ pub struct InterfaceSeed {
 }
 
 impl<'a> InterfaceSeeds<'a> {
-    /// In the regions with role seed, if there are any.
+    /// In the regions with role seed, if there are any. Needs the backend's threads installed.
     pub fn new(
         map: &TissueMap,
         rules: &'a TissueRules,
@@ -51,6 +52,10 @@ impl<'a> InterfaceSeeds<'a> {
         let [nx, ny, nz] = grid.shape;
         let regions: Vec<&Region> = regions.iter().filter(|r| r.role == Role::Seed).collect();
         let is_interface = |voxel: usize| {
+            let own = &map.fractions[voxel];
+            if own[TissueType::CorticalGrey as usize] + own[TissueType::White as usize] == 0.0 {
+                return false;
+            }
             let [x, y, z] = grid.voxel(voxel);
             let (mut grey, mut white) = (0f32, 0f32);
             for (i, j, k) in (0..27).map(|n| (n % 3, n / 3 % 3, n / 9)) {
@@ -65,6 +70,7 @@ impl<'a> InterfaceSeeds<'a> {
             grey >= 0.5 && white >= 0.5
         };
         let all: Vec<u32> = (0..grid.voxel_count())
+            .into_par_iter()
             .filter(|v| is_interface(*v))
             .map(|v| v as u32)
             .collect();
@@ -111,16 +117,16 @@ impl<'a> InterfaceSeeds<'a> {
     /// Newton's method along the gradient of grey minus white matter.
     fn onto_interface(&self, from: Vec3) -> Option<InterfaceSeed> {
         let difference_at = |p: Vec3| Some(difference(&self.rules.fractions(p.to_array())?));
-        let apart = 0.25 * self.grid.spacing().min_element() as f32;
+        let interval = 0.25 * self.grid.spacing().min_element() as f32;
         let mut at = from;
         for _ in 0..MAX_STEPS {
             let rest = TARGET - difference_at(at)?;
             let mut gradient = Vec3::ZERO;
             for axis in 0..3 {
                 let mut shift = Vec3::ZERO;
-                shift[axis] = apart;
+                shift[axis] = interval;
                 let rise = difference_at(at + shift)? - difference_at(at - shift)?;
-                gradient[axis] = rise / (2.0 * apart);
+                gradient[axis] = rise / (2.0 * interval);
             }
             let square = gradient.length_squared();
             if !(square > 1e-8) {

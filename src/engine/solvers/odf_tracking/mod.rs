@@ -149,7 +149,7 @@ fn model(fibres: &Fibres, params: &Params, control: &Control) -> Result<Box<dyn 
     if records.is_empty() {
         return Err(InputError::Empty.into());
     }
-    let share = field.implausible_share();
+    let share = records.implausible_share();
     if share > MAX_IMPLAUSIBLE {
         return Err(InputError::NoDistributions { share }.into());
     }
@@ -257,7 +257,9 @@ fn run(
         memory: MemoryBudget::new("streamlines", available as usize, memory, control),
     };
     let parts = match params.select {
-        Some(wanted) => run.select(wanted as u64, available.min(limit.unwrap_or(available)))?,
+        Some(requested) => {
+            run.select(requested as u64, available.min(limit.unwrap_or(available)))?
+        }
         None => run.all(available)?,
     };
     Ok(gather(parts, &gates, false)?)

@@ -2,9 +2,9 @@
 //! distribution, so that a cell's eight corners are eight runs of cache lines, on the CPU as on a graphics card.
 
 use super::lattice::Lattice;
-use crate::compute::{Cancelled, Control, memory};
+use crate::compute::{Cancelled, Control, memory, simd};
 use crate::data::OdfField;
-use crate::data::spherical_harmonics::count;
+use crate::data::spherical_harmonics::{count, degrees};
 use crate::solvers::Error;
 use rayon::prelude::*;
 
@@ -76,6 +76,20 @@ impl Records {
         self.coefficients.len() <= self.stride
     }
 
+    /// The share of records that no function without negative values can have: |c_lm| ≤ √(2l + 1) c_00.
+    pub fn implausible_share(&self) -> f64 {
+        let most: Vec<f32> = degrees(self.order)
+            .map(|(l, _)| 1.001 * ((2 * l + 1) as f32).sqrt())
+            .collect();
+        let records = self.coefficients[self.stride..].par_chunks_exact(self.stride);
+        let is_wrong = |record: &&[f32]| {
+            let mean = record[0];
+            most.iter().zip(*record).any(|(m, c)| c.abs() > m * mean)
+        };
+        let count = records.len();
+        records.filter(is_wrong).count() as f64 / count.max(1) as f64
+    }
+
     /// The record of a voxel.
     #[inline(always)]
     pub fn record(&self, voxel: usize) -> &[f32] {
@@ -92,16 +106,35 @@ impl Records {
         let Some(corners) = self.lattice.corners(world) else {
             return;
         };
-        for (voxel, weight) in corners {
-            if self.record_of[voxel] == 0 {
-                continue;
-            }
-            for (sum, c) in sums.iter_mut().zip(self.record(voxel)) {
-                *sum += weight * c;
-            }
-        }
-        for (value, sum) in out.iter_mut().zip(sums) {
+        simd::dispatch(WeightedSum {
+            records: corners.map(|(voxel, _)| self.record(voxel)),
+            weights: corners.map(|(_, weight)| weight),
+            sums,
+        });
+        for (value, sum) in out.iter_mut().zip(&*sums) {
             *value = f64::from(*sum);
+        }
+    }
+}
+
+/// The sum of eight records, each times its weight.
+struct WeightedSum<'a> {
+    records: [&'a [f32]; 8],
+    weights: [f32; 8],
+    sums: &'a mut [f32],
+}
+
+impl simd::Kernel for WeightedSum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let n = self.sums.len();
+        for k in 0..8 {
+            let (record, weight) = (&self.records[k][..n], self.weights[k]);
+            for i in 0..n {
+                self.sums[i] += weight * record[i];
+            }
         }
     }
 }

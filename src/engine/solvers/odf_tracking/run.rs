@@ -50,10 +50,10 @@ impl Run<'_> {
             .collect()
     }
 
-    /// The first `wanted` streamlines that are kept, by their numbers, of at most `limit`; the counts are those of the
+    /// The first `requested` streamlines that are kept, by their numbers, of at most `limit`; the counts are those of the
     /// streamlines up to the last one. Needs the backend's threads installed.
-    pub fn select(&self, wanted: u64, limit: u64) -> Result<Vec<JoinedCurves>, Error> {
-        self.control.begin("Tracking", wanted);
+    pub fn select(&self, requested: u64, limit: u64) -> Result<Vec<JoinedCurves>, Error> {
+        self.control.begin("Tracking", requested);
         let parts_per_wave = (PARTS_PER_THREAD * rayon::current_num_threads()) as u64;
         let (mut first, mut kept) = (0, 0);
         let mut all = Vec::new();
@@ -70,10 +70,10 @@ impl Run<'_> {
             for (i, joined) in wave.into_iter().enumerate() {
                 let ids = range(i as u64);
                 let (found, seeds) = (joined.kept.count() as u64, ids.end - ids.start);
-                if kept + found >= wanted {
+                if kept + found >= requested {
                     // Its seeds after the last one are not counted, whatever the threads have tracked.
-                    let last = self.part(ids, Some(wanted - kept))?;
-                    self.memory.count(seeds, wanted - kept, [&last])?;
+                    let last = self.part(ids, Some(requested - kept))?;
+                    self.memory.count(seeds, requested - kept, [&last])?;
                     all.push(last);
                     return Ok(all);
                 }

@@ -61,9 +61,9 @@ pub struct Peak {
     pub amplitude: f64,
 }
 
-/// The peak that Newton's method reaches from a unit vector.
+/// The peak that Newton's method reaches from a unit vector, to 1e-7 rad if it is near.
 pub(super) fn uphill(series: &Series, start: DVec3) -> Peak {
-    newton::climb(series, start)
+    newton::follow(series, start)
 }
 
 /// The largest peaks of each voxel, by descending amplitude.
