@@ -4,22 +4,9 @@
 // directions or unknowns goes through shared memory: rows of VOXELS values, one for each voxel of the group.
 #pragma once
 #include "common.cuh"
+#include "registers.cuh"
 
 constexpr u32 ALL_LANES = 0xffffffffu;
-
-// The index of this thread, read each time: addresses that follow from it are computed where they are used instead of
-// filling registers during the whole iteration.
-__device__ __forceinline__ u32 thread_now() {
-    u32 thread;
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    return thread;
-}
-
-// A pointer that is read again from the kernel's parameters, for the same reason.
-template <class T> __device__ __forceinline__ const T *read_now(const T *at) {
-    asm volatile("" : "+l"(at));
-    return at;
-}
 
 // Azimuthal frequencies m1 >= m2 of a tile of the matrix, with the first of its elements.
 struct CsdTile {
