@@ -51,35 +51,42 @@ template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) 
     constexpr int VOXELS = C::VOXELS, PER = C::PER;
     extern __shared__ float4 raw[];
     typename C::Shared &s = *(typename C::Shared *)raw;
-    const int thread = threadIdx.x, warp = thread >> 5;
-    const u32 first = blockIdx.x * VOXELS, tissues = job.tissues;
-    const float *tables = job.tables;
+    auto first = [] {
+        u32 block;
+        asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+        return block * VOXELS;
+    };
+    auto tables = [&] { return read_now(job.tables); };
     float *step = C::step_of(s);
-    const bool has_tissue = thread < (int)tissues * VOXELS;
-    const int tissue = thread / VOXELS, tissue_slot = thread % VOXELS, slot = thread % C::SPLIT * PER;
-    const float share = 1.0f / (float)(4 * C::DIRECTIONS + tissues);
-    for (int k = thread; k < C::PADDED * VOXELS; k += C::THREADS) {
+    auto has_tissue = [&] { return thread_now() < job.tissues * VOXELS; };
+    auto tissue = [] { return thread_now() / VOXELS; };
+    auto tissue_slot = [] { return thread_now() % VOXELS; };
+    auto slot = [] { return thread_now() % C::SPLIT * PER; };
+    auto share = [&] { return 1.0f / (float)(4 * C::DIRECTIONS + job.tissues); };
+    for (int k = thread_now(); k < C::PADDED * VOXELS; k += C::THREADS) {
         int row = k / VOXELS, v = k % VOXELS;
-        s.g[k] = job.g[(u64)row * job.voxels + min(first + v, job.voxels - 1)];
-        s.x[k] = row == 0 ? START_FIBRES : row >= C::FIBRE && row < C::FIBRE + (int)tissues ? START_OTHER : 0.0f;
+        s.g[k] = job.g[(u64)row * job.voxels + min(first() + v, job.voxels - 1)];
+        s.x[k] = row == 0 ? START_FIBRES : row >= C::FIBRE && row < C::FIBRE + (int)job.tissues ? START_OTHER : 0.0f;
     }
     __syncthreads();
-    if (thread < VOXELS) {
+    if (thread_now() < VOXELS) {
         float square = 0.0f;
-        for (int k = 0; k < C::PADDED; k++) square = fmaf(s.g[k * VOXELS + thread], s.g[k * VOXELS + thread], square);
-        s.size[thread] = square > 0.0f ? sqrtf(square) : 1.0f;
-        s.broken[thread] = 0;
+        for (int k = 0; k < C::PADDED; k++) square = fmaf(s.g[k * VOXELS + thread_now()], s.g[k * VOXELS + thread_now()], square);
+        s.size[thread_now()] = square > 0.0f ? sqrtf(square) : 1.0f;
+        s.broken[thread_now()] = 0;
     }
     __syncthreads();
-    for (int k = thread; k < C::PADDED * VOXELS; k += C::THREADS) s.g[k] = s.g[k] / s.size[k % VOXELS];
+    for (int k = thread_now(); k < C::PADDED * VOXELS; k += C::THREADS) s.g[k] = s.g[k] / s.size[k % VOXELS];
     float sl[4][PER], la[4][PER], w[4][PER];
-    C::values(tables + C::AT, s.x, sl);
+    C::values(tables() + C::AT, s.x, sl);
 #pragma unroll
     for (int i = 0; i < 4; i++)
 #pragma unroll
         for (int k = 0; k < PER; k++) la[i][k] = START / sl[i][k];
-    // Value and multiplier of a tissue's amount.
-    float amount = START_OTHER, multiplier = START / START_OTHER, change = 0.0f;
+    if (has_tissue()) {
+        s.amount[thread_now()] = START_OTHER;
+        s.multiplier[thread_now()] = START / START_OTHER;
+    }
     for (u32 iteration = 0;; iteration++) {
         // D and the gap.
         float sum[PER] = {};
@@ -92,51 +99,51 @@ template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) 
             }
         C::store_parts(s.parts, w);
         C::template reduce<false>(s.sums, sum);
-        if (has_tissue) {
-            s.sums[(C::WARPS + tissue) * VOXELS + tissue_slot] = amount * multiplier;
-            s.d[tissue * VOXELS + tissue_slot] = multiplier / amount;
+        if (has_tissue()) {
+            s.sums[(C::WARPS + tissue()) * VOXELS + tissue_slot()] = s.amount[thread_now()] * s.multiplier[thread_now()];
+            s.d[tissue() * VOXELS + tissue_slot()] = s.multiplier[thread_now()] / s.amount[thread_now()];
         }
         __syncthreads();
         bool active = false;
-        if (thread < VOXELS) {
-            float gap = C::template total<false>(s.sums, thread, tissues) * share;
-            s.gap[thread] = gap;
-            active = gap > job.at_rest && !s.broken[thread];
+        if (thread_now() < VOXELS) {
+            float gap = C::template total<false>(s.sums, thread_now(), job.tissues) * share();
+            s.gap[thread_now()] = gap;
+            active = gap > job.at_rest && !s.broken[thread_now()];
         }
         if (!__syncthreads_or(active) || iteration == job.iterations) break;
-        C::template project<C::PADDED / 4, C::PADDED, 1, C::PADDED>(tables + C::NORMAL, s.x,
+        C::template project<C::PADDED / 4, C::PADDED, 1, C::PADDED>(tables() + C::NORMAL, s.x,
                                                                     typename C::PutResidual{s.residual, s.g});
         C::template project<C::MOMENTS, C::FIRST_MOMENTS, C::OTHER_MOMENTS, C::DIRECTIONS>(
-            tables + C::MOMENT_ROWS, s.parts, typename C::PutMoments{s.parts});
+            tables() + C::MOMENT_ROWS, s.parts, typename C::PutMoments{s.parts});
         __syncthreads();
-        C::to_nodes(C::waves_of(s), s.parts, job.waves, job.coefficients);
-        C::assemble_rest(s.matrix, s.d, job.rest, job.rest_count);
+        C::to_nodes(C::waves_of(s), s.parts, read_now(job.waves), read_now(job.coefficients));
+        C::assemble_rest(s.matrix, s.d, read_now(job.rest), job.rest_count);
         __syncthreads();
-        C::assemble(s.matrix, C::waves_of(s), tables + C::POLAR_AT, job.tiles, job.tile_count, job.elements);
+        C::assemble(s.matrix, C::waves_of(s), tables() + C::POLAR_AT, read_now(job.tiles), job.tile_count, read_now(job.elements));
         __syncthreads();
         // The matrix of these lanes.
-        int column = warp + (thread & 31) / C::LANES * C::APART;
+        int column = (thread_now() >> 5) % C::FACTORS + (thread_now() & 31) / C::LANES * C::APART;
         // The factorisation needs the registers.
 #pragma unroll
-        for (int i = 0; i < 4; i++) C::store(s.parts + PER * (i * C::THREADS + thread), la[i]);
-        if (warp < C::FACTORS) {
-            bool good = C::factorise(s.matrix + column * C::MATRIX);
-            if (thread % C::LANES == 0) s.good[column] = good;
+        for (int i = 0; i < 4; i++) C::store(s.parts + PER * (i * C::THREADS + thread_now()), la[i]);
+        if ((thread_now() >> 5) < (C::HAS_HELPER ? 2 : 1) * C::FACTORS) {
+            bool good = C::factorise(s.matrix + column * C::MATRIX, (thread_now() >> 5) >= C::FACTORS, 1 + (thread_now() >> 5) % C::FACTORS);
+            if ((thread_now() >> 5) < C::FACTORS && thread_now() % C::LANES == 0) s.good[column] = good;
         }
-        float largest[PER], next[4][PER], target[PER], move = 0.0f;
+        float largest[PER], next[4][PER], target[PER];
         // The predictor, then the corrector: one loop, because of the instruction cache.
 #pragma unroll 1
         for (int pass = 0; pass < 2; pass++) {
-            if (warp < C::FACTORS) {
+            if ((thread_now() >> 5) < C::FACTORS) {
                 float square = C::solve(s.matrix + column * C::MATRIX, s.residual + column, step + column);
                 // False for NaN, too; a step of this size is one of a singular matrix.
-                if (pass == 1 && thread % C::LANES == 0) s.good[column] = s.good[column] && square < 1e12f;
+                if (pass == 1 && thread_now() % C::LANES == 0) s.good[column] = s.good[column] && square < 1e12f;
             }
             __syncthreads();
-            C::values(tables + C::AT, step, next);
+            C::values(tables() + C::AT, step, next);
             if (pass == 0) {
 #pragma unroll
-                for (int i = 0; i < 4; i++) C::load(la[i], s.parts + PER * (i * C::THREADS + thread));
+                for (int i = 0; i < 4; i++) C::load(la[i], s.parts + PER * (i * C::THREADS + thread_now()));
                 // Predictor: w is the relative change of s.
 #pragma unroll
                 for (int k = 0; k < PER; k++) largest[k] = sum[k] = 0.0f;
@@ -151,21 +158,21 @@ template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) 
                     }
                 C::template reduce<true>(s.largest, largest);
                 C::template reduce<false>(s.sums, sum);
-                if (has_tissue) {
-                    change = step[(C::FIBRE + tissue) * VOXELS + tissue_slot] / amount;
-                    s.largest[(C::WARPS + tissue) * VOXELS + tissue_slot] = fmaxf(-change, 1.0f + change);
-                    s.sums[(C::WARPS + tissue) * VOXELS + tissue_slot] = amount * multiplier * fmaf(change, change, change);
+                if (has_tissue()) {
+                    s.change[thread_now()] = step[(C::FIBRE + tissue()) * VOXELS + tissue_slot()] / s.amount[thread_now()];
+                    s.largest[(C::WARPS + tissue()) * VOXELS + tissue_slot()] = fmaxf(-s.change[thread_now()], 1.0f + s.change[thread_now()]);
+                    s.sums[(C::WARPS + tissue()) * VOXELS + tissue_slot()] = s.amount[thread_now()] * s.multiplier[thread_now()] * fmaf(s.change[thread_now()], s.change[thread_now()], s.change[thread_now()]);
                 }
                 __syncthreads();
-                if (thread < VOXELS) {
-                    float length = 1.0f / C::template total<true>(s.largest, thread, tissues), gap = s.gap[thread];
-                    float second = C::template total<false>(s.sums, thread, tissues) * share;
+                if (thread_now() < VOXELS) {
+                    float length = 1.0f / C::template total<true>(s.largest, thread_now(), job.tissues), gap = s.gap[thread_now()];
+                    float second = C::template total<false>(s.sums, thread_now(), job.tissues) * share();
                     // (1 + a w)(1 - a (1 + w)) = 1 - a - a^2 (w + w^2), weighted by la s.
                     float ratio = fmaxf(((1.0f - length) * gap - length * length * second) / gap, 0.0f);
-                    s.target[thread] = ratio * ratio * ratio * gap;
+                    s.target[thread_now()] = ratio * ratio * ratio * gap;
                 }
                 __syncthreads();
-                C::load(target, s.target + slot);
+                C::load(target, s.target + slot());
                 {
                     float q[4][PER];
 #pragma unroll
@@ -177,12 +184,12 @@ template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) 
                         }
                     C::store_parts(s.parts, q);
                 }
-                if (has_tissue)
-                    s.residual[(C::FIBRE + tissue) * VOXELS + tissue_slot] +=
-                        fmaf(multiplier, fmaf(change, change, change), s.target[tissue_slot] / amount);
+                if (has_tissue())
+                    s.residual[(C::FIBRE + tissue()) * VOXELS + tissue_slot()] +=
+                        fmaf(s.multiplier[thread_now()], fmaf(s.change[thread_now()], s.change[thread_now()], s.change[thread_now()]), s.target[tissue_slot()] / s.amount[thread_now()]);
                 __syncthreads();
                 C::template project<C::GROUPS, C::FIRST_GROUPS, C::OTHER_GROUPS, C::DIRECTIONS>(
-                    tables + C::ROWS, s.parts, typename C::AddCoefficients{s.residual});
+                    tables() + C::ROWS, s.parts, typename C::AddCoefficients{s.residual});
                 __syncthreads();
             } else {
                 // Corrector: w becomes the relative decrease of la.
@@ -199,24 +206,24 @@ template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) 
                         largest[k] = fmaxf(largest[k], fmaxf(dual, -move));
                     }
                 C::template reduce<true>(s.largest, largest);
-                if (has_tissue) {
-                    move = step[(C::FIBRE + tissue) * VOXELS + tissue_slot] / amount;
-                    change = 1.0f + move - (s.target[tissue_slot] / (amount * multiplier) + fmaf(change, change, change));
-                    s.largest[(C::WARPS + tissue) * VOXELS + tissue_slot] = fmaxf(change, -move);
+                if (has_tissue()) {
+                    s.move[thread_now()] = step[(C::FIBRE + tissue()) * VOXELS + tissue_slot()] / s.amount[thread_now()];
+                    s.change[thread_now()] = 1.0f + s.move[thread_now()] - (s.target[tissue_slot()] / (s.amount[thread_now()] * s.multiplier[thread_now()]) + fmaf(s.change[thread_now()], s.change[thread_now()], s.change[thread_now()]));
+                    s.largest[(C::WARPS + tissue()) * VOXELS + tissue_slot()] = fmaxf(s.change[thread_now()], -s.move[thread_now()]);
                 }
                 __syncthreads();
-                if (thread < VOXELS) {
-                    float all = C::template total<true>(s.largest, thread, tissues);
-                    bool is_active = s.gap[thread] > job.at_rest && !s.broken[thread];
+                if (thread_now() < VOXELS) {
+                    float all = C::template total<true>(s.largest, thread_now(), job.tissues);
+                    bool is_active = s.gap[thread_now()] > job.at_rest && !s.broken[thread_now()];
                     // 0 for voxels that keep their values.
-                    s.length[thread] = is_active && s.good[thread] ? STEP / fmaxf(all, STEP) : 0.0f;
-                    if (is_active && !s.good[thread]) s.broken[thread] = 1;
+                    s.length[thread_now()] = is_active && s.good[thread_now()] ? STEP / fmaxf(all, STEP) : 0.0f;
+                    if (is_active && !s.good[thread_now()]) s.broken[thread_now()] = 1;
                 }
             }
         }
         __syncthreads();
         float length[PER];
-        C::load(length, s.length + slot);
+        C::load(length, s.length + slot());
 #pragma unroll
         for (int k = 0; k < PER; k++)
             if (length[k] > 0.0f) {
@@ -226,20 +233,20 @@ template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) 
                     la[i][k] *= fmaf(-length[k], w[i][k], 1.0f);
                 }
             }
-        if (has_tissue && s.length[tissue_slot] > 0.0f) {
-            amount *= fmaf(s.length[tissue_slot], move, 1.0f);
-            multiplier *= fmaf(-s.length[tissue_slot], change, 1.0f);
+        if (has_tissue() && s.length[tissue_slot()] > 0.0f) {
+            s.amount[thread_now()] *= fmaf(s.length[tissue_slot()], s.move[thread_now()], 1.0f);
+            s.multiplier[thread_now()] *= fmaf(-s.length[tissue_slot()], s.change[thread_now()], 1.0f);
         }
-        for (int k = thread; k < C::PADDED * VOXELS; k += C::THREADS) {
+        for (int k = thread_now(); k < C::PADDED * VOXELS; k += C::THREADS) {
             float l = s.length[k % VOXELS];
             if (l > 0.0f) s.x[k] = fmaf(l, step[k], s.x[k]);
         }
     }
-    for (int k = thread; k < (C::FIBRE + (int)tissues) * VOXELS; k += C::THREADS) {
-        u32 voxel = first + k % VOXELS;
+    for (int k = thread_now(); k < (C::FIBRE + (int)job.tissues) * VOXELS; k += C::THREADS) {
+        u32 voxel = first() + k % VOXELS;
         if (voxel < job.voxels) job.x[(u64)(k / VOXELS) * job.voxels + voxel] = s.x[k] * s.size[k % VOXELS];
     }
-    if (thread < VOXELS && first + thread < job.voxels) job.gap[first + thread] = s.gap[thread];
+    if (thread_now() < VOXELS && first() + thread_now() < job.voxels) job.gap[first() + thread_now()] = s.gap[thread_now()];
 }
 
 extern "C" __global__ void __launch_bounds__(160, 3) csd_fit_8(CsdJob job) { csd_fit<8>(job); }

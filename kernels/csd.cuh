@@ -4,6 +4,7 @@
 // directions or unknowns goes through shared memory: rows of VOXELS values, one for each voxel of the group.
 #pragma once
 #include "common.cuh"
+#include "registers.cuh"
 
 constexpr u32 ALL_LANES = 0xffffffffu;
 
@@ -40,9 +41,11 @@ template <int ORDER> struct Csd {
     // Threads that factorise; a warp with two matrices has those whose banks differ by 16.
     static constexpr int FACTORS = VOXELS * LANES / 32, APART = VOXELS / 2;
     static constexpr int PANEL = 8;
+    // Two warps share a matrix of order 12.
+    static constexpr bool HAS_HELPER = LANES == 32;
     static constexpr int AT = 0, ROWS = AT + FIBRE * DIRECTIONS, MOMENT_ROWS = ROWS + 4 * GROUPS * DIRECTIONS;
     static constexpr int NORMAL = MOMENT_ROWS + 4 * MOMENTS * DIRECTIONS, POLAR_AT = NORMAL + PADDED * PADDED;
-    static_assert(FACTORS <= WARPS && 4 * MOMENTS + TISSUES <= 4 * DIRECTIONS, "room");
+    static_assert((HAS_HELPER ? 2 : 1) * FACTORS <= WARPS && 4 * MOMENTS + TISSUES <= 4 * DIRECTIONS, "room");
     static_assert(PACKED % 32 == 0, "banks");
     // Room after the parts: the moments at the nodes begin after the moments, which take the place of the parts.
     static constexpr int AFTER_MOMENTS = WAVES * NODES - 4 * (DIRECTIONS - MOMENTS);
@@ -55,6 +58,8 @@ template <int ORDER> struct Csd {
         float x[PADDED * VOXELS], residual[PADDED * VOXELS], g[PADDED * VOXELS];
         float d[TISSUES * VOXELS];
         float sums[(WARPS + TISSUES) * VOXELS], largest[(WARPS + TISSUES) * VOXELS];
+        // Of tissues without fibres: amount, multiplier, change and relative step.
+        float amount[TISSUES * VOXELS], multiplier[TISSUES * VOXELS], change[TISSUES * VOXELS], move[TISSUES * VOXELS];
         float gap[VOXELS], target[VOXELS], length[VOXELS], size[VOXELS];
         u32 good[VOXELS], broken[VOXELS];
     };
@@ -87,7 +92,7 @@ template <int ORDER> struct Csd {
         float4 kept[ROUNDS];
 #pragma unroll
         for (int round = 0; round < ROUNDS; round++) {
-            int t = round * THREADS + threadIdx.x, share = t & 3, slot = (t >> 2) % FOURS * 4;
+            int t = round * THREADS + thread_now(), share = t & 3, slot = (t >> 2) % FOURS * 4;
             // Common to a warp.
             if (round == ROUNDS - 1 && (t & ~31) >= TASKS) break;
             int group = min((t >> 2) / FOURS, ALL - 1), part = group < ONE ? 0 : 1 + (group - ONE) / NEXT;
@@ -128,7 +133,7 @@ template <int ORDER> struct Csd {
         put.before();
 #pragma unroll
         for (int round = 0; round < ROUNDS; round++) {
-            int t = round * THREADS + threadIdx.x, share = t & 3, group = (t >> 2) / FOURS;
+            int t = round * THREADS + thread_now(), share = t & 3, group = (t >> 2) / FOURS;
             int row = (share & 1) * 2 + (share >> 1);
             if (group < ALL) put(4 * group + row, (t >> 2) % FOURS * 4, kept[round]);
         }
@@ -166,9 +171,9 @@ template <int ORDER> struct Csd {
 
     // Values at the four images of this thread's direction.
     static __device__ __forceinline__ void values(const float *at, const float *x, float (&out)[4][PER]) {
-        constexpr int UNROLL = ORDER == 8 ? 10 : 21;
+        constexpr int UNROLL = ORDER == 8 ? 10 : 14;
         float part[4][PER] = {};
-        at += threadIdx.x / SPLIT, x += threadIdx.x % SPLIT * PER;
+        at += thread_now() / SPLIT, x += thread_now() % SPLIT * PER;
 #pragma unroll
         for (int c = 0; c < 4; c++)
 #pragma unroll 1
@@ -201,7 +206,7 @@ template <int ORDER> struct Csd {
 
     // The transpose of the last step of `values`, to shared memory.
     static __device__ __forceinline__ void store_parts(float *parts, const float (&v)[4][PER]) {
-        float *to = parts + threadIdx.x / SPLIT * VOXELS + threadIdx.x % SPLIT * PER;
+        float *to = parts + thread_now() / SPLIT * VOXELS + thread_now() % SPLIT * PER;
         float out[4][PER];
 #pragma unroll
         for (int k = 0; k < PER; k++) {
@@ -218,7 +223,7 @@ template <int ORDER> struct Csd {
 
     // A row of `to` for each warp.
     template <bool LARGEST> static __device__ __forceinline__ void reduce(float *to, float (&v)[PER]) {
-        int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+        int lane = thread_now() & 31, warp = thread_now() >> 5;
 #pragma unroll
         for (int o = 16; o >= SPLIT; o >>= 1)
 #pragma unroll
@@ -244,10 +249,10 @@ template <int ORDER> struct Csd {
         uint2 all[ROUNDS];
 #pragma unroll
         for (int round = 0; round < ROUNDS; round++)
-            all[round] = __ldg(waves + min(round * THREADS + (int)threadIdx.x, TASKS - 1) / FOURS / NODES);
+            all[round] = __ldg(waves + min(round * THREADS + (int)thread_now(), TASKS - 1) / FOURS / NODES);
 #pragma unroll
         for (int round = 0; round < ROUNDS; round++) {
-            int t = round * THREADS + threadIdx.x, slot = t % FOURS * 4, at = t / FOURS;
+            int t = round * THREADS + thread_now(), slot = t % FOURS * 4, at = t / FOURS;
             if (t >= TASKS) break;
             int count = all[round].x >> 16;
             const float *from = moments + (all[round].x & 0xffff) * VOXELS + slot, *c = coefficients + all[round].y + at % NODES;
@@ -273,8 +278,9 @@ template <int ORDER> struct Csd {
 
     // Elements of one voxel that couple functions of azimuthal frequencies m1 >= m2, cosine or sine each: a product of
     // azimuthal functions has two frequencies, and the polar functions are summed over the nodes.
-    template <int LOW, int HIGH>
-    static __device__ __forceinline__ void tile(float *matrix, const float *waves, const float *polar, const uint2 *elements,
+    // HIGH of the WIDTH polar functions of m1, from FIRST_HIGH on.
+    template <int LOW, int WIDTH, int FIRST_HIGH = 0, int HIGH = WIDTH>
+    static __device__ __forceinline__ void tile(float *matrix, const float *waves, const float *polar, const uint2 *all, u32 element_first,
                                                 u32 high, u32 low, u32 both) {
         // Both cosines, both sines, sine of m1, cosine of m1.
         u32 sum = high + low, difference = high - low;
@@ -287,8 +293,9 @@ template <int ORDER> struct Csd {
         if (!is_even && sum == 0) one = other = waves, sign = -1.0f;
         float out[LOW][HIGH] = {};
         constexpr int STEP = (ORDER + 1) * POLAR, LOWS = (LOW + 3) / 4, HIGHS = (HIGH + 3) / 4;
-        const float4 *from = (const float4 *)(polar + low * POLAR), *to = (const float4 *)(polar + high * POLAR);
-        // Read one node ahead.
+        const float4 *from = (const float4 *)(polar + low * POLAR), *to = (const float4 *)(polar + high * POLAR + FIRST_HIGH);
+        // Read one node ahead, where registers suffice.
+        constexpr bool READS_AHEAD = LOW * HIGH < 20;
         float4 next[LOWS + HIGHS];
 #pragma unroll
         for (int k = 0; k < LOWS; k++) next[k] = __ldg(from + k);
@@ -297,6 +304,12 @@ template <int ORDER> struct Csd {
 #pragma unroll 1
         for (int node = 0; node < NODES; node++) {
             float a[4 * LOWS], b[4 * HIGHS];
+            if (!READS_AHEAD) {
+#pragma unroll
+                for (int k = 0; k < LOWS; k++) next[k] = __ldg(from + k);
+#pragma unroll
+                for (int k = 0; k < HIGHS; k++) next[LOWS + k] = __ldg(to + k);
+            }
 #pragma unroll
             for (int k = 0; k < LOWS; k++) a[4 * k] = next[k].x, a[4 * k + 1] = next[k].y, a[4 * k + 2] = next[k].z, a[4 * k + 3] = next[k].w;
 #pragma unroll
@@ -305,10 +318,12 @@ template <int ORDER> struct Csd {
                 b[4 * k] = v.x, b[4 * k + 1] = v.y, b[4 * k + 2] = v.z, b[4 * k + 3] = v.w;
             }
             if (node + 1 < NODES) from += STEP / 4, to += STEP / 4;
+            if (READS_AHEAD) {
 #pragma unroll
-            for (int k = 0; k < LOWS; k++) next[k] = __ldg(from + k);
+                for (int k = 0; k < LOWS; k++) next[k] = __ldg(from + k);
 #pragma unroll
-            for (int k = 0; k < HIGHS; k++) next[LOWS + k] = __ldg(to + k);
+                for (int k = 0; k < HIGHS; k++) next[LOWS + k] = __ldg(to + k);
+            }
             float weight = fmaf(sign, *other, *one);
             one += VOXELS, other += VOXELS;
 #pragma unroll
@@ -318,7 +333,8 @@ template <int ORDER> struct Csd {
                 for (int i = 0; i < LOW; i++) out[i][j] = fmaf(a[i], scaled, out[i][j]);
             }
         }
-        constexpr int AT_ONCE = 16 / HIGH < LOW ? 16 / HIGH : LOW;
+        const uint2 *elements = read_now(all) + element_first;
+        constexpr int AT_ONCE = 14 / HIGH < LOW ? 14 / HIGH : LOW;
 #pragma unroll
         for (int first = 0; first < LOW; first += AT_ONCE) {
             uint2 element[AT_ONCE][HIGH];
@@ -326,7 +342,7 @@ template <int ORDER> struct Csd {
             for (int i = 0; i < AT_ONCE; i++)
 #pragma unroll
                 for (int j = 0; j < HIGH; j++)
-                    if (first + i < LOW) element[i][j] = __ldg(elements + ((first + i) * HIGH + j) * 4);
+                    if (first + i < LOW) element[i][j] = __ldg(elements + ((first + i) * WIDTH + FIRST_HIGH + j) * 4);
             // Keeps the compiler from reading one element after the other, each of which waits for the second-level cache.
             __syncwarp();
 #pragma unroll
@@ -342,24 +358,28 @@ template <int ORDER> struct Csd {
     static __device__ __forceinline__ void assemble(float *matrix, const float *waves, const float *polar, const CsdTile *tiles,
                                                     u32 count, const uint2 *elements) {
         constexpr int AT_ONCE = 8 / VOXELS;
-        int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, voxel = lane % VOXELS, both = lane / VOXELS & 3;
+        int warp = thread_now() >> 5, lane = thread_now() & 31, voxel = lane % VOXELS, both = lane / VOXELS & 3;
         int inside = AT_ONCE == 1 ? 0 : lane / (4 * VOXELS);
         for (u32 t = warp * AT_ONCE; t < count; t += WARPS * AT_ONCE) {
-            uint4 tile_of = __ldg((const uint4 *)(tiles + t + inside));
+            uint4 tile_of = __ldg((const uint4 *)tiles + t + inside);
             float *to = matrix + voxel * MATRIX;
             const float *from = waves + voxel;
-            const uint2 *own = elements + tile_of.w + both;
+            const u32 own = tile_of.w + both;
             // A shape is common to the tiles of a warp.
             switch (tile_of.z) {
-            case 0: tile<HALF + 1, HALF + 1>(to, from, polar, own, tile_of.y, tile_of.x, both); break;
-            case 1: tile<HALF + 1, HALF - 1>(to, from, polar, own, tile_of.y, tile_of.x, both); break;
-            case 2: tile<HALF - 1, HALF - 1>(to, from, polar, own, tile_of.y, tile_of.x, both); break;
+            case 0:
+                // In two parts, because of the registers.
+                tile<HALF + 1, HALF + 1, 0, 4>(to, from, polar, elements, own, tile_of.y, tile_of.x, both);
+                tile<HALF + 1, HALF + 1, 4, HALF - 3>(to, from, polar, elements, own, tile_of.y, tile_of.x, both);
+                break;
+            case 1: tile<HALF + 1, HALF - 1>(to, from, polar, elements, own, tile_of.y, tile_of.x, both); break;
+            case 2: tile<HALF - 1, HALF - 1>(to, from, polar, elements, own, tile_of.y, tile_of.x, both); break;
             default:
                 if constexpr (ORDER > 8) {
                     switch (tile_of.z) {
-                    case 3: tile<HALF + 1, HALF - 3>(to, from, polar, own, tile_of.y, tile_of.x, both); break;
-                    case 4: tile<HALF - 1, HALF - 3>(to, from, polar, own, tile_of.y, tile_of.x, both); break;
-                    default: tile<HALF - 3, HALF - 3>(to, from, polar, own, tile_of.y, tile_of.x, both); break;
+                    case 3: tile<HALF + 1, HALF - 3>(to, from, polar, elements, own, tile_of.y, tile_of.x, both); break;
+                    case 4: tile<HALF - 1, HALF - 3>(to, from, polar, elements, own, tile_of.y, tile_of.x, both); break;
+                    default: tile<HALF - 3, HALF - 3>(to, from, polar, elements, own, tile_of.y, tile_of.x, both); break;
                     }
                 }
             }
@@ -369,9 +389,9 @@ template <int ORDER> struct Csd {
     // Rows of tissues without fibres, and of the unit matrix. `rest`: place, H, and the tissue on the diagonal, or 3.
     static __device__ __forceinline__ void assemble_rest(float *matrix, const float *d, const uint4 *rest, u32 count) {
         constexpr int AT_ONCE = 4;
-        for (u32 first = threadIdx.x / 32 * 32; first < count * VOXELS; first += AT_ONCE * THREADS) {
+        for (u32 first = thread_now() / 32 * 32; first < count * VOXELS; first += AT_ONCE * THREADS) {
             uint4 element[AT_ONCE];
-            u32 t = first + threadIdx.x % 32, voxel = t % VOXELS;
+            u32 t = first + thread_now() % 32, voxel = t % VOXELS;
 #pragma unroll
             for (int i = 0; i < AT_ONCE; i++) element[i] = __ldg(rest + min((t + i * THREADS) / VOXELS, count - 1));
             __syncwarp();
@@ -384,9 +404,11 @@ template <int ORDER> struct Csd {
         }
     }
 
-    // PANEL columns from `first` on, of ROWS_AT_ONCE sets of rows; false if a pivot is not positive.
-    template <int ROWS_AT_ONCE> static __device__ __forceinline__ bool panel(float *m, int first) {
-        int lane = threadIdx.x % LANES;
+    // PANEL columns from `first` on, of ROWS_AT_ONCE sets of rows, less the products of columns `begin` to `end`; then
+    // factorised, if they are less all columns before. Returns false if a pivot is not positive.
+    template <int ROWS_AT_ONCE>
+    static __device__ __forceinline__ bool panel(float *m, int first, int begin, int end, bool is_complete) {
+        int lane = thread_now() % LANES;
         bool good = true;
         float a[ROWS_AT_ONCE][PANEL];
         int row[ROWS_AT_ONCE];
@@ -399,11 +421,11 @@ template <int ORDER> struct Csd {
         for (int c = 0; c < PANEL; c++)
 #pragma unroll
             for (int j = 0; j < ROWS_AT_ONCE; j++) a[j][c] = at(c)[row[j]];
-        // Less the products of the columns before the panel.
-        const float *from = m;
+        const float *from = m + column(begin);
+        constexpr int UNROLL = ROWS_AT_ONCE > 1 ? 4 : PANEL;
 #pragma unroll 1
-        for (int k = 0; k < first; k += PANEL) {
-#pragma unroll
+        for (int k = begin; k < end; k += PANEL) {
+#pragma unroll UNROLL
             for (int i = 0; i < PANEL; i++) {
                 const float *l = from + i * (PADDED - k) - (i < 4 ? 0 : 4 * (i - 3));
                 float4 b = four(l + first), d = four(l + first + 4);
@@ -417,6 +439,7 @@ template <int ORDER> struct Csd {
             }
             from += PANEL * (PADDED - k) - 24;
         }
+        if (is_complete)
 #pragma unroll
         for (int c = 0; c < PANEL; c++) {
             float pivot = __shfl_sync(ALL_LANES, a[0][c], c, LANES), inverse = rsqrtf(pivot);
@@ -442,19 +465,26 @@ template <int ORDER> struct Csd {
         return good;
     }
 
-    // L of LL' with 1 / L_ii on the diagonal, by LANES threads; false if a pivot is not positive. Loops over panels are
-    // not unrolled: code that exceeds the instruction cache takes several times as long.
-    static __device__ __forceinline__ bool factorise(float *m) {
+    // L of LL' with 1 / L_ii on the diagonal; false if a pivot is not positive. Where two warps share the work, one factorises
+    // panels, and a helper subtracts from the next panel what is known already. Loops over panels are not unrolled: code
+    // that exceeds the instruction cache takes several times as long.
+    static __device__ __forceinline__ bool factorise(float *m, bool helps, int barrier) {
         bool good = true;
 #pragma unroll 1
-        for (int first = 0; first < PADDED; first += PANEL) {
+        for (int number = 0; number < PADDED / PANEL; number++) {
+            int mine = helps ? number + 1 : number, first = mine * PANEL;
+            // The helper's part of the columns before, so that both take as long.
+            int shared = PANEL * (mine - max(1, (mine - 3) / 2)), begin = helps || !HAS_HELPER ? 0 : max(shared, 0), end = helps ? shared : first;
             int rows = PADDED - first;
-            if (rows > 2 * LANES)
-                good = panel<3>(m, first) && good;
-            else if (rows > LANES)
-                good = panel<2>(m, first) && good;
-            else
-                good = panel<1>(m, first) && good;
+            if (rows > 0 && (!helps || end > 0)) {
+                if (rows > 2 * LANES)
+                    good = panel<3>(m, first, begin, end, !helps) && good;
+                else if (rows > LANES)
+                    good = panel<2>(m, first, begin, end, !helps) && good;
+                else
+                    good = panel<1>(m, first, begin, end, !helps) && good;
+            }
+            if (HAS_HELPER) asm volatile("bar.sync %0, 64;" ::"r"(barrier) : "memory");
         }
         return good;
     }
@@ -472,7 +502,7 @@ template <int ORDER> struct Csd {
 
     // LL' x = b by LANES threads, PANEL columns at a time; returns |x|^2.
     static __device__ __forceinline__ float solve(const float *m, const float *b, float *x) {
-        int lane = threadIdx.x % LANES;
+        int lane = thread_now() % LANES;
         float r[SETS];
 #pragma unroll
         for (int j = 0; j < SETS; j++) r[j] = b[(LANES * j + lane) * VOXELS];

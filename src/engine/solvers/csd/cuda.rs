@@ -62,7 +62,7 @@ static SHAPES: [Shape; 2] = [
         threads: 160,
         directions: 80,
         padded: 48,
-        shared_bytes: 30_048,
+        shared_bytes: 30_240,
     },
     Shape {
         order: 12,
@@ -70,7 +70,7 @@ static SHAPES: [Shape; 2] = [
         threads: 256,
         directions: 128,
         padded: 96,
-        shared_bytes: 97_536,
+        shared_bytes: 97_728,
     },
 ];
 
