@@ -37,7 +37,7 @@ def at(name):
 
 
 def run(line, makes):
-    """Runs a command in the work folder unless its file is there, and returns whether the file is there then."""
+    """Runs a command in the work folder unless its file exists, and returns whether the file exists then."""
     shown = line.replace(arcuate, "arcuate")
     if os.path.exists(at(makes)):
         commands.append((shown, None))

@@ -177,11 +177,11 @@ fn reversible() {
         along = next;
     }
     for (a, b) in [(0, 1), (1, 2), (2, 0)] {
-        let (there, back) = (counts[a][b], counts[b][a]);
-        assert!(there > 1000.0, "{counts:?}");
+        let (forth, back) = (counts[a][b], counts[b][a]);
+        assert!(forth > 1000.0, "{counts:?}");
         // Five standard deviations of the difference of two counts.
         assert!(
-            (there - back).abs() < 5.0 * (there + back).sqrt(),
+            (forth - back).abs() < 5.0 * (forth + back).sqrt(),
             "{counts:?}"
         );
     }
@@ -201,7 +201,7 @@ fn face() {
             .collect()
     };
     let coarse = field(&grid([4, 4, 4], 1.0), linear);
-    // The same function on a grid without a face there.
+    // The same function on a grid without a face forth.
     let wide =
         arcuate::data::Grid::axis_aligned([2, 2, 2], DVec3::splat(3.0), DVec3::ZERO).unwrap();
     let smooth = field(&std::sync::Arc::new(wide), linear);

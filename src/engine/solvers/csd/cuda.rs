@@ -11,9 +11,10 @@
 mod tables;
 mod tiles;
 
-use super::cpu::{Counts, Fitted, PIECE, Solver, load, repeat, unshared};
+use super::cpu::{Counts, Fitted, PIECE, Solver, repeat, unshared};
 use super::interior_point::Limits;
 use super::problem::Problem;
+use super::slabs::{gather, scatter};
 use super::tables::Tables;
 use crate::compute::cuda::{self, Device};
 use crate::compute::{Backend, Control, kernels, memory, zeroed};
@@ -24,7 +25,6 @@ use bytemuck::{Pod, Zeroable};
 use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 use cudarc::driver::{CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use tables::PackedTables;
@@ -260,7 +260,9 @@ impl Job<'_> {
     ) -> Result<Counts, Error> {
         let (problem, double, count) = (self.problem, self.double, voxels.len());
         let mut samples = vec![0f32; problem.volumes.len() * count];
-        let mut counts = self.backend.install(|| self.gather(voxels, &mut samples));
+        let mut counts = self
+            .backend
+            .install(|| gather(self.dwi, problem, voxels, &mut samples));
         let (values, gaps) = card.solve(&samples, problem, count)?;
         let limit = card.limits.gap as f32;
         let unfinished = |gap: f32| gap.is_nan() || gap > limit;
@@ -270,19 +272,13 @@ impl Job<'_> {
         let is_used = |voxel: usize| samples.iter().skip(voxel).step_by(count).any(|s| *s > 0.0);
         let source = &double.source;
         let repeated = self.backend.install(|| {
-            let rows = coefficients.par_chunks_exact_mut(n);
-            let rows = rows.zip(amounts.par_chunks_exact_mut(width));
-            rows.enumerate()
-                .filter(|(voxel, _)| is_used(*voxel))
-                .for_each(|(voxel, (coefficients, amounts))| {
-                    for (k, &(index, scale)) in source.iter().enumerate() {
-                        let value = (f64::from(values[k * count + voxel]) * scale) as f32;
-                        match index < n {
-                            true => coefficients[index] = value,
-                            false => amounts[index - n] = value,
-                        }
-                    }
-                });
+            scatter(
+                &values,
+                source,
+                &is_used,
+                (n, &mut *coefficients),
+                (width, &mut *amounts),
+            );
             repeat(double, &samples, count, &failed)
         });
         let solved = repeated.unknowns.chunks_exact(source.len()).zip(&failed);
@@ -297,28 +293,6 @@ impl Job<'_> {
         counts.repeated = failed.len();
         counts.unfinished = repeated.failed.len();
         Ok(counts)
-    }
-
-    /// Fills `samples[volume][voxel]` with usable samples.
-    fn gather(&self, voxels: &[usize], samples: &mut [f32]) -> Counts {
-        let (problem, count) = (self.problem, voxels.len());
-        let volumes = problem.volumes.len();
-        let pieces = voxels.par_chunks(PIECE).map(|piece| {
-            let mut own = vec![0.0; PIECE * volumes];
-            let counts = load(self.dwi, problem, piece, &mut own);
-            (own, counts)
-        });
-        let pieces: Vec<(Vec<f32>, Counts)> = pieces.collect();
-        samples
-            .par_chunks_exact_mut(count)
-            .enumerate()
-            .for_each(|(volume, row)| {
-                for ((own, _), to) in pieces.iter().zip(row.chunks_mut(PIECE)) {
-                    to.copy_from_slice(&own[volume * PIECE..volume * PIECE + to.len()]);
-                }
-            });
-        let each = pieces.iter().map(|(_, counts)| *counts);
-        each.fold(Counts::default(), |a, b| a + b)
     }
 }
 

@@ -70,6 +70,7 @@ mod order;
 mod paper;
 mod parameters;
 mod problem;
+mod slabs;
 mod solve;
 mod tables;
 
