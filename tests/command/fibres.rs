@@ -1,6 +1,6 @@
 //! `arcuate streamlines`: its files and report, tissues, the same streamlines on any number of threads, refusals.
 
-use crate::cli::{json, refuses};
+use crate::cli::{arcuate, json, refuses};
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Volume, VolumeKind};
@@ -113,18 +113,18 @@ fn refusals() {
         refuses(&line.split(' ').collect::<Vec<_>>(), parts, here);
         assert!(!here.join("no.tck").exists(), "{rest}");
     };
-    let fod = "fod/wm_fod.nii.gz";
+    let layout = "--odf-basis mrtrix --odf-frame world";
+    let fod = format!("fod/wm_fod.nii.gz {layout}");
     refused(
-        &format!("{fod} --seed-interface"),
-        &["--seed-interface", "--tissues"],
-    );
-    refused(
-        "head/dwi.nii.gz",
+        &format!("head/dwi.nii.gz {layout}"),
         &["49 volumes", "1, 6, 15, 28, 45, 66 or 91"],
     );
-    refused("head/brain_mask.nii.gz", &["order 0", "order 2 or more"]);
     refused(
-        &format!("{fod} --tissues {fod}"),
+        &format!("head/brain_mask.nii.gz {layout}"),
+        &["order 0", "order 2 or more"],
+    );
+    refused(
+        &format!("{fod} --tissues fod/wm_fod.nii.gz"),
         &["15 volumes", "five of a tissue image"],
     );
     refused(
@@ -135,13 +135,21 @@ fn refusals() {
         "fod/peaks.nii.gz --peaks --method probabilistic",
         &["peaks", "probabilistic", "deterministic"],
     );
-    refused(
-        &format!("{fod} --tissue-mask bone=head/brain_mask.nii.gz"),
-        &["cortical-grey"],
-    );
     refused(&format!("{fod} --step 30"), &["30 mm", "two voxels"]);
-    refused(
+    let misused = |rest: &str, part: &str| {
+        let line = format!("streamlines {rest} --out no.tck");
+        let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{rest}: {error}");
+        assert!(error.contains(part), "{rest}: {error}");
+    };
+    misused(&format!("{fod} --seed-interface"), "--tissues");
+    misused(
+        &format!("{fod} --tissue-mask bone=head/brain_mask.nii.gz"),
+        "cortical-grey",
+    );
+    misused(
         &format!("{fod} --method deterministic --samples 4"),
-        &["--samples", "draws no arcs"],
+        "draws no arcs",
     );
 }
