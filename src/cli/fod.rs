@@ -6,13 +6,14 @@ mod responses;
 use super::options::{GivenParameters, ImageEnding, ScanOptions, about_mask, make_folder, noted};
 use super::output::remark;
 use super::runner::{Failure, Runner};
+use crate::data::Volume;
 use crate::data::odf_field::Tissue;
-use crate::data::{PeakField, Volume, VolumeKind};
 use crate::io;
 use crate::solvers::{csd, peaks};
 use crate::state::files::jobs::SaveSet;
-use crate::state::tensors::jobs::fod::{EstimateFods, Fods};
-use crate::state::tensors::recipe::fod::{FodMap, FodRecipe, ResponseSource, tissue_key};
+use crate::state::tensors::jobs::fod::{EstimateFods, map_image};
+use crate::state::tensors::recipe::fod::{FodArguments, FodMap, ResponseSource, tissue_key};
+use crate::state::tensors::types::fods::Fods;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use responses::ResponseOptions;
 use serde_json::Value;
@@ -134,6 +135,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let responses = given.on(&scan.dwi.grid)?;
     let any_map = |is_of: fn(FodMap) -> bool| options.maps.iter().any(|map| is_of(*map));
     let (fods, wall_ms) = runner.run(EstimateFods {
+        key: None,
         dwi: scan.dwi.clone(),
         gradients: gradients.clone(),
         mask,
@@ -148,7 +150,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         about_mask(found, scan.companion_mask.as_deref());
     }
     report::warn(options, &given, &fods);
-    let recipe = FodRecipe {
+    let recipe = FodArguments {
         source: options.scan.source(),
         mask: options.mask.clone(),
         responses: match fods.algorithm {
@@ -204,54 +206,8 @@ fn images(options: &Options, fods: &Fods) -> Vec<(PathBuf, Volume)> {
         images.push((options.tissue_image(*tissue), amount.clone()));
     }
     for map in &options.maps {
-        let volume = match map {
-            FodMap::Peaks => fods.peaks.as_ref().map(peak_image),
-            FodMap::Afd => fods.maps.as_ref().map(|m| m.density.clone()),
-            FodMap::AfdTotal => fods.maps.as_ref().map(|m| m.total.clone()),
-            FodMap::Dispersion => fods.maps.as_ref().map(|m| m.dispersion.clone()),
-            FodMap::Complexity => fods.maps.as_ref().map(|m| m.complexity.clone()),
-            FodMap::Dec => fods.maps.as_ref().map(|m| m.dec.clone()),
-            FodMap::Fractions => fraction_image(fods),
-        };
+        let volume = map_image(*map, fods);
         images.extend(volume.map(|volume| (options.image(map.key()), volume)));
     }
     images
-}
-
-/// Peaks as MRtrix writes them: NaN where there is none.
-fn peak_image(field: &PeakField) -> Volume {
-    let n = field.grid.voxel_count();
-    let mut values = field.values.to_vec();
-    for peak in values.chunks_exact_mut(3 * n) {
-        for voxel in 0..n {
-            let axes = [voxel, n + voxel, 2 * n + voxel];
-            if axes.iter().all(|i| peak[*i] == 0.0) {
-                for i in axes {
-                    peak[i] = f32::NAN;
-                }
-            }
-        }
-    }
-    let frames = values.len() / n.max(1);
-    Volume::new(field.grid.clone(), frames, VolumeKind::Scalar, values)
-}
-
-/// One volume for each tissue; `None` for a single tissue.
-fn fraction_image(fods: &Fods) -> Option<Volume> {
-    let output = &fods.output;
-    if output.tissues.is_empty() {
-        return None;
-    }
-    let fractions = csd::tissue_fractions(&output.field, &output.tissues);
-    let values: Vec<f32> = fractions
-        .iter()
-        .flat_map(|v| v.values.iter().copied())
-        .collect();
-    let grid = output.field.grid.clone();
-    Some(Volume::new(
-        grid,
-        fractions.len(),
-        VolumeKind::Scalar,
-        values,
-    ))
 }

@@ -93,8 +93,8 @@ fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
     let Some(tensors) = &state.document.tensors else {
         return found;
     };
-    let of_fit =
-        state.document.origin(layer).fit_map().is_some() && layer.content.volume().is_some();
+    let origin = state.document.origin(layer);
+    let of_fit = origin.is_recomputed_from_scan() && layer.content.volume().is_some();
     let in_volume = tensors.fa.grid.nearest(at).is_some();
     if !of_fit || !in_volume || tensors.field.nearest(at).is_some() {
         return found;

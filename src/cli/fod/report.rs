@@ -11,9 +11,9 @@ use crate::data::{Gradients, Response};
 use crate::parameters;
 use crate::solvers::csd;
 use crate::state::core::text::duration_text;
-use crate::state::tensors::jobs::fod::Fods;
 use crate::state::tensors::mask_text;
-use crate::state::tensors::recipe::fod::{FodMap, FodRecipe, ResponseSource, tissue_key};
+use crate::state::tensors::recipe::fod::{FodArguments, FodMap, ResponseSource, tissue_key};
+use crate::state::tensors::types::fods::Fods;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub fn warn(options: &Options, given: &GivenResponses<'_>, fods: &Fods) {
 pub fn json(
     options: &Options,
     params: &csd::Params,
-    recipe: &FodRecipe,
+    recipe: &FodArguments,
     fods: &Fods,
     gradients: &Gradients,
 ) -> Value {
@@ -148,7 +148,7 @@ fn median_total(fods: &Fods) -> Option<f64> {
 }
 
 /// Each response function: where it comes from, and its mean signals.
-fn responses(options: &Options, recipe: &FodRecipe, fods: &Fods) -> Vec<Value> {
+fn responses(options: &Options, recipe: &FodArguments, fods: &Fods) -> Vec<Value> {
     let of = |tissue: Tissue, response: &Response, used: bool| {
         let measured = fods.measured.iter().find(|t| t.tissue == tissue);
         let signals: Vec<f64> = (0..response.shell_count())

@@ -7,6 +7,7 @@ use crate::state::document::Document;
 use crate::state::origin::Origin;
 use crate::state::sessions::types::content::SavedLayer;
 use crate::state::sessions::types::missing::AwaitedLayers;
+use crate::state::tensors::recipe::fod::FodMap;
 use std::sync::Arc;
 
 impl Document {
@@ -34,6 +35,25 @@ impl Document {
             .collect();
         for (id, map) in here {
             match was(map) {
+                Some(saved) => self.edit_layer(id, |layer| {
+                    layer.id = LayerId(saved.id);
+                    layer.name.clone_from(&saved.name);
+                    layer.display = saved.display.clone();
+                }),
+                // The user had deleted the layer.
+                None => self.layers.retain(|l| l.id != id),
+            }
+        }
+        self.arrange_as(saved.layers());
+    }
+
+    /// Puts the maps of distributions in the order of the session, with the display that it stored.
+    pub(in crate::state) fn arrange_fod_maps(&mut self, saved: &AwaitedLayers) {
+        let layers = self.layers.iter();
+        let here = layers.filter_map(|l| Some((l.id, self.origin(l).fod_map()?)));
+        for (id, map) in here.collect::<Vec<(LayerId, FodMap)>>() {
+            let mut layers = saved.layers().iter();
+            match layers.find(|l| saved.fod_map_of(l) == Some(map)) {
                 Some(saved) => self.edit_layer(id, |layer| {
                     layer.id = LayerId(saved.id);
                     layer.name.clone_from(&saved.name);

@@ -17,6 +17,7 @@ pub fn act(state: &mut State, action: TensorAction, effects: &mut Vec<Effect>) {
             tensors::update::fit(state, effects);
         }
         TensorAction::TakeOfferedMask => files::opening::take_offered_mask(state, effects),
+        TensorAction::SetFods(settings) => tensors::fods::set(state, settings),
         TensorAction::SetMask(layer) => {
             edit(state, "Fit", false, |d| d.fit_mask = layer);
             tensors::update::fit(state, effects);

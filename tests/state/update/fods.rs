@@ -1,0 +1,225 @@
+//! Fibre orientation distributions of the document: requested by the user, computed in the background, and put into
+//! every document that wants them.
+
+use super::Window;
+use crate::support::test;
+use arcuate::data::odf_field::Tissue;
+use arcuate::data::spherical_harmonics::count;
+use arcuate::data::{Grid, Mask, OdfField, PeakField, Response, Shells, Volume};
+use arcuate::jobs::{Delivery, Outcome};
+use arcuate::solvers::csd;
+use arcuate::solvers::peaks::Maps;
+use arcuate::state::methods::methods;
+use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
+use arcuate::state::tensors::recipe::fod::ResponseAlgorithm;
+use arcuate::state::tensors::types::fods::{FodSettings, Fods, ResponseChoice};
+use arcuate::state::{Action, Effect, Event, Layer, State, TensorAction, update};
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::fods::are_computed_on_request", requested),
+        test("update::fods::undo_and_redo_keep_them", undone),
+        test("update::fods::a_stopped_estimation_waits", stopped),
+        test("update::fods::a_failed_estimation_waits", failed),
+        test(
+            "update::fods::an_undone_request_is_not_taken",
+            undone_request,
+        ),
+        test("update::fods::response_files_go_to_the_job", files),
+    ]
+}
+
+const ORDER: usize = 4;
+const MAPS: [&str; 3] = ["DEC of fibres", "AFD", "Complexity"];
+
+/// Round distributions in every voxel.
+fn fods(job: &EstimateFods) -> Fods {
+    let grid: Arc<Grid> = job.dwi.grid.clone();
+    let n = grid.voxel_count();
+    let mut coefficients = vec![0.0f32; n * count(ORDER)];
+    coefficients[..n].fill(0.28);
+    let image = |value: f32| Volume::scalar(grid.clone(), vec![value; n]);
+    let response = Response::isotropic(&[1000.0], &[300.0]);
+    Fods {
+        output: csd::Output {
+            field: OdfField::new(grid.clone(), ORDER, coefficients),
+            tissues: Vec::new(),
+            order: csd::OrderChoice {
+                order: ORDER,
+                reason: "12 directions at b 1000".to_owned(),
+            },
+            shells: Shells::new(&job.gradients),
+            counts: csd::Counts::default(),
+        },
+        responses: vec![(Tissue::WhiteMatter, response)],
+        measured: Vec::new(),
+        algorithm: Some(ResponseAlgorithm::Tournier),
+        used_shells: 1..2,
+        mask: Mask::new(grid.clone(), vec![1; n]),
+        mask_found: None,
+        peaks: Some(PeakField::new(grid.clone(), 1, vec![0.0f32; 3 * n])),
+        high_peak: None,
+        maps: Some(Maps {
+            total: image(1.0),
+            density: image(1.0),
+            dispersion: image(1.0),
+            complexity: image(0.5),
+            dec: image(0.3),
+        }),
+        fractions: None,
+    }
+}
+
+fn settings(state: &State) -> FodSettings {
+    FodSettings {
+        requested: true,
+        ..state.document.distributions.settings.clone()
+    }
+}
+
+/// Requests distributions; the job, if one was submitted.
+fn request(state: &mut State) -> Option<EstimateFods> {
+    let settings = settings(state);
+    job(&update(
+        state,
+        Action::Tensors(TensorAction::SetFods(settings)),
+    ))
+}
+
+fn job(effects: &[Effect]) -> Option<EstimateFods> {
+    effects
+        .iter()
+        .find_map(|e| e.job::<EstimateFods>())
+        .cloned()
+}
+
+fn end(state: &mut State, job: &EstimateFods, outcome: Outcome<Box<Fods>>) -> Vec<Effect> {
+    let delivery = Delivery {
+        slot: FOD,
+        ticket: 7,
+        wall_ms: 1.0,
+        outcome,
+    };
+    update(state, Action::Event(Event::new(job.clone(), delivery)))
+}
+
+fn done(state: &mut State, job: &EstimateFods) -> Vec<Effect> {
+    end(state, job, Outcome::Done(Box::new(fods(job))))
+}
+
+fn layer<'a>(state: &'a State, name: &str) -> Option<&'a Arc<Layer>> {
+    state.document.layer_named(name)
+}
+
+fn requested() {
+    let mut state = Window::fitted().state;
+    assert!(state.document.requested_fods().is_none());
+    let asked = request(&mut state).expect("an estimation");
+    let again = update(&mut state, Action::NothingToCopy);
+    assert!(job(&again).is_none(), "it is running");
+    let effects = done(&mut state, &asked);
+    assert!(job(&effects).is_none(), "{effects:?}");
+    assert!(state.document.distributions.result.is_some());
+    for name in MAPS {
+        let map = layer(&state, name).unwrap_or_else(|| panic!("{name}"));
+        assert!(!map.display.visible, "{name}");
+        let command = state.document.command_line(map).text();
+        let expected = "arcuate fod /data/scan.nii.gz --response-algorithm tournier";
+        assert!(command.starts_with(expected), "{command}");
+        assert!(command.contains("--order 4"), "{command}");
+    }
+    assert!(layer(&state, "Tissue fractions").is_none());
+    let text = methods(&state);
+    assert!(
+        text.contains("Fibre orientation distributions of order 4"),
+        "{text}"
+    );
+    assert!(text.contains("Jeurissen B"), "{text}");
+    // Another parameter replaces them; their maps keep id and display.
+    let id = layer(&state, "AFD").map(|l| l.id);
+    let mut changed = settings(&state);
+    changed.params.order = Some(2);
+    let action = Action::Tensors(TensorAction::SetFods(changed));
+    let next = job(&update(&mut state, action)).expect("another estimation");
+    done(&mut state, &next);
+    assert_eq!(layer(&state, "AFD").map(|l| l.id), id);
+    let layers = state.document.layers.iter();
+    assert_eq!(layers.filter(|l| l.name == "AFD").count(), 1);
+}
+
+fn undone() {
+    let mut state = Window::fitted().state;
+    let asked = request(&mut state).expect("an estimation");
+    done(&mut state, &asked);
+    let field = |state: &State| state.document.distributions.field().map(OdfField::id);
+    let first = field(&state).expect("distributions");
+    assert!(job(&update(&mut state, Action::Undo)).is_none());
+    assert_eq!(field(&state), None);
+    assert!(layer(&state, "AFD").is_none());
+    assert!(job(&update(&mut state, Action::Redo)).is_none());
+    assert_eq!(field(&state), Some(first));
+    assert!(layer(&state, "AFD").is_some());
+}
+
+/// The result of a request that was undone meanwhile goes to the document that redo brings back.
+fn undone_request() {
+    let mut state = Window::fitted().state;
+    let asked = request(&mut state).expect("an estimation");
+    let effects = update(&mut state, Action::Undo);
+    assert!(effects.iter().any(|e| matches!(e, Effect::Cancel(FOD))));
+    done(&mut state, &asked);
+    assert!(state.document.distributions.result.is_none());
+    let effects = update(&mut state, Action::Redo);
+    assert!(job(&effects).is_none(), "it is known: {effects:?}");
+    assert!(state.document.distributions.result.is_some());
+}
+
+fn stopped() {
+    let mut state = Window::fitted().state;
+    let asked = request(&mut state).expect("an estimation");
+    let effects = update(&mut state, Action::CancelJob(FOD));
+    assert!(effects.iter().any(|e| matches!(e, Effect::Cancel(FOD))));
+    assert!(job(&effects).is_none(), "{effects:?}");
+    let effects = end(&mut state, &asked, Outcome::Cancelled);
+    assert!(job(&effects).is_none(), "{effects:?}");
+    assert!(state.runtime.tensors.fods.running().is_none());
+    assert!(request(&mut state).is_some(), "on request it starts again");
+}
+
+fn failed() {
+    const WHY: &str =
+        "The mask holds no voxel, so there is no response to measure; choose another mask";
+    let mut state = Window::fitted().state;
+    let asked = request(&mut state).expect("an estimation");
+    let effects = end(&mut state, &asked, Outcome::Failed(WHY.into()));
+    assert!(job(&effects).is_none(), "{effects:?}");
+    assert_eq!(state.runtime.tensors.fods.failure(), Some(WHY));
+    assert!(job(&update(&mut state, Action::NothingToCopy)).is_none());
+    let mut changed = settings(&state);
+    changed.peak_params.count = 2;
+    let action = Action::Tensors(TensorAction::SetFods(changed));
+    assert!(job(&update(&mut state, action)).is_some());
+}
+
+fn files() {
+    let mut state = Window::fitted().state;
+    let paths = ["/data/wm.txt", "/data/csf.txt"]
+        .map(PathBuf::from)
+        .to_vec();
+    let changed = FodSettings {
+        responses: ResponseChoice::Files(paths.clone()),
+        ..settings(&state)
+    };
+    let action = Action::Tensors(TensorAction::SetFods(changed));
+    let asked = job(&update(&mut state, action)).expect("an estimation");
+    let asks_for = format!("{:?}", asked.responses);
+    assert!(asks_for.contains("/data/csf.txt"), "{asks_for}");
+    done(&mut state, &asked);
+    let map = layer(&state, "AFD").expect("a map");
+    let command = state.document.command_line(map).text();
+    let expected = " --responses /data/wm.txt --responses /data/csf.txt";
+    assert!(command.contains(expected), "{command}");
+}
