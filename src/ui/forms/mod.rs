@@ -3,6 +3,7 @@
 pub mod alignment;
 pub mod commit;
 pub mod connectivity;
+mod csd;
 pub mod curve_parameters;
 pub mod density;
 pub mod display;

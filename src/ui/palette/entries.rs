@@ -51,6 +51,10 @@ fn plain(key: Key) -> EntryAction {
     EntryAction::Press(key, Modifiers::NONE)
 }
 
+fn shift(key: Key) -> EntryAction {
+    EntryAction::Press(key, Modifiers::SHIFT)
+}
+
 fn alt(key: Key) -> EntryAction {
     EntryAction::Press(key, Modifiers::ALT)
 }
@@ -255,6 +259,7 @@ fn views(list: &mut Entries) {
     list.add("Radiological or neurological", "R", plain(Key::R));
     list.add("Crosshair", "F", plain(Key::F));
     list.add("Letters", "O", plain(Key::O));
+    list.add("Glyphs", "Shift+G", shift(Key::G));
     list.add("Side panels", "Ctrl+\\", ctrl(Key::Backslash));
     list.add("Slices in 3-D", "", act(ViewAction::ToggleSlicesInScene));
     list.add("Head outline", "", act(ViewAction::ToggleOutline));
