@@ -80,7 +80,7 @@ const HAS_FADE: u32 = 512u;
 const FAR: f32 = 1e9;
 // A ray ends once its transmittance is below this.
 const OPAQUE_LEFT: f32 = 0.003;
-const MOST_STEPS: i32 = 6000;
+const MAXIMUM_STEPS: i32 = 6000;
 
 // Positions of the four rays in a pixel: those of the scene's four samples.
 const SPREAD = array<vec2<f32>, 4>(

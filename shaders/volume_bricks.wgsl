@@ -63,7 +63,7 @@ fn march_part(ray: Ray, from_mm: f32, to_mm: f32, step: f32, side: vec3<f32>,
     var have = false;
     var value = 0.0;
     var k = 0;
-    for (var i = 0; i < MOST_STEPS; i++) {
+    for (var i = 0; i < MAXIMUM_STEPS; i++) {
         let near = from_mm + f32(k) * step;
         if near >= to_mm || (*light).left < OPAQUE_LEFT {
             break;

@@ -145,7 +145,7 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
     var have = false;
     var value = 0.0;
     var k = 0;
-    for (var i = 0; i < MOST_STEPS; i++) {
+    for (var i = 0; i < MAXIMUM_STEPS; i++) {
         let near = from_mm + f32(k) * step;
         if near >= to_mm || (*light).left < OPAQUE_LEFT {
             break;
@@ -258,7 +258,7 @@ fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>
     var have = false;
     var inside = false;
     var k = 0;
-    for (var i = 0; i < MOST_STEPS; i++) {
+    for (var i = 0; i < MAXIMUM_STEPS; i++) {
         let near = from_mm + f32(k) * step;
         if near >= to_mm || (*light).left < OPAQUE_LEFT {
             break;

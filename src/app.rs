@@ -13,8 +13,7 @@ pub mod window_size;
 pub use start::{StartError, run};
 
 use crate::compute::Backend;
-use crate::jobs::Slot;
-use crate::state::sessions::jobs::RemoveRecoveryCopy;
+use crate::state::sessions::jobs::{RECOVERY, RemoveRecoveryCopy};
 use crate::state::{Action, Effect, State, report, update};
 use crate::ui::{self, paint_callback};
 use egui::{Context, Ui, ViewportCommand};
@@ -132,7 +131,7 @@ impl eframe::App for App {
 
     fn on_exit(&mut self) {
         // There is nothing to recover after a window that was closed.
-        self.work.jobs.cancel(Slot::Recovery);
+        self.work.jobs.cancel(RECOVERY);
         self.work.jobs.submit(RemoveRecoveryCopy);
     }
 

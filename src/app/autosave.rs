@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_secs(60);
 /// Jobs end many times a second while something is dragged.
-const AT_LEAST: Duration = Duration::from_secs(3);
+const MINIMUM_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Time of the last save.
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl LastSave {
         }
         let last = *self.0.get_or_insert(now);
         let soon = saving.autosave.is_due || !changed;
-        let left = if soon { AT_LEAST } else { EVERY };
+        let left = if soon { MINIMUM_INTERVAL } else { EVERY };
         let left = left.saturating_sub(now.duration_since(last));
         if !left.is_zero() {
             ctx.request_repaint_after(left);

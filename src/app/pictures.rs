@@ -2,11 +2,12 @@
 //! frame, so that it stays responsive.
 
 use super::App;
-use crate::jobs::{JobHandle, Slot};
+use crate::jobs::JobHandle;
 use crate::render::Renderer;
 use crate::render::offscreen::{Error, Picture as DrawnPicture};
+use crate::state::files::jobs::SAVE;
 use crate::state::pictures::Look;
-use crate::state::pictures::jobs::SavePng;
+use crate::state::pictures::jobs::{PICTURE, SavePng};
 use crate::state::{Action, Pane, Picture, PictureAction, State, report};
 use crate::ui::snapshot::{self, Drawing, Frame, TurnSize};
 use crate::ui::views::Views;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 /// After pieces of a picture have taken this long, the window is repainted and Cancel is checked.
 const MAX_PIECES_TIME: Duration = Duration::from_millis(300);
 
-const MOST_PIECES: usize = 12;
+const MAXIMUM_PIECES_PER_FRAME: usize = 12;
 
 /// Units in which the progress of a picture is reported.
 const SHARES: u64 = 1000;
@@ -56,9 +57,9 @@ impl Pictures {
 impl App {
     /// Requests the next frame of a turntable, unless the previous one is still being drawn or written.
     pub(super) fn continue_turntable(&mut self, ctx: &Context) {
-        let busy = |j: &JobHandle| matches!(j.slot, Slot::Picture | Slot::Save);
-        if self.state.runtime.turning.is_some() && !self.state.runtime.jobs.running.iter().any(busy)
-        {
+        let runtime = &self.state.runtime;
+        let is_busy = runtime.jobs.is_running(&[PICTURE, SAVE]);
+        if runtime.turning.is_some() && !is_busy {
             self.act(vec![Action::Picture(PictureAction::NextFrame)], ctx);
         }
     }
@@ -114,7 +115,7 @@ impl App {
             Drawing::of_pane(renderer, state, pane, frame, picture.look.transparent)
         });
         let metadata = report::picture(state);
-        let job = self.work.jobs.window_job(Slot::Picture, label);
+        let job = self.work.jobs.window_job(PICTURE, label);
         let (ticket, mut actions) = (job.ticket, vec![Action::JobStarted(job.clone())]);
         match drawing {
             Ok(drawing) => {
@@ -197,7 +198,7 @@ fn some(
 ) -> Result<Option<DrawnPicture>, Error> {
     let started = Instant::now();
     // With more at a time, the window's own views would count as hidden.
-    for _ in 0..MOST_PIECES {
+    for _ in 0..MAXIMUM_PIECES_PER_FRAME {
         let picture = drawn.drawing.step(renderer)?;
         if picture.is_some()
             || started.elapsed() > MAX_PIECES_TIME

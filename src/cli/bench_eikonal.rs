@@ -121,7 +121,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     let takes = |name: &str| {
         locals
             .iter()
-            .any(|l| choice.takes(&format!("{name} {}", l.name())))
+            .any(|l| choice.takes(&format!("{name} {}", l.key())))
     };
     let mut examples = vec![first(), second()];
     let large = !choice.quick || !backend.devices().is_empty();
@@ -147,7 +147,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
             }
         };
         for local in locals {
-            let name = format!("{} {}", example.name, local.name());
+            let name = format!("{} {}", example.name, local.key());
             if choice.takes(&name) {
                 let repeats = if choice.quick { 2 } else { 5 };
                 results.push(measure(&example, local, repeats, backend).unwrap_or_else(|error| {
@@ -160,7 +160,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
             }
             let moved = ["one end moved", "both ends moved"];
             for (count, positions) in (1..).zip(moved).take(2 * (example.sources.len() - 1)) {
-                let name = format!("{} {positions} {}", example.name, local.name());
+                let name = format!("{} {positions} {}", example.name, local.key());
                 if choice.takes(&name) {
                     let repeats = if choice.quick { 4 } else { 10 };
                     let row = drag(&example, local, count, repeats, backend);
@@ -231,7 +231,7 @@ fn drag(
     let best = kernel.or(field_s).unwrap_or(f64::NAN);
     let text = ["one end moved", "both ends moved"][count - 1];
     Ok(json!({
-        "workload": format!("eikonal {} {text} {}", example.name, local.name()),
+        "workload": format!("eikonal {} {text} {}", example.name, local.key()),
         "size": {"voxels": metric.len(), "fields": count},
         "rate": (metric.len() * count) as f64 / best,
         "unit": "voxels_per_s",
@@ -282,7 +282,7 @@ fn measure(
     let values = || fields.iter().flat_map(|f| f.values.iter());
     let reached = values().filter(|v| v.is_finite()).count();
     Ok(json!({
-        "workload": format!("eikonal {} {}", example.name, local.name()),
+        "workload": format!("eikonal {} {}", example.name, local.key()),
         "size": {"voxels": metric.len(), "fields": fields.len(), "reached": reached},
         "rate": (metric.len() * fields.len()) as f64 / best,
         "unit": "voxels_per_s",

@@ -434,13 +434,6 @@ fn summary(
     let (fit, prepared) = (&made.fit, &made.prepared);
     let (dictionary, counts) = (&prepared.dictionary, prepared.dictionary.counts);
     let kept = fit.weights.iter().filter(|w| **w > 0.0).count();
-    let ended = match fit.ended {
-        Ended::Objective => "objective",
-        Ended::Kkt => "kkt",
-        Ended::Target => "target",
-        Ended::Iterations => "iterations",
-        Ended::Cancelled => "cancelled",
-    };
     let (operator, side) = match prepared.operator.way() {
         OperatorKind::Factorised => ("factorised", None),
         OperatorKind::Dense { side } => ("dense", Some(side)),
@@ -465,14 +458,14 @@ fn summary(
         "segments_histogram": dictionary.histogram(), "bytes": prepared.demand.bytes,
         "operator": operator, "directions_side": side, "columns_worked_on": prepared.operator.rank(),
         "cards": cards.map(|cards| cards.cards()), "cards_add_up": adds_up,
-        "iterations": fit.iterations, "ended": ended, "objective": fit.objective, "kkt": fit.kkt,
+        "iterations": fit.iterations, "ended": fit.ended.key(), "objective": fit.objective, "kkt": fit.kkt,
         "rmse": fit.rmse, "all": all, "bundles": bundles, "warning": forced, "curve": made.curve,
         "prepare_ms": made.prepare_ms, "fit_ms": made.fit_ms, "files": files,
     });
     let mut text = format!(
         "{}: {} of {} {} a weight{}\n\
          {} in {}, {} each ({operator})\n\
-         {} ({ended}) in {:.2} s after {:.2} s, objective {:.6}, root mean square {:.4}\n",
+         {} ({}) in {:.2} s after {:.2} s, objective {:.6}, root mean square {:.4}\n",
         model_text(&params.model),
         count(kept as u64),
         counted(tractogram.len(), "streamline"),
@@ -482,6 +475,7 @@ fn summary(
         counted(dictionary.voxels.len(), "voxel"),
         counted(prepared.samples.count(), "sample"),
         counted(fit.iterations as usize, "iteration"),
+        fit.ended.key(),
         made.fit_ms / 1e3,
         made.prepare_ms / 1e3,
         fit.objective,

@@ -10,7 +10,7 @@ use crate::io::text::counted;
 use crate::solvers::gradient_check::{self, Verdict};
 use crate::solvers::{odf_check, tensor_check};
 use crate::state::tensors::jobs::{CheckGradients, CompareDistributions, CompareTensors};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -135,6 +135,55 @@ fn no_table() -> Failure {
     )
 }
 
+/// The ways to read an image, the most plausible first.
+struct Ranking {
+    command: &'static str,
+    sentence: String,
+    /// Heading of the measure before the length and coherence of streamlines, eight characters.
+    measure: &'static str,
+    candidates: Vec<RankedCandidate>,
+    found: Option<Value>,
+}
+
+struct RankedCandidate {
+    measure: String,
+    mean_length_mm: f64,
+    coherence: f64,
+    /// The options that read the image in this way.
+    options: String,
+    json: Value,
+}
+
+impl Ranking {
+    fn report(self, wall_ms: f64, runner: &mut Runner) {
+        let mut text = format!(
+            "{}\n\n  rank  {}  length mm  coherence  options\n",
+            self.sentence, self.measure
+        );
+        let mut ranked = Vec::new();
+        for (i, c) in self.candidates.into_iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "  {:>4}  {}  {:>9.2}  {:>9.3} {}",
+                i + 1,
+                c.measure,
+                c.mean_length_mm,
+                c.coherence,
+                c.options
+            );
+            let mut json = c.json;
+            json["coherence"] = c.coherence.into();
+            json["mean_length_mm"] = c.mean_length_mm.into();
+            ranked.push(json);
+        }
+        let value = json!({
+            "command": self.command, "sentence": self.sentence, "ranked": ranked, "found": self.found,
+            "compare_ms": wall_ms,
+        });
+        runner.report(&value, &text);
+    }
+}
+
 fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
     let image = super::inputs::image(path, &ReadingOptions::default(), runner)?;
     if image.frames != TensorLayout::VOLUMES {
@@ -149,37 +198,25 @@ fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
         params: tensor_check::Params::defaults(),
     };
     let (output, wall_ms) = runner.run(request)?;
-    let mut text = format!(
-        "{}\n\n  rank  definite  length mm  coherence  options\n",
-        output.sentence()
-    );
-    for (i, c) in output.ranked.iter().enumerate() {
-        let _ = writeln!(
-            text,
-            "  {:>4}  {:>6.1} %  {:>9.2}  {:>9.3} {}",
-            i + 1,
-            100.0 * c.definite,
-            c.mean_length_mm,
-            c.coherence,
-            c.layout
-        );
-    }
-    let ranked: Vec<serde_json::Value> = output
-        .ranked
-        .iter()
-        .map(|c| {
-            json!({
-                "order": c.layout.order.key(), "frame": c.layout.frame.key(),
-                "definite": c.definite, "coherence": c.coherence, "mean_length_mm": c.mean_length_mm,
-            })
-        })
-        .collect();
-    let value = json!({
-        "command": "gradients tensors", "sentence": output.sentence(), "ranked": ranked,
-        "found": output.found().map(|l| json!({"order": l.order.key(), "frame": l.frame.key()})),
-        "compare_ms": wall_ms,
-    });
-    runner.report(&value, &text);
+    let candidate = |c: &tensor_check::Candidate| RankedCandidate {
+        measure: format!("{:>6.1} %", 100.0 * c.definite),
+        mean_length_mm: c.mean_length_mm,
+        coherence: c.coherence,
+        options: c.layout.to_string(),
+        json: json!({
+            "order": c.layout.order.key(), "frame": c.layout.frame.key(), "definite": c.definite,
+        }),
+    };
+    let ranking = Ranking {
+        command: "gradients tensors",
+        sentence: output.sentence(),
+        measure: "definite",
+        candidates: output.ranked.iter().map(candidate).collect(),
+        found: output
+            .found()
+            .map(|l| json!({"order": l.order.key(), "frame": l.frame.key()})),
+    };
+    ranking.report(wall_ms, runner);
     Ok(())
 }
 
@@ -190,37 +227,25 @@ fn distributions(path: &std::path::Path, runner: &mut Runner) -> Result<(), Fail
         params: odf_check::Params::defaults(),
     };
     let (output, wall_ms) = runner.run(request)?;
-    let mut text = format!(
-        "{}\n\n  rank  symmetry  length mm  coherence  options\n",
-        output.sentence()
-    );
-    for (i, c) in output.ranked.iter().enumerate() {
-        let _ = writeln!(
-            text,
-            "  {:>4}  {:>8.3}  {:>9.2}  {:>9.3} {}",
-            i + 1,
-            c.symmetry,
-            c.mean_length_mm,
-            c.coherence,
-            c.layout
-        );
-    }
-    let ranked: Vec<serde_json::Value> = output
-        .ranked
-        .iter()
-        .map(|c| {
-            json!({
-                "basis": c.layout.basis.key(), "frame": c.layout.frame.key(),
-                "symmetry": c.symmetry, "coherence": c.coherence, "mean_length_mm": c.mean_length_mm,
-            })
-        })
-        .collect();
-    let value = json!({
-        "command": "gradients distributions", "sentence": output.sentence(), "ranked": ranked,
-        "found": output.found().map(|l| json!({"basis": l.basis.key(), "frame": l.frame.key()})),
-        "compare_ms": wall_ms,
-    });
-    runner.report(&value, &text);
+    let candidate = |c: &odf_check::Candidate| RankedCandidate {
+        measure: format!("{:>8.3}", c.symmetry),
+        mean_length_mm: c.mean_length_mm,
+        coherence: c.coherence,
+        options: c.layout.to_string(),
+        json: json!({
+            "basis": c.layout.basis.key(), "frame": c.layout.frame.key(), "symmetry": c.symmetry,
+        }),
+    };
+    let ranking = Ranking {
+        command: "gradients distributions",
+        sentence: output.sentence(),
+        measure: "symmetry",
+        candidates: output.ranked.iter().map(candidate).collect(),
+        found: output
+            .found()
+            .map(|l| json!({"basis": l.basis.key(), "frame": l.frame.key()})),
+    };
+    ranking.report(wall_ms, runner);
     Ok(())
 }
 
@@ -263,7 +288,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
         Verdict::Better(..) => "better",
         Verdict::Undecided => "undecided",
     };
-    let ranked: Vec<serde_json::Value> = output
+    let ranked: Vec<Value> = output
         .ranked
         .iter()
         .map(|c| {

@@ -19,8 +19,7 @@ use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::axis_change::AxisChange;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
-use crate::io::gradients::NONE_WEIGHTED;
-use crate::io::{self, AffineReading, Reading, Remark, Space};
+use crate::io::{self, AffineReading, Reading, Remark, RemarkTopic, Space};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use crate::state::files::types::PhantomName;
@@ -488,7 +487,7 @@ impl FitOptions {
         let scan = self.scan.open(runner)?;
         // The fit reports this itself, with advice.
         let notes = scan.notes.iter();
-        for note in notes.filter(|n| !n.starts_with(NONE_WEIGHTED)) {
+        for note in notes.filter(|n| n.topic != Some(RemarkTopic::NoneWeighted)) {
             remark(note, &self.scan.scan);
         }
         let given = match &self.mask {

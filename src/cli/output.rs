@@ -204,19 +204,43 @@ fn check() -> Result<(), Failure> {
     }
 }
 
-/// One sentence from clap's message of several lines: what was found or is missing, a similar name, and where to read
+/// Names similar to the one that clap did not find, as half a sentence.
+fn similar_names(error: &clap::Error) -> Option<String> {
+    let kinds = [
+        (ContextKind::SuggestedSubcommand, "subcommand"),
+        (ContextKind::SuggestedArg, "argument"),
+        (ContextKind::SuggestedValue, "value"),
+    ];
+    kinds.into_iter().find_map(|(kind, what)| {
+        let names = match error.get(kind)? {
+            ContextValue::String(name) => std::slice::from_ref(name),
+            ContextValue::Strings(names) => names,
+            _ => return None,
+        };
+        match names {
+            [] => None,
+            [name] => Some(format!("a similar {what} exists: '{name}'")),
+            names => {
+                let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+                Some(format!("some similar {what}s exist: {}", quoted.join(", ")))
+            }
+        }
+    })
+}
+
+/// One sentence from clap's message of several lines: what was found or is missing, similar names, and where to read
 /// more. `unexpected`: the argument that is no option.
 fn usage_sentence(
     message: &str,
     unexpected: Option<&str>,
+    similar: Option<&str>,
     command_line: impl Iterator<Item = String>,
 ) -> String {
     let message = message.trim_start();
-    let mut parts = message
+    let lines: Vec<&str> = message
         .strip_prefix("error: ")
         .unwrap_or(message)
-        .split("\n\n");
-    let lines: Vec<&str> = parts
+        .split("\n\n")
         .next()
         .unwrap_or_default()
         .lines()
@@ -241,10 +265,8 @@ fn usage_sentence(
         }
         _ => {}
     }
-    let tips = parts.flat_map(str::lines);
-    let mut tips = tips.filter_map(|line| line.trim().strip_prefix("tip: "));
-    if let Some(tip) = tips.find(|tip| tip.contains("similar")) {
-        sentence += &format!("; {tip}");
+    if let Some(similar) = similar {
+        sentence += &format!("; {similar}");
     }
     let arguments: Vec<String> = command_line.collect();
     let Some(command) = named_command(arguments.iter().cloned()) else {
@@ -272,7 +294,8 @@ pub fn usage_error(error: &clap::Error) -> u8 {
             (Usage::UnknownArgument, Some(ContextValue::String(argument))) => Some(&**argument),
             _ => None,
         };
-        let sentence = usage_sentence(&rendered, unexpected, std::env::args());
+        let similar = similar_names(error);
+        let sentence = usage_sentence(&rendered, unexpected, similar.as_deref(), std::env::args());
         return end(Err(Failure::usage(sentence)), wants_json());
     }
     if let Err(error) = error.print().and_then(|()| std::io::stdout().flush())

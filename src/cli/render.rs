@@ -58,7 +58,7 @@ pub struct Options {
     #[arg(long)]
     pub transparent: bool,
     /// Write this many pictures of a full turn (3-D view): NAME-001.png and so on
-    #[arg(long, value_name = "PICTURES", value_parser = whole_from(2, Turntable::MOST_FRAMES))]
+    #[arg(long, value_name = "PICTURES", value_parser = whole_from(2, Turntable::MAXIMUM_FRAMES))]
     pub turntable: Option<u32>,
     /// Also make NAME.mp4 of the turn, with ffmpeg
     #[arg(long, requires = "turntable")]

@@ -25,7 +25,7 @@ use crate::state::update::{find_pathway, weight_request};
 use crate::state::{
     Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction,
 };
-use names::{DISTRIBUTIONS, PATHWAY, SURFACE, TENSORS, live_name, result_name};
+use names::{DISTRIBUTIONS, PATHWAY, SURFACE, TENSORS, live_name, result_name, weights_key};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -135,7 +135,7 @@ impl Replayed {
         json!({
             "name": self.name,
             "result": self.result,
-            "outcome": self.outcome.map_or("no checksum", |outcome| outcome.key()),
+            "outcome": self.outcome.map_or("no_checksum", |outcome| outcome.key()),
             "count": self.count,
             "expected_count": self.expected,
             "sha256": self.sha256,
@@ -337,7 +337,7 @@ fn segments(window: &mut Headless) -> Outcomes {
     let missing = document.missing_layers().map(|m| &m.layer);
     for l in missing.filter(|l| l.weights.is_some()) {
         let why = "were not fitted again: the streamlines are missing";
-        let of = format!("{}, weights", saved::result_name(l.id));
+        let of = weights_key(l.id);
         let failure = Failure::new(format!("Weights of {} {why}", l.name));
         all.push((of, Err(failure)));
     }
@@ -368,7 +368,7 @@ fn weights(window: &mut Headless) -> Outcomes {
         let request =
             request.map_err(|why| Failure::new(format!("{name} were not fitted again: {why}")));
         let again = request.and_then(|job| window.run(job));
-        let of = format!("{}, weights", saved::result_name(layer.id.0));
+        let of = weights_key(layer.id.0);
         let replayed = again.map(|made| {
             let before = stored.figures.objective;
             let away = (made.fit.objective - before).abs() / before.max(f64::MIN_POSITIVE);
@@ -472,7 +472,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             }
             Err(failure) => {
                 super::output::error(&failure.sentence);
-                list.push(json!({ "outcome": "not recomputed", "why": failure.sentence }));
+                list.push(json!({ "outcome": "not_recomputed", "why": failure.sentence }));
                 bad += 1;
             }
         }

@@ -1,10 +1,62 @@
 //! Names that other programs of the field use for what this one does: the palette finds its entries by them, and the
 //! command line suggests commands.
 
-/// A subject under its names here and elsewhere.
-struct Subject {
-    /// Beginnings of the names of palette entries; the first subject that matches counts.
-    entries: &'static [&'static str],
+/// A subject that has other names in other programs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    Export,
+    Picture,
+    Methods,
+    Snapshot,
+    Tracking,
+    Pathways,
+    Segmentation,
+    Filter,
+    Fill,
+    Polygon,
+    Drawing,
+    ExcludeRegion,
+    TargetRegion,
+    Region,
+    Distance,
+    ManualSelection,
+    Threshold,
+    LabelMap,
+    WholeBrain,
+    Density,
+    GeodesicRays,
+    GradientAxes,
+    Convention,
+    Letters,
+    Crosshair,
+    Mosaic,
+    OneView,
+    FrameEverything,
+    Slab,
+    Table,
+    Profile,
+    Matrix,
+    Settings,
+    Keys,
+    Tour,
+    Selection,
+    Alignment,
+    TensorFit,
+    FibreOrientations,
+    Information,
+}
+
+impl Subject {
+    /// Its names in other programs, separated by commas: the palette searches them.
+    pub fn synonyms(self) -> &'static str {
+        let of_subject = NAMES.iter().find(|row| row.subject == self);
+        of_subject.map_or("", |row| row.synonyms)
+    }
+}
+
+/// A subject with its names here and elsewhere.
+struct Names {
+    subject: Subject,
     /// Words that name it elsewhere, separated by commas; the palette searches them.
     synonyms: &'static str,
     /// The command that does it.
@@ -13,7 +65,7 @@ struct Subject {
     typed: &'static [&'static str],
 }
 
-impl Subject {
+impl Names {
     const fn command(self, name: &'static str, typed: &'static [&'static str]) -> Self {
         Self {
             command: Some(name),
@@ -23,119 +75,85 @@ impl Subject {
     }
 }
 
-const fn row(entries: &'static [&'static str], synonyms: &'static str) -> Subject {
-    Subject {
-        entries,
+const fn row(subject: Subject, synonyms: &'static str) -> Names {
+    Names {
+        subject,
         synonyms,
         command: None,
         typed: &[],
     }
 }
 
-const SUBJECTS: &[Subject] = &[
+const NAMES: &[Names] = &[
+    row(Subject::Export, "save, write, streamlines, tracks, image"),
+    row(Subject::Picture, "picture, capture, image, movie, video")
+        .command("render", &["screenshot", "view"]),
+    row(Subject::Methods, "citation, references, paper"),
+    row(Subject::Snapshot, "compare, bookmark, a/b"),
     row(
-        &["Export what is shown"],
-        "save, write, streamlines, tracks, image",
-    ),
-    row(
-        &["Save a screenshot"],
-        "picture, capture, image, movie, video",
-    )
-    .command("render", &["screenshot", "view"]),
-    row(&["Copy methods paragraph"], "citation, references, paper"),
-    row(&["Take a snapshot"], "compare, bookmark, a/b"),
-    row(
-        &["Task: Track"],
+        Subject::Tracking,
         "tractography, streamlines, deterministic, bootstrap",
     )
     .command("track", &[]),
-    row(&["Task: Pathways"], "cost, geodesic, eikonal, connectivity")
+    row(Subject::Pathways, "cost, geodesic, eikonal, connectivity")
         .command("pathway", &["costs", "path"]),
     row(
-        &["Task: Segment"],
+        Subject::Segmentation,
         "level set, active contour, snake, tumour, lesion",
     )
     .command("segment", &["levelset"]),
-    row(&["Task: Filter", "Filter: run"], "commit, sift, weights").command("commit", &["filter"]),
-    row(&["Draw: fill"], "flood, bucket, grow from a click, wand"),
-    row(&["Draw: polygon"], "lasso, outline"),
-    row(&["Draw:"], "paint, roi"),
-    row(&["Place: exclude"], "not, roi"),
-    row(&["Place: target"], "waypoint, include, and, or, roi"),
-    row(&["Place:"], "roi, sphere"),
-    row(&["Measure: distance"], "ruler, length, mm"),
+    row(Subject::Filter, "commit, sift, weights").command("commit", &["filter"]),
+    row(Subject::Fill, "flood, bucket, grow from a click, wand"),
+    row(Subject::Polygon, "lasso, outline"),
+    row(Subject::Drawing, "paint, roi"),
+    row(Subject::ExcludeRegion, "not, roi"),
+    row(Subject::TargetRegion, "waypoint, include, and, or, roi"),
+    row(Subject::Region, "roi, sphere"),
+    row(Subject::Distance, "ruler, length, mm"),
     row(
-        &["Choose streamlines"],
+        Subject::ManualSelection,
         "pick, select, delete, prune, lasso",
     ),
-    row(&["Region from a threshold"], "roi, mask, binarise").command("region", &[]),
+    row(Subject::Threshold, "roi, mask, binarise").command("region", &[]),
+    row(Subject::LabelMap, "roi, atlas, parcellation, aparc"),
+    row(Subject::WholeBrain, "whole-brain tractography, tractogram").command("track", &[]),
     row(
-        &["Regions from a label map"],
-        "roi, atlas, parcellation, aparc",
-    ),
-    row(
-        &["Track the whole brain"],
-        "whole-brain tractography, tractogram",
-    )
-    .command("track", &[]),
-    row(
-        &["Map the density"],
+        Subject::Density,
         "track-density image, tdi, visitation map, probabilistic",
     )
     .command("density", &[]),
-    row(&["Track: geodesic rays"], "ray tracing, riemannian").command("geodesic", &["rays"]),
+    row(Subject::GeodesicRays, "ray tracing, riemannian").command("geodesic", &["rays"]),
+    row(Subject::GradientAxes, "bvec, flip, gradient table, check"),
+    row(Subject::Convention, "flip, left, right, convention, mirror"),
+    row(Subject::Letters, "orientation, labels"),
+    row(Subject::Crosshair, "cursor"),
+    row(Subject::Mosaic, "lightbox, montage"),
+    row(Subject::OneView, "single"),
+    row(Subject::FrameEverything, "reset view, fit, home"),
+    row(Subject::Slab, "slab, crop, clip"),
+    row(Subject::Table, "statistics, scalars, csv, length").command("table", &["stats"]),
+    row(Subject::Profile, "tract profile, along-tract, afq"),
+    row(Subject::Matrix, "connectome, connectivity").command("connectome", &["labels", "matrix"]),
+    row(Subject::Settings, "preferences, options, mouse, memory"),
+    row(Subject::Keys, "shortcuts, help, bindings"),
+    row(Subject::Tour, "tutorial, help"),
+    row(Subject::Selection, "cluster").command("select", &[]),
+    row(Subject::Alignment, "coregister, register").command("align", &[]),
+    row(Subject::TensorFit, "dti, tensors").command("fit", &[]),
     row(
-        &["Compare the axes of the gradients"],
-        "bvec, flip, gradient table, check",
-    ),
-    row(
-        &["Radiological or neurological"],
-        "flip, left, right, convention, mirror",
-    ),
-    row(&["Letters"], "orientation, labels"),
-    row(&["Crosshair"], "cursor"),
-    row(&["Layout: mosaic"], "lightbox, montage"),
-    row(&["Layout: one view"], "single"),
-    row(&["Frame everything"], "reset view, fit, home"),
-    row(&["Streamlines: near"], "slab, crop, clip"),
-    row(
-        &["Table of streamlines"],
-        "statistics, scalars, csv, length",
-    )
-    .command("table", &["stats"]),
-    row(
-        &["Profile along streamlines"],
-        "tract profile, along-tract, afq",
-    ),
-    row(&["Matrix of connections"], "connectome, connectivity")
-        .command("connectome", &["labels", "matrix"]),
-    row(&["Settings"], "preferences, options, mouse, memory"),
-    row(&["Keys and mouse"], "shortcuts, help, bindings"),
-    row(&["Start the guide"], "tutorial, help"),
-    row(&[], "cluster").command("select", &[]),
-    row(&[], "coregister, register").command("align", &[]),
-    row(&[], "dti, tensors").command("fit", &[]),
-    row(
-        &[],
+        Subject::FibreOrientations,
         "csd, odf, fodf, dwi2fod, dwi2response, spherical deconvolution",
     )
     .command("fod", &["response"]),
-    row(&[], "open").command("info", &[]),
+    row(Subject::Information, "open").command("info", &[]),
 ];
-
-/// Other names of a palette entry, separated by commas.
-pub fn of_entry(name: &str) -> &'static str {
-    let is_named = |subject: &&Subject| subject.entries.iter().any(|e| name.starts_with(e));
-    let found = SUBJECTS.iter().find(is_named);
-    found.map_or("", |subject| subject.synonyms)
-}
 
 /// The command that a word of lower-case letters stands for elsewhere.
 pub fn command_of(word: &str) -> Option<&'static str> {
-    let is_known = |subject: &&Subject| {
-        let typed: &[&str] = subject.typed;
-        typed.contains(&word) || subject.synonyms.split(", ").any(|known| known == word)
+    let is_known = |row: &&Names| {
+        let typed: &[&str] = row.typed;
+        typed.contains(&word) || row.synonyms.split(", ").any(|known| known == word)
     };
-    let mut of_commands = SUBJECTS.iter().filter(|s| s.command.is_some());
+    let mut of_commands = NAMES.iter().filter(|row| row.command.is_some());
     of_commands.find(is_known)?.command
 }

@@ -22,8 +22,8 @@ pub use job::{
     AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive, Unfinished,
 };
 pub use paths::{
-    CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer, PathCheck,
-    PathError, PathQuestion,
+    CHECK_PATH, CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer,
+    PathCheck, PathError, PathQuestion,
 };
 pub use saved::{CompleteData, Saved};
 pub use slot::Slot;

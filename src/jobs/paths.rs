@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+/// Checking typed paths before they are read or written.
+pub const CHECK_PATH: Slot = Slot::latest_wins("path").beyond_document();
+
 /// Whether files can be written, and which of them exist.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckDestination {
@@ -140,7 +143,7 @@ impl Job for PathCheck {
     type Output = PathAnswer;
 
     fn slot(&self) -> Slot {
-        Slot::Path
+        CHECK_PATH
     }
 
     fn label(&self) -> String {

@@ -23,6 +23,10 @@ pub struct Slot {
     finishes_on_exit: bool,
     /// A result is used even if the job was cancelled.
     keeps_result: bool,
+    /// The program does the work by itself: it is not shown as long as it succeeds.
+    in_background: bool,
+    /// Its jobs have subjects of their own: the success of one does not remove the message that another failed.
+    keeps_failures: bool,
 }
 
 impl Slot {
@@ -34,6 +38,8 @@ impl Slot {
             of_document: true,
             finishes_on_exit: false,
             keeps_result: false,
+            in_background: false,
+            keeps_failures: false,
         }
     }
 
@@ -66,6 +72,19 @@ impl Slot {
         self
     }
 
+    /// This slot for work that the program does by itself: it is not shown as long as it succeeds.
+    pub const fn in_background(mut self) -> Self {
+        self.in_background = true;
+        self
+    }
+
+    /// This slot for jobs with subjects of their own: the success of one does not remove the message that another
+    /// failed.
+    pub const fn keeping_failures(mut self) -> Self {
+        self.keeps_failures = true;
+        self
+    }
+
     /// The slot of the same key with another number, whose jobs run in parallel to this one's.
     pub const fn instance(mut self, number: u32) -> Self {
         self.instance = number;
@@ -79,6 +98,14 @@ impl Slot {
 
     pub fn is_of_document(self) -> bool {
         self.of_document
+    }
+
+    pub fn is_in_background(self) -> bool {
+        self.in_background
+    }
+
+    pub fn keeps_failures(self) -> bool {
+        self.keeps_failures
     }
 
     pub(super) fn finishes_on_exit(self) -> bool {
@@ -97,27 +124,4 @@ impl fmt::Debug for Slot {
             number => write!(f, "{} {number}", self.key),
         }
     }
-}
-
-/// Slots that have not moved to their jobs yet, and those that several features use.
-#[allow(
-    non_upper_case_globals,
-    reason = "each takes upper case when it moves beside its job"
-)]
-impl Slot {
-    /// Opening files.
-    pub const Load: Self = Self::queue("load").beyond_document();
-    /// Finding and opening graphics cards.
-    pub const Device: Self = Self::queue("device").beyond_document().keeping_result();
-    pub const Save: Self = Self::queue("save").writing();
-    /// Recomputing kept streamlines of a session, one after the other.
-    pub const RecomputeCurves: Self = Self::queue("recompute_curves");
-    /// Comparing files with those of the session, byte by byte.
-    pub const Verify: Self = Self::queue("verify");
-    /// Saving for recovery, in case the window ends unexpectedly.
-    pub const Recovery: Self = Self::queue("recovery").writing();
-    /// Checking typed paths before they are read or written.
-    pub const Path: Self = Self::latest_wins("path").beyond_document();
-    /// Pictures: the window draws them itself, a piece per frame.
-    pub const Picture: Self = Self::queue("picture").beyond_document();
 }

@@ -51,14 +51,14 @@ pub(super) fn capture_errors<R>(
 
 /// One line, to be put in brackets: the error and its causes.
 fn error_text(error: &wgpu::Error) -> String {
-    const MOST: usize = 300;
+    const MAXIMUM_CHARACTERS: usize = 300;
     let text = error.to_string();
     let lines = text.lines().map(str::trim);
     let lines: Vec<&str> = lines
         .filter(|line| !line.is_empty() && *line != "Caused by:")
         .collect();
     let line = lines.join(", ");
-    match line.char_indices().nth(MOST) {
+    match line.char_indices().nth(MAXIMUM_CHARACTERS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }

@@ -228,7 +228,7 @@ impl TensorGlyphRenderer {
             (&glyphs.place, glyphs.every),
         );
         // Callers request no more: this only guards the buffers.
-        let voxels = voxels.into_iter().take(TensorGlyphs::MOST);
+        let voxels = voxels.into_iter().take(TensorGlyphs::MAXIMUM_COUNT);
         let one = |voxel: usize| packed(centre(&field.grid, voxel), field.tensors[voxel].d);
         voxels.map(one).collect()
     }

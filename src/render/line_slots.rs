@@ -14,7 +14,7 @@ pub(super) const BLOCK_BYTES: u64 = BLOCK_LEN as u64 * 4;
 /// Marks the gap between two streamlines.
 const GAP: u16 = u16::MAX;
 /// The largest coordinate of a point.
-const MOST: f32 = 65_534.0;
+const MAXIMUM_COORDINATE: f32 = 65_534.0;
 /// Rounding of points, mm, unless all of them lie closer or those of a block farther apart.
 const STEP_MM: f32 = 1.0 / 256.0;
 
@@ -35,7 +35,7 @@ pub(super) type Slot = Option<Vec3>;
 /// The smallest power of two with this reach.
 fn step_over(mm: f32) -> f32 {
     // One less, since a corner may lie up to a step lower.
-    let least = (mm / (MOST - 1.0)).max(f32::MIN_POSITIVE);
+    let least = (mm / (MAXIMUM_COORDINATE - 1.0)).max(f32::MIN_POSITIVE);
     let below = f32::from_bits(least.to_bits() & 0x7f80_0000);
     if below < least { 2.0 * below } else { below }
 }
@@ -55,7 +55,7 @@ pub(super) fn pack(frame: &Frame, block: &[Slot], text: &mut Vec<u32>) {
     let numbers = |slot: &Slot| match slot {
         Some(point) => ((point - low) / step + 0.5)
             .to_array()
-            .map(|n| n.min(MOST) as u16),
+            .map(|n| n.min(MAXIMUM_COORDINATE) as u16),
         None => [GAP; 3],
     };
     let all = block.iter().map(numbers);

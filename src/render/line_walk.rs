@@ -11,9 +11,9 @@ pub(super) const SHORTEST_PIECE: usize = 64;
 const POINTS_PER_LOOK: usize = 4096;
 /// Largest product of turning angle and length of a streamline between kept points, so that it deviates from the chord
 /// by at most 0.03 mm, a tenth of a pixel when the head fills a screen: 3° over 2.5 mm.
-const MOST_TURN_MM: f32 = 0.131;
+const MAXIMUM_TURN_MM: f32 = 0.131;
 /// Whatever its length, it turns by at most this (as a sine) …
-const MOST_TURN: f32 = 0.17;
+const MAXIMUM_TURN_SINE: f32 = 0.17;
 /// … and is no longer than this, mm.
 const LONGEST_CHORD_MM: f32 = 4.0;
 
@@ -158,7 +158,8 @@ fn keep_shape(points: &[[f32; 3]], run: Range<usize>, kept: &mut Vec<usize>) {
         let (chord, onward) = (at(i) - from, at(i + 1) - at(i));
         let squares = chord.length_squared() * onward.length_squared();
         let run = from.distance_squared(at(i + 1));
-        let turn = (MOST_TURN_MM * MOST_TURN_MM / run).min(MOST_TURN * MOST_TURN);
+        let turn =
+            (MAXIMUM_TURN_MM * MAXIMUM_TURN_MM / run).min(MAXIMUM_TURN_SINE * MAXIMUM_TURN_SINE);
         let sharp = chord.cross(onward).length_squared() > turn * squares;
         let straight = chord.dot(onward) > 0.0 && !sharp;
         let short = run < LONGEST_CHORD_MM * LONGEST_CHORD_MM;

@@ -39,7 +39,7 @@ pub(super) const FIXED: u32 = 1;
 const BY_VALUE: u32 = 2;
 
 /// Thinner lines break up into dots, px.
-pub(super) const LEAST_HALF_WIDTH_PX: f64 = 0.5;
+pub(super) const MINIMUM_HALF_WIDTH_PX: f64 = 0.5;
 
 /// Haze of lines coloured by a value: these are compared with a scale, so distance shows less.
 const VALUE_HAZE: f32 = 0.3;
@@ -216,11 +216,11 @@ impl LinePipelines {
         if style.kind[0] == BY_VALUE {
             style.haze[3] *= VALUE_HAZE;
         }
-        let least = LEAST_HALF_WIDTH_PX * f64::from(view.pixel_scale);
+        let least = MINIMUM_HALF_WIDTH_PX * f64::from(view.pixel_scale);
         let (radius_mm, half_width) = match lines.style {
             LineStyle::Lines { width_px } => {
                 let half = f64::from(width_px * view.pixel_scale) * 0.5;
-                (0.0, half.max(LEAST_HALF_WIDTH_PX))
+                (0.0, half.max(MINIMUM_HALF_WIDTH_PX))
             }
             LineStyle::Tubes { radius_mm } => (f64::from(radius_mm).max(1e-6), 0.0),
         };

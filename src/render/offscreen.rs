@@ -51,7 +51,7 @@ impl std::fmt::Display for Error {
             } => write!(
                 f,
                 "Found a picture of {width} × {height} pixels, expected at most {} million; choose a smaller size",
-                MOST_PIXELS / 1_000_000
+                MAXIMUM_PIXELS / 1_000_000
             ),
             Self::TooLong {
                 size_px: [width, height],
@@ -69,7 +69,7 @@ impl std::fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// 16 384 × 12 288: 800 MB of bytes.
-const MOST_PIXELS: u64 = 200_000_000;
+const MAXIMUM_PIXELS: u64 = 200_000_000;
 /// Larger pictures are drawn in tiles, so that their samples fit the device's memory.
 const TILE_PX: u32 = 4096;
 const PANE: PaneId = PaneId(u32::MAX);
@@ -204,7 +204,7 @@ impl Renderer {
         mut draw: impl FnMut(&mut Self, [u32; 2], [u32; 2]),
     ) -> Result<Picture, Error> {
         let [width, height] = size_px;
-        if u64::from(width) * u64::from(height) > MOST_PIXELS || width == 0 || height == 0 {
+        if u64::from(width) * u64::from(height) > MAXIMUM_PIXELS || width == 0 || height == 0 {
             return Err(Error::TooLarge { size_px });
         }
         let tile = TILE_PX.min(self.gpu.limits.max_texture_dimension_2d);

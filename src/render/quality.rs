@@ -16,7 +16,7 @@ const FLUID_SLICE: f64 = 0.5;
 /// In coarser pictures nothing can be recognised: pixels drawn per pixel shown, along a side.
 const COARSEST: f64 = 0.4;
 const COARSEST_FOG: u32 = 3;
-const FEWEST_SLOTS: f64 = 40_000.0;
+const MINIMUM_SLOTS: f64 = 40_000.0;
 /// Longer pictures are drawn in pieces, ms, …
 pub(super) const PATIENCE_MS: f64 = 250.0;
 /// … this many of which take as long.
@@ -377,7 +377,7 @@ impl QualityController {
             let share = (fluid / ms).max(0.3);
             self.scale = (self.scale * share.powf(0.4)).max(COARSEST);
             // An unlimited number starts from one that any graphics card draws.
-            self.slots = (self.slots.min(8e6) * share.powf(0.7)).max(FEWEST_SLOTS);
+            self.slots = (self.slots.min(8e6) * share.powf(0.7)).max(MINIMUM_SLOTS);
             if self.has_volumes && ms > 1.5 * fluid {
                 self.volume_coarseness = (self.volume_coarseness + 1).min(COARSEST_FOG);
             }

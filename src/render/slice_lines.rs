@@ -4,7 +4,7 @@ use super::gpu::Gpu;
 use super::line_buffers::{Chunk, LineKey, LineStore};
 use super::line_slots::{BLOCK, Frame};
 use super::lines::{
-    FIXED, LEAST_HALF_WIDTH_PX, LinePipelines, StyleUniform, chunk_values, overlap,
+    FIXED, LinePipelines, MINIMUM_HALF_WIDTH_PX, StyleUniform, chunk_values, overlap,
     slots_per_chunk, style_uniform, sum_of_slots, values_of,
 };
 use super::textures::Textures;
@@ -61,7 +61,7 @@ impl LinePipelines {
                 LineStyle::Tubes { radius_mm } => f64::from(radius_mm) / mm_per_px,
             };
             // A cut streamline narrower than a logical pixel would be hard to find.
-            let half_width = half_width.max(LEAST_HALF_WIDTH_PX * f64::from(pane.scale));
+            let half_width = half_width.max(MINIMUM_HALF_WIDTH_PX * f64::from(pane.scale));
             let near = SliceBounds::new(&slab, pane.size_px, (half_width + rim + 1.0) as f32);
             let frame = buffers.frame();
             let name = values_of(lines);

@@ -34,8 +34,8 @@ pub(super) struct VolumeUniform {
     depth_cue: [f32; 4],
     pub texel_rows: [[f32; 4]; 3],
     cut_rows: [[f32; 4]; 3],
-    pub planes: [[f32; 4]; CutAway::MOST],
-    fades: [[f32; 4]; CutAway::MOST],
+    pub planes: [[f32; 4]; CutAway::MAXIMUM_PLANES],
+    fades: [[f32; 4]; CutAway::MAXIMUM_PLANES],
     phi_rows: [[f32; 4]; 3],
     phi_size: [f32; 4],
     phi_look: [f32; 4],
@@ -343,7 +343,7 @@ impl VolumeUniform {
         self.kind[0] |= HAS_FADE;
         self.march[3] = 1.0 / fade.reach_mm.max(1e-3);
         // Everything lies before a plane that does not exist.
-        self.fades = [[0.0, 0.0, 0.0, FAR]; CutAway::MOST];
+        self.fades = [[0.0, 0.0, 0.0, FAR]; CutAway::MAXIMUM_PLANES];
         for (to, plane) in self.fades.iter_mut().zip(&fade.planes) {
             *to = in_front(plane);
         }

@@ -176,7 +176,7 @@ pub struct BrickSurface {
 /// Opacity by the distance from planes: full at the planes, and zero beyond a distance on either side.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fade {
-    /// At most [`CutAway::MOST`]; the distance is that to the start of the part in front of all of them.
+    /// At most [`CutAway::MAXIMUM_PLANES`]; the distance is that to the start of the part in front of all of them.
     pub planes: Vec<CutPlane>,
     pub reach_mm: f32,
 }
@@ -209,14 +209,14 @@ pub enum VolumeStyle {
 /// The part of a volume that is not drawn: everything in front of all planes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CutAway {
-    /// At most [`CutAway::MOST`].
+    /// At most [`CutAway::MAXIMUM_PLANES`].
     pub planes: Vec<CutPlane>,
     /// The planes show the image itself.
     pub face: Option<CutFace>,
 }
 
 impl CutAway {
-    pub const MOST: usize = 3;
+    pub const MAXIMUM_PLANES: usize = 3;
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -278,7 +278,7 @@ pub struct TensorGlyphs {
 
 impl TensorGlyphs {
     /// The largest number that fits the smallest buffers.
-    pub const MOST: usize = 1_000_000;
+    pub const MAXIMUM_COUNT: usize = 1_000_000;
 }
 
 /// The voxels whose glyphs are drawn.

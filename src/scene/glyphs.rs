@@ -117,7 +117,7 @@ pub fn every(state: &State) -> usize {
             || crossed(grid, *every),
             |within| within.min(left(grid, *every, None)),
         );
-        most <= TensorGlyphs::MOST
+        most <= TensorGlyphs::MAXIMUM_COUNT
     };
     (look.every.max(1)..).find(fits).unwrap_or(look.every)
 }

@@ -145,6 +145,14 @@ impl Document {
         self.layers.iter().find(|l| l.name == name)
     }
 
+    /// This name for a new layer, with a number if it is taken.
+    pub fn free_layer_name(&self, base: &str) -> String {
+        let numbered = (2..).map(|n| format!("{base} {n}"));
+        let mut names = std::iter::once(base.to_owned()).chain(numbered);
+        let free = names.find(|name| self.layer_named(name).is_none());
+        free.unwrap_or_else(|| base.to_owned())
+    }
+
     /// Changes a layer in place (a new value behind the same id).
     pub fn edit_layer(&mut self, id: LayerId, edit: impl FnOnce(&mut Layer)) {
         if let Some(layer) = self.layers.iter_mut().find(|l| l.id == id) {

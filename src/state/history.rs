@@ -72,9 +72,14 @@ impl History {
         step
     }
 
-    /// Removes the newest step if it has this label, because its edit was refused; returns whether it did.
-    pub fn forget_newest(&mut self, label: &str) -> bool {
-        let is_newest = self.undo_label() == Some(label);
+    /// Removes the newest step if the document before it lacks what its edit added, which was refused; returns whether
+    /// it did.
+    pub fn forget_newest(&mut self, lacks: impl FnOnce(&Document) -> bool) -> bool {
+        let before = self
+            .past
+            .last_mut()
+            .map(|step| step.document.document_mut());
+        let is_newest = before.is_some_and(|before| lacks(before));
         if is_newest {
             pop(&mut self.past);
         }

@@ -33,18 +33,18 @@ pub fn ended<J: Receive<State>>(
         ticket: event.ticket,
         reason: None,
     };
-    state.runtime.sessions.autosave.is_due |= done && event.slot != Slot::Recovery;
+    state.runtime.sessions.autosave.is_due |= done && !event.slot.is_in_background();
     let end = event.outcome.unfinished();
     let is_reported = end.is_some_and(|end| job.unfinished(&end, state));
     match event.outcome {
         Outcome::Partial(_) => {}
         _ if is_reported => {}
         // Replaced by another request.
-        Outcome::Cancelled if event.slot == Slot::Recovery => {}
+        Outcome::Cancelled if event.slot.is_in_background() => {}
         Outcome::Cancelled => {
             // Nothing is reported about a closed document.
             if let Some(label) = label {
-                state.runtime.notices.status = format!("Stopped: {}", label.to_lowercase());
+                state.runtime.notices.status = format!("Stopped: {}", label.to_lowercase()).into();
             }
         }
         Outcome::Failed(why) => {
@@ -60,7 +60,7 @@ pub fn ended<J: Receive<State>>(
         }
         Outcome::Done(output) => {
             // When several files are opened or written, one must not hide another's failure.
-            if !matches!(event.slot, Slot::Load | Slot::Save | Slot::RecomputeCurves) {
+            if !event.slot.keeps_failures() {
                 state.runtime.forget_failures(event.slot);
             }
             receive(state, output, event.wall_ms, effects);
@@ -94,9 +94,20 @@ impl JobList {
         self.running.iter().any(|j| slots.contains(&j.slot))
     }
 
+    /// The running job of this slot; the first one if the slot queues.
+    pub fn of_slot(&self, slot: Slot) -> Option<&JobHandle> {
+        self.running.iter().find(|j| j.slot == slot)
+    }
+
     /// Whether a job of this slot has been running for longer than `age`.
     pub fn is_older(&self, slot: Slot, age: Duration) -> bool {
         let mut jobs = self.running.iter();
         jobs.any(|j| j.slot == slot && j.started.elapsed() > age)
+    }
+
+    /// Whether a newer job of this slot has replaced the one with this ticket.
+    pub fn is_replaced(&self, slot: Slot, ticket: u64) -> bool {
+        let mut jobs = self.running.iter();
+        jobs.any(|j| j.slot == slot && j.ticket > ticket)
     }
 }

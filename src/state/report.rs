@@ -185,7 +185,7 @@ pub fn state(state: &State) -> Value {
         "segment": segment(state),
         "filter": filter(state),
         "backend": runtime.device.backend.label,
-        "status": runtime.notices.status,
+        "status": &*runtime.notices.status,
         "errors": errors.map(|m| m.text.clone()).collect::<Vec<_>>(),
         "jobs": runtime.jobs.running.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),
         "undo": state.history.undo_label(),

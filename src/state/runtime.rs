@@ -123,29 +123,6 @@ impl Runtime {
         }
     }
 
-    /// Appends the consequence of an action to the status. An undone step stays readable: the results recomputed after
-    /// it follow at once.
-    pub fn append_status(&mut self, sentence: String) {
-        let Notices { status, about, .. } = &mut self.notices;
-        *status = match about.step.as_mut().filter(|step| step.status() == *status) {
-            Some(step) => {
-                step.result = Some(sentence);
-                step.status()
-            }
-            None => sentence,
-        };
-    }
-
-    /// Removes an undone or redone step of another task from the status.
-    pub fn forget_step(&mut self) {
-        // Another message may have replaced it.
-        if let Some(step) = self.notices.about.step.take()
-            && step.status() == self.notices.status
-        {
-            self.notices.status = step.result.unwrap_or_default();
-        }
-    }
-
     pub fn notify(&mut self, severity: Severity, text: impl Into<String>) {
         self.add_message(severity, text.into(), None);
     }

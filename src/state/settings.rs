@@ -1,14 +1,14 @@
 //! The user's preferences for all documents, stored between runs.
 
 use super::document::Rays;
+use crate::data::keyed;
 use crate::parameters;
 use crate::solvers::curves::{self, Seeding, SeedingParts};
 use crate::state::view::Convention;
 use serde::{Deserialize, Serialize};
 
 /// Mouse buttons on slices, as in the program that a user is accustomed to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mouse {
     /// Left: crosshair; right: window and level; as in mrview.
     #[default]
@@ -18,6 +18,12 @@ pub enum Mouse {
     /// Left: window and level, a click sets the crosshair; right: zoom.
     Slicer,
 }
+
+keyed!(Mouse, serde {
+    Arcuate = "arcuate",
+    ItkSnap = "itk_snap",
+    Slicer = "slicer",
+});
 
 /// The effect of a drag on a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,14 +137,16 @@ pub struct Preferences {
 
 impl Preferences {
     /// Smallest memory limit that can be set, GB.
-    pub const LEAST_GB: f64 = 1.0;
+    pub const MINIMUM_GB: f64 = 1.0;
 
     /// Replaces invalid numbers: the file may come from another version.
     pub fn sanitized(mut self) -> Self {
         let within = |v: f64, low: f64, high: f64| (low..=high).contains(&v);
         self.paths = self.paths.sanitized();
         self.zoom = self.zoom.filter(|zoom| (0.2..=5.0).contains(zoom));
-        self.memory_gb = self.memory_gb.filter(|gb| within(*gb, Self::LEAST_GB, 1e6));
+        self.memory_gb = self
+            .memory_gb
+            .filter(|gb| within(*gb, Self::MINIMUM_GB, 1e6));
         self
     }
 

@@ -1,6 +1,7 @@
 //! Where the user looks: task, layout, crosshair, planes and camera.
 
 use crate::data::Role;
+use crate::data::keyed;
 use crate::solvers::curves::StopReason;
 use crate::state::core::camera::Camera;
 use crate::state::core::glyph_look::GlyphLook;
@@ -12,8 +13,7 @@ use crate::state::streamlines::{BottomPanel, TableView};
 use glam::{DVec2, DVec3};
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
     /// Axial and sagittal above, coronal and 3-D below.
     Grid,
@@ -26,6 +26,14 @@ pub enum Layout {
     /// A slice of the image next to the same slice of the speeds, 3-D below.
     SpeedComparison,
 }
+
+keyed!(Layout, serde {
+    Grid = "grid",
+    SceneFirst = "scene_first",
+    Single = "single",
+    Mosaic = "mosaic",
+    SpeedComparison = "speed_comparison",
+});
 
 /// The part of streamlines that the 3-D view shows: only near a slice.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -45,13 +53,17 @@ impl Slab {
 }
 
 /// The side of the screen that shows the patient's right. A view switch, never a data flip.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Convention {
     /// Patient right on screen left.
     Radiological,
     Neurological,
 }
+
+keyed!(Convention, serde {
+    Radiological = "radiological",
+    Neurological = "neurological",
+});
 
 impl Default for Convention {
     /// The patient's right on the left, as is customary in clinics.
@@ -241,7 +253,7 @@ impl View {
     pub const MOSAIC_MM: f64 = 8.0;
     pub const MOSAIC_LIMITS_MM: std::ops::RangeInclusive<f64> = 0.5..=100.0;
     /// Smaller slices would be illegible.
-    pub const MOST_SLICES: usize = 120;
+    pub const MAXIMUM_SLICES: usize = 120;
 
     /// The orientation of a mosaic.
     pub fn mosaic_pane(&self) -> Pane {
@@ -258,7 +270,7 @@ impl View {
         let first = ((low - here) / self.mosaic_mm).ceil() as i64;
         let last = ((high - here) / self.mosaic_mm).floor() as i64;
         let all = (first..=last).map(|k| here + k as f64 * self.mosaic_mm);
-        all.take(Self::MOST_SLICES).collect()
+        all.take(Self::MAXIMUM_SLICES).collect()
     }
 }
 

@@ -5,9 +5,10 @@ use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
 use super::widgets::{focus, paint};
 use super::{Memory, format, icons, keys, panels, recovery, status_bar, top_bar};
+use crate::state::files::jobs::LOAD;
 use crate::state::files::types::RecentKind;
 use crate::state::report::DISCLAIMER;
-use crate::state::{Action, FilesAction, Slot, State, Task};
+use crate::state::{Action, FilesAction, State, Task};
 use egui::epaint::RectShape;
 use egui::{
     Color32, ColorImage, CornerRadius, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind,
@@ -26,12 +27,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let page = ui.max_rect();
     let p = theme::palette(ui.style());
     ui.painter().rect_filled(page, 0.0, p.b0);
-    let loading = state
-        .runtime
-        .jobs
-        .running
-        .iter()
-        .any(|j| j.slot == Slot::Load);
+    let loading = state.runtime.jobs.is_running(&[LOAD]);
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         let width = WIDTH.min(page.width() - 48.0);

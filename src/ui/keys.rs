@@ -9,11 +9,12 @@ use super::widgets::focus;
 use super::{Memory, forms, regions, top_bar};
 use crate::data::Shape;
 use crate::solvers::level_set::Sphere;
+use crate::state::files::jobs::LOAD;
 use crate::state::regions::region_radius_mm;
 use crate::state::segment::SPHERE_MM;
 use crate::state::{
     Action, AlignmentAction, Camera, Convention, Drawing, FilterAction, LayerAction, Pane,
-    PathwayAction, Phase, RegionAction, RegionsChange, SegmentAction, SessionAction, Slot,
+    PathwayAction, Phase, RegionAction, RegionsChange, SegmentAction, SessionAction,
     SnapshotAction, State, StreamlineAction, Task, Tool, UnsavedAction, ViewAction,
 };
 use egui::{Event, Key, Modifiers, Ui};
@@ -230,12 +231,7 @@ fn command(
 
 /// Whether a file or the demo head is being loaded.
 fn loading(state: &State) -> bool {
-    state
-        .runtime
-        .jobs
-        .running
-        .iter()
-        .any(|j| j.slot == Slot::Load)
+    state.runtime.jobs.is_running(&[LOAD])
 }
 
 /// Standard views of the 3-D camera.

@@ -10,6 +10,7 @@ use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, forms, keys, regions as region_list};
 use crate::data::region::RegionId;
+use crate::guide::synonyms::Subject;
 use crate::state::filter::FilterFile;
 use crate::state::segment::SegmentFile;
 use crate::state::{Action, Look, Pane, State};
@@ -67,6 +68,13 @@ struct Entry {
     synonyms: &'static str,
     key: &'static str,
     run: EntryAction,
+}
+
+impl Entry {
+    /// It is also found by the other names of its subject.
+    fn about(&mut self, subject: Subject) {
+        self.synonyms = subject.synonyms();
+    }
 }
 
 /// How well a name matches the typed letters: all of them in their order; the more of them begin a word or follow the

@@ -4,7 +4,7 @@ use super::format;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Tensor, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
-use crate::state::{Content, Layer, Method, State, Task};
+use crate::state::{Content, Layer, LayerId, Method, State, Task};
 use glam::{DMat3, DVec3};
 
 #[derive(Clone, PartialEq, Debug)]
@@ -12,6 +12,10 @@ pub struct Reading {
     pub quantity: Quantity,
     pub name: String,
     pub value: String,
+    /// The layer whose value it is; names may occur twice.
+    layer: Option<LayerId>,
+    /// The value says that a fit has no tensor here.
+    is_outside_mask: bool,
 }
 
 /// The quantity of a reading, if code depends on it.
@@ -40,6 +44,8 @@ fn reading_of(quantity: Quantity, name: impl Into<String>, value: impl Into<Stri
         quantity,
         name: name.into(),
         value: value.into(),
+        layer: None,
+        is_outside_mask: false,
     }
 }
 
@@ -51,7 +57,13 @@ pub fn readings(state: &State) -> Vec<Reading> {
         .layers
         .iter()
         .rev()
-        .filter_map(|layer| of_layer(state, layer, at).map(|r| within_mask(state, layer, r)))
+        .filter_map(|layer| {
+            let found = of_layer(state, layer, at)?;
+            Some(Reading {
+                layer: Some(layer.id),
+                ..within_mask(state, layer, found)
+            })
+        })
         .collect();
     if let Some(tensors) = &state.document.tensors {
         let direction = tensors
@@ -99,12 +111,11 @@ fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
     if !of_fit || !in_volume || tensors.field.nearest(at).is_some() {
         return found;
     }
-    let text = match tensors.mask.contains(at) {
-        true => "no tensor",
-        false => OUTSIDE_MASK,
-    };
+    let is_inside = tensors.mask.contains(at);
+    let text = if is_inside { "no tensor" } else { OUTSIDE_MASK };
     Reading {
         value: text.to_owned(),
+        is_outside_mask: !is_inside,
         ..found
     }
 }
@@ -224,15 +235,11 @@ pub const COST: &str = "u₁ + u₂";
 pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Reading> {
     let segmented = state.document.segmented_image();
     let segmented = segmented.filter(|_| state.view.task == Task::Segment);
-    if let Some(image) =
-        segmented.and_then(|(layer, _)| of_layer(state, layer, state.view.crosshair))
-    {
-        let first = |is: &dyn Fn(&Reading) -> bool| all.iter().find(|r| is(r));
-        let image = first(&|r| r.name == image.name);
+    let id = segmented.map(|(layer, _)| layer.id);
+    if let Some(image) = all.iter().find(|r| id.is_some() && r.layer == id) {
         let of = [Quantity::Speed, Quantity::SignedDistance];
-        let others = of.map(|quantity| first(&|r| r.quantity == quantity));
-        return image
-            .into_iter()
+        let others = of.map(|quantity| all.iter().find(|r| r.quantity == quantity));
+        return std::iter::once(image)
             .chain(others.into_iter().flatten())
             .collect();
     }
@@ -244,10 +251,9 @@ pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec
     let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
     chosen.sort_by_key(|r| r.quantity != Quantity::Fa);
     // Shown only once.
-    let outside = |r: &Reading| r.value == OUTSIDE_MASK;
-    if chosen.first().is_some_and(|r| outside(r)) {
+    if chosen.first().is_some_and(|r| r.is_outside_mask) {
         let mut first = true;
-        chosen.retain(|r| std::mem::take(&mut first) || !outside(r));
+        chosen.retain(|r| std::mem::take(&mut first) || !r.is_outside_mask);
     }
     if chosen.is_empty() {
         chosen = all

@@ -150,10 +150,10 @@ fn mouse(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
 
 fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
     let gb = now.memory_gb.unwrap_or(DEFAULT_GB);
-    let row = SliderRow::new("Memory", gb, Preferences::LEAST_GB..=64.0)
+    let row = SliderRow::new("Memory", gb, Preferences::MINIMUM_GB..=64.0)
         .decimals(0)
         .default(DEFAULT_GB)
-        .limits(Preferences::LEAST_GB..=4096.0)
+        .limits(Preferences::MINIMUM_GB..=4096.0)
         .unit("GB")
         .switch(now.memory_gb.is_some(), "off: no limit")
         .help("Files and jobs that would exceed it are refused with a message");

@@ -5,8 +5,10 @@ use super::probe::{self, Quantity};
 use super::theme::{self, size};
 use super::widgets::{charts, focus, paint};
 use super::{devices, format, icons};
+use crate::state::device::jobs::DEVICE;
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::pictures::TurntableProgress;
+use crate::state::pictures::jobs::PICTURE;
 use crate::state::{Action, JobHandle, Slot, State};
 use egui::{Id, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use std::time::{Duration, Instant};
@@ -25,9 +27,9 @@ const GAP: f32 = 24.0;
 const PART_GAP: f32 = 12.0;
 /// Length of the progress bar, and the shortest that is informative.
 const BAR: f32 = 120.0;
-const LEAST_BAR: f32 = 40.0;
+const MINIMUM_BAR: f32 = 40.0;
 /// Shorter text is uninformative: the bar shrinks first.
-const LEAST_TEXT: f32 = 90.0;
+const MINIMUM_TEXT: f32 = 90.0;
 /// Largest share of the width for a message while there is a reading to show.
 const STATUS_SHARE: f32 = 0.6;
 
@@ -185,7 +187,7 @@ fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32
 fn slowest(state: &State) -> Option<&JobHandle> {
     let jobs = state.runtime.jobs.running.iter();
     // Opening a graphics card cannot be cancelled.
-    let jobs = jobs.filter(|j| j.slot != Slot::Device);
+    let jobs = jobs.filter(|j| j.slot != DEVICE);
     jobs.filter(|j| j.started.elapsed() > PATIENCE)
         .min_by_key(|j| j.started)
 }
@@ -205,7 +207,7 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<RunningWork<'a>> {
         label,
         text,
         share: Some(*done as f32 / turntable.frames as f32),
-        slot: Slot::Picture,
+        slot: PICTURE,
         ticket: TURN,
     })
 }
@@ -213,9 +215,9 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<RunningWork<'a>> {
 fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> RunningWork<'a> {
     let mut progress = job.control.progress();
     // Most fits end long before the largest number of iterations, so a fraction of that says little.
-    let open = job.slot == FIT_WEIGHTS && progress.stage == job.label;
+    let open = progress.total_is_limit;
     let fit = state.runtime.filter.running.as_ref();
-    if let Some(fit) = fit.filter(|_| open) {
+    if let Some(fit) = fit.filter(|_| open && job.slot == FIT_WEIGHTS) {
         // The panel shows the same numbers.
         (progress.done, progress.total) = (fit.iterations(), fit.max_iterations());
     }
@@ -300,9 +302,9 @@ fn show_work(ui: &mut Ui, free: Rect, shown: RunningWork<'_>, actions: &mut Vec<
     let regular = theme::regular(size::LABEL);
     let room = place.left() - PART_GAP - free.left();
     let rest = room - paint::width(ui, &text, regular.clone()) - PART_GAP;
-    let wide = rest.clamp(LEAST_BAR, BAR);
+    let wide = rest.clamp(MINIMUM_BAR, BAR);
     let mut before = free.with_max_x(place.left() - PART_GAP);
-    if room >= LEAST_BAR + PART_GAP + LEAST_TEXT {
+    if room >= MINIMUM_BAR + PART_GAP + MINIMUM_TEXT {
         let bar = paint::at_right(before, vec2(wide, 3.0));
         charts::progress(ui.painter(), bar, share, p.b3, p.accent);
         let response = ui.interact(bar.expand2(vec2(0.0, 6.0)), id.with("bar"), Sense::hover());

@@ -37,14 +37,17 @@ pub struct Cache {
 }
 
 /// Below this fraction of the highest weight bars say nothing: the first bar holds all lower weights.
-const LEAST: f32 = 1e-3;
+const MINIMUM_SHARE_OF_HIGHEST: f32 = 1e-3;
 
 impl Cache {
     /// Ends of the logarithmic scale.
     pub fn range(&self, weights: &FittedWeights) -> (f32, f32) {
         let (first, last) = (weights.sorted.first(), weights.sorted.last());
         let high = last.copied().unwrap_or(1.0);
-        let low = first.copied().unwrap_or(0.1 * high).max(LEAST * high);
+        let low = first
+            .copied()
+            .unwrap_or(0.1 * high)
+            .max(MINIMUM_SHARE_OF_HIGHEST * high);
         (low.min(0.5 * high), high)
     }
 

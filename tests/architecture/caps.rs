@@ -5,6 +5,7 @@ use crate::source::{Token, tokens};
 use crate::support::test;
 use crate::tables::{
     FOREIGN_NAMES, MAX_FIELDS, MAX_FIELDS_OF, MAX_FUNCTION, PLAIN_IN_NAMES, RETIRED,
+    RETIRED_IN_TESTS,
 };
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
@@ -22,7 +23,17 @@ pub fn tests() -> Vec<Trial> {
             report(wrong);
         }),
         test("architecture::retired words", || {
-            report(retired(&tree(), RETIRED));
+            let (files, none) = (tree(), RETIRED.iter().map(|word| (*word, 0)));
+            report(retired(&files, "src/", &none.clone().collect::<Vec<_>>()));
+            let in_tests = |(word, _)| {
+                let known = RETIRED_IN_TESTS.iter().find(|(known, _)| *known == word);
+                known.copied().unwrap_or((word, 0))
+            };
+            report(retired(
+                &files,
+                "tests/",
+                &none.map(in_tests).collect::<Vec<_>>(),
+            ));
         }),
         test("architecture::planted sizes", planted_sizes),
         test("architecture::planted words", planted_words),
@@ -142,13 +153,19 @@ fn body(tokens: &[Token], from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Retired words that occur in names of src more often than the table allows: as a whole name, and as a part of one
-/// (`asked` in `is_asked_for` and `AskedRegion`) unless the word is plain there.
-fn retired(files: &[File], allowed: &[(&str, usize)]) -> Vec<String> {
+/// Retired words that occur in names and keys below a folder more often than the table allows: as a whole name, and as
+/// a part of one (`asked` in `is_asked_for` and `AskedRegion`) unless the word is plain there.
+fn retired(files: &[File], folder: &str, allowed: &[(&str, usize)]) -> Vec<String> {
     let mut counts = BTreeMap::<String, usize>::new();
-    for file in files.iter().filter(|f| f.path.starts_with("src/")) {
-        for token in tokens(&file.text) {
-            *counts.entry(token.text).or_default() += 1;
+    for file in files.iter().filter(|f| f.path.starts_with(folder)) {
+        let names = tokens(&file.text).into_iter().map(|token| token.text);
+        // Tests declare no keys, but this file contains planted ones.
+        let keys = match folder {
+            "src/" => keys(&file.text),
+            _ => Vec::new(),
+        };
+        for name in names.chain(keys) {
+            *counts.entry(name).or_default() += 1;
         }
     }
     let names: Vec<(Vec<String>, &str, usize)> = counts
@@ -174,6 +191,21 @@ fn retired(files: &[File], allowed: &[(&str, usize)]) -> Vec<String> {
             .then(|| format!("{word}: {count} times ({found}), at most {most}: see the glossary"))
     };
     allowed.iter().filter_map(beyond).collect()
+}
+
+/// The words of the strings in attributes of serde and in declarations of keys: names in files, and functions.
+fn keys(source: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (opening, closing) in [("#[serde(", ")]"), ("keyed!(", "});")] {
+        for (begin, _) in source.match_indices(opening) {
+            let rest = &source[begin..];
+            let end = rest.find(closing).unwrap_or(rest.len());
+            let strings = rest[..end].split('"').skip(1).step_by(2);
+            let words = strings.flat_map(|s| s.split(|c: char| c != '_' && !c.is_alphanumeric()));
+            found.extend(words.map(str::to_owned));
+        }
+    }
+    found
 }
 
 /// The words of a name in snake_case or CamelCase, in lower case.
@@ -223,8 +255,10 @@ fn planted_words() {
         text: "struct Voice; // Voice\nfn f(v: Voice) { \"Voice\" }".to_owned(),
     };
     let files = [file("src/a.rs"), file("tests/a.rs")];
-    assert_eq!(retired(&files, &[("Voice", 2)]).len(), 0);
-    assert_eq!(retired(&files, &[("Voice", 1)]).len(), 1);
+    let retired_in = |folder: &str, most: usize| retired(&files, folder, &[("Voice", most)]).len();
+    assert_eq!((retired_in("src/", 2), retired_in("src/", 1)), (0, 1));
+    assert_eq!((retired_in("tests/", 2), retired_in("tests/", 1)), (0, 1));
+    let retired = |files: &[File], allowed: &[(&str, usize)]| retired(files, "src/", allowed);
     assert_eq!(parts("is_asked_for"), ["is", "asked", "for"]);
     assert_eq!(
         parts("MOST_PointsDWIScan2"),
@@ -247,6 +281,18 @@ fn planted_words() {
     }
     for name in ["basked", "masked_region", "Unmasked", "task_ed"] {
         assert_eq!(retired(&one(name), &[("asked", 0)]).len(), 0, "{name}");
+    }
+    // In keys of files.
+    for text in [
+        "#[serde(default, rename = \"asked\")]\nb: u8,",
+        "#[serde(\n    skip_serializing_if = \"A::is_asked\"\n)]",
+        "keyed!(A {\n    B = \"as-asked\",\n});",
+    ] {
+        let file = [File {
+            path: "src/a.rs".to_owned(),
+            text: text.to_owned(),
+        }];
+        assert_eq!(retired(&file, &[("asked", 0)]).len(), 1, "{text}");
     }
     // Words in a row, in the same order.
     assert_eq!(

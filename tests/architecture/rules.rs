@@ -5,7 +5,7 @@ use crate::source::{paths, tokens};
 use crate::support::test;
 use crate::tables::Take::{All, Only, Types};
 use crate::tables::{
-    BELOW, DISK_METHODS, DISK_QUESTIONS, MAX_LINES, MAX_LINES_OF, MAY_IMPORT, MAY_IMPORT_AT,
+    BELOW, DISK_METHODS, DISK_QUESTIONS, MAX_LINES, MAX_LINES_IN, MAY_IMPORT, MAY_IMPORT_AT,
     MAY_WAIT, NEVER_WAITS, RESERVED, SOLVERS, STEMS, Take, UNSAFE, WITHOUT_FORM,
 };
 use libtest_mimic::Trial;
@@ -103,7 +103,7 @@ fn is_at(module: &[&str], places: &[&str]) -> bool {
 
 pub fn length(file: &File) -> Option<String> {
     let lines = file.text.lines().count();
-    let own = MAX_LINES_OF.iter().find(|(path, _)| *path == file.path);
+    let own = MAX_LINES_IN.iter().find(|(path, _)| *path == file.path);
     let most = own.map_or(MAX_LINES, |(_, most)| *most);
     (lines > most).then(|| format!("{}: {lines} lines, at most {most}", file.path))
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("setup::says that all is there", all_there),
+        test("setup::says that all is there", all_installed),
         test("setup::installs Rust for the next command", installs_rust),
         test("setup::gives up on Rust in one sentence", no_network),
         test("setup::never hides behind an old cargo", old_cargo_first),
@@ -125,7 +125,7 @@ impl Ran {
     }
 }
 
-fn all_there() {
+fn all_installed() {
     let machine = Machine::new();
     machine.program("bin/cargo", NEW_CARGO);
     let ran = machine.run();

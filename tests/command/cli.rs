@@ -61,7 +61,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::streamlines_are_selected", select::selects),
         test("cli::tables_profiles_and_connectomes", bundles::tables),
         test("cli::costs_and_pathways", pathway::costs),
-        test("cli::streamlines_are_weighed", commit::weighs),
+        test("cli::streamlines_are_weighed", commit::fits_weights),
         test("cli::one_bundle_settles", commit::settles),
         test("cli::a_ball_is_segmented_and_replayed", segment::segments),
         test("cli::a_leak_has_its_own_exit_code", segment::leaks),

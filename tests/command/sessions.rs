@@ -242,7 +242,7 @@ fn questions() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     let path = folder.path().join("q.arcuate");
-    let leave = |leaving| SessionAction::CloseDocument(leaving);
+    let leave = |unsaved_action| SessionAction::CloseDocument(unsaved_action);
     // A scan that was only viewed loses nothing.
     assert!(!window.state.asks_before_closing());
     window.place(Role::Seed, DVec3::ZERO, 4.0);
@@ -293,8 +293,8 @@ fn made_again() {
     assert_eq!(std::fs::read_dir(&stored).expect("a folder").count(), 2);
     std::fs::remove_dir_all(&stored).expect("removed");
     let mut again = Window::opened(&path);
-    let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
-    assert_eq!(absent.len(), 2, "{}", again.said());
+    let missing: Vec<_> = again.state.document.missing_layers().cloned().collect();
+    assert_eq!(missing.len(), 2, "{}", again.said());
     // Saved elsewhere meanwhile, the session still has them.
     let other = folder.path().join("other.arcuate");
     again.save(&other);
@@ -306,7 +306,7 @@ fn made_again() {
             .count(),
         2
     );
-    for (at, absent) in absent.into_iter().enumerate() {
+    for (at, missing) in missing.into_iter().enumerate() {
         let message = again.said();
         let text = [
             "2 kept results are not stored",
@@ -316,7 +316,7 @@ fn made_again() {
             message.starts_with(text) && message.lines().count() == 1,
             "{message}"
         );
-        let layer = arcuate::state::LayerId(absent.layer.id);
+        let layer = arcuate::state::LayerId(missing.layer.id);
         again.session(SessionAction::Recompute(layer));
         let status = &again.state.runtime.notices.status;
         assert!(status.ends_with("same bytes"), "{status} {}", again.said());

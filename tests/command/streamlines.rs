@@ -135,9 +135,12 @@ impl StreamlineWindow {
 
     /// The streamlines that the rules keep, as drawn.
     fn shown(&self) -> Vec<usize> {
-        let sifted = self.window.state.selection(self.layer("all")).unwrap();
-        let rows = rows(&sifted.shown);
-        assert_eq!(rows.len(), sifted.kept.div_ceil(sifted.every));
+        let drawn_selection = self.window.state.selection(self.layer("all")).unwrap();
+        let rows = rows(&drawn_selection.shown);
+        assert_eq!(
+            rows.len(),
+            drawn_selection.kept.div_ceil(drawn_selection.every)
+        );
         rows
     }
 
@@ -166,9 +169,9 @@ fn weight() -> Column {
 }
 
 fn by_image() {
-    let mut desk = StreamlineWindow::new(50);
-    let all = desk.layer("all");
-    let y = Column::Image(desk.layer("y"));
+    let mut setup = StreamlineWindow::new(50);
+    let all = setup.layer("all");
+    let y = Column::Image(setup.layer("y"));
     for (counting, ending) in [
         (PointStatistic::Mean, "y.nii.gz:5..9"),
         (PointStatistic::Any, "y.nii.gz:5..9:any"),
@@ -178,33 +181,33 @@ fn by_image() {
             counting,
             ..limit(y.clone(), Some(5.0), Some(9.0))
         };
-        desk.set_rules(StreamlineRules::new(all).limited(limit));
+        setup.set_rules(StreamlineRules::new(all).limited(limit));
         // The image is y + 0.5, and constant along each of them.
-        assert_eq!(desk.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
-        desk.act(StreamlineAction::Keep);
-        let kept = desk.window.state.document.layers.last().unwrap().clone();
+        assert_eq!(setup.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
+        setup.act(StreamlineAction::Keep);
+        let kept = setup.window.state.document.layers.last().unwrap().clone();
         assert_eq!(rows(streamlines_of(&kept).unwrap()), [5, 6, 7, 8]);
-        let command = desk.window.state.document.command_line(&kept).text();
+        let command = setup.window.state.document.command_line(&kept).text();
         let text: Vec<&str> = command.split(' ').collect();
         let [first, second, _, _, option, value] = text[..] else {
             panic!("{command}")
         };
         assert_eq!([first, second, option], ["arcuate", "select", "--image"]);
         assert!(value.ends_with(ending), "{command}");
-        desk.window.act(Action::Undo);
+        setup.window.act(Action::Undo);
     }
 }
 
 fn filters() {
-    let mut desk = StreamlineWindow::new(50);
-    let all = desk.layer("all");
+    let mut setup = StreamlineWindow::new(50);
+    let all = setup.layer("all");
     let base = StreamlineRules::new(all);
-    desk.set_rules(base.clone());
-    assert_eq!(desk.shown().len(), 50);
+    setup.set_rules(base.clone());
+    assert_eq!(setup.shown().len(), 50);
     // An include region counts by its role; it is 3 mm around y = 10.
-    desk.place(Role::Include, DVec3::new(20.0, 10.0, 0.0), 3.0);
-    assert_eq!(desk.shown(), (7..=13).collect::<Vec<_>>());
-    let id = desk.window.state.document.regions[0].id;
+    setup.place(Role::Include, DVec3::new(20.0, 10.0, 0.0), 3.0);
+    assert_eq!(setup.shown(), (7..=13).collect::<Vec<_>>());
+    let id = setup.window.state.document.regions[0].id;
     let moved = |y: f64| Shape::Sphere {
         centre: DVec3::new(20.0, y, 0.0),
         radius_mm: 1.0,
@@ -214,19 +217,19 @@ fn filters() {
         (30.0, Phase::Live),
         (40.0, Phase::Done),
     ] {
-        desk.window.act(Action::Region(RegionAction::SetShape {
+        setup.window.act(Action::Region(RegionAction::SetShape {
             region: id,
             shape: moved(y),
             phase,
         }));
         let y = y as usize;
         assert_eq!(
-            desk.shown(),
+            setup.shown(),
             [y - 1, y, y + 1],
             "it follows while the region is dragged"
         );
     }
-    let mut state = desk
+    let mut state = setup
         .window
         .state
         .document
@@ -236,39 +239,40 @@ fn filters() {
         .cloned()
         .unwrap();
     state = state.using(id, Role::Include, RegionRule::Exclude);
-    desk.set_rules(state.clone());
-    assert_eq!(desk.shown().len(), 47);
-    desk.set_rules(state.clone().using(id, Role::Include, RegionRule::Nothing));
-    assert_eq!(desk.shown().len(), 50);
+    setup.set_rules(state.clone());
+    assert_eq!(setup.shown().len(), 47);
+    setup.set_rules(state.clone().using(id, Role::Include, RegionRule::Nothing));
+    assert_eq!(setup.shown().len(), 50);
     // Values, and means of an image; a random number of streamlines; and rules that fail.
     let by_weight = base.clone().using(id, Role::Include, RegionRule::Nothing);
     let by_weight = by_weight.limited(limit(weight(), Some(5.0), Some(20.0)));
-    desk.set_rules(by_weight.clone());
-    assert_eq!(desk.shown(), (5..=20).collect::<Vec<_>>());
-    let y = Column::Image(desk.layer("y"));
+    setup.set_rules(by_weight.clone());
+    assert_eq!(setup.shown(), (5..=20).collect::<Vec<_>>());
+    let y = Column::Image(setup.layer("y"));
     let both = by_weight.clone().limited(limit(y, None, Some(10.6)));
-    desk.set_rules(both.clone());
-    assert_eq!(desk.shown(), (5..=10).collect::<Vec<_>>());
-    desk.set_rules(StreamlineRules {
+    setup.set_rules(both.clone());
+    assert_eq!(setup.shown(), (5..=10).collect::<Vec<_>>());
+    setup.set_rules(StreamlineRules {
         invert: true,
         ..both.clone()
     });
-    assert_eq!(desk.shown().len(), 44);
-    desk.set_rules(StreamlineRules {
+    assert_eq!(setup.shown().len(), 44);
+    setup.set_rules(StreamlineRules {
         at_most: Some(4),
         ..both.clone()
     });
-    let four = desk.shown();
+    let four = setup.shown();
     assert_eq!(four.len(), 4);
     // One undo and one redo each.
-    desk.window.act(Action::Undo);
-    assert_eq!(desk.shown().len(), 44);
-    desk.window.act(Action::Redo);
-    assert_eq!(desk.shown(), four);
-    desk.act(StreamlineAction::Keep);
-    assert_eq!(desk.rows("all, selected"), four);
+    setup.window.act(Action::Undo);
+    assert_eq!(setup.shown().len(), 44);
+    setup.window.act(Action::Redo);
+    assert_eq!(setup.shown(), four);
+    setup.act(StreamlineAction::Keep);
+    assert_eq!(setup.rows("all, selected"), four);
     assert!(
-        desk.window
+        setup
+            .window
             .state
             .document
             .streamlines
@@ -277,7 +281,7 @@ fn filters() {
             .is_none()
     );
     assert!(
-        !desk
+        !setup
             .window
             .state
             .document
@@ -286,25 +290,28 @@ fn filters() {
             .display
             .visible
     );
-    desk.window.act(Action::Undo);
+    setup.window.act(Action::Undo);
     assert!(
-        desk.window
+        setup
+            .window
             .state
             .document
             .layer_named("all, selected")
             .is_none()
     );
-    assert_eq!(desk.shown(), four);
+    assert_eq!(setup.shown(), four);
 }
 
 fn table() {
-    let mut desk = StreamlineWindow::new(30);
-    let all = desk.layer("all");
-    desk.window
+    let mut setup = StreamlineWindow::new(30);
+    let all = setup.layer("all");
+    setup
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    desk.act(StreamlineAction::Open(Some(BottomPanel::Table)));
-    let order = |desk: &StreamlineWindow| {
-        desk.window
+    setup.act(StreamlineAction::Open(Some(BottomPanel::Table)));
+    let order = |setup: &StreamlineWindow| {
+        setup
+            .window
             .state
             .runtime
             .streamlines
@@ -314,33 +321,33 @@ fn table() {
             .1
             .to_vec()
     };
-    assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
-    desk.act(StreamlineAction::SetImages(vec![desk.layer("y")]));
-    desk.act(StreamlineAction::Sort(TableView {
-        column: Some(Column::Image(desk.layer("y"))),
+    assert_eq!(order(&setup), (0..30).collect::<Vec<u32>>());
+    setup.act(StreamlineAction::SetImages(vec![setup.layer("y")]));
+    setup.act(StreamlineAction::Sort(TableView {
+        column: Some(Column::Image(setup.layer("y"))),
         descending: true,
     }));
-    assert_eq!(order(&desk), (0..30).rev().collect::<Vec<u32>>());
+    assert_eq!(order(&setup), (0..30).rev().collect::<Vec<u32>>());
     // All lengths are the same: rows stay in their own order.
-    desk.act(StreamlineAction::Sort(TableView {
+    setup.act(StreamlineAction::Sort(TableView {
         column: Some(Column::length()),
         descending: true,
     }));
-    assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
-    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    assert_eq!(order(&desk), (10..30).collect::<Vec<u32>>());
+    assert_eq!(order(&setup), (0..30).collect::<Vec<u32>>());
+    setup.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    assert_eq!(order(&setup), (10..30).collect::<Vec<u32>>());
     let chosen =
-        |desk: &StreamlineWindow| desk.window.state.manual_selection().map_or(0, |c| c.count);
+        |setup: &StreamlineWindow| setup.window.state.manual_selection().map_or(0, |c| c.count);
     let choose = |lines: &[u32], mode| StreamlineAction::Choose {
         streamlines: lines.to_vec(),
         mode,
         anchor: lines.first().copied(),
     };
-    desk.act(choose(&[3, 4, 5], SelectionMode::Replace));
-    assert_eq!(chosen(&desk), 3);
-    desk.act(choose(&[5, 6], SelectionMode::Toggle));
-    desk.act(choose(&[6, 7], SelectionMode::Add));
-    let marks = desk
+    setup.act(choose(&[3, 4, 5], SelectionMode::Replace));
+    assert_eq!(chosen(&setup), 3);
+    setup.act(choose(&[5, 6], SelectionMode::Toggle));
+    setup.act(choose(&[6, 7], SelectionMode::Add));
+    let marks = setup
         .window
         .state
         .manual_selection()
@@ -350,7 +357,7 @@ fn table() {
         .clone();
     let lines: Vec<usize> = (0..30).filter(|i| marks[*i]).collect();
     assert_eq!(lines, [3, 4, 6, 7]);
-    let (_, drawn) = desk
+    let (_, drawn) = setup
         .window
         .state
         .runtime
@@ -360,27 +367,28 @@ fn table() {
         .unwrap();
     assert_eq!(rows(drawn), [3, 4, 6, 7]);
     // All means all that the rules keep.
-    desk.act(StreamlineAction::ChooseAll);
-    assert_eq!(chosen(&desk), 20);
-    desk.act(StreamlineAction::ChooseOthers);
-    assert_eq!(chosen(&desk), 0);
+    setup.act(StreamlineAction::ChooseAll);
+    assert_eq!(chosen(&setup), 20);
+    setup.act(StreamlineAction::ChooseOthers);
+    assert_eq!(chosen(&setup), 0);
     // Delete without a selection says so and removes nothing: there is no step to undo.
-    let step = desk.window.state.history.undo_label().map(str::to_owned);
-    desk.act(StreamlineAction::DeleteChosen);
-    assert_eq!(desk.window.state.history.undo_label(), step.as_deref());
+    let step = setup.window.state.history.undo_label().map(str::to_owned);
+    setup.act(StreamlineAction::DeleteChosen);
+    assert_eq!(setup.window.state.history.undo_label(), step.as_deref());
     assert_eq!(
-        desk.window.state.runtime.notices.status,
+        setup.window.state.runtime.notices.status,
         "No streamlines are chosen"
     );
     // A layer that returns has its rows again, sorted and filtered as before.
-    desk.act(StreamlineAction::Sort(TableView {
+    setup.act(StreamlineAction::Sort(TableView {
         column: Some(weight()),
         descending: true,
     }));
-    let before = order(&desk);
-    desk.window.act(Action::Layer(LayerAction::Delete(all)));
+    let before = order(&setup);
+    setup.window.act(Action::Layer(LayerAction::Delete(all)));
     assert!(
-        desk.window
+        setup
+            .window
             .state
             .runtime
             .streamlines
@@ -388,14 +396,14 @@ fn table() {
             .shown()
             .is_none()
     );
-    desk.window.act(Action::Undo);
-    assert_eq!(order(&desk), before);
-    desk.act(StreamlineAction::Sort(TableView {
+    setup.window.act(Action::Undo);
+    assert_eq!(order(&setup), before);
+    setup.act(StreamlineAction::Sort(TableView {
         column: Some(Column::length()),
         descending: true,
     }));
-    let path = desk.folder.path().join("t.csv");
-    desk.act(StreamlineAction::SaveTable(path.clone()));
+    let path = setup.folder.path().join("t.csv");
+    setup.act(StreamlineAction::SaveTable(path.clone()));
     let text = std::fs::read_to_string(path).unwrap();
     let mut rows = text.lines();
     assert_eq!(rows.next(), Some("streamline,length,weight,y"));
@@ -404,80 +412,83 @@ fn table() {
 }
 
 fn saved() {
-    let mut desk = StreamlineWindow::new(1_200);
-    desk.window
-        .act(Action::Layer(LayerAction::Select(Some(desk.layer("all")))));
-    desk.act(StreamlineAction::Open(Some(BottomPanel::Table)));
-    desk.act(StreamlineAction::SaveTable(
-        desk.folder.path().join("t.csv"),
+    let mut setup = StreamlineWindow::new(1_200);
+    setup
+        .window
+        .act(Action::Layer(LayerAction::Select(Some(setup.layer("all")))));
+    setup.act(StreamlineAction::Open(Some(BottomPanel::Table)));
+    setup.act(StreamlineAction::SaveTable(
+        setup.folder.path().join("t.csv"),
     ));
-    let message = &desk.window.state.runtime.notices.status;
+    let message = &setup.window.state.runtime.notices.status;
     let text = "Saved and verified table of 1\u{202F}200 streamlines: ";
     assert!(message.starts_with(text), "{message}");
 }
 
 fn deletes() {
-    let mut desk = StreamlineWindow::new(20);
-    let all = desk.layer("all");
-    desk.window
+    let mut setup = StreamlineWindow::new(20);
+    let all = setup.layer("all");
+    setup
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     let choose = |lines: &[u32]| StreamlineAction::Choose {
         streamlines: lines.to_vec(),
         mode: SelectionMode::Replace,
         anchor: None,
     };
-    desk.act(choose(&[0, 1, 19]));
-    desk.act(StreamlineAction::DeleteChosen);
-    assert_eq!(desk.rows("all"), (2..19).collect::<Vec<_>>());
-    assert!(desk.window.state.manual_selection().is_none());
+    setup.act(choose(&[0, 1, 19]));
+    setup.act(StreamlineAction::DeleteChosen);
+    assert_eq!(setup.rows("all"), (2..19).collect::<Vec<_>>());
+    assert!(setup.window.state.manual_selection().is_none());
     // Numbers refer to the remaining streamlines.
-    desk.act(choose(&[0]));
-    desk.act(StreamlineAction::DeleteChosen);
-    assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
-    let document = &desk.window.state.document;
+    setup.act(choose(&[0]));
+    setup.act(StreamlineAction::DeleteChosen);
+    assert_eq!(setup.rows("all"), (3..19).collect::<Vec<_>>());
+    let document = &setup.window.state.document;
     let line = document.command_line(document.layer(all).unwrap());
     assert!(line.no_command().unwrap().contains("chosen by hand"));
-    desk.window.act(Action::Undo);
-    desk.window.act(Action::Undo);
-    assert_eq!(desk.rows("all").len(), 20);
-    assert!(edited(&desk.window.state.document).is_empty());
-    desk.window.act(Action::Redo);
-    desk.window.act(Action::Redo);
-    assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
-    desk.act(choose(&[1, 2]));
-    desk.act(StreamlineAction::KeepChosen);
-    assert_eq!(desk.rows("all, selected"), [4, 5]);
+    setup.window.act(Action::Undo);
+    setup.window.act(Action::Undo);
+    assert_eq!(setup.rows("all").len(), 20);
+    assert!(edited(&setup.window.state.document).is_empty());
+    setup.window.act(Action::Redo);
+    setup.window.act(Action::Redo);
+    assert_eq!(setup.rows("all"), (3..19).collect::<Vec<_>>());
+    setup.act(choose(&[1, 2]));
+    setup.act(StreamlineAction::KeepChosen);
+    assert_eq!(setup.rows("all, selected"), [4, 5]);
     // Rules have a command.
-    desk.window.act(Action::Undo);
-    desk.window.act(Action::Undo);
-    desk.window.act(Action::Undo);
-    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(5.0), None)));
-    desk.act(StreamlineAction::Keep);
-    let kept = desk
+    setup.window.act(Action::Undo);
+    setup.window.act(Action::Undo);
+    setup.window.act(Action::Undo);
+    setup.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(5.0), None)));
+    setup.act(StreamlineAction::Keep);
+    let kept = setup
         .window
         .state
         .document
         .layer_named("all, selected")
         .unwrap();
-    let command = desk.window.state.document.command_line(kept).text();
+    let command = setup.window.state.document.command_line(kept).text();
     assert!(command.starts_with("arcuate select "), "{command}");
     assert!(
         command.contains("all.trx") && command.ends_with("--value weight=5.."),
         "{command}"
     );
-    desk.act(StreamlineAction::ChooseNone);
-    desk.act(StreamlineAction::DeleteChosen);
+    setup.act(StreamlineAction::ChooseNone);
+    setup.act(StreamlineAction::DeleteChosen);
     assert_eq!(
-        desk.window.state.runtime.notices.status,
+        setup.window.state.runtime.notices.status,
         "No streamlines are chosen"
     );
 }
 
 fn clicks() {
     use arcuate::solvers::tractogram::pick::{PickQuery, Screen};
-    let mut desk = StreamlineWindow::new(20);
-    let all = desk.layer("all");
-    desk.window
+    let mut setup = StreamlineWindow::new(20);
+    let all = setup.layer("all");
+    setup
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     // Ten points a millimetre, y upwards: that of row 7 is at 70.
     let screen = Screen {
@@ -489,56 +500,57 @@ fn clicks() {
         target: PickQuery::Nearest { at, radius: 8.0 },
         mode,
     };
-    let chosen = |desk: &StreamlineWindow| -> Vec<usize> {
-        let chosen = desk.window.state.manual_selection();
+    let chosen = |setup: &StreamlineWindow| -> Vec<usize> {
+        let chosen = setup.window.state.manual_selection();
         let marks = chosen.map(|c| c.marks.0.clone());
         marks.map_or(Vec::new(), |m| (0..m.len()).filter(|i| m[*i]).collect())
     };
-    desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
-    assert_eq!(chosen(&desk), [7]);
+    setup.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
+    assert_eq!(chosen(&setup), [7]);
     assert_eq!(
-        desk.window.state.runtime.notices.status,
+        setup.window.state.runtime.notices.status,
         "1 streamline chosen"
     );
-    desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Add));
-    assert_eq!(chosen(&desk), [7, 9]);
-    desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Toggle));
-    assert_eq!(chosen(&desk), [7]);
+    setup.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Add));
+    assert_eq!(chosen(&setup), [7, 9]);
+    setup.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Toggle));
+    assert_eq!(chosen(&setup), [7]);
     // A click outside all of them selects none.
-    desk.act(pick(DVec2::new(123.0, -30.0), SelectionMode::Replace));
-    assert_eq!(chosen(&desk), [] as [usize; 0]);
+    setup.act(pick(DVec2::new(123.0, -30.0), SelectionMode::Replace));
+    assert_eq!(chosen(&setup), [] as [usize; 0]);
     // Streamlines hidden by the rules cannot be picked.
-    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
-    assert_eq!(chosen(&desk), [] as [usize; 0]);
+    setup.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    setup.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
+    assert_eq!(chosen(&setup), [] as [usize; 0]);
     let outline = [(100.0, 95.0), (120.0, 95.0), (120.0, 131.0), (100.0, 131.0)];
-    desk.act(StreamlineAction::Pick {
+    setup.act(StreamlineAction::Pick {
         screen,
         target: PickQuery::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
         mode: SelectionMode::Replace,
     });
-    assert_eq!(chosen(&desk), [10, 11, 12, 13]);
-    desk.window.act(Action::Escape);
-    assert_eq!(chosen(&desk), [] as [usize; 0]);
-    assert_eq!(desk.window.state.runtime.selected_layer, Some(all));
+    assert_eq!(chosen(&setup), [10, 11, 12, 13]);
+    setup.window.act(Action::Escape);
+    assert_eq!(chosen(&setup), [] as [usize; 0]);
+    assert_eq!(setup.window.state.runtime.selected_layer, Some(all));
 }
 
 fn looks() {
-    let mut desk = StreamlineWindow::new(12);
-    let all = desk.layer("all");
-    desk.window
+    let mut setup = StreamlineWindow::new(12);
+    let all = setup.layer("all");
+    setup
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    desk.act(StreamlineAction::SetProfile(ProfileSettings {
+    setup.act(StreamlineAction::SetProfile(ProfileSettings {
         params: ProfileParams {
             nodes: 11,
             ..ProfileParams::defaults()
         },
-        along: vec![Column::Image(desk.layer("y"))],
-        ..desk.window.state.document.streamlines.profile.clone()
+        along: vec![Column::Image(setup.layer("y"))],
+        ..setup.window.state.document.streamlines.profile.clone()
     }));
-    desk.act(StreamlineAction::Open(Some(BottomPanel::Profile)));
-    let mean = |desk: &StreamlineWindow| {
-        let (_, found) = desk
+    setup.act(StreamlineAction::Open(Some(BottomPanel::Profile)));
+    let mean = |setup: &StreamlineWindow| {
+        let (_, found) = setup
             .window
             .state
             .runtime
@@ -549,27 +561,27 @@ fn looks() {
         assert_eq!(found.names, ["y"]);
         found.profile.tracks[0].mean[5]
     };
-    assert!((mean(&desk) - 6.0).abs() < 1e-5);
+    assert!((mean(&setup) - 6.0).abs() < 1e-5);
     // It uses only the streamlines that the rules keep.
-    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
-    assert!((mean(&desk) - 1.0).abs() < 1e-5);
-    let path = desk.folder.path().join("p.csv");
-    desk.act(StreamlineAction::SaveProfile(path.clone()));
+    setup.set_rules(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
+    assert!((mean(&setup) - 1.0).abs() < 1e-5);
+    let path = setup.folder.path().join("p.csv");
+    setup.act(StreamlineAction::SaveProfile(path.clone()));
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 12);
-    desk.act(StreamlineAction::SwitchFilter {
+    setup.act(StreamlineAction::SwitchFilter {
         layer: all,
         enabled: false,
     });
     let mut radius = connectivity::Params::defaults();
     radius.radius_mm = 0.0;
-    desk.act(StreamlineAction::SetConnect(ConnectSettings {
-        labels: Some(desk.layer("labels")),
+    setup.act(StreamlineAction::SetConnect(ConnectSettings {
+        labels: Some(setup.layer("labels")),
         params: radius,
         value: Some(weight()),
         shown: MatrixValue::Value,
     }));
-    desk.act(StreamlineAction::Open(Some(BottomPanel::Matrix)));
-    let (_, found) = desk
+    setup.act(StreamlineAction::Open(Some(BottomPanel::Matrix)));
+    let (_, found) = setup
         .window
         .state
         .runtime
@@ -580,14 +592,14 @@ fn looks() {
     assert_eq!(found.connectome.count, [0, 12, 12, 0]);
     assert_eq!(&found.names[..], ["3", "8"]);
     assert!((found.connectome.value[1] - 5.5).abs() < 1e-6);
-    desk.act(StreamlineAction::ChoosePair {
+    setup.act(StreamlineAction::ChoosePair {
         row: 1,
         column: 0,
         mode: SelectionMode::Replace,
     });
-    assert_eq!(desk.window.state.manual_selection().unwrap().count, 12);
-    let path = desk.folder.path().join("m.csv");
-    desk.act(StreamlineAction::SaveMatrix(path.clone()));
+    assert_eq!(setup.window.state.manual_selection().unwrap().count, 12);
+    let path = setup.folder.path().join("m.csv");
+    setup.act(StreamlineAction::SaveMatrix(path.clone()));
     assert_eq!(
         std::fs::read_to_string(path).unwrap(),
         "label,3,8\n3,0,5.5\n8,5.5,0\n"

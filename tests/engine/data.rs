@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("data::grid_goes_there_and_back", grid_goes_there_and_back),
+        test("data::grid_goes_there_and_back", grid_round_trip),
         test("data::grid_refuses_flat_affines", grid_refuses_flat_affines),
         test("data::orientation_letters", orientation_letters),
         test("data::percentiles_of_a_ramp", percentiles_of_a_ramp),
@@ -37,7 +37,7 @@ fn random_grid(random: &mut Random) -> Grid {
     Grid::new([7, 5, 3], affine, AffineSource::Computed).expect("a regular affine")
 }
 
-fn grid_goes_there_and_back() {
+fn grid_round_trip() {
     let mut random = Random::fresh("grid");
     for _ in 0..50 {
         let grid = random_grid(&mut random);

@@ -65,10 +65,10 @@ pub fn child() {
     }
     // A worker's panic fails only its job: here it fails the case.
     static PANICKED: AtomicBool = AtomicBool::new(false);
-    let usual = std::panic::take_hook();
+    let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         PANICKED.store(true, Ordering::SeqCst);
-        usual(info);
+        default_hook(info);
     }));
     for entry in ENTRIES {
         let folder = tempfile::tempdir().expect("a folder");

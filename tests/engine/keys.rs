@@ -55,7 +55,7 @@ fn fixed() {
     assert_eq!(TensorOrder::KEYS, ["fsl", "lower", "mrtrix"]);
     assert_eq!(TensorFrame::KEYS, ["voxel", "world"]);
     assert_eq!(Space::KEYS, ["ras", "lps"]);
-    assert_eq!(Match::KEYS, ["same bytes", "within tolerance", "differs"]);
+    assert_eq!(Match::KEYS, ["same_bytes", "within_tolerance", "differs"]);
     assert_eq!(Role::Seed.json_key(), "Seed");
 }
 

@@ -11,14 +11,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Allocated bytes, and their peak since it was last read.
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+static PEAK_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
 fn more(bytes: usize) {
-    let stored = HELD.fetch_add(bytes, Ordering::Relaxed) + bytes;
-    MOST.fetch_max(stored, Ordering::Relaxed);
+    let stored = ALLOCATED.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    PEAK_BYTES.fetch_max(stored, Ordering::Relaxed);
 }
 
 // SAFETY: the system's allocator does the work; this one counts.
@@ -34,7 +34,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        ALLOCATED.fetch_sub(layout.size(), Ordering::Relaxed);
         unsafe { System.dealloc(at, layout) }
     }
 
@@ -42,7 +42,7 @@ unsafe impl GlobalAlloc for Counting {
         // Both may exist for a moment.
         more(size);
         let moved = unsafe { System.realloc(at, layout, size) };
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        ALLOCATED.fetch_sub(layout.size(), Ordering::Relaxed);
         moved
     }
 }
@@ -78,10 +78,10 @@ fn chosen() -> &'static (&'static Entry, PathBuf) {
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let (entry, folder) = chosen();
-    let before = HELD.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
+    let before = ALLOCATED.load(Ordering::Relaxed);
+    PEAK_BYTES.store(before, Ordering::Relaxed);
     entry.run(folder, input);
-    let taken = MOST.load(Ordering::Relaxed).saturating_sub(before) as u64;
+    let taken = PEAK_BYTES.load(Ordering::Relaxed).saturating_sub(before) as u64;
     let allowed = entry.allowed_bytes(input);
     assert!(
         taken <= allowed,

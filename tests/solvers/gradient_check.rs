@@ -162,14 +162,14 @@ fn planted() {
         let (dwi, gradients) = scan.expect("a scan");
         let mask = backend.install(|| head.brain_mask(&grid, &control));
         let mask = mask.expect("a mask");
-        let fault = if round == 0 {
+        let axis_error = if round == 0 {
             AxisChange::NONE
         } else {
             random_turn(&mut random)
         };
-        let wrong = gradients.rotated(fault.in_world(&grid));
+        let wrong = gradients.rotated(axis_error.in_world(&grid));
         let output = compared(&fitted(&dwi, &wrong, &mask));
-        println!("{fault}: {}", output.sentence());
+        println!("{axis_error}: {}", output.sentence());
         assert_eq!(output.ranked.len(), 24);
         let scores: Vec<f64> = output
             .ranked
@@ -178,12 +178,12 @@ fn planted() {
             .collect();
         assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
         match output.verdict() {
-            Verdict::AsTheyAre => assert_eq!(fault, AxisChange::NONE),
+            Verdict::AsTheyAre => assert_eq!(axis_error, AxisChange::NONE),
             Verdict::Better(turn, factor) => {
-                assert_eq!(turn, fault.inverse(), "{fault}");
+                assert_eq!(turn, axis_error.inverse(), "{axis_error}");
                 assert!(factor > 1.0);
             }
-            Verdict::Undecided => panic!("{fault}: undecided"),
+            Verdict::Undecided => panic!("{axis_error}: undecided"),
         }
     }
 }
@@ -214,12 +214,12 @@ fn real(one: PathBuf) {
         println!("{}: {}", path.display(), output.sentence());
         assert_eq!(output.verdict(), Verdict::AsTheyAre, "{}", path.display());
         if i == 0 {
-            let fault = random_turn(&mut random);
-            let wrong = gradients.rotated(fault.in_world(&dwi.grid));
+            let axis_error = random_turn(&mut random);
+            let wrong = gradients.rotated(axis_error.in_world(&dwi.grid));
             let found = compared(&fitted(&dwi, &wrong, &mask)).verdict();
             assert!(
-                matches!(found, Verdict::Better(t, _) if t == fault.inverse()),
-                "{fault}"
+                matches!(found, Verdict::Better(t, _) if t == axis_error.inverse()),
+                "{axis_error}"
             );
         }
     }

@@ -77,7 +77,7 @@ pub const GROWTH: Params = Params {
 };
 
 /// All terms that keep a run well behaved, smoother than the window's defaults.
-pub const USUAL: Params = Params {
+pub const DEFAULTS: Params = Params {
     smoothness: 0.3,
     intensity: 1.0,
     rescaling: 0.1,

@@ -147,7 +147,7 @@ fn costs() {
         let mean = sum / f64::from(count);
         println!(
             "{}: path costs differ by {mean:.4} on average, at most +{worst:.4}",
-            local.name()
+            local.key()
         );
         // The upwind scheme on 6 neighbours overestimates the cost of its own paths.
         let tolerance = if local == LocalSolver::Godunov6 {
@@ -194,7 +194,7 @@ fn orders() {
             let order = (means[0] / means[2]).log2() / 2.0;
             println!(
                 "{} at {anisotropy}: path costs differ by {means:.4?} at h = 2, 1, ½ mm: order {order:.2}",
-                local.name()
+                local.key()
             );
             // Six directions charge an oblique fibre for corners, which a voxel's size hardly changes before it is far
             // below that of the turns.
@@ -228,7 +228,7 @@ fn narrower() {
     for (local, sums) in LocalSolver::ALL.into_iter().zip(sums) {
         println!(
             "{}: joined from ε = {sums:.4?} at h = 2, 1, ½ mm on average",
-            local.name()
+            local.key()
         );
         let [coarse, middle, fine] = sums;
         // The upwind scheme's error along oblique fibres decreases slowly.

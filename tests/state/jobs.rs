@@ -11,14 +11,15 @@ use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, Volum
 use arcuate::io::{self, nifti};
 use arcuate::jobs::{
     BackendKind, CompletePath, DeviceChoice, JobHandle, Jobs, Outcome, PathAnswer, PathCheck,
-    PathQuestion, Receive, Slot, ValueNames,
+    PathQuestion, Receive, ValueNames,
 };
 use arcuate::solvers::curves::{self, Params, Seeding};
 use arcuate::solvers::tractogram::profile::Profile;
 use arcuate::solvers::tractogram::selection::SelectionRules;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
-use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
+use arcuate::state::files::jobs::{SAVE, SaveTractogram};
+use arcuate::state::pictures::jobs::PICTURE;
 use arcuate::state::streamlines::jobs::csv::{SaveProfile, SaveTable};
 use arcuate::state::streamlines::jobs::select::FilterStreamlines;
 use arcuate::state::track::jobs::LIVE;
@@ -45,10 +46,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("jobs::failures_are_sentences", failures_are_sentences),
         test("jobs::tables_are_stopped", tables_stop),
-        test(
-            "jobs::gradients_beside_and_named",
-            gradients_beside_and_named,
-        ),
+        test("jobs::gradients_beside_and_named", gradients_near_and_named),
         test("jobs::distributions_are_recognised", distributions),
         test("jobs::every_event_wakes_the_window", every_event_wakes),
         test("jobs::the_backend_changes_between_jobs", backends_change),
@@ -189,11 +187,11 @@ fn cancelled() {
 fn own_jobs_are_cancelled() {
     let mut jobs = jobs();
     let other = jobs.submit(tracking(50));
-    let own = jobs.window_job(Slot::Picture, "Drawing a.png".to_owned());
-    assert!(own.ticket > other.ticket && own.slot == Slot::Picture);
+    let own = jobs.window_job(PICTURE, "Drawing a.png".to_owned());
+    assert!(own.ticket > other.ticket && own.slot == PICTURE);
     jobs.cancel(LIVE);
     assert!(!own.control.is_cancelled());
-    jobs.cancel(Slot::Picture);
+    jobs.cancel(PICTURE);
     assert!(own.control.is_cancelled());
 }
 
@@ -241,7 +239,7 @@ fn tables_stop() {
     };
     let mut jobs = jobs();
     let all = [jobs.submit(table), jobs.submit(profile)];
-    jobs.cancel(Slot::Save);
+    jobs.cancel(SAVE);
     for job in all {
         let outcome = jobs.wait(&job, |_| {}).ending();
         assert!(
@@ -284,7 +282,7 @@ fn distributions() {
         let angle = voxel as f64;
         DVec3::new(angle.cos(), angle.sin(), (0.7 * angle).sin()).normalize()
     };
-    let said = |name: &str, series: &dyn Fn(usize) -> Vec<f64>| {
+    let note_of = |name: &str, series: &dyn Fn(usize) -> Vec<f64>| {
         let all: Vec<Vec<f64>> = (0..n).map(series).collect();
         let frames = all[0].len();
         let values = (0..n * frames).map(|i| all[i % n][i / n] as f32);
@@ -312,7 +310,7 @@ fn distributions() {
         for (order, volumes) in [(4, 15), (8, 45)] {
             for suffix in ["mif", "nii.gz"] {
                 let name = format!("{}_{order}.{suffix}", basis.key());
-                let note = said(&name, &lobe(order, basis)).expect(&name);
+                let note = note_of(&name, &lobe(order, basis)).expect(&name);
                 assert!(note.is_note, "{note}");
                 let found = format!("The {volumes} volumes appear to be");
                 assert!(note.starts_with(&found), "{note}");
@@ -325,18 +323,18 @@ fn distributions() {
         let along = |i: usize| axis(voxel).dot(axis(i)).powi(2);
         (0..45).map(|i| 900.0 * (-2.0 * along(i)).exp()).collect()
     };
-    assert_eq!(said("dwi.nii.gz", &signal), None);
+    assert_eq!(note_of("dwi.nii.gz", &signal), None);
     let noise = |voxel: usize| {
         let value = |i: usize| ((voxel * 45 + i) as f64 * 12.9898).sin();
         (0..45).map(value).collect()
     };
-    assert_eq!(said("noise.nii.gz", &noise), None);
-    assert_eq!(said("order_2.nii.gz", &lobe(2, Basis::MRtrix)), None);
+    assert_eq!(note_of("noise.nii.gz", &noise), None);
+    assert_eq!(note_of("order_2.nii.gz", &lobe(2, Basis::MRtrix)), None);
 }
 
 /// Gradients that merely lie next to a scan are optional; explicitly named ones are not, and are remembered where no
 /// search would find them.
-fn gradients_beside_and_named() {
+fn gradients_near_and_named() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scan = folder.path().join("dwi.nii");
     let grid =
@@ -549,6 +547,12 @@ fn planned() {
     control.begin("Another", 2);
     control.advance(1);
     assert_eq!(control.progress().fraction(), Some(0.5));
+    // Iterations until convergence have a limit, which is no expectation.
+    assert!(!control.progress().total_is_limit);
+    control.begin_up_to("Iterating", 500);
+    assert!(control.progress().total_is_limit);
+    control.begin("Writing", 3);
+    assert!(!control.progress().total_is_limit);
 }
 
 /// The stage after reading a file has a share of its own, however many files were read.

@@ -5,6 +5,7 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::density::{DensityAction, DensityValue};
+use arcuate::state::files::jobs::LOAD;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::sessions::ResultStorage;
 use arcuate::state::sessions::jobs::OpenSession;
@@ -12,8 +13,8 @@ use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, Event, FilesAction, LayerId, SessionAction, Slot, SnapshotAction, State,
-    StreamlineAction, Task, TrackAction, ViewAction, update,
+    Action, Event, FilesAction, LayerId, SessionAction, SnapshotAction, State, StreamlineAction,
+    Task, TrackAction, ViewAction, update,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -46,7 +47,7 @@ fn reading() {
     state.runtime.sessions.recovery.reading = Some(path);
     fn failed<T>() -> Delivery<T> {
         Delivery {
-            slot: Slot::Load,
+            slot: LOAD,
             ticket: 1,
             wall_ms: 1.0,
             outcome: Outcome::Failed("Found nothing".to_owned().into()),

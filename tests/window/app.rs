@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
             "app::saves for recovery by the minute and after jobs",
             clock,
         ),
-        test("app::a job that ends asks to be saved", asked),
+        test("app::a job that ends asks to be saved", demanded),
         test("app::the first window fits its monitor", first_size),
         test(
             "app::a lock that outlives its process is looked at again",
@@ -197,7 +197,7 @@ fn clock() {
 }
 
 /// Any job that ends well; a recovery job itself requests nothing.
-fn asked() {
+fn demanded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.nii.gz");
     image(&path);
@@ -271,10 +271,10 @@ fn first_size() {
     for monitor in [vec2(1280.0, 800.0), vec2(2560.0, 1440.0)] {
         for zoom in [0.8, 1.0, 1.25, 1.5, 2.0_f32] {
             // eframe clamps the size in this way.
-            let wanted: Vec2 = requested.inner_size.expect("a size");
+            let expected: Vec2 = requested.inner_size.expect("a size");
             let reduced = requested
                 .clone()
-                .with_inner_size(wanted.min(monitor / zoom));
+                .with_inner_size(expected.min(monitor / zoom));
             let built = window_size::within_monitor(reduced);
             let size = built.inner_size.expect("a size") * zoom;
             let least = built.min_inner_size.expect("a least size") * zoom;

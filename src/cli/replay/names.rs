@@ -4,11 +4,6 @@ use super::*;
 
 /// The user's name for a result of the session.
 pub fn result_name(document: &Document, of: &str) -> String {
-    let layer = |id: u64| {
-        let missing = document.missing_layer(LayerId(id));
-        let here = document.layer(LayerId(id)).map(|l| l.name.clone());
-        here.or_else(|| missing.map(|m| m.layer.name.clone()))
-    };
     match of {
         saved::TENSORS => TENSORS.to_owned(),
         saved::DISTRIBUTIONS => DISTRIBUTIONS.to_owned(),
@@ -16,10 +11,19 @@ pub fn result_name(document: &Document, of: &str) -> String {
         saved::PATHWAY => PATHWAY.to_owned(),
         saved::SURFACE => SURFACE.to_owned(),
         of => {
-            let id = of.strip_prefix("layer ").and_then(|id| id.parse().ok());
-            id.and_then(layer).unwrap_or_else(|| of.to_owned())
+            let here = document.layers.iter().map(|l| (l.id.0, &l.name));
+            let missing = document.missing_layers();
+            let missing = missing.map(|m| (m.layer.id, &m.layer.name));
+            let mut layers = here.chain(missing);
+            let found = layers.find(|(id, _)| saved::result_name(*id) == of);
+            found.map_or_else(|| of.to_owned(), |(_, name)| name.clone())
         }
     }
+}
+
+/// The key of the weights of a layer's streamlines.
+pub fn weights_key(layer: u64) -> String {
+    format!("{}_weights", saved::result_name(layer))
 }
 
 pub fn live_name(rays: bool) -> &'static str {

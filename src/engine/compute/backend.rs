@@ -27,6 +27,18 @@ pub enum Backend {
     },
 }
 
+/// What a backend computes on: the same for two backends on which a run can continue.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Hardware {
+    Cpu {
+        threads: usize,
+    },
+    /// Numbers of the cards in the driver's order.
+    Cuda {
+        cards: Vec<usize>,
+    },
+}
+
 /// An accelerator besides the CPU. A solver requests those for which it has kernels and otherwise runs on the CPU, so
 /// an accelerator unknown to a solver needs no arm in it.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +149,17 @@ impl Backend {
     /// Runs `work` with every rayon call inside it on this backend's threads.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.pool().threads.install(work)
+    }
+
+    pub fn hardware(&self) -> Hardware {
+        match self {
+            Self::Cpu { .. } => Hardware::Cpu {
+                threads: self.threads(),
+            },
+            Self::Cuda { devices, .. } => Hardware::Cuda {
+                cards: devices.iter().map(Device::number).collect(),
+            },
+        }
     }
 
     pub fn threads(&self) -> usize {

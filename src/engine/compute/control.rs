@@ -22,6 +22,8 @@ pub struct Progress {
     pub stage: String,
     pub done: u64,
     pub total: u64,
+    /// The total is a limit, which the stage usually does not reach.
+    pub total_is_limit: bool,
     /// The start of the stage within the whole job and its share of the job; `None` if the stages are unknown.
     pub part: Option<(f32, f32)>,
 }
@@ -47,6 +49,7 @@ struct Shared {
     cancelled: Arc<AtomicBool>,
     done: AtomicU64,
     total: AtomicU64,
+    total_is_limit: AtomicBool,
     stage: Mutex<String>,
     parts: Mutex<Parts>,
 }
@@ -58,6 +61,19 @@ struct Parts {
     to_come: VecDeque<f32>,
     /// Share of the stage started by [`Control::begin_last`].
     last: Option<f32>,
+}
+
+impl Parts {
+    /// Start and share of the next stage.
+    fn next(&mut self) -> Option<(f32, f32)> {
+        match self.last {
+            Some(last) => Some((0.0, 1.0 - last)),
+            None => {
+                let from = self.now.map_or(0.0, |(from, share)| from + share);
+                self.to_come.pop_front().map(|share| (from, share))
+            }
+        }
+    }
 }
 
 impl Control {
@@ -111,13 +127,13 @@ impl Control {
 
     /// Starts a named stage of `total` units (voxels, streamlines, bytes).
     pub fn begin(&self, stage: &str, total: u64) {
-        self.start(stage, total, |parts| match parts.last {
-            Some(last) => Some((0.0, 1.0 - last)),
-            None => {
-                let from = parts.now.map_or(0.0, |(from, share)| from + share);
-                parts.to_come.pop_front().map(|share| (from, share))
-            }
-        });
+        self.start(stage, total, Parts::next);
+    }
+
+    /// Starts a named stage of at most `limit` units, which usually ends before: iterations until convergence.
+    pub fn begin_up_to(&self, stage: &str, limit: u64) {
+        self.start(stage, limit, Parts::next);
+        self.0.total_is_limit.store(true, Ordering::Relaxed);
     }
 
     /// Starts the last stage of the job, see [`Control::plan_last`].
@@ -131,6 +147,7 @@ impl Control {
         *self.0.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage.to_owned();
         self.0.done.store(0, Ordering::Relaxed);
         self.0.total.store(total, Ordering::Relaxed);
+        self.0.total_is_limit.store(false, Ordering::Relaxed);
         let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
         parts.now = part(&mut parts);
     }
@@ -149,6 +166,7 @@ impl Control {
                 .clone(),
             done: self.0.done.load(Ordering::Relaxed),
             total: self.0.total.load(Ordering::Relaxed),
+            total_is_limit: self.0.total_is_limit.load(Ordering::Relaxed),
             part: self
                 .0
                 .parts

@@ -4,6 +4,18 @@
 //! streamlines. Code about to allocate that much first calls [`claim`] with its peak number of bytes: a job that does
 //! not fit ends with a sentence before it has allocated anything, where the system would otherwise end the whole
 //! program later. A test can make any of these claims fail ([`watch`]).
+//!
+//! # Example
+//!
+//! A claim that no machine can satisfy:
+//!
+//! ```
+//! use arcuate_engine::compute::memory;
+//!
+//! assert!(memory::claim("A small table", 1024).is_ok());
+//! let refused = memory::claim("A table of everything", u64::MAX / 2);
+//! assert!(refused.is_err_and(|shortage| shortage.to_string().starts_with("A table of everything")));
+//! ```
 
 use bytemuck::Zeroable;
 use std::fmt::{Display, Formatter};

@@ -2,6 +2,29 @@
 //!
 //! Independent of the application. A solver receives a [`Backend`] and a [`Control`] and matches on the backend in
 //! exactly one place, its `mod.rs`.
+//!
+//! # Example
+//!
+//! A backend on two threads, and a job that somebody cancels:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Cancelled, Control};
+//!
+//! let backend = Backend::choose(&BackendChoice::cpu(Some(2)))?;
+//! assert_eq!(backend.threads(), 2);
+//!
+//! let control = Control::new();
+//! control.begin("Counting", 100);
+//! control.advance(50);
+//! assert_eq!(control.progress().fraction(), Some(0.5));
+//! control.cancel();
+//! let counted: Result<u64, Cancelled> = backend.install(|| {
+//!     control.check()?;
+//!     Ok(100)
+//! });
+//! assert_eq!(counted, Err(Cancelled));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod backend;
 mod choice;
@@ -17,7 +40,7 @@ pub mod simd;
 pub mod thread;
 pub mod vector;
 
-pub use backend::{Accelerator, Backend, BackendError};
+pub use backend::{Accelerator, Backend, BackendError, Hardware};
 pub use choice::{BackendChoice, BackendKind, DeviceChoice, UnknownBackend};
 pub use control::{Cancelled, Control, Progress};
 pub use copy::DeviceCopy;

@@ -1,4 +1,17 @@
 //! Exchanged and flipped axes of a gradient table.
+//!
+//! # Example
+//!
+//! The axes of a table that lists y before x, with z flipped:
+//!
+//! ```
+//! use arcuate_engine::data::axis_change::AxisChange;
+//!
+//! let change: AxisChange = "y,x,-z".parse()?;
+//! assert_eq!(change.description(), "x and y exchanged, z flipped");
+//! assert_eq!(AxisChange::all().len(), 24);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::Grid;
 use super::rotation::rotation;

@@ -1,4 +1,19 @@
 //! Diffusion weighting of the volumes of a scan.
+//!
+//! # Example
+//!
+//! The shells of a table with one volume at b = 0 and two at b = 1000 s/mm²:
+//!
+//! ```
+//! use arcuate_engine::data::Gradients;
+//! use glam::DVec3;
+//!
+//! let gradients = Gradients {
+//!     b_s_per_mm2: vec![0.0, 1000.0, 1000.0],
+//!     directions: vec![DVec3::ZERO, DVec3::X, DVec3::Y],
+//! };
+//! assert_eq!(gradients.shells(), [(0, 1), (1000, 2)]);
+//! ```
 
 use glam::{DMat3, DVec3};
 

@@ -1,4 +1,21 @@
 //! A regular grid of voxels in world space.
+//!
+//! # Example
+//!
+//! A grid whose first axis points to the left, as most scanners store it:
+//!
+//! ```
+//! use arcuate_engine::data::Grid;
+//! use glam::DVec3;
+//!
+//! let step = DVec3::new(-2.0, 2.0, 2.0);
+//! let grid = Grid::axis_aligned([10, 12, 8], step, DVec3::ZERO).ok_or("a valid grid")?;
+//! assert_eq!(grid.orientation(), "LAS");
+//! assert_eq!(grid.world(DVec3::new(1.0, 0.0, 0.0)), DVec3::new(-2.0, 0.0, 0.0));
+//! assert_eq!(grid.nearest(DVec3::new(-4.1, 2.0, 0.0)), Some([2, 1, 0]));
+//! assert_eq!(grid.nearest(DVec3::new(100.0, 0.0, 0.0)), None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use glam::{DAffine3, DMat3, DVec3};
 

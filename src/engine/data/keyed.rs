@@ -5,6 +5,27 @@
 /// `KEYS`, `key()` and `from_key()`. `keyed!(Role, serde { .. });` also writes and reads them in sessions. A second
 /// set names its functions, `keyed!(Role, json_key, from_json_key { .. });`, and variants with fields have keys in
 /// one direction only: `keyed!(WeightMap, suffix { Error = "rmse", Worse(_) = "worse" });`.
+///
+/// ```
+/// use arcuate_engine::data::keyed;
+///
+/// #[derive(Clone, Copy, PartialEq, Debug)]
+/// enum Side {
+///     Left,
+///     Right,
+/// }
+///
+/// keyed!(Side, serde {
+///     Left = "left",
+///     Right = "right",
+/// });
+///
+/// assert_eq!(Side::Left.key(), "left");
+/// assert_eq!(Side::from_key("right"), Some(Side::Right));
+/// assert_eq!(Side::KEYS, ["left", "right"]);
+/// assert_eq!(serde_json::to_string(&Side::Right)?, "\"right\"");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[macro_export]
 macro_rules! keyed {
     ($type:ident { $($variant:ident = $key:literal),+ $(,)? }) => {

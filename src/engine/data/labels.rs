@@ -1,4 +1,23 @@
 //! Label maps: the meaning of the integers in an image.
+//!
+//! # Example
+//!
+//! The name of a label:
+//!
+//! ```
+//! use arcuate_engine::data::labels::{Label, Labels};
+//! use std::collections::BTreeMap;
+//!
+//! let thalamus = Label {
+//!     name: "Thalamus".to_owned(),
+//!     colour: None,
+//! };
+//! let labels = Labels {
+//!     table: BTreeMap::from([(10, thalamus)]),
+//! };
+//! assert_eq!(labels.name(10), Some("Thalamus"));
+//! assert_eq!(labels.name(11), None);
+//! ```
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,21 @@
 //! Sets of voxels.
+//!
+//! # Example
+//!
+//! A mask of two of eight voxels:
+//!
+//! ```
+//! use arcuate_engine::data::{Grid, Mask};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let grid = Grid::axis_aligned([2, 2, 2], DVec3::splat(2.0), DVec3::ZERO).ok_or("a valid grid")?;
+//! let mask = Mask::new(Arc::new(grid), vec![1, 1, 0, 0, 0, 0, 0, 0]);
+//! assert_eq!(mask.count(), 2);
+//! assert_eq!(mask.volume_ml(), 0.016);
+//! assert!(mask.contains(DVec3::new(2.0, 0.0, 0.0)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::{Grid, Volume};
 use crate::compute::DataId;

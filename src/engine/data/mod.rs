@@ -2,6 +2,23 @@
 //!
 //! World space is RAS+ millimetres (x to the patient's right, y to the front, z up); voxel centres have integer voxel
 //! coordinates; voxels are stored in file order, x fastest.
+//!
+//! # Example
+//!
+//! An image of 4 × 4 × 2 voxels with edges of 2 mm, and its value at a point in world space:
+//!
+//! ```
+//! use arcuate_engine::data::{Grid, Volume};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let grid = Grid::axis_aligned([4, 4, 2], DVec3::splat(2.0), DVec3::ZERO).ok_or("a valid grid")?;
+//! let values: Vec<f32> = (0..grid.voxel_count()).map(|voxel| voxel as f32).collect();
+//! let image = Volume::scalar(Arc::new(grid), values);
+//! assert_eq!(image.nearest(0, DVec3::new(2.3, 0.0, 0.0)), Some(1.0));
+//! assert_eq!(image.range(0), (0.0, 31.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod appearance;
 pub mod axis_change;

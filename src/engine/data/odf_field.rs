@@ -3,6 +3,26 @@
 //! A distribution is a series of even spherical harmonics in MRtrix's basis and along world axes. Images of other
 //! programs differ in basis and axes, which no header states: [`OdfLayout`] names both, and [`OdfConversion`] converts
 //! an image once.
+//!
+//! # Example
+//!
+//! The coefficients that represent the same distribution in every direction:
+//!
+//! ```
+//! use arcuate_engine::data::spherical_harmonics::count;
+//! use arcuate_engine::data::{Grid, OdfField};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let grid = Grid::axis_aligned([1, 1, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let mut coefficients = vec![0.0; count(4)];
+//! coefficients[0] = 1.0;
+//! let field = OdfField::new(Arc::new(grid), 4, coefficients);
+//! assert_eq!(field.order(), 4);
+//! assert_eq!(field.coefficients_at(0)[0], 1.0);
+//! assert_eq!(field.volume().frames, 15);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::spherical_harmonics::{Basis, Rotation, count, degrees, order_of_count};
 use super::{DataId, Grid, TensorFrame, Volume, VolumeKind};

@@ -1,4 +1,23 @@
 //! Several fibre directions per voxel, with an amplitude each.
+//!
+//! # Example
+//!
+//! Up to two peaks in each of two voxels; a peak of length 0 is none:
+//!
+//! ```
+//! use arcuate_engine::data::{Grid, PeakField};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let grid = Grid::axis_aligned([2, 1, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! // x, y and z of the first peak in both voxels, then those of the second peak.
+//! let values = vec![1.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.2, 0.0, 0.0, 0.0];
+//! let peaks = PeakField::new(Arc::new(grid), 2, values);
+//! assert_eq!(peaks.peaks(0).count(), 2);
+//! assert_eq!(peaks.peak(1, 0), Some(DVec3::new(0.0, 0.5, 0.0)));
+//! assert_eq!(peaks.peak(1, 1), None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::odf_field::moved_fibre;
 use super::{DataId, Grid, Volume, VolumeKind};

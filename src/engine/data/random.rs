@@ -1,5 +1,18 @@
 //! Random numbers: by index ([`Random`]), so that any thread can compute each of them independently, or as a sequence
 //! ([`Stream`]), one for each seed point or voxel. Both give equal bytes on any number of threads.
+//!
+//! # Example
+//!
+//! A number depends on the seed and on its index alone:
+//!
+//! ```
+//! use arcuate_engine::data::random::Random;
+//!
+//! let random = Random::new(1);
+//! assert_eq!(random.uniform(1000), Random::new(1).uniform(1000));
+//! assert!((0.0..1.0).contains(&random.uniform(7)));
+//! assert!((random.direction(3).length() - 1.0).abs() < 1e-12);
+//! ```
 
 use glam::DVec3;
 

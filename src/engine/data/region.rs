@@ -1,4 +1,24 @@
 //! Regions placed by the user: where streamlines start, pass, must not pass, and end.
+//!
+//! # Example
+//!
+//! The voxels of a sphere:
+//!
+//! ```
+//! use arcuate_engine::data::{Grid, Shape};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let grid = Grid::axis_aligned([21, 21, 21], DVec3::ONE, DVec3::splat(-10.0)).ok_or("a grid")?;
+//! let sphere = Shape::Sphere {
+//!     centre: DVec3::ZERO,
+//!     radius_mm: 5.0,
+//! };
+//! assert!(sphere.contains(DVec3::new(3.0, 3.0, 0.0)));
+//! let mask = sphere.mask_on(&Arc::new(grid));
+//! assert!((mask.volume_ml() - 1e-3 * sphere.volume_mm3()).abs() < 0.01);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::{Grid, Mask, keyed};
 use glam::DVec3;

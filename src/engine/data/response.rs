@@ -2,6 +2,18 @@
 //!
 //! For fibres along an axis the signal depends on b and on the angle to it: S_b(u) = Σ R_l(b) C_l0 with C_l0 the zonal
 //! harmonic of even degree l ([`super::spherical_harmonics::zonal`]). A tissue without fibres has R_0 only.
+//!
+//! # Example
+//!
+//! The response of fluid, which is the same in every direction:
+//!
+//! ```
+//! use arcuate_engine::data::Response;
+//!
+//! let fluid = Response::isotropic(&[0.0, 1000.0], &[300.0, 15.0]);
+//! assert_eq!((fluid.shell_count(), fluid.order()), (2, 0));
+//! assert!((fluid.signal(1, 0.3) - 15.0).abs() < 1e-12);
+//! ```
 
 use super::spherical_harmonics::{at_pole, zonal};
 

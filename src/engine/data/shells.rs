@@ -1,4 +1,21 @@
 //! Shells of a scan: volumes of nearly equal b.
+//!
+//! # Example
+//!
+//! The volumes of each shell, although b-values scatter:
+//!
+//! ```
+//! use arcuate_engine::data::{Gradients, Shells};
+//! use glam::DVec3;
+//!
+//! let gradients = Gradients {
+//!     b_s_per_mm2: vec![5.0, 995.0, 1005.0],
+//!     directions: vec![DVec3::ZERO, DVec3::X, DVec3::Y],
+//! };
+//! let shells = Shells::new(&gradients);
+//! assert!(shells.has_b0());
+//! assert_eq!(shells.shells[1].volumes, [1, 2]);
+//! ```
 
 use super::Gradients;
 use super::gradients::Weighting;

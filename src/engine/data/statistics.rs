@@ -1,4 +1,15 @@
 //! Order statistics.
+//!
+//! # Example
+//!
+//! The median of four values, and the quantile of five:
+//!
+//! ```
+//! use arcuate_engine::data::statistics::{median, quantile};
+//!
+//! assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+//! assert_eq!(quantile(&mut [5.0, 1.0, 2.0, 4.0, 3.0], 1.0), Some(5.0));
+//! ```
 
 /// The median, the mean of the two middle values for an even number; 0 if empty. Reorders the values.
 pub fn median(values: &mut [f32]) -> f32 {

@@ -1,4 +1,20 @@
 //! Closed triangle meshes.
+//!
+//! # Example
+//!
+//! The surface of a sphere encloses its volume:
+//!
+//! ```
+//! use arcuate_engine::data::{Shape, Surface};
+//! use glam::DVec3;
+//!
+//! let sphere = Shape::Sphere {
+//!     centre: DVec3::ZERO,
+//!     radius_mm: 5.0,
+//! };
+//! let surface = Surface::of_shape(&sphere);
+//! assert!((surface.volume_mm3() / sphere.volume_mm3() - 1.0).abs() < 0.05);
+//! ```
 
 use super::{Grid, Mask, Shape};
 use glam::{DVec3, Vec3};

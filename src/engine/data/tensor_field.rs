@@ -1,4 +1,21 @@
 //! Diffusion tensors on a grid.
+//!
+//! # Example
+//!
+//! The tensors of a field as an image of six volumes:
+//!
+//! ```
+//! # use arcuate_engine::data::{Grid, Tensor, TensorField};
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! let grid = Arc::new(Grid::axis_aligned([20, 8, 8], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?);
+//! let along_x = Tensor::new([1.7e-3, 0.0, 0.0, 3e-4, 0.0, 3e-4]);
+//! let field = TensorField::new(grid.clone(), vec![along_x; grid.voxel_count()]);
+//! assert_eq!(field.volume().frames, 6);
+//! assert_eq!(field.nearest(DVec3::splat(3.2)), Some(along_x));
+//! assert_eq!(field.mask().count(), grid.voxel_count());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::{Grid, Mask, TensorLayout, Volume, VolumeKind};
 use crate::compute::DataId;

@@ -1,4 +1,19 @@
 //! Streamlines.
+//!
+//! # Example
+//!
+//! Two streamlines of two and three points; the second one is kept:
+//!
+//! ```
+//! use arcuate_engine::data::Tractogram;
+//!
+//! let points = vec![[0.0, 0.0, 0.0], [3.0, 4.0, 0.0], [0.0; 3], [1.0, 0.0, 0.0], [1.0, 2.0, 0.0]];
+//! let tractogram = Tractogram::new(points, vec![0, 2, 5]);
+//! assert_eq!(tractogram.len(), 2);
+//! assert_eq!(tractogram.length_mm(0), 5.0);
+//! let kept = tractogram.filtered(&[false, true]);
+//! assert_eq!(kept.streamline(0).len(), 3);
+//! ```
 
 use super::bounding_chunks::BoundingChunks;
 use super::{Grid, Shared};

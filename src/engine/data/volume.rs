@@ -1,4 +1,21 @@
 //! Scalar, multi-volume and colour images.
+//!
+//! # Example
+//!
+//! An image with two volumes:
+//!
+//! ```
+//! use arcuate_engine::data::{Grid, Volume, VolumeKind};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let grid = Grid::axis_aligned([2, 1, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let values = vec![1.0, 2.0, 30.0, 40.0];
+//! let image = Volume::new(Arc::new(grid), 2, VolumeKind::Scalar, values);
+//! assert_eq!(image.frame(1), [30.0, 40.0]);
+//! assert_eq!(image.range(0), (1.0, 2.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::{Grid, Labels, TensorLayout};
 use crate::compute::{DataId, DeviceCopy};

@@ -1,4 +1,34 @@
 //! Converts between file formats: the kind of data in the input determines the possible outputs.
+//!
+//! # Example
+//!
+//! Streamlines from TCK to TRK; the plan says what the new file cannot hold before anything is written:
+//!
+//! ```
+//! use arcuate_engine::compute::Control;
+//! use arcuate_engine::data::{Grid, Tractogram, Volume};
+//! use arcuate_engine::io::{Reading, convert, image, streamlines};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let control = Control::new();
+//! let folder = tempfile::tempdir()?;
+//! let path = |name: &str| folder.path().join(name);
+//! let line = Tractogram::new(vec![[0.0; 3], [1.0, 2.0, 3.0]], vec![0, 2]);
+//! streamlines::save(&path("line.tck"), &line, "an example", &control)?;
+//! // A TRK file has a grid, which a TCK file lacks.
+//! let grid = Grid::axis_aligned([4, 4, 4], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let brain = Volume::scalar(Arc::new(grid), vec![0.0; 64]);
+//! image::save_volume(&path("brain.nii.gz"), &brain, "an example", &control)?;
+//!
+//! let (input, output, reference) = (path("line.tck"), path("line.trk"), path("brain.nii.gz"));
+//! let reading = Reading::default();
+//! let plan = convert::plan(&input, &output, Some(&reference), &reading, &control)?;
+//! let converted = plan.write(false, "an example", &control)?;
+//! assert_eq!(converted.content, "1 streamline");
+//! assert!(output.is_file());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod images;
 

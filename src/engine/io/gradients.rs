@@ -4,12 +4,34 @@
 //! by the affine's rotation gives world axes. An MRtrix row is `x y z b` in world axes. Vectors are normalised to
 //! unit length; the b-value is never scaled by the square of the length (MRtrix's option), because files of FSL and
 //! of scanners do not mean that.
+//!
+//! # Example
+//!
+//! A table beside its scan, in FSL's form:
+//!
+//! ```
+//! use arcuate_engine::data::{Gradients, Grid};
+//! use arcuate_engine::io::gradients::{TableFiles, read, save};
+//! use glam::DVec3;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let (bval, bvec) = (folder.path().join("dwi.bval"), folder.path().join("dwi.bvec"));
+//! let grid = Grid::axis_aligned([2, 2, 2], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let gradients = Gradients {
+//!     b_s_per_mm2: vec![0.0, 1000.0],
+//!     directions: vec![DVec3::ZERO, DVec3::Y],
+//! };
+//! save(&bval, &bvec, &gradients, &grid)?;
+//! let table = read(&TableFiles::from_paths(&[bval, bvec])?, &grid, 2)?;
+//! assert_eq!(table.gradients, gradients);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod text;
 mod units;
 
 use super::format::{Content, Format};
-use super::{Error, atomic, image, mif, nrrd, with_extension};
+use super::{Error, Remark, RemarkTopic, atomic, image, mif, nrrd, with_extension};
 use crate::compute::Control;
 use crate::data::Grid;
 use crate::data::axis_change::{image_from_fsl, world_from_fsl};
@@ -20,8 +42,6 @@ use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
 use text::{b_values, fsl_vectors, is_b_values, mrtrix_rows, rows, shape_text};
 
-/// Start of the warning about a scan from which no tensor can be fitted.
-pub const NONE_WEIGHTED: &str = "No volume is diffusion-weighted";
 /// Shorter vectors count as zero: some programs write 1e-8.
 const ZERO_LENGTH: f64 = 1e-3;
 /// Lengths that differ more from 1 cause a warning.
@@ -200,10 +220,8 @@ pub fn check_named(files: &TableFiles) -> Result<(), Error> {
 pub struct Table {
     pub gradients: Gradients,
     pub files: Vec<PathBuf>,
-    /// One sentence each, without the path.
-    pub warnings: Vec<String>,
-    /// Information without consequences for the result.
-    pub notes: Vec<String>,
+    /// Warnings first.
+    pub remarks: Vec<Remark>,
 }
 
 /// The table of a scan: from the files the user named, otherwise from those next to it, if any. If the grid is not
@@ -421,20 +439,23 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
         let path = files.paths().into_iter().next().unwrap_or_default();
         Error::malformed(&path, error.to_string(), units::expected())
     })?;
-    let (gradients, mut warnings) = checked(b_values, vectors);
-    warnings.splice(0..0, unit);
-    warnings.extend(previous_files_note(files));
+    let (gradients, warnings) = checked(b_values, vectors);
+    let unit = unit.into_iter().map(Remark::from);
+    let previous = previous_files_note(files).map(Remark::from);
     let note = "The gradients are in world axes and were rotated with the image";
     Ok(Table {
         gradients,
         files: files.paths(),
-        warnings,
-        notes: Vec::from_iter(turned.then(|| note.to_owned())),
+        remarks: unit
+            .chain(warnings)
+            .chain(previous)
+            .chain(turned.then(|| Remark::note(note.to_owned())))
+            .collect(),
     })
 }
 
 /// Unit vectors, zero if a vector is unusable or not needed, and warnings about them.
-fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) {
+fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<Remark>) {
     let mut odd_lengths = Vec::new();
     let directions = b_values.iter().zip(vectors).map(|(&b, v)| {
         let length = v.length();
@@ -454,17 +475,17 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
     let mut warnings = Vec::new();
     match odd_lengths.as_slice() {
         [] => {}
-        [one] => warnings.push(format!(
+        [one] => warnings.push(Remark::from(format!(
             "1 vector has length {one:.2} instead of 1; it was normalised and its b-value kept"
-        )),
+        ))),
         many => {
             let least = many.iter().copied().fold(f64::INFINITY, f64::min);
             let most = many.iter().copied().fold(0.0, f64::max);
-            warnings.push(format!(
+            warnings.push(Remark::from(format!(
                 "{} vectors have lengths from {least:.2} to {most:.2} instead of 1; they were \
                  normalised and their b-values kept",
                 many.len()
-            ));
+            )));
         }
     }
     let of = |requested: Weighting| -> Vec<usize> {
@@ -476,17 +497,18 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
     let without = of(Weighting::NoDirection);
     if !without.is_empty() {
         let several = format!("{} diffusion-weighted volumes have", without.len());
-        warnings.push(format!(
+        warnings.push(Remark::from(format!(
             "{} no direction and {} left out of fits: {}",
             singular_or_plural(without.len(), "1 diffusion-weighted volume has", &several),
             singular_or_plural(without.len(), "is", "are"),
             volume_numbers(&without)
-        ));
+        )));
     }
     if of(Weighting::Diffusion).is_empty() {
-        warnings.push(format!(
-            "{NONE_WEIGHTED}: no b-value with a direction is above {B0_LIMIT_S_PER_MM2} s/mm²"
-        ));
+        let sentence = format!(
+            "No volume is diffusion-weighted: no b-value with a direction is above {B0_LIMIT_S_PER_MM2} s/mm²"
+        );
+        warnings.push(Remark::warning_about(RemarkTopic::NoneWeighted, sentence));
     }
     (gradients, warnings)
 }

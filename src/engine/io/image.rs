@@ -1,4 +1,25 @@
 //! The part shared by all image formats: choosing the reader by format, and the writer by the name.
+//!
+//! # Example
+//!
+//! The grid of an image, without its voxels:
+//!
+//! ```
+//! use arcuate_engine::compute::Control;
+//! use arcuate_engine::data::{Grid, Mask};
+//! use arcuate_engine::io::image;
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let control = Control::new();
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("mask.nii");
+//! let grid = Grid::axis_aligned([3, 2, 1], DVec3::splat(2.0), DVec3::ZERO).ok_or("a valid grid")?;
+//! let mask = Mask::new(Arc::new(grid.clone()), vec![1; 6]);
+//! image::save_mask(&path, &mask, "an example", &control)?;
+//! assert!(image::read_grid(&path, &control)?.matches(&grid));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::atomic::PreparedFile;
 use super::format::Format;

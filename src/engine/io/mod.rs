@@ -5,6 +5,34 @@
 //! hostile file gives an [`Error`], which is one sentence. Writing: every file goes through [`atomic`] and is read
 //! back before it is renamed; only the window's action log, which grows while it runs, is written line by line
 //! ([`lines`]).
+//!
+//! # Example
+//!
+//! Writes an image and opens it again:
+//!
+//! ```
+//! use arcuate_engine::compute::Control;
+//! use arcuate_engine::data::{Grid, Volume};
+//! use arcuate_engine::io::{self, Opened, image};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let control = Control::new();
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("ramp.nii.gz");
+//! let grid = Grid::axis_aligned([4, 1, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let ramp = Volume::scalar(Arc::new(grid), vec![0.0, 1.0, 2.0, 3.0]);
+//! image::save_volume(&path, &ramp, "an example", &control)?;
+//! match io::open(&path, &control)? {
+//!     Opened::Volume(volume, _) => assert_eq!(volume.frame(0), ramp.frame(0)),
+//!     Opened::Tractogram(..) => unreachable!("a .nii.gz file contains an image"),
+//! }
+//!
+//! // An error is one sentence.
+//! let missing = io::open(&folder.path().join("none.nii.gz"), &control);
+//! assert!(missing.is_err_and(|error| !error.to_string().is_empty()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod affine;
 pub mod arrays;
@@ -70,7 +98,7 @@ pub use format::{Content, Format, NameSupport};
 pub use mask::{as_mask, companion_mask, mask, mask_on_own_grid};
 pub use nifti::SpaceInfo;
 pub use reading::{AffineReading, Reading, Space, quoted};
-pub use remark::Remark;
+pub use remark::{Remark, RemarkTopic};
 pub use streamlines::FibreInfo;
 
 /// Written to every exported file.

@@ -3,10 +3,18 @@
 use std::fmt::{Display, Formatter, Result};
 use std::ops::Deref;
 
+/// What a remark says, where code depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RemarkTopic {
+    /// No volume of a scan is diffusion-weighted.
+    NoneWeighted,
+}
+
 /// One sentence, without the path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
     pub sentence: String,
+    pub topic: Option<RemarkTopic>,
     /// Whether it is only information; otherwise the result may be wrong or incomplete.
     pub is_note: bool,
 }
@@ -20,14 +28,27 @@ impl Remark {
         }
     }
 
+    /// A warning about a topic on which code depends.
+    pub fn warning_about(topic: RemarkTopic, sentence: String) -> Self {
+        Self {
+            topic: Some(topic),
+            ..Self::from(sentence)
+        }
+    }
+
+    /// Information without consequences for the result.
+    pub fn note(sentence: String) -> Self {
+        Self {
+            is_note: true,
+            ..Self::from(sentence)
+        }
+    }
+
     /// All remarks of a reader, warnings first.
     pub fn all(warnings: &[String], notes: &[String]) -> Vec<Self> {
-        let note = |sentence: String| Self {
-            sentence,
-            is_note: true,
-        };
         let warnings = warnings.iter().cloned().map(Self::from);
-        warnings.chain(notes.iter().cloned().map(note)).collect()
+        let notes = notes.iter().cloned().map(Self::note);
+        warnings.chain(notes).collect()
     }
 }
 
@@ -36,6 +57,7 @@ impl From<String> for Remark {
     fn from(sentence: String) -> Self {
         Self {
             sentence,
+            topic: None,
             is_note: false,
         }
     }

@@ -1,5 +1,26 @@
 //! The common part of all streamline formats: metadata of a file, checks after reading, comparison after writing, and
 //! the choice of the format.
+//!
+//! # Example
+//!
+//! The extension of the name determines the format:
+//!
+//! ```
+//! use arcuate_engine::compute::Control;
+//! use arcuate_engine::data::Tractogram;
+//! use arcuate_engine::io::{self, Opened, streamlines};
+//!
+//! let control = Control::new();
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("line.tck");
+//! let line = Tractogram::new(vec![[0.0; 3], [1.0, 2.0, 3.0]], vec![0, 2]);
+//! streamlines::save(&path, &line, "an example", &control)?;
+//! match io::open(&path, &control)? {
+//!     Opened::Tractogram(read, _) => assert_eq!(read.streamline(0), line.streamline(0)),
+//!     Opened::Volume(..) => unreachable!("a .tck file contains streamlines"),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::atomic::ReadBackDifference;
 use super::format::{Content, Format};

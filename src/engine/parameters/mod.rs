@@ -9,6 +9,48 @@
 //!
 //! A choice may make another value unused ([`Param::unused`]). Such a value stays stored, so that it returns with the
 //! choice; its row in the form states why it has no effect, and its option is refused.
+//!
+//! # Example
+//!
+//! A table with one row, from which the option, its check and the command text follow:
+//!
+//! ```
+//! use arcuate_engine::parameters::{
+//!     Kind, Limits, Number, Param, Parameters, Unit, arguments, check, row,
+//! };
+//!
+//! #[derive(Clone, PartialEq, Debug)]
+//! struct Walk {
+//!     step_mm: f64,
+//! }
+//!
+//! impl Parameters for Walk {
+//!     const TABLE: &'static [Param<Self>] = &[Param::new(
+//!         "step",
+//!         "Step",
+//!         Kind::Number(Number {
+//!             unit: Unit::Mm,
+//!             hard: Limits::above(0.0, 10.0),
+//!             ..Number::new(
+//!                 |walk: &Walk| Some(walk.step_mm),
+//!                 |walk, to| walk.step_mm = to.unwrap_or(walk.step_mm),
+//!             )
+//!         }),
+//!     )];
+//!
+//!     fn defaults() -> Self {
+//!         Self { step_mm: 0.5 }
+//!     }
+//! }
+//!
+//! let step = row::<Walk>("step").ok_or("a row")?;
+//! let mut walk = Walk::defaults();
+//! step.set(&mut walk, &step.parse("0.25")?);
+//! assert_eq!(arguments(&walk), " --step 0.25");
+//! walk.step_mm = 20.0;
+//! assert!(check(&walk).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod json;

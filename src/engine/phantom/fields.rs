@@ -3,6 +3,26 @@
 //!
 //! A field gives a diffusion tensor D(x); its metric is G = D⁻¹, a curve has the length ∫ √(x′ᵀ G x′), and a geodesic
 //! is parametrised by that length. Lengths are in mm; D is dimensionless where only its ratios matter.
+//!
+//! # Example
+//!
+//! A helix, whose streamlines are known:
+//!
+//! ```
+//! use arcuate_engine::phantom::fields::{Helix, Streamlines};
+//! use glam::DVec3;
+//! use std::f64::consts::TAU;
+//!
+//! let helix = Helix {
+//!     pitch_mm: 6.0,
+//!     along: 1.0,
+//!     across: 0.2,
+//! };
+//! // One turn is as long as the diagonal of the unrolled cylinder.
+//! let turn_mm = (TAU * 5.0).hypot(6.0);
+//! let end = helix.streamline(DVec3::new(5.0, 0.0, 0.0), turn_mm);
+//! assert!(end.distance(DVec3::new(5.0, 0.0, 6.0)) < 1e-12);
+//! ```
 
 use super::implicit::hypot;
 use glam::{DMat3, DVec3, DVec4};

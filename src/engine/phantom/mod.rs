@@ -7,6 +7,27 @@
 //! streamlines and geodesics are known exactly.
 //!
 //! World space is RAS mm with the anterior commissure near the origin.
+//!
+//! # Example
+//!
+//! A bundle of a head, and the brain on a coarse grid:
+//!
+//! ```
+//! use arcuate_engine::compute::Control;
+//! use arcuate_engine::phantom::{Head, scan_grid};
+//!
+//! let head = Head::new(7);
+//! let tract = head.bundle("Corticospinal tract left").ok_or("a bundle")?;
+//! assert!(tract.length_mm() > 100.0);
+//! let middle = tract.centre_line(0.5);
+//! assert!(tract.contains(middle));
+//! assert!(head.tissues(middle, 1.0).white() > 0.9);
+//!
+//! let grid = scan_grid(8.0).ok_or("a spacing above 0")?;
+//! let brain = head.brain_mask(&grid, &Control::new())?;
+//! assert!((900.0..2000.0).contains(&brain.volume_ml()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod arcs;
 mod bundles;

@@ -45,7 +45,7 @@ impl ScanParams {
 }
 
 /// White matter far below its noise: with more, values overflow single precision. No scanner is worse.
-const LEAST_SNR: f64 = 0.001;
+const MINIMUM_SNR: f64 = 0.001;
 
 fn shells_text(shells: &[Shell]) -> String {
     let one = |shell: &Shell| format!("{}:{}", shell.b_s_per_mm2, shell.directions);
@@ -78,7 +78,7 @@ impl Parameters for ScanParams {
                 Kind::Number(Number {
                     decimals: 0,
                     soft: (5.0, 100.0),
-                    hard: Limits::between(LEAST_SNR, f64::INFINITY),
+                    hard: Limits::between(MINIMUM_SNR, f64::INFINITY),
                     off: Some("off: no noise"),
                     ..Number::new(|p| p.snr, |p, v| p.snr = v)
                 }),

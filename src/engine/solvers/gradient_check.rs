@@ -8,6 +8,32 @@
 //! Signals do not change when vectors are rotated, and the fit uses only scalar products with them: the tensors of
 //! the rotated table are the rotated tensors, QDQᵀ, up to rounding. One fit serves all 24 variants. FA does not
 //! change either, so that all start from the same seeds.
+//!
+//! # Example
+//!
+//! The axes of a scan are right if no other exchange or flip gives better fibres:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::phantom::{Head, scan_grid, scan_options};
+//! use arcuate_engine::solvers::gradient_check::{Params, Verdict, check};
+//! use arcuate_engine::solvers::tensor_fit;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let head = Head::new(1);
+//! let grid = scan_grid(4.0).ok_or("a spacing above 0")?;
+//! let (scan, gradients) = head.diffusion_scan(&scan_options(grid.clone(), 1), &control)?;
+//! let mask = head.brain_mask(&grid, &control)?;
+//! let params = tensor_fit::Params::defaults();
+//! let fitted = tensor_fit::fit(&scan, &gradients, &mask, &params, &backend, &control)?;
+//! let params = Params {
+//!     seeds: 500,
+//!     ..Params::defaults()
+//! };
+//! let checked = check(&fitted.field, &params, &backend, &control)?;
+//! assert_eq!(checked.verdict(), Verdict::AsTheyAre);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::Error;
 use super::curves::{self, Integrator, Interpolation, MAX_SEEDS, Match, Seeding};

@@ -3,6 +3,34 @@
 //! The argument order is: data, parameters, backend (`&Backend`), control (`&Control`). Equal inputs, parameters,
 //! backend, binary and instruction set give equal bytes at any number of threads. Parameters have no `Default`:
 //! `Params::defaults` gives them, and their table the reasons.
+//!
+//! # Example
+//!
+//! A solver takes data, parameters, a backend and a control, and its error is one sentence:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::{Gradients, Grid, Mask, Volume};
+//! use arcuate_engine::solvers::{Error, tensor_fit};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let grid = Grid::axis_aligned([2, 2, 2], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let grid = Arc::new(grid);
+//! let (scan, mask) = (Volume::scalar(grid.clone(), vec![1.0; 8]), Mask::new(grid, vec![1; 8]));
+//! let gradients = Gradients {
+//!     b_s_per_mm2: vec![0.0, 1000.0],
+//!     directions: vec![DVec3::ZERO, DVec3::X],
+//! };
+//! let params = tensor_fit::Params::defaults();
+//! let fitted = tensor_fit::fit(&scan, &gradients, &mask, &params, &backend, &control);
+//! let Err(Error::Input(sentence)) = fitted else {
+//!     unreachable!("one volume has two gradients")
+//! };
+//! assert!(sentence.starts_with("The scan has 1 volume but there are 2 b-values"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod alignment;
 pub mod commit;

@@ -9,6 +9,44 @@
 //! A wrong frame mirrors directions and looks right in single voxels. For each reading, fibres are tracked along the
 //! first axis of the second moments ∫ f u uᵀ du, and frames are ranked as the axes of gradients are (see
 //! [`super::gradient_check`]), by the length and coherence of fibres.
+//!
+//! # Example
+//!
+//! An image of distributions in MRtrix's basis, a narrow lobe along each principal direction:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::spherical_harmonics::{Basis, count, degrees, evaluate};
+//! use arcuate_engine::data::{OdfField, TensorFrame};
+//! use arcuate_engine::phantom::{Head, scan_grid, scan_options};
+//! use arcuate_engine::solvers::{odf_check, tensor_fit};
+//! use glam::DVec3;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let head = Head::new(1);
+//! let grid = scan_grid(4.0).ok_or("a spacing above 0")?;
+//! let (scan, gradients) = head.diffusion_scan(&scan_options(grid.clone(), 1), &control)?;
+//! let mask = head.brain_mask(&grid, &control)?;
+//! let params = tensor_fit::Params::defaults();
+//! let fitted = tensor_fit::fit(&scan, &gradients, &mask, &params, &backend, &control)?;
+//! let maps = tensor_fit::maps(&fitted.field, &backend, &control)?;
+//!
+//! let (order, n) = (6, grid.voxel_count());
+//! let mut coefficients = vec![0.0f32; count(order) * n];
+//! for voxel in 0..n {
+//!     let axis = DVec3::from_array([0, 1, 2].map(|k| f64::from(maps.direction.frame(k)[voxel])));
+//!     let lobe = evaluate(order, axis.normalize_or(DVec3::Z));
+//!     for (i, ((l, _), y)) in degrees(order).zip(lobe).enumerate() {
+//!         let narrow = (-0.05 * (l * (l + 1)) as f64).exp();
+//!         coefficients[i * n + voxel] = maps.fa.values[voxel] * (narrow * y) as f32;
+//!     }
+//! }
+//! let image = OdfField::new(grid, order, coefficients).volume();
+//! let compared = odf_check::compare(&image, &odf_check::Params::defaults(), &backend, &control)?;
+//! let layout = compared.found().ok_or(compared.sentence())?;
+//! assert_eq!((layout.basis, layout.frame), (Basis::MRtrix, TensorFrame::World));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::gradient_check::{self, CLEAR, MIN_STARTED, field_quality};
 use super::tensor_check::{Slice, slice};
@@ -19,9 +57,10 @@ use crate::data::odf_turn::half_sphere;
 use crate::data::spherical_harmonics::{Basis, count, evaluate};
 use crate::data::statistics::quantile;
 use crate::data::text::counted;
-use crate::data::{OdfLayout, Tensor, TensorField, TensorFrame, Tractogram, Volume};
+use crate::data::{OdfLayout, Sentence, Tensor, TensorField, TensorFrame, Tractogram, Volume};
 use rayon::prelude::*;
 use std::f64::consts::PI;
+use std::fmt;
 use std::sync::Arc;
 
 /// Degrees whose symmetry is measured: higher ones are narrower than the distance of the axes tried.
@@ -125,6 +164,30 @@ impl Output {
     }
 }
 
+/// An image with this number of volumes holds no distributions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InputError {
+    pub volumes: usize,
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Found {}, expected 6, 15, 28, 45, 66 or 91 coefficients of distributions; open an image that holds them",
+            counted(self.volumes, "volume")
+        )
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        Self::Input(Sentence::new(&error))
+    }
+}
+
 /// Reads the distributions in every basis and frame and ranks these.
 pub fn compare(
     volume: &Volume,
@@ -135,10 +198,10 @@ pub fn compare(
     let layouts: Vec<OdfLayout> = OdfLayout::of_volumes(volume.frames).collect();
     let has_directions = |layout: &OdfLayout| layout.order(volume.frames) >= Some(TENSOR_ORDER);
     if layouts.is_empty() || !layouts.iter().all(has_directions) {
-        return Err(Error::from(format!(
-            "Found {}, expected 6, 15, 28, 45, 66 or 91 coefficients of distributions; open an image that holds them",
-            counted(volume.frames, "volume")
-        )));
+        return Err(InputError {
+            volumes: volume.frames,
+        }
+        .into());
     }
     control.begin("Comparing bases of distributions", layouts.len() as u64);
     let (cpu, silent) = (backend.cpu(), control.silent());

@@ -5,6 +5,31 @@
 //! candidates is therefore tracked through the whole brain and ranked as the axes of gradients are (see
 //! [`super::gradient_check`]): by the length and coherence of fibres, times the cube of the fraction of voxels that
 //! are positive definite without repair.
+//!
+//! # Example
+//!
+//! An image of tensors whose order and frame no header states:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::TensorFrame;
+//! use arcuate_engine::phantom::{Head, scan_grid, scan_options};
+//! use arcuate_engine::solvers::{tensor_check, tensor_fit};
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let head = Head::new(1);
+//! let grid = scan_grid(4.0).ok_or("a spacing above 0")?;
+//! let (scan, gradients) = head.diffusion_scan(&scan_options(grid.clone(), 1), &control)?;
+//! let mask = head.brain_mask(&grid, &control)?;
+//! let params = tensor_fit::Params::defaults();
+//! let fitted = tensor_fit::fit(&scan, &gradients, &mask, &params, &backend, &control)?;
+//! let image = fitted.field.volume().with_tensors(None);
+//! let params = tensor_check::Params::defaults();
+//! let compared = tensor_check::compare(&image, &params, &backend, &control)?;
+//! let layout = compared.found().ok_or(compared.sentence())?;
+//! assert_eq!(layout.frame, TensorFrame::World);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::gradient_check::{self, CLEAR, MIN_STARTED, field_quality};
 use super::{Error, tensor_fit};

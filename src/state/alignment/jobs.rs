@@ -234,13 +234,7 @@ impl Receive<State> for MoveStreamlines {
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
         // Not if a newer one has replaced it.
-        if state
-            .runtime
-            .jobs
-            .running
-            .iter()
-            .all(|j| j.slot != MOVE_STREAMLINES)
-        {
+        if !state.runtime.jobs.is_running(&[MOVE_STREAMLINES]) {
             state.runtime.pending_transforms.retain(|s| !s.running);
         }
         false

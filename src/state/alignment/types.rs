@@ -1,25 +1,30 @@
 //! Layers moved in the world: manually, by a file, by alignment. Only their affine changes.
 
 use crate::data::Mask;
+use crate::data::keyed;
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Unit};
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::phase::Phase;
 use crate::state::core::text::{fixed, with_unit};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Source of the transform.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AlignedBy {
     #[default]
     Manually,
     File,
     Alignment,
 }
+
+keyed!(AlignedBy, serde {
+    Manually = "manually",
+    File = "file",
+    Alignment = "alignment",
+});
 
 /// Why a layer cannot be moved: one sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -206,17 +211,17 @@ impl Nudge {
     /// `1.0 mm right, turned −27.9°`: the components that are not zero, named like the controls.
     pub fn text(&self) -> String {
         /// Smaller values are not displayed by the controls either.
-        const LEAST: f64 = 0.05;
+        const MINIMUM_SHOWN: f64 = 0.05;
         let ways = [["right", "left"], ["front", "back"], ["up", "down"]];
         let shift = self.shift_mm.to_array().into_iter().zip(ways);
-        let shift = shift.filter(|(mm, _)| mm.abs() >= LEAST);
+        let shift = shift.filter(|(mm, _)| mm.abs() >= MINIMUM_SHOWN);
         let shift = shift.map(|(mm, [forward, back])| {
             let way = if mm > 0.0 { forward } else { back };
             format!("{} {way}", with_unit(&fixed(mm.abs(), 1), "mm"))
         });
         let turns = ["nodded", "tilted", "turned"];
         let turn = self.turn_deg.to_array().into_iter().zip(turns);
-        let turn = turn.filter(|(degrees, _)| degrees.abs() >= LEAST);
+        let turn = turn.filter(|(degrees, _)| degrees.abs() >= MINIMUM_SHOWN);
         let turn = turn.map(|(degrees, word)| format!("{word} {}°", fixed(degrees, 1)));
         let all: Vec<String> = shift.chain(turn).collect();
         match all.is_empty() {

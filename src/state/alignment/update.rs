@@ -58,7 +58,7 @@ pub fn shift(
     });
     match failed {
         Some(why) => state.runtime.notify(Severity::Error, why.to_string()),
-        None => state.runtime.notices.status = position_text(&state.document, layer),
+        None => state.runtime.notices.status = position_text(&state.document, layer).into(),
     }
     // A mask that has been moved no longer serves the fit.
     tensors::update::fit(state, effects);
@@ -141,7 +141,7 @@ pub fn shifted(
             requested.aligned_by,
         );
     });
-    state.runtime.notices.status = position_text(&state.document, layer);
+    state.runtime.notices.status = position_text(&state.document, layer).into();
 }
 
 /// `T1 moved by hand: 1.0 mm right`, and whether it is visible.
@@ -217,12 +217,12 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
         return;
     }
     if output.after <= output.before {
-        "Aligned: its position was already the best".clone_into(&mut state.runtime.notices.status);
+        state.runtime.notices.status = "Aligned: its position was already the best".into();
         return;
     }
     let moved = (output.moved, AlignedBy::Alignment);
     shift(state, layer, moved, Phase::Done, effects);
-    state.runtime.notices.status = format!(
+    let mut message = format!(
         "Aligned: moved by {:.1}{THIN}mm, turned by {:.1}°; mutual information {:.3}, was {:.3}",
         output.shifted_mm,
         output.turned_rad.to_degrees(),
@@ -230,9 +230,10 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
         output.before
     );
     if output.is_doubtful() {
-        state.runtime.notices.status +=
+        message +=
             ". Doubtful: hardly better than at random positions; check that both show one head";
     }
+    state.runtime.notices.status = message.into();
 }
 
 pub fn apply(state: &mut State, layer: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
@@ -269,6 +270,6 @@ pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
         effects,
     );
     if state.document.moved(layer).is_some() {
-        "Moved by the transform of the file".clone_into(&mut state.runtime.notices.status);
+        state.runtime.notices.status = "Moved by the transform of the file".into();
     }
 }

@@ -1,12 +1,12 @@
 //! Display of tensors and of fibre orientation distributions as glyphs.
 
 use crate::data::appearance::GlyphShape;
+use crate::data::keyed;
 use crate::parameters::{Choice, Kind, Limits, Number, Param, Parameters, shortest_f64};
 use serde::{Deserialize, Serialize};
 
 /// The tensors that are shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GlyphPlace {
     /// Tensors on the slices of the 3-D view, only there.
     Scene,
@@ -15,6 +15,12 @@ pub enum GlyphPlace {
     /// Tensors within the pathways, in the 3-D view.
     Pathways,
 }
+
+keyed!(GlyphPlace, serde {
+    Scene = "scene",
+    Slices = "slices",
+    Pathways = "pathways",
+});
 
 impl GlyphPlace {
     pub const ALL: [Self; 3] = [Self::Scene, Self::Slices, Self::Pathways];
@@ -29,12 +35,16 @@ impl GlyphPlace {
 }
 
 /// What glyphs show where there are both.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GlyphContent {
     Tensors,
     Distributions,
 }
+
+keyed!(GlyphContent, serde {
+    Tensors = "tensors",
+    Distributions = "distributions",
+});
 
 impl GlyphContent {
     pub const ALL: [Self; 2] = [Self::Tensors, Self::Distributions];

@@ -3,6 +3,8 @@
 use crate::io::Remark;
 use crate::jobs::Slot;
 use crate::state::core::task::Task;
+use std::fmt;
+use std::ops::Deref;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
@@ -50,34 +52,53 @@ pub enum Topic {
     UnknownParts,
 }
 
-/// Statuses about results that another task, or the next result, does not show.
-#[derive(Clone, Debug, Default)]
-pub struct StatusAbout {
-    /// About the live result.
-    pub live: Option<String>,
-    /// About a result that only this task shows.
-    pub task: Option<(Task, String)>,
-    /// The step that was undone or redone last.
-    pub step: Option<ShownStep>,
-    /// About a turntable that was stopped.
-    pub turntable: Option<String>,
+/// What a status concerns: it is removed when this is no longer shown, or no longer so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum StatusSubject {
+    /// An action, whose status stays until the next one.
+    #[default]
+    Action,
+    /// The live result, which some tasks do not show.
+    LiveResult,
+    /// A result that only this task shows.
+    ResultOf(Task),
+    /// A turntable that was stopped.
+    StoppedTurntable,
+    /// A session that was opened, whose files are still being verified.
+    OpenedSession,
+}
+
+impl StatusSubject {
+    /// Whether a task shows what the status concerns.
+    pub fn is_shown_in(self, task: Task) -> bool {
+        match self {
+            Self::LiveResult => task.shows_live(),
+            Self::ResultOf(other) => other == task,
+            Self::Action | Self::StoppedTurntable | Self::OpenedSession => true,
+        }
+    }
+}
+
+/// The last completed action, for the status line.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Status {
+    /// The whole line.
+    line: String,
+    subject: StatusSubject,
+    /// The undone or redone step with which the line begins.
+    step: Option<ShownStep>,
 }
 
 /// An undone or redone step in the status line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ShownStep {
-    pub step: String,
+struct ShownStep {
+    step: String,
     /// The result that was recomputed after it.
-    pub result: Option<String>,
+    result: Option<String>,
 }
 
 impl ShownStep {
-    pub fn new(step: String) -> Self {
-        Self { step, result: None }
-    }
-
-    /// The status line that shows it.
-    pub fn status(&self) -> String {
+    fn line(&self) -> String {
         let Self { step, result } = self;
         match result {
             None => step.clone(),
@@ -86,19 +107,119 @@ impl ShownStep {
     }
 }
 
+impl Status {
+    pub fn about(subject: StatusSubject, line: impl Into<String>) -> Self {
+        Self {
+            line: line.into(),
+            subject,
+            step: None,
+        }
+    }
+
+    /// A step was undone or redone: the results recomputed after it are appended.
+    pub fn of_step(step: String) -> Self {
+        Self {
+            line: step.clone(),
+            subject: StatusSubject::Action,
+            step: Some(ShownStep { step, result: None }),
+        }
+    }
+
+    pub fn subject(&self) -> StatusSubject {
+        self.subject
+    }
+
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Shows the result of an action. An undone step stays readable: the results recomputed after it follow at once.
+    pub fn add_result(&mut self, subject: StatusSubject, result: String) {
+        self.subject = subject;
+        self.line = match &mut self.step {
+            Some(step) => {
+                step.result = Some(result);
+                step.line()
+            }
+            None => result,
+        };
+    }
+
+    /// Adds a remark about the same subject.
+    pub fn add_remark(&mut self, remark: &str) {
+        if let Some(ShownStep { step, result }) = &mut self.step {
+            result.as_mut().unwrap_or(step).push_str(remark);
+        }
+        self.line.push_str(remark);
+    }
+
+    /// Removes an undone or redone step; the result after it stays.
+    pub fn forget_step(&mut self) {
+        if let Some(step) = self.step.take() {
+            self.line = step.result.unwrap_or_default();
+        }
+    }
+
+    /// Removes the result; an undone step before it stays.
+    pub fn forget_result(&mut self) {
+        self.subject = StatusSubject::Action;
+        self.line = match &mut self.step {
+            Some(step) => {
+                step.result = None;
+                step.line()
+            }
+            None => String::new(),
+        };
+    }
+}
+
+impl From<String> for Status {
+    fn from(line: String) -> Self {
+        Self::about(StatusSubject::Action, line)
+    }
+}
+
+impl From<&str> for Status {
+    fn from(line: &str) -> Self {
+        Self::from(line.to_owned())
+    }
+}
+
+impl Deref for Status {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.line
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)
+    }
+}
+
+impl PartialEq<str> for Status {
+    fn eq(&self, line: &str) -> bool {
+        self.line == line
+    }
+}
+
+impl PartialEq<&str> for Status {
+    fn eq(&self, line: &&str) -> bool {
+        self.line == *line
+    }
+}
+
+impl PartialEq<String> for Status {
+    fn eq(&self, line: &String) -> bool {
+        self.line == *line
+    }
+}
+
 /// Messages and the status line.
 #[derive(Clone, Debug, Default)]
 pub struct Notices {
     pub messages: Vec<Message>,
-    /// The last completed action, for the status line.
-    pub status: String,
-    pub about: StatusAbout,
-}
-
-impl Notices {
-    /// Whether the status says that a turntable was stopped; that matters more than that its last picture was saved.
-    pub fn is_about_stopped_turntable(&self) -> bool {
-        let stopped = self.about.turntable.as_deref();
-        stopped.is_some_and(|stopped| self.status.starts_with(stopped))
-    }
+    pub status: Status,
 }

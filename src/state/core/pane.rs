@@ -1,15 +1,21 @@
 //! The four views.
 
-use serde::{Deserialize, Serialize};
+use crate::data::keyed;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Pane {
     Axial,
     Sagittal,
     Coronal,
     Scene,
 }
+
+keyed!(Pane, serde {
+    Axial = "axial",
+    Sagittal = "sagittal",
+    Coronal = "coronal",
+    Scene = "scene",
+});
 
 impl Pane {
     pub const ALL: [Self; 4] = [Self::Axial, Self::Sagittal, Self::Coronal, Self::Scene];

@@ -1,9 +1,8 @@
 //! The tasks of the program, one tab each.
 
-use serde::{Deserialize, Serialize};
+use crate::data::keyed;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Task {
     View,
     Track,
@@ -11,6 +10,14 @@ pub enum Task {
     Segment,
     Filter,
 }
+
+keyed!(Task, serde {
+    View = "view",
+    Track = "track",
+    Pathways = "pathways",
+    Segment = "segment",
+    Filter = "filter",
+});
 
 impl Task {
     pub const ALL: [Self; 5] = [

@@ -1,12 +1,12 @@
 //! Display of an image layer as a volume in the 3-D view.
 
 use crate::data::appearance::Transfer;
+use crate::data::keyed;
 use crate::data::{Grid, Volume};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VolumeStyle {
     Hidden,
     /// With the density of the transfer function.
@@ -14,6 +14,12 @@ pub enum VolumeStyle {
     /// The surface of one value.
     Surface,
 }
+
+keyed!(VolumeStyle, serde {
+    Hidden = "hidden",
+    Cloud = "cloud",
+    Surface = "surface",
+});
 
 /// The part of a volume that is cut away at the crosshair.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use crate::state::density::jobs::{MapDensity, MappedDensity};
 use crate::state::density::recipe::DensityRecipe;
 use crate::state::density::{DensityOptions, DensityValue, quantity};
 use crate::state::edit::edit;
-use crate::state::track::kept;
+use crate::state::track::kept_layers;
 use crate::state::track::types::CurveParams;
 use crate::state::{Document, Effect, State};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub fn map(
         if let Some(kept) = state.document.layers.iter().find(is_live) {
             return Some(kept.id);
         }
-        kept::keep(state);
+        kept_layers::keep(state);
         let kept = state.runtime.selected_layer?;
         // The live ones are still shown, and both would hide the map.
         state
@@ -134,10 +134,7 @@ pub fn done(state: &mut State, mapped: MappedDensity) {
     let mut id = LayerId(0);
     edit(state, "Density map", false, |document| {
         id = LayerId(document.fresh_id());
-        let taken = |name: &str| document.layers.iter().any(|l| l.name == name);
-        let mut names =
-            std::iter::once(what.to_owned()).chain((2..).map(|n| format!("{what} {n}")));
-        let name = names.find(|name| !taken(name)).unwrap_or_default();
+        let name = document.free_layer_name(what);
         let origin = document.origins.add(map);
         let layer = Layer {
             unit,
@@ -161,7 +158,7 @@ pub fn done(state: &mut State, mapped: MappedDensity) {
             100.0 * output.outside_mm / (output.inside_mm + output.outside_mm)
         );
     }
-    state.runtime.notices.status = message;
+    state.runtime.notices.status = message.into();
 }
 
 /// The display of a map, whose range begins at the smallest positive value, so that voxels without streamlines are

@@ -6,6 +6,9 @@ use crate::state::job_end::ended;
 use crate::state::{Effect, State, device};
 use std::sync::Arc;
 
+/// Finding and opening graphics cards.
+pub const DEVICE: Slot = Slot::queue("device").beyond_document().keeping_result();
+
 /// Names in the driver's order, or why there are none.
 pub type Cards = Result<Arc<[String]>, cuda::Error>;
 
@@ -17,7 +20,7 @@ impl Job for FindCards {
     type Output = Cards;
 
     fn slot(&self) -> Slot {
-        Slot::Device
+        DEVICE
     }
 
     fn label(&self) -> String {
@@ -47,7 +50,7 @@ impl Job for UseBackend {
     type Output = BackendOpened;
 
     fn slot(&self) -> Slot {
-        Slot::Device
+        DEVICE
     }
 
     fn label(&self) -> String {
@@ -91,7 +94,7 @@ impl Job for LoadKernels {
     type Output = ();
 
     fn slot(&self) -> Slot {
-        Slot::Device
+        DEVICE
     }
 
     fn label(&self) -> String {

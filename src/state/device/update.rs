@@ -1,7 +1,7 @@
 //! The device of solvers: another backend chosen by the user, and the CPU after a failure of a graphics card.
 
-use crate::jobs::{BackendKind, BackendOpened, Slot};
-use crate::state::device::jobs::{FindCards, LoadKernels, UseBackend};
+use crate::jobs::{BackendKind, BackendOpened};
+use crate::state::device::jobs::{DEVICE, FindCards, LoadKernels, UseBackend};
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
 use crate::state::{Effect, OpenBackend, State, pathways, segment};
 
@@ -31,15 +31,15 @@ pub fn run_on_cpu(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn open(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
-    state.runtime.forget_failures(Slot::Device);
-    "Opening the backend".clone_into(&mut state.runtime.notices.status);
+    state.runtime.forget_failures(DEVICE);
+    state.runtime.notices.status = "Opening the backend".into();
     effects.push(Effect::submit(UseBackend { kind }));
 }
 
 /// A backend was opened: jobs requested from now on run there.
 pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect>) {
     let runtime = &mut state.runtime;
-    runtime.notices.status = format!("Computing on {}", placed.label);
+    runtime.notices.status = format!("Computing on {}", placed.label).into();
     runtime.device.backend = OpenBackend {
         label: placed.label,
         reason: placed.reason,

@@ -22,6 +22,11 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Opening files and reading sessions.
+pub const LOAD: Slot = Slot::queue("load").beyond_document().keeping_failures();
+/// Writing files and sessions.
+pub const SAVE: Slot = Slot::queue("save").writing().keeping_failures();
+
 /// A job that writes one file, as [`Job`] and [`Receive`].
 pub trait WriteFile: Clone + Debug + Send + Sync + 'static {
     fn path(&self) -> &Path;
@@ -38,7 +43,7 @@ impl<W: WriteFile> Job for W {
     type Output = Saved;
 
     fn slot(&self) -> Slot {
-        Slot::Save
+        SAVE
     }
 
     fn label(&self) -> String {
@@ -259,7 +264,7 @@ impl Job for SaveWithValues {
     type Output = ConvertedFiles;
 
     fn slot(&self) -> Slot {
-        Slot::Save
+        SAVE
     }
 
     fn label(&self) -> String {
@@ -321,7 +326,7 @@ impl Job for PlanToConvert {
     type Output = Box<Plan>;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {
@@ -359,7 +364,7 @@ impl Job for Convert {
     type Output = ConvertedFiles;
 
     fn slot(&self) -> Slot {
-        Slot::Save
+        SAVE
     }
 
     fn label(&self) -> String {

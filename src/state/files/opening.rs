@@ -2,13 +2,14 @@
 
 use crate::data::{AffineSource, Gradients, Volume};
 use crate::io::Remark;
-use crate::jobs::{Folder, Slot};
+use crate::jobs::Folder;
 use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::text::{counted, file_stem};
 use crate::state::edit::edit;
+use crate::state::files::jobs::SAVE;
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
 use crate::state::files::types::{JustOpened, Recent, RecentKind};
 use crate::state::origin::Origin;
@@ -424,7 +425,7 @@ pub(in crate::state) fn add(
 
 /// An export has started: the next one goes to the same folder, in the same format.
 pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
-    state.runtime.forget_failures(Slot::Save);
+    state.runtime.forget_failures(SAVE);
     let before = state.runtime.files.exports.clone();
     state
         .runtime
@@ -438,7 +439,7 @@ pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Ef
 
 /// The export failed: its folder is not suggested again, and the status line repeats the message.
 pub fn export_failed(state: &mut State, why: &str, effects: &mut Vec<Effect>) {
-    state.runtime.notices.status = format!("Not saved: {why}");
+    state.runtime.notices.status = format!("Not saved: {why}").into();
     if let Some(before) = state.runtime.files.paths.exports_before.take() {
         state.runtime.files.exports = before;
         effects.push(Effect::Store);

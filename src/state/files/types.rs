@@ -177,14 +177,19 @@ pub struct JustOpened {
 }
 
 /// The kind of a file opened before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RecentKind {
     #[default]
     Image,
     Streamlines,
     Session,
 }
+
+keyed!(RecentKind, serde {
+    Image = "image",
+    Streamlines = "streamlines",
+    Session = "session",
+});
 
 /// A file opened before.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

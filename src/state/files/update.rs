@@ -1,9 +1,11 @@
 //! Records written files: their contents would not be lost with the window.
 
 use super::jobs::ConvertedFiles;
-use crate::jobs::{CompleteData, Saved, Slot};
+use crate::jobs::{CompleteData, Saved};
 use crate::state::State;
+use crate::state::core::notices::StatusSubject;
 use crate::state::core::text::file_name;
+use crate::state::files::jobs::SAVE;
 use std::path::Path;
 
 /// A file was written, read back and found equal.
@@ -26,13 +28,15 @@ pub fn saved(state: &mut State, saved: Saved) {
     }
     // The last picture of a turntable that has ended.
     let is_picture = path.extension().is_some_and(|e| e == "png");
-    let of_turn = is_picture && state.runtime.notices.is_about_stopped_turntable();
+    let subject = state.runtime.notices.status.subject();
+    let of_turn = is_picture && subject == StatusSubject::StoppedTurntable;
     if !of_turn {
-        state.runtime.notices.status = format!("Saved and verified {content}: {}", path.display());
+        state.runtime.notices.status =
+            format!("Saved and verified {content}: {}", path.display()).into();
     }
     if !losses.is_empty() {
         let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
-        state.runtime.notify_warning(Slot::Save, sentence);
+        state.runtime.notify_warning(SAVE, sentence);
     }
 }
 
@@ -61,5 +65,6 @@ pub fn converted(state: &mut State, files: &ConvertedFiles) {
         true => String::new(),
         false => format!(" with {}", names.join(", ")),
     };
-    state.runtime.notices.status = format!("Saved and verified {}{adjacent}: {path}", done.content);
+    state.runtime.notices.status =
+        format!("Saved and verified {}{adjacent}: {path}", done.content).into();
 }

@@ -1,9 +1,9 @@
 //! Fitting weights of streamlines.
 
-use crate::jobs::Slot;
 use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
 use crate::state::edit::edit;
+use crate::state::files::jobs::LOAD;
 use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
 use crate::state::filter::jobs::{Excluded, FIT_WEIGHTS, ReadScheme};
@@ -23,7 +23,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             });
         }
         FilterAction::TakeLive => {
-            crate::state::track::kept::keep(state);
+            crate::state::track::kept_layers::keep(state);
             let kept = state.runtime.selected_layer;
             state.document.filter.tractogram = kept.or(state.document.filter.tractogram);
         }
@@ -49,7 +49,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             });
         }
         FilterAction::ReadScheme(path) => {
-            state.runtime.forget_failures(Slot::Load);
+            state.runtime.forget_failures(LOAD);
             let explained = state.document.explained();
             let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
             effects.push(Effect::submit(ReadScheme { path, gradients }));

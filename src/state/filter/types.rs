@@ -52,8 +52,7 @@ impl ScanTimings {
 }
 
 /// The choice of the visible streamlines.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ShownStreamlines {
     /// All of them.
     #[default]
@@ -63,6 +62,12 @@ pub enum ShownStreamlines {
     /// The streamlines that the cut removes.
     Difference,
 }
+
+keyed!(ShownStreamlines, serde {
+    Before = "before",
+    After = "after",
+    Difference = "difference",
+});
 
 impl ShownStreamlines {
     pub const ALL: [Self; 3] = [Self::Before, Self::After, Self::Difference];

@@ -10,7 +10,7 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::tensor_fit;
 use crate::state::core::layer::{Content, LayerId};
-use crate::state::core::notices::Severity;
+use crate::state::core::notices::{Severity, Status, StatusSubject};
 use crate::state::core::phase::Phase;
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
 use crate::state::filter::jobs::{
@@ -274,7 +274,7 @@ pub(in crate::state) fn run(
 /// status line repeats it where that row is out of sight.
 fn block(state: &mut State, why: String) {
     match state.document.undetermined_model() {
-        Some(_) => state.runtime.notices.status = why,
+        Some(_) => state.runtime.notices.status = why.into(),
         None => state.runtime.notify_blocked(FIT_WEIGHTS, why),
     }
 }
@@ -469,7 +469,7 @@ pub fn scheme(state: &mut State, scheme: Scheme) {
         rows: scheme.timing,
     };
     edit(state, "Gradient timing", false, |d| d.filter.times = times);
-    state.runtime.notices.status = message;
+    state.runtime.notices.status = message.into();
     for note in scheme.notes {
         state.runtime.notify(Severity::Warning, note);
     }
@@ -495,8 +495,8 @@ pub fn done(state: &mut State, output: CommitFit) {
             ),
             false => message,
         };
-        state.runtime.notices.about.task = Some((Task::Filter, message.clone()));
-        state.runtime.notices.status = message;
+        let subject = StatusSubject::ResultOf(Task::Filter);
+        state.runtime.notices.status = Status::about(subject, message);
     }
 }
 
@@ -526,5 +526,5 @@ pub fn failed(state: &mut State, why: &str) {
 /// The user stopped a fit before there were weights.
 pub fn stopped(state: &mut State) {
     state.runtime.filter.running = None;
-    "Stopped before there were weights".clone_into(&mut state.runtime.notices.status);
+    state.runtime.notices.status = "Stopped before there were weights".into();
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct PathwayResult {
     pub pathway: Pathway,
-    /// (u₁ + u₂) / E* − 1, at most [`Self::MOST_EXCESS`], which also marks voxels without a path.
+    /// (u₁ + u₂) / E* − 1, at most [`Self::MAXIMUM_EXCESS`], which also marks voxels without a path.
     pub excess: Volume,
     /// u₁ and u₂: NaN where there is no path.
     pub sides: [Volume; 2],
@@ -148,7 +148,7 @@ impl PathQuery {
 
 impl PathwayResult {
     /// Excess costs above this are not distinguished: more than any width, since it also marks voxels without a path.
-    pub const MOST_EXCESS: f32 = 2.0;
+    pub const MAXIMUM_EXCESS: f32 = 2.0;
 
     pub fn detail(&self) -> Detail {
         match self.coarse {

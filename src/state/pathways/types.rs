@@ -18,14 +18,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The cost that is shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShownCost {
     Total,
     First,
     Second,
     Off,
 }
+
+keyed!(ShownCost, serde {
+    Total = "total",
+    First = "first",
+    Second = "second",
+    Off = "off",
+});
 
 impl ShownCost {
     pub const ALL: [Self; 4] = [Self::Total, Self::First, Self::Second, Self::Off];
@@ -259,8 +265,8 @@ impl RandomPairRank {
 }
 
 // Voxels without a path belong to no pathway, and lie beyond the last colour.
-const _: () = assert!(*PathwaySettings::EPSILON.end() < PathwayResult::MOST_EXCESS as f64);
-const _: () = assert!(*PathwaySettings::RANGE.end() < PathwayResult::MOST_EXCESS);
+const _: () = assert!(*PathwaySettings::EPSILON.end() < PathwayResult::MAXIMUM_EXCESS as f64);
+const _: () = assert!(*PathwaySettings::RANGE.end() < PathwayResult::MAXIMUM_EXCESS);
 
 /// Default excess cost of the last colour: half of the least cost.
 pub const EXCESS_SHOWN: f32 = 0.5;

@@ -2,7 +2,7 @@
 
 mod compare;
 mod follow;
-mod kept;
+mod restored_pathways;
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
@@ -11,7 +11,7 @@ use crate::parameters;
 use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Detail, Live, Order, Pace};
-use crate::state::core::notices::Severity;
+use crate::state::core::notices::{Severity, StatusSubject};
 use crate::state::core::text::{duration_text, fixed, with_unit};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::origin::commands::{self, fit_arguments};
@@ -19,7 +19,7 @@ use crate::state::pathways::jobs::SavePathway;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
 use crate::state::pathways::update::follow::is_looked_at;
-pub use crate::state::pathways::update::kept::{find, kept_failed};
+pub use crate::state::pathways::update::restored_pathways::{find, kept_failed};
 use crate::state::pathways::{
     HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayResult, PathwayRuntime,
     PathwaySettings, RandomPairRank, Standing, percent_joined,
@@ -133,9 +133,8 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
             with_unit(&fixed(joined, 1), "%"),
         ),
     };
-    state.runtime.append_status(message.clone());
-    // Without the undone step before it, which another task does not show.
-    state.runtime.notices.about.task = Some((Task::Pathways, message));
+    let status = &mut state.runtime.notices.status;
+    status.add_result(StatusSubject::ResultOf(Task::Pathways), message);
     let runtime = &mut state.runtime.pathways;
     (runtime.wall_ms, runtime.hover) = (wall_ms, Live::default());
 }
@@ -257,7 +256,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         };
         document.kept_pathways.push(Arc::new(kept));
     });
-    "Kept the pathway".clone_into(&mut state.runtime.notices.status);
+    state.runtime.notices.status = "Kept the pathway".into();
 }
 
 /// Changes a kept pathway.
@@ -437,6 +436,6 @@ pub fn region_made(state: &mut State, pathway: DataId, (name, role, mask): (Stri
         id = document.add_region(name, role, shape);
     });
     state.runtime.regions.selected = Some(id);
-    "Made a region of the pathway: paths stay inside it until its role is changed"
-        .clone_into(&mut state.runtime.notices.status);
+    state.runtime.notices.status =
+        "Made a region of the pathway: paths stay inside it until its role is changed".into();
 }

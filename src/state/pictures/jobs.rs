@@ -2,9 +2,12 @@
 
 use crate::compute::Control;
 use crate::io;
-use crate::jobs::{JobError, Saved, Worker, film};
+use crate::jobs::{JobError, Saved, Slot, Worker, film};
 use crate::state::files::jobs::{WriteFile, saved};
 use std::path::{Path, PathBuf};
+
+/// Pictures: the window draws them itself, a piece per frame.
+pub const PICTURE: Slot = Slot::queue("picture").beyond_document();
 
 #[derive(Clone, Debug)]
 pub struct SavePng {

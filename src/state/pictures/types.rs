@@ -61,7 +61,7 @@ pub struct Turntable {
 impl Turntable {
     /// Number of pictures for a film of 4 s.
     pub const DEFAULT_FRAMES: u32 = 120;
-    pub const MOST_FRAMES: u32 = 3600;
+    pub const MAXIMUM_FRAMES: u32 = 3600;
     pub const FRAMES_PER_S: u32 = 30;
 
     /// The camera of frame `index`, counted from 0, if `camera` shows the first.

@@ -1,27 +1,27 @@
 //! Screenshots, and pictures of a turntable.
 
-use crate::jobs::Slot;
 use crate::state::action::Effect;
 use crate::state::command_line::picture;
-use crate::state::pictures::jobs::SaveFilm;
+use crate::state::core::notices::{Status, StatusSubject};
+use crate::state::files::jobs::SAVE;
+use crate::state::pictures::jobs::{PICTURE, SaveFilm};
 use crate::state::pictures::{Look, Picture, Turntable, TurntableProgress};
 use crate::state::{Pane, Severity, State, View};
 use std::path::Path;
 
 /// Takes a picture, or begins a turntable.
 pub fn start(state: &mut State, picture: Picture, effects: &mut Vec<Effect>) {
-    state.runtime.forget_failures(Slot::Save);
+    state.runtime.forget_failures(SAVE);
     state.runtime.notices.status.clear();
-    state.runtime.notices.about.turntable = None;
     let look = picture.look.for_pane(picture.pane);
     let picture = Picture { look, ..picture };
     match look.turntable {
         None => effects.push(Effect::TakePicture(picture, None)),
-        Some(turntable) if !(2..=Turntable::MOST_FRAMES).contains(&turntable.frames) => {
+        Some(turntable) if !(2..=Turntable::MAXIMUM_FRAMES).contains(&turntable.frames) => {
             let sentence = format!(
                 "Found a turn of {} pictures, expected 2 to {}",
                 turntable.frames,
-                Turntable::MOST_FRAMES
+                Turntable::MAXIMUM_FRAMES
             );
             state.runtime.notify(Severity::Error, sentence);
         }
@@ -53,8 +53,8 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
     };
     let text = picture(file, pane, &look.for_pane(pane), state.view.crosshair);
     effects.push(Effect::CopyText(text));
-    "Command copied: it draws this picture of the saved session"
-        .clone_into(&mut state.runtime.notices.status);
+    state.runtime.notices.status =
+        "Command copied: it draws this picture of the saved session".into();
 }
 
 /// Takes the next picture of a turntable; after the last one is written, makes the film.
@@ -81,7 +81,8 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
         turntable.frames,
         turntable.path(path, 0).display(),
         last.file_name().unwrap_or_default().to_string_lossy()
-    );
+    )
+    .into();
     if turntable.film {
         let frames = (0..turntable.frames)
             .map(|i| turntable.path(path, i))
@@ -130,12 +131,7 @@ pub fn stop(state: &mut State) -> bool {
 
 /// Ends a turntable at once: the picture being drawn is discarded.
 pub fn cancelled(state: &mut State) {
-    let drawn = state
-        .runtime
-        .jobs
-        .running
-        .iter()
-        .any(|j| j.slot == Slot::Picture);
+    let drawn = state.runtime.jobs.is_running(&[PICTURE]);
     if drawn {
         stop_before(state);
     } else {
@@ -148,8 +144,9 @@ pub fn drawing_cancelled(state: &mut State, ticket: u64) {
     let jobs = &mut state.runtime.jobs.running;
     let job = jobs.extract_if(.., |j| j.ticket == ticket).next();
     // The status may already say that the turntable was stopped.
-    if let Some(job) = job.filter(|_| !state.runtime.notices.is_about_stopped_turntable()) {
-        state.runtime.notices.status = format!("Stopped: {}", job.label.to_lowercase());
+    let subject = state.runtime.notices.status.subject();
+    if let Some(job) = job.filter(|_| subject != StatusSubject::StoppedTurntable) {
+        state.runtime.notices.status = format!("Stopped: {}", job.label.to_lowercase()).into();
     }
 }
 
@@ -174,8 +171,7 @@ pub fn not_saved(state: &mut State, ticket: u64) {
 }
 
 fn report_stop(state: &mut State, status: String) {
-    state.runtime.notices.about.turntable = Some(status.clone());
-    state.runtime.notices.status = status;
+    state.runtime.notices.status = Status::about(StatusSubject::StoppedTurntable, status);
 }
 
 /// A picture was drawn. If one of a turntable failed, the rest would fail, too.

@@ -75,7 +75,7 @@ pub fn stroke(
     let erases_nothing = erase && drawn(state).is_none();
     if erases_nothing {
         if begins {
-            "There is no drawn region to erase from".clone_into(&mut state.runtime.notices.status);
+            state.runtime.notices.status = "There is no drawn region to erase from".into();
         }
         return;
     }
@@ -90,7 +90,7 @@ pub fn stroke(
 
 pub fn outline(state: &mut State, outline: &Outline, erase: bool, effects: &mut Vec<Effect>) {
     if erase && drawn(state).is_none() {
-        "There is no drawn region to erase from".clone_into(&mut state.runtime.notices.status);
+        state.runtime.notices.status = "There is no drawn region to erase from".into();
         return;
     }
     let label = match (state.view.tool, erase) {
@@ -138,7 +138,7 @@ fn change(
     }
     let before = before.as_ref().unwrap_or(&state.document);
     state.history.record(before, label, live);
-    state.runtime.notices.status = note.unwrap_or_default();
+    state.runtime.notices.status = note.unwrap_or_default().into();
     crate::state::edit::changed(state);
     state.runtime.regions.drawn = Some(id);
     state.runtime.regions.selected = Some(id);

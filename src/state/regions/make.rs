@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Begins to make a region, or continues with other values.
 pub fn set(state: &mut State, source: RegionSource, phase: Phase, effects: &mut Vec<Effect>) {
     if matches!(source, RegionSource::Fill { erase: true, .. }) && drawn(state).is_none() {
-        "Select a drawn region to erase from".clone_into(&mut state.runtime.notices.status);
+        state.runtime.notices.status = "Select a drawn region to erase from".into();
         return;
     }
     let same_kind = |a: &RegionSource, b: &RegionSource| match (a, b) {
@@ -317,5 +317,5 @@ pub fn labelled(state: &mut State, layer: LayerId, role: Role, masks: Vec<(i64, 
         state.runtime.regions.selected = last;
     }
     let word = if many { "regions" } else { "region" };
-    state.runtime.notices.status = format!("{} {word} from {}", count(n as u64), layer.name);
+    state.runtime.notices.status = format!("{} {word} from {}", count(n as u64), layer.name).into();
 }

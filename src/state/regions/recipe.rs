@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Limit of coordinates and sizes of a region; a head is far smaller.
-const MOST_MM: f64 = 1e4;
+const MAXIMUM_MM: f64 = 1e4;
 
 /// A region as text: `sphere:x,y,z,radius`, `box:x,y,z,hx,hy,hz` (world mm) or `mask:path`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -89,7 +89,10 @@ impl fmt::Display for ShapeError {
             Self::NotFinite(text, n) => write!(f, "“{text}” holds the number {n}: {EXPECTED}"),
             Self::Far(text, mm) => {
                 let far = text::number(*mm);
-                write!(f, "“{text}” holds {far} mm, expected {MOST_MM} mm at most")
+                write!(
+                    f,
+                    "“{text}” holds {far} mm, expected {MAXIMUM_MM} mm at most"
+                )
             }
             Self::Radius(text, mm) => {
                 write!(f, "“{text}” has the radius {mm}, expected one above 0 mm")
@@ -125,7 +128,7 @@ impl std::str::FromStr for ShapeSpec {
             return Err(ShapeError::NotFinite(own(), *n));
         }
         let are_positive = |sizes: &[f64]| sizes.iter().all(|&s| s > 0.0);
-        let far = numbers.iter().find(|n| n.abs() > MOST_MM);
+        let far = numbers.iter().find(|n| n.abs() > MAXIMUM_MM);
         if let (Some(far), "sphere" | "box") = (far, kind) {
             return Err(ShapeError::Far(own(), *far));
         }

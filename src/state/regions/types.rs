@@ -95,8 +95,8 @@ pub struct Labels {
     pub numbers: Option<Result<Arc<Numbers>, solvers::Error>>,
 }
 
-pub const LEAST_RADIUS_MM: f64 = 0.25;
-pub const MOST_RADIUS_MM: f64 = 100.0;
+pub const MINIMUM_RADIUS_MM: f64 = 0.25;
+pub const MAXIMUM_RADIUS_MM: f64 = 100.0;
 
 /// Settings for drawing regions: brush, outlines and flood fill.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -143,7 +143,7 @@ impl Drawing {
         };
         let radius = ((mm / step).round() + f64::from(steps)) * step;
         Self {
-            radius_mm: radius.clamp(LEAST_RADIUS_MM, MOST_RADIUS_MM),
+            radius_mm: radius.clamp(MINIMUM_RADIUS_MM, MAXIMUM_RADIUS_MM),
             ..self.clone()
         }
     }

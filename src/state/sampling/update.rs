@@ -28,7 +28,7 @@ pub(in crate::state) fn begin(state: &State, adds: bool) -> Option<Sample> {
             "excess cost".to_owned(),
             (&live.excess, 0),
         );
-        let most = f64::from(PathwayResult::MOST_EXCESS);
+        let most = f64::from(PathwayResult::MAXIMUM_EXCESS);
         return Some(excess.only_below(most).shown_as(100.0, "%"));
     }
     if state.view.task == Task::Segment {
@@ -76,7 +76,8 @@ pub(in crate::state) fn end(state: &mut State, sample: &Sample, effects: &mut Ve
         counted(sample.count(), "voxel"),
         sample.name,
         sample.text(),
-    );
+    )
+    .into();
 }
 
 /// Sets the curve of the image that is shown as a cloud.

@@ -8,6 +8,7 @@ use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::LayerId;
+use crate::state::core::notices::StatusSubject;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
@@ -119,21 +120,17 @@ pub(in crate::state) fn clear(state: &mut State) {
     });
 }
 
-/// The label of the undo step that places a sphere.
-fn place_label(sphere: &Sphere) -> &'static str {
-    match sphere.add {
-        true => "Add sphere",
-        false => "Add keep-out sphere",
-    }
-}
-
 pub(in crate::state) fn place(state: &mut State, sphere: Sphere) {
     let image = state.document.segmented_image();
     if let Some(Err(why)) = image.map(|(_, image)| sphere.check(&image.grid)) {
         return state.runtime.notify_warning(SEGMENT, why.to_string());
     }
     guess(state);
-    edit(state, place_label(&sphere), false, |d| {
+    let label = match sphere.add {
+        true => "Add sphere",
+        false => "Add keep-out sphere",
+    };
+    edit(state, label, false, |d| {
         let number = d.fresh_id();
         d.segment.spheres.push((number, sphere));
         // A user who works on it wants to see it.
@@ -154,7 +151,7 @@ pub(in crate::state) fn play(state: &mut State) {
 
 /// The panel shows the reason permanently; a user action is answered once.
 pub(in crate::state) fn report_waiting(state: &mut State, why: &str) {
-    state.runtime.notices.status = why.to_owned();
+    state.runtime.notices.status = why.into();
 }
 
 /// A layer whose values are a speed: from the low end of its window, inwards, to the high end, outwards.
@@ -189,7 +186,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
         return;
     }
     guess(state);
-    let status = std::mem::take(&mut state.runtime.notices.status);
+    let mut status = std::mem::take(&mut state.runtime.notices.status);
     let sample = state.runtime.segment.sample.take();
     edit(state, "Sample", false, |d| {
         // Undone together with the values derived from it.
@@ -201,10 +198,10 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
         settings.target_chosen = true;
     });
     // The status still shows the sample.
-    state.runtime.notices.status = match probe.moved {
-        true => format!("{status} · T and ε keep clear of the background"),
-        false => status,
-    };
+    if probe.moved {
+        status.add_remark(" · T and ε keep clear of the background");
+    }
+    state.runtime.notices.status = status;
 }
 
 /// The desired state of the surface; `None` without an image.
@@ -325,8 +322,9 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     let spheres = &mut state.document.segment.spheres;
     // Placing the last sphere is the newest step, unless the user has done something else since; if neither, the same
     // holds for the sphere before.
-    while let Some((_, sphere)) = spheres.pop_if(|(n, _)| is_refused(*n)) {
-        if !state.history.forget_newest(place_label(&sphere)) {
+    while let Some((number, _)) = spheres.pop_if(|(n, _)| is_refused(*n)) {
+        let lacks = |before: &Document| !before.segment.spheres.iter().any(|(n, _)| *n == number);
+        if !state.history.forget_newest(lacks) {
             break;
         }
     }
@@ -363,8 +361,8 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
         Ended::Converged if played => {
             let steps = counted(live.step as usize, "step");
             let sentence = format!("The surface is at rest after {steps}");
-            state.runtime.notices.about.task = Some((Task::Segment, sentence.clone()));
-            state.runtime.append_status(sentence);
+            let status = &mut state.runtime.notices.status;
+            status.add_result(StatusSubject::ResultOf(Task::Segment), sentence);
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {
@@ -380,7 +378,7 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
 
 /// Removes a status about a step that the surface has left since.
 fn forget_earlier_steps(state: &mut State, before: &SurfaceUpdate, live: &SurfaceUpdate) {
-    let (runtime, notices) = (&state.runtime.segment, &mut state.runtime.notices);
+    let runtime = &state.runtime.segment;
     // Until a rewind is done, the surface still shows the steps that it leaves, or those before its goal.
     let rewinds = runtime.rewind.is_some_and(|rewind| {
         before.last_rewind < rewind.number || rewind.step != u64::MAX && live.step <= rewind.step
@@ -388,11 +386,9 @@ fn forget_earlier_steps(state: &mut State, before: &SurfaceUpdate, live: &Surfac
     if rewinds || live.step <= before.step {
         return;
     }
-    let about = &mut notices.about.task;
-    if let Some((_, sentence)) = about.take_if(|(task, _)| *task == Task::Segment)
-        && sentence == notices.status
-    {
-        notices.status.clear();
+    let status = &mut state.runtime.notices.status;
+    if status.subject() == StatusSubject::ResultOf(Task::Segment) {
+        status.forget_result();
     }
 }
 

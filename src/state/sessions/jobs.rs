@@ -10,8 +10,10 @@ mod save;
 
 pub use load::{LayerToRestore, LoadLayers, RestoredLayer, RestoredLayers};
 pub use read::{OpenSession, RelocateFiles, VerifyFiles};
-pub use recompute_curves::{CurveMethod, RecomputeCurves, RecomputedCurves};
-pub use recovery::{Autosave, FindRecoverable, ForgetRecoverable, Recoverable, RemoveRecoveryCopy};
+pub use recompute_curves::{CurveMethod, RECOMPUTE_CURVES, RecomputeCurves, RecomputedCurves};
+pub use recovery::{
+    Autosave, FindRecoverable, ForgetRecoverable, RECOVERY, Recoverable, RemoveRecoveryCopy,
+};
 pub use save::{SaveOutcome, SaveSession};
 
 use crate::jobs::{Delivery, Receive};

@@ -88,8 +88,6 @@ pub struct SessionsRuntime {
     /// An open question: that file has changed.
     pub changed_since: Option<ChangedSince>,
     pub verified: Option<FileVerification>,
-    /// The status line just after the session was opened.
-    pub opened_status: String,
     /// The content of that file, or the state when the first file was opened.
     pub base: Arc<Base>,
     /// The content of a file being written.

@@ -7,16 +7,17 @@ pub(in crate::state) mod restore_missing;
 use crate::io::Remark;
 use crate::jobs::{Receive, Slot};
 use crate::state::core::live::Live;
-use crate::state::core::notices::{Message, Severity, Topic};
+use crate::state::core::notices::{Message, Severity, Status, StatusSubject, Topic};
 use crate::state::core::text::{counted, shortened_list};
 use crate::state::edit::edit;
+use crate::state::files::jobs::{LOAD, SAVE};
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
 use crate::state::origin::Origins;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::sessions::jobs::{
-    Autosave, ForgetRecoverable, LoadLayers, OpenSession, RelocateFiles, RemoveRecoveryCopy,
-    RestoredLayers, SaveOutcome, SaveSession,
+    Autosave, ForgetRecoverable, LoadLayers, OpenSession, RECOVERY, RelocateFiles,
+    RemoveRecoveryCopy, RestoredLayers, SaveOutcome, SaveSession,
 };
 use crate::state::sessions::unsaved::{Base, DataInFiles, summed};
 use crate::state::sessions::{
@@ -41,7 +42,7 @@ pub(in crate::state) fn relocate(
     new_paths: Vec<(usize, PathBuf)>,
     effects: &mut Vec<Effect>,
 ) {
-    state.runtime.forget_failures(Slot::Load);
+    state.runtime.forget_failures(LOAD);
     if let Some(opening) = &mut state.runtime.sessions.opening {
         for (index, _) in &new_paths {
             opening.decisions.remove(index);
@@ -175,7 +176,7 @@ pub(in crate::state) fn save(
     then: Option<UnsavedAction>,
     effects: &mut Vec<Effect>,
 ) {
-    state.runtime.forget_failures(Slot::Save);
+    state.runtime.forget_failures(SAVE);
     let saving = &mut state.runtime.sessions;
     (saving.pending_action, saving.changed_since) = (None, None);
     let Some(path) = path.or(saving.file.clone()) else {
@@ -218,7 +219,7 @@ pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
-    state.runtime.forget_failures(Slot::Load);
+    state.runtime.forget_failures(LOAD);
     state.runtime.sessions.recovery.reading = recovered.then(|| path.clone());
     let strict = state.runtime.sessions.strict;
     submit(effects, OpenSession { path, strict });
@@ -246,7 +247,7 @@ pub(in crate::state) fn save_ended(
             "{lists} of weights or map values are not in the session, which holds 40 MB of \
              numbers at most: export those layers as files"
         );
-        state.runtime.notify_warning(Slot::Save, sentence);
+        state.runtime.notify_warning(SAVE, sentence);
     }
     was_saved(state, path.to_owned(), revision, effects);
 }
@@ -285,8 +286,8 @@ pub fn not_read(state: &mut State) {
 pub fn failed(state: &mut State, slot: Slot) {
     let saving = &mut state.runtime.sessions;
     match slot {
-        Slot::Save => saving.next = None,
-        Slot::Recovery => {
+        SAVE => saving.next = None,
+        RECOVERY => {
             saving.autosave.is_running = false;
             saving.autosave.last = None;
         }
@@ -308,7 +309,7 @@ fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<Effect>) {
     let recipe_only = state.recipe_only();
-    state.runtime.notices.status = match recipe_only.len() {
+    let message = match recipe_only.len() {
         0 => format!("Saved session: {}", path.display()),
         _ => format!(
             "Saved session without the streamlines of {}: {}",
@@ -316,6 +317,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
             path.display()
         ),
     };
+    state.runtime.notices.status = message.into();
     notify_lost(state);
     state.runtime.forget(Topic::Recovered);
     let saving = &mut state.runtime.sessions;
@@ -362,7 +364,7 @@ fn notify_lost(state: &mut State) {
         if lost.len() == 1 { "it" } else { "them" },
         if lost.len() == 1 { "it" } else { "each" },
     );
-    state.runtime.notify_warning(Slot::Save, sentence);
+    state.runtime.notify_warning(SAVE, sentence);
 }
 
 /// `Session: 4 layers, 2 regions`.
@@ -383,7 +385,7 @@ pub(in crate::state) fn was_read(
         Err(why) => {
             let path = session.path.display();
             let sentence = format!("{why}, expected one saved by Arcuate: {path}");
-            return state.runtime.notify_failure(Slot::Load, sentence);
+            return state.runtime.notify_failure(LOAD, sentence);
         }
     };
     state.runtime.forget(Topic::UnknownParts);
@@ -521,7 +523,7 @@ pub(in crate::state) fn was_loaded(
     if recovered || moved || missing || !notes.is_empty() {
         crate::state::edit::changed(state);
     }
-    state.runtime.notices.status = if recovered {
+    let status = if recovered {
         if !whole {
             state
                 .runtime
@@ -535,6 +537,7 @@ pub(in crate::state) fn was_loaded(
         opening::remember(state, path, RecentKind::Session, summary, effects);
         format!("Opened session: {}", session.path.display())
     };
+    state.runtime.notices.status = Status::about(StatusSubject::OpenedSession, status);
     checked::verify(state, effects);
     tensors::update::fit(state, effects);
 }

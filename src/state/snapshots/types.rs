@@ -1,7 +1,7 @@
 //! Actions on snapshots.
 
 /// Largest number of snapshots; a further one replaces the oldest.
-pub const MOST: usize = 8;
+pub const MAXIMUM_SNAPSHOTS: usize = 8;
 
 /// Snapshots of the document, and comparison with one.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Takes and renames snapshots, and begins and ends comparisons.
 
 use crate::state::State;
-use crate::state::snapshots::{MOST, Snapshot, SnapshotComparison};
+use crate::state::snapshots::{MAXIMUM_SNAPSHOTS, Snapshot, SnapshotComparison};
 use std::sync::Arc;
 
 /// Takes a snapshot.
@@ -11,14 +11,14 @@ pub fn add(state: &mut State) {
     let numbers = runtime.snapshots.all.iter();
     let last = numbers.filter_map(|s| s.name.parse::<usize>().ok()).max();
     let name = last.unwrap_or(0).saturating_add(1).to_string();
-    runtime.notices.status = format!("Snapshot {name}: Ctrl+Shift+B compares with it");
+    runtime.notices.status = format!("Snapshot {name}: Ctrl+Shift+B compares with it").into();
     runtime.snapshots.all.push(Arc::new(Snapshot {
         name,
         document: state.document.clone(),
         live: runtime.track.live.value().cloned(),
         was_live: None,
     }));
-    if runtime.snapshots.all.len() > MOST {
+    if runtime.snapshots.all.len() > MAXIMUM_SNAPSHOTS {
         runtime.snapshots.all.remove(0);
     }
 }
@@ -46,7 +46,7 @@ pub fn compare(state: &mut State, snapshot: Option<usize>) {
 pub fn toggle(state: &mut State) {
     let last = state.runtime.snapshots.all.len().checked_sub(1);
     if last.is_none() {
-        "There is no snapshot yet: Ctrl+B takes one".clone_into(&mut state.runtime.notices.status);
+        state.runtime.notices.status = "There is no snapshot yet: Ctrl+B takes one".into();
     }
     let with = last.filter(|_| state.runtime.snapshots.comparing.is_none());
     compare(state, with);

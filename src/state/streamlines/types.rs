@@ -8,6 +8,7 @@ pub use crate::state::streamlines::runtime::{
 };
 
 use crate::data::Role;
+use crate::data::keyed;
 use crate::data::region::RegionId;
 use crate::data::tractogram::LENGTH;
 use crate::solvers::connectivity;
@@ -38,8 +39,7 @@ impl Column {
 }
 
 /// The rule of a region for streamlines.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegionRule {
     Nothing,
     /// Pass all of these.
@@ -51,6 +51,14 @@ pub enum RegionRule {
     /// Have all points in the union of these.
     Within,
 }
+
+keyed!(RegionRule, serde {
+    Nothing = "nothing",
+    Include = "include",
+    Any = "any",
+    Exclude = "exclude",
+    Within = "within",
+});
 
 impl RegionRule {
     pub const ALL: [Self; 5] = [
@@ -177,13 +185,18 @@ pub struct ProfileSettings {
 }
 
 /// The values of a matrix.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MatrixValue {
     Count,
     Length,
     Value,
 }
+
+keyed!(MatrixValue, serde {
+    Count = "count",
+    Length = "length",
+    Value = "value",
+});
 
 impl MatrixValue {
     pub const ALL: [Self; 3] = [Self::Count, Self::Length, Self::Value];
@@ -262,13 +275,18 @@ impl Default for StreamlineSettings {
 }
 
 /// The panel below the views.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BottomPanel {
     Table,
     Profile,
     Matrix,
 }
+
+keyed!(BottomPanel, serde {
+    Table = "table",
+    Profile = "profile",
+    Matrix = "matrix",
+});
 
 impl BottomPanel {
     pub const ALL: [Self; 3] = [Self::Table, Self::Profile, Self::Matrix];

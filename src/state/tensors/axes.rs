@@ -35,7 +35,7 @@ pub fn checked(state: &mut State, scan: DataId, output: Arc<gradient_check::Outp
     if now.map(Volume::id) != Some(scan) {
         return;
     }
-    state.runtime.notices.status = output.sentence();
+    state.runtime.notices.status = output.sentence().into();
     state.runtime.tensors.axes = Some((scan, output));
 }
 
@@ -73,5 +73,5 @@ pub fn turn(state: &mut State, turn: AxisChange, effects: &mut Vec<Effect>) {
     state.runtime.tensors.axes = None;
     tensors::update::fit(state, effects);
     state.runtime.notices.status =
-        format!("Gradients with {}; Ctrl+Z undoes this", turn.description());
+        format!("Gradients with {}; Ctrl+Z undoes this", turn.description()).into();
 }

@@ -1,6 +1,7 @@
 //! Questions to the document about the inputs of its tensor fit.
 
 use crate::data::{Mask, TensorLayout};
+use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::glyph_look::GlyphContent;
 use crate::state::core::layer::{Content, Layer};
 use crate::state::tensors::types::fods::FodKey;
@@ -36,6 +37,12 @@ impl Document {
             _ => false,
         };
         self.layers.iter().rev().find(fits)
+    }
+
+    /// The topmost layer with this map of a tensor fit.
+    pub fn fit_layer(&self, map: FitMap) -> Option<&Arc<Layer>> {
+        let mut layers = self.layers.iter().rev();
+        layers.find(|l| self.origin(l).fit_map() == Some(map))
     }
 
     /// The topmost image of six volumes without any reading: tensors, perhaps.

@@ -7,7 +7,7 @@ use crate::solvers::csd;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::Content;
 use crate::state::core::live::{Detail, Order, Pace};
-use crate::state::core::notices::Severity;
+use crate::state::core::notices::{Severity, StatusSubject};
 use crate::state::core::text::duration_text;
 use crate::state::edit::edit;
 use crate::state::origin::commands::fit_mask;
@@ -85,7 +85,7 @@ pub fn stopped(state: &mut State) {
         None => "Stopped: there are no distributions yet",
         Some(_) => "Stopped: the distributions are from before the last change",
     }
-    .to_owned();
+    .into();
 }
 
 /// An estimation ended without a result.
@@ -99,7 +99,8 @@ pub fn not_estimated(state: &mut State, key: &FodKey, end: &Unfinished) {
         None => live.give_up(None, None),
         Some(why) => {
             live.fail_because(why);
-            state.runtime.append_status(why.to_owned());
+            let status = &mut state.runtime.notices.status;
+            status.add_result(StatusSubject::Action, why.to_owned());
         }
     }
 }
@@ -139,11 +140,13 @@ pub fn estimated(state: &mut State, key: &FodKey, fods: Fods, wall_ms: f64) {
     }
     estimated.put(&mut state.document, ids);
     let fods = &estimated.fods;
-    state.runtime.append_status(format!(
+    let message = format!(
         "Estimated the fibre orientations of {} in {}",
         counted(fods.mask.count(), "voxel"),
         duration_text(wall_ms)
-    ));
+    );
+    let status = &mut state.runtime.notices.status;
+    status.add_result(StatusSubject::Action, message);
     if let Some(doubt) = fods.mask_found.as_ref().and_then(mask_text::doubt) {
         let text = format!("{doubt}. Look at it, or estimate within a mask file");
         state.runtime.notify(Severity::Warning, text);

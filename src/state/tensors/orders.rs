@@ -38,7 +38,7 @@ pub fn compared(state: &mut State, image: DataId, output: Arc<tensor_check::Outp
     let Some(layer) = same.map(|l| l.id) else {
         return;
     };
-    state.runtime.notices.status = output.sentence();
+    state.runtime.notices.status = output.sentence().into();
     state.runtime.tensors.orders = Some((layer, output));
 }
 
@@ -80,11 +80,12 @@ pub fn read(
         });
     });
     tensors::update::fit(state, effects);
-    state.runtime.notices.status = match layout {
+    let message = match layout {
         Some(layout) => format!(
             "Read as tensors: {}; Ctrl+Z undoes this",
             layout.description()
         ),
         None => "Read as six images; Ctrl+Z undoes this".to_owned(),
     };
+    state.runtime.notices.status = message.into();
 }

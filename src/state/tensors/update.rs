@@ -8,7 +8,7 @@ use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::live::{Detail, Order, Pace};
-use crate::state::core::notices::Severity;
+use crate::state::core::notices::{Severity, StatusSubject};
 use crate::state::core::text::THIN;
 use crate::state::document::Tensors;
 use crate::state::origin::commands::fit_mask;
@@ -118,14 +118,14 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
         state.document.arrange_maps(&saved);
     }
     if first {
-        state.runtime.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
+        state.runtime.selected_layer = state.document.fit_layer(FitMap::Dec).map(|l| l.id);
         let (low, high) = state.document.framed();
         state.view.camera = Camera::framing(low, high);
         crate::state::edit::look_at_middle(state, (low, high));
     }
     let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
     let given = result.fit.s0.is_none();
-    state.runtime.append_status(format!(
+    let message = format!(
         "{} {} in {:.2}{THIN}s",
         if given {
             "Took the tensors of"
@@ -134,7 +134,9 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
         },
         counted(fitted, "voxel"),
         result.wall_ms / 1e3
-    ));
+    );
+    let status = &mut state.runtime.notices.status;
+    status.add_result(StatusSubject::Action, message);
     if let Some(doubt) = result.mask_found.as_ref().and_then(mask_text::doubt) {
         let text = format!("{doubt}. Look at it, or fit within a mask file");
         state.runtime.notify(Severity::Warning, text);

@@ -21,10 +21,10 @@ pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {
             });
         }
         TrackAction::SetWholeBrain { whole_brain, phase } => {
-            track::kept::set_whole_brain(state, whole_brain, phase);
+            track::kept_layers::set_whole_brain(state, whole_brain, phase);
         }
-        TrackAction::WholeBrain => track::kept::whole_brain(state, effects),
+        TrackAction::WholeBrain => track::kept_layers::whole_brain(state, effects),
         TrackAction::Repeat => state.runtime.track.live.retry(),
-        TrackAction::Keep => track::kept::keep(state),
+        TrackAction::Keep => track::kept_layers::keep(state),
     }
 }

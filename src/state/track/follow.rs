@@ -16,7 +16,7 @@ use glam::Vec3;
 use std::time::Duration;
 
 /// Examining this many points takes a few milliseconds; with more, nothing is displayed.
-const MOST_POINTS: usize = 2_000_000;
+const MAXIMUM_POINTS: usize = 2_000_000;
 
 /// Copying this many points takes about a tenth of a frame.
 const AT_ONCE: usize = 500_000;
@@ -173,7 +173,7 @@ fn follow_crosshair(state: &mut State) {
     let tensors = state.document.tensors.as_ref();
     let live = state.runtime.track.live.value();
     let live = live.filter(|live| {
-        state.view.task == Task::Track && live.output.kept.points.len() <= MOST_POINTS
+        state.view.task == Task::Track && live.output.kept.points.len() <= MAXIMUM_POINTS
     });
     let voxel = tensors.and_then(|t| t.field.grid.nearest(state.view.crosshair));
     let (Some(tensors), Some(live), Some(voxel)) = (tensors, live, voxel) else {

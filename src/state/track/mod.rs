@@ -6,7 +6,7 @@ mod document;
 pub mod empty;
 pub(in crate::state) mod follow;
 pub mod jobs;
-pub(in crate::state) mod kept;
+pub(in crate::state) mod kept_layers;
 mod key;
 pub(in crate::state) mod methods;
 pub(in crate::state) mod rays;

@@ -17,19 +17,19 @@ use std::sync::Arc;
 /// Time for coarse rays: a third of the tenth of a second after which a response seems late; drawing takes the rest.
 const COARSE_MS: f64 = 100.0 / 3.0;
 /// Time if the default leaves too few rays to judge by.
-const MOST_COARSE_MS: f64 = 100.0;
+const MAXIMUM_COARSE_MS: f64 = 100.0;
 /// This many rays suffice to judge by: the few coarse ones that pass are not cut to fewer.
 const ENOUGH: usize = 20;
 /// Number of coarse rays while their speed is unknown, and the smallest number.
-const FIRST_COARSE: usize = 1_500;
-const LEAST_COARSE: usize = 400;
+const FIRST_COARSE_RAYS: usize = 1_500;
+const MINIMUM_COARSE_RAYS: usize = 400;
 
 /// Number of coarse rays, from the speed of the last ones and the fraction of them that passed.
 fn coarse_count(per_ms: f64, passed: Option<f64>) -> usize {
     let in_time = COARSE_MS * per_ms;
     let enough = passed.map_or(in_time, |share| ENOUGH as f64 / share.max(1e-9));
-    let count = enough.clamp(in_time, (MOST_COARSE_MS * per_ms).max(in_time));
-    (count as usize).max(LEAST_COARSE)
+    let count = enough.clamp(in_time, (MAXIMUM_COARSE_MS * per_ms).max(in_time));
+    (count as usize).max(MINIMUM_COARSE_RAYS)
 }
 
 /// Changes the parameters of rays; if only the cut changed, the rays stay.
@@ -40,7 +40,7 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase) {
     let same = (&before.metric, &before.params) == (&rays.metric, &rays.params);
     // The end of a drag changes nothing, and belongs to the dragged control.
     let ends = *before == rays;
-    let by_cut = same && (!ends || state.history.undo_label() == Some(CUT));
+    let by_cut = same && (!ends || state.history.joins(CUT));
     let label = if by_cut { CUT } else { "Rays" };
     edit(state, label, live, |d| d.track.rays = rays);
     if by_cut {
@@ -55,7 +55,7 @@ pub fn coarse_seeds(state: &State) -> Option<usize> {
     let params = &state.document.track.rays.params;
     let passed = state.runtime.track.rays_passed;
     let known = state.runtime.track.rays_per_ms;
-    let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, passed));
+    let rays = known.map_or(FIRST_COARSE_RAYS, |per_ms| coarse_count(per_ms, passed));
     let seeds = (rays / params.directions.count().max(1)).max(1);
     let all = match params.curves.seeding {
         Seeding::Random { count } => count,

@@ -1,6 +1,7 @@
 //! Tracking of the whole brain: the differences from streamlines of regions.
 
 use crate::data::appearance::ColourMap;
+use crate::data::keyed;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Tractogram};
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Scale, Switch};
@@ -16,12 +17,16 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The method of the task Track.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     Streamlines,
     Rays,
 }
+
+keyed!(Method, serde {
+    Streamlines = "streamlines",
+    Rays = "rays",
+});
 
 impl Method {
     pub const ALL: [Self; 2] = [Self::Streamlines, Self::Rays];

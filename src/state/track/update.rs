@@ -3,6 +3,7 @@
 use crate::data::Role;
 use crate::data::text::counted;
 use crate::solvers::curves;
+use crate::state::core::notices::StatusSubject;
 use crate::state::core::text::duration_text;
 use crate::state::document::Method;
 use crate::state::origin::commands::fit_of;
@@ -78,9 +79,8 @@ fn status(state: &mut State, result: &CurveResult) {
             format!("No {what} started from {from}: {why}")
         }
     };
-    state.runtime.append_status(message.clone());
-    // Without the undone step before it, which another task does not show.
-    state.runtime.notices.about.live = Some(message);
+    let status = &mut state.runtime.notices.status;
+    status.add_result(StatusSubject::LiveResult, message);
 }
 
 /// Shows the streamlines of the regions.
@@ -121,5 +121,5 @@ pub fn stopped(state: &mut State) {
         }
         Some(_) => format!("the {what} shown are from before the last change"),
     };
-    state.runtime.notices.status = format!("Stopped: {left}");
+    state.runtime.notices.status = format!("Stopped: {left}").into();
 }

@@ -1,7 +1,7 @@
 //! Actions on files: opening them, as the user reads them, and saving layers.
 
-use crate::jobs::Slot;
 use crate::state::core::layer::{Content, Layer};
+use crate::state::files::jobs::LOAD;
 use crate::state::files::jobs::open::OpenFile;
 use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
@@ -16,7 +16,7 @@ pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
     match action {
         FilesAction::Open(paths) => open(state, paths, effects),
         FilesAction::OpenAs { path, reading } => {
-            state.runtime.forget_failures(Slot::Load);
+            state.runtime.forget_failures(LOAD);
             effects.push(Effect::submit(OpenFile::with_reading(path, reading)));
         }
         FilesAction::OpenVisit(Some(number)) => files::opening::open_visit(state, number, effects),
@@ -61,7 +61,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
             "bval" | "bvals" | "bvec" | "bvecs" | "b"
         )
     };
-    state.runtime.forget_failures(Slot::Load);
+    state.runtime.forget_failures(LOAD);
     let (mut gradients, files): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_gradients);
     // bval before bvec, as every reader of the pair expects.
     gradients.sort_by_key(|p| {

@@ -122,7 +122,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
             .retain(|l| l.id != id && !gone.contains(&l.id));
     });
     if maps > 0 {
-        "Deleted with its maps".clone_into(&mut state.runtime.notices.status);
+        state.runtime.notices.status = "Deleted with its maps".into();
     }
     if state.runtime.selected_layer == Some(id) {
         state.runtime.selected_layer = None;

@@ -8,11 +8,13 @@ mod stopping;
 mod view;
 
 use crate::data::Role;
-use crate::jobs::{JobHandle, Slot};
+use crate::jobs::JobHandle;
 use crate::state::action::{Action, Effect};
 pub use crate::state::alignment::update::fixed_name;
 use crate::state::core::notices::Severity;
 pub use crate::state::density::update::sent;
+use crate::state::device::jobs::DEVICE;
+use crate::state::files::jobs::SAVE;
 use crate::state::files::opening::export_failed;
 pub use crate::state::filter::update::{command_line as filter_command, request as weight_request};
 pub use crate::state::pathways::update::{command_line as pathway_command, find as find_pathway};
@@ -67,8 +69,8 @@ fn follow_failures(state: &mut State, effects: &mut Vec<Effect>) {
             continue;
         };
         match failed.slot {
-            Slot::Device => device::update::not_opened(state),
-            Slot::Save => {
+            DEVICE => device::update::not_opened(state),
+            SAVE => {
                 export_failed(state, &reason, effects);
                 pictures::update::not_saved(state, failed.ticket);
             }
@@ -113,12 +115,14 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Segment(action) => segment::actions::act(state, action, effects),
         Action::Filter(action) => filter::actions::act(state, action, effects),
         Action::CopyCommand(command_line) => copy_command(state, &command_line, effects),
-        Action::NothingToCopy => "There is no result here yet: no command was copied"
-            .clone_into(&mut state.runtime.notices.status),
+        Action::NothingToCopy => {
+            state.runtime.notices.status =
+                "There is no result here yet: no command was copied".into()
+        }
         Action::CopyMethods => {
             effects.push(Effect::CopyText(super::methods::methods(state)));
-            "Methods paragraph copied, with the works it cites"
-                .clone_into(&mut state.runtime.notices.status);
+            state.runtime.notices.status =
+                "Methods paragraph copied, with the works it cites".into();
         }
         Action::Undo => steps::undo(state, effects),
         Action::Redo => steps::redo(state, effects),
@@ -148,8 +152,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::StartTour => state.runtime.start_tour(),
         Action::LeaveTour => state.runtime.tour = None,
-        // A save for recovery is not displayed as long as it succeeds.
-        Action::JobStarted(job) if job.slot == Slot::Recovery => {}
+        Action::JobStarted(job) if job.slot.is_in_background() => {}
         Action::JobStarted(job) => job_started(state, job),
         Action::Event(event) => event.receive(state, effects),
     }
@@ -169,12 +172,12 @@ fn copy_command(state: &mut State, command_line: &CommandLine, effects: &mut Vec
     match (command_line.no_command(), saved) {
         (None, _) => {
             effects.push(Effect::CopyText(command_line.text()));
-            "Command copied".clone_into(&mut state.runtime.notices.status);
+            state.runtime.notices.status = "Command copied".into();
         }
         (Some(_), Some(file)) => {
             effects.push(Effect::CopyText(super::command_line::replay(file)));
-            "Command copied: it recomputes all results of the session"
-                .clone_into(&mut state.runtime.notices.status);
+            state.runtime.notices.status =
+                "Command copied: it recomputes all results of the session".into();
         }
         (Some(sentence), None) => state.runtime.notify(Severity::Information, sentence),
     }

@@ -1,7 +1,7 @@
 //! Undoing, redoing and abandoning steps.
 
 use crate::state::action::BeforeDrag;
-use crate::state::core::notices::ShownStep;
+use crate::state::core::notices::Status;
 use crate::state::edit::changed;
 use crate::state::{Document, Effect, State, Task, alignment, changes, regions, segment, tensors};
 
@@ -66,9 +66,10 @@ fn apply_history_step(
         values => format!(" ({})", changes::listed(values)),
     };
     let status = format!("{}: {}{values}", way.verb(), label.to_lowercase());
-    let shown = || ShownStep::new(status.clone());
-    state.runtime.notices.about.step = (way != HistoryDirection::Cancelled).then(shown);
-    state.runtime.notices.status = status;
+    state.runtime.notices.status = match way {
+        HistoryDirection::Cancelled => status.into(),
+        HistoryDirection::Undone | HistoryDirection::Redone => Status::of_step(status),
+    };
     changed(state);
     let gone = |id| state.document.region(id).is_none();
     if state.runtime.regions.selected.is_some_and(gone) {

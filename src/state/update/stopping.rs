@@ -1,7 +1,10 @@
 //! Stopping jobs for the user, and the consequences.
 
 use crate::jobs::Slot;
+use crate::state::device::jobs::DEVICE;
+use crate::state::files::jobs::SAVE;
 use crate::state::pathways::jobs::PATHWAY;
+use crate::state::pictures::jobs::PICTURE;
 use crate::state::segment::jobs::SEGMENT;
 use crate::state::tensors::jobs::fod::FOD;
 use crate::state::track::jobs::LIVE;
@@ -20,7 +23,7 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         .running
         .iter()
         .rev()
-        .find(|j| !matches!(j.slot, Slot::Save | Slot::Device))
+        .find(|j| !matches!(j.slot, SAVE | DEVICE))
     {
         stop(state, job.slot, effects);
     } else if state.runtime.streamlines.manual_selection.take().is_none() {
@@ -39,7 +42,7 @@ pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
         FOD => tensors::fods::stopped(state),
         SEGMENT => segment::update::stopped(state),
         // This also ends the rest of a turntable.
-        Slot::Picture => pictures::update::cancelled(state),
+        PICTURE => pictures::update::cancelled(state),
         _ => {}
     }
 }

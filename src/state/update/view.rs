@@ -63,7 +63,7 @@ fn toggle_glyphs(state: &mut State) {
     let look = state.view.glyphs;
     if state.document.glyph_content(look.content).is_none() {
         let text = "There are no glyphs: open a scan with its gradients, whose tensors they show";
-        text.clone_into(&mut state.runtime.notices.status);
+        state.runtime.notices.status = text.into();
         return;
     }
     let shown = !look.shown;
@@ -107,33 +107,17 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
 
 /// A task is looked at.
 fn look_at(state: &mut State, task: Task) {
+    let status = &mut state.runtime.notices.status;
     if state.view.task != task {
-        state.runtime.forget_step();
+        status.forget_step();
+    }
+    if !status.subject().is_shown_in(task) {
+        status.forget_result();
     }
     state.view.task = task;
     if !task.shows_live() {
         // Messages about live curves do not concern anything shown there.
         state.runtime.forget_failures(LIVE);
-        if state
-            .runtime
-            .notices
-            .about
-            .live
-            .take()
-            .is_some_and(|message| message == state.runtime.notices.status)
-        {
-            state.runtime.notices.status.clear();
-        }
-    }
-    if let Some((_, message)) = state
-        .runtime
-        .notices
-        .about
-        .task
-        .take_if(|(of, _)| *of != task)
-        && message == state.runtime.notices.status
-    {
-        state.runtime.notices.status.clear();
     }
     if task == Task::Segment {
         segment::update::entered(state);

@@ -18,7 +18,7 @@ use egui::{
 use std::sync::Arc;
 
 /// Largest edge of the picture in pixels; with more labels, a pixel shows the largest of several cells.
-const MOST: usize = 1024;
+const MAXIMUM_EDGE_PX: usize = 1024;
 /// Space for numbers at the left of the picture and above it.
 const NUMBERS: [f32; 2] = [40.0, 20.0];
 /// Number of pairs in the list.
@@ -173,7 +173,7 @@ impl Picture {
             true => (1.0 + v).ln() / (1.0 + high).ln().max(1e-6),
             false => (v - low) / (high - low).max(1e-6),
         };
-        let every = n.div_ceil(MOST).max(1);
+        let every = n.div_ceil(MAXIMUM_EDGE_PX).max(1);
         let side = n.div_ceil(every);
         let ground = if dark {
             Color32::from_rgb(12, 14, 17)

@@ -230,10 +230,10 @@ pub fn rows(state: &State) -> Vec<String> {
 
 /// The number of lines that fit in a small window.
 fn shortened(mut rows: Vec<String>) -> Vec<String> {
-    const MOST: usize = 8;
-    if rows.len() > MOST {
-        let more = rows.len() - (MOST - 1);
-        rows.truncate(MOST - 1);
+    const MAXIMUM_ROWS: usize = 8;
+    if rows.len() > MAXIMUM_ROWS {
+        let more = rows.len() - (MAXIMUM_ROWS - 1);
+        rows.truncate(MAXIMUM_ROWS - 1);
         rows.push(format!("{more} more"));
     }
     rows

@@ -87,7 +87,7 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
             "Pictures",
             turntable.frames,
             "",
-            2..=Turntable::MOST_FRAMES,
+            2..=Turntable::MAXIMUM_FRAMES,
         );
         let p = theme::palette(ui.style());
         let text = Rect::from_min_max(

@@ -91,7 +91,7 @@ pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
 
 /// Files for the values written with streamlines of this name, one line each.
 pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
-    const MOST: usize = 4;
+    const MAXIMUM_LINES: usize = 4;
     let measured = match purpose {
         PathPurpose::Tracks { measured, .. } => *measured,
         PathPurpose::Filter(FilterFile::Kept | FilterFile::All, _) => false,
@@ -105,8 +105,8 @@ pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
             format!("{description}: {}", name.to_string_lossy())
         })
         .collect();
-    if lines.len() > MOST {
-        let more = lines.split_off(MOST - 1);
+    if lines.len() > MAXIMUM_LINES {
+        let more = lines.split_off(MAXIMUM_LINES - 1);
         lines.push(format!("{} more files of values", more.len()));
     }
     if lines.is_empty() && measured {

@@ -76,7 +76,7 @@ pub fn show(
             "Moved by an affine that also scales: reset it to move it by numbers",
         ),
     }
-    let running = state.runtime.jobs.running.iter().any(|j| j.slot == ALIGN);
+    let running = state.runtime.jobs.is_running(&[ALIGN]);
     let to = fixed_name(&state.document, layer.id);
     let why = match (&layer.content, &to) {
         (Content::Image(_), Some(_)) if running => Some("The alignment is running"),

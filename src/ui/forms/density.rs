@@ -65,7 +65,7 @@ pub fn show(
         density.params = changed;
     });
     let options = density.clone();
-    let running = state.runtime.jobs.running.iter().any(|j| j.slot == DENSITY);
+    let running = state.runtime.jobs.is_running(&[DENSITY]);
     let why = why.or(running.then_some("A map is being computed"));
     let button = Button::plain("Map density")
         .icon(icons::PLUS)

@@ -153,7 +153,7 @@ fn hint(state: &State) -> Option<String> {
     }
     let every = scene::glyphs_every(state);
     (every > look.every).then(|| {
-        let most = format::count(TensorGlyphs::MOST as u64);
+        let most = format::count(TensorGlyphs::MAXIMUM_COUNT as u64);
         format!("More than {most} glyphs: one voxel in {every} along each axis is shown")
     })
 }

@@ -5,7 +5,7 @@ mod making;
 use super::display::{segment_row, select_row};
 use crate::data::Role;
 use crate::state::regions::brush::{canvas, drawn, grid, layer_on, measured};
-use crate::state::regions::types::{LEAST_RADIUS_MM, MOST_RADIUS_MM};
+use crate::state::regions::types::{MAXIMUM_RADIUS_MM, MINIMUM_RADIUS_MM};
 use crate::state::{Action, Drawing, RegionAction, State, Tool, ViewAction};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::segmented;
@@ -125,7 +125,7 @@ fn brush(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
         .logarithmic()
         .decimals(2)
         .default(default_value.radius_mm)
-        .limits(LEAST_RADIUS_MM..=MOST_RADIUS_MM)
+        .limits(MINIMUM_RADIUS_MM..=MAXIMUM_RADIUS_MM)
         .unit("mm")
         .help("Shift + wheel or + and − over a slice do the same");
     if let Some((radius_mm, _)) = radius.value(ui) {

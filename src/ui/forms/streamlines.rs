@@ -395,7 +395,7 @@ pub fn extent(
     column: &Column,
     memory: &mut Memory,
 ) -> Option<(f32, f32)> {
-    const MOST: usize = 256;
+    const MAXIMUM_KNOWN_RANGES: usize = 256;
     let values = state.values(tractogram, column)?;
     let source = state.origin(column)?;
     let key = ColumnKey { tractogram, source };
@@ -408,7 +408,7 @@ pub fn extent(
         (l.min(v), h.max(v))
     });
     let extent = if low <= high { (low, high) } else { (0.0, 0.0) };
-    if known.len() >= MOST {
+    if known.len() >= MAXIMUM_KNOWN_RANGES {
         known.clear();
     }
     known.push((key, extent));

@@ -246,9 +246,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     let running = state
         .runtime
         .jobs
-        .running
-        .iter()
-        .any(|j| j.slot == crate::state::tensors::jobs::fit::FIT);
+        .is_running(&[crate::state::tensors::jobs::fit::FIT]);
     ui.add_space(4.0);
     rows::hint(
         ui,

@@ -11,12 +11,13 @@ use crate::data::Role;
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
 use crate::state::core::layer::OriginId;
+use crate::state::files::jobs::LOAD;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::{
-    Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Slot, Standing, State,
-    Tool, TrackAction, ViewAction,
+    Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Standing, State, Tool,
+    TrackAction, ViewAction,
 };
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::theme::{self, space};
@@ -221,13 +222,7 @@ fn source_name(source: &ScanSource) -> String {
 
 fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     let p = theme::palette(ui.style());
-    if state
-        .runtime
-        .jobs
-        .running
-        .iter()
-        .any(|j| matches!(j.slot, FIT | Slot::Load))
-    {
+    if state.runtime.jobs.is_running(&[FIT, LOAD]) {
         rows::input(ui, icons::IMAGE, "Field", "Tensor", "being fitted");
         return;
     }

@@ -1,7 +1,9 @@
 //! Everything there is to do besides the layers, regions and pathways themselves, in the order of its likely use.
 
 use super::{Entry, EntryAction, layers, pathways, regions};
-use crate::guide::{PAGES, synonyms};
+use crate::data::Role;
+use crate::guide::PAGES;
+use crate::guide::synonyms::Subject;
 use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
@@ -19,18 +21,21 @@ use egui::{Key, Modifiers};
 struct Entries(Vec<Entry>);
 
 impl Entries {
-    fn add(&mut self, name: &str, key: &'static str, run: EntryAction) {
+    fn add(&mut self, name: &str, key: &'static str, run: EntryAction) -> &mut Entry {
+        let last = self.0.len();
         self.0.push(Entry {
             name: name.to_owned(),
-            synonyms: synonyms::of_entry(name),
+            synonyms: "",
             key,
             run,
         });
+        &mut self.0[last]
     }
 
     /// The sheet of keys and the pages of the guide.
     fn help(&mut self) {
-        self.add("Keys and mouse", "?", EntryAction::Keys);
+        self.add("Keys and mouse", "?", EntryAction::Keys)
+            .about(Subject::Keys);
         for (i, page) in PAGES.iter().enumerate() {
             let key = if i == 0 { "F1" } else { "" };
             let name = format!("Help: {}", page.title());
@@ -82,7 +87,8 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     views(&mut list);
     pictures(state, &mut list);
     tables(state, &mut list);
-    list.add("Start the guide", "", EntryAction::Act(Action::StartTour));
+    list.add("Start the guide", "", EntryAction::Act(Action::StartTour))
+        .about(Subject::Tour);
     list.help();
     list.add("Quit", "", quit());
     let mut all = list.0;
@@ -112,7 +118,8 @@ fn start(list: &mut Entries) {
     }
     list.add("Light or dark theme", "", act(ViewAction::ToggleTheme));
     list.help();
-    list.add("Settings…", "Ctrl+,", ctrl(Key::Comma));
+    list.add("Settings…", "Ctrl+,", ctrl(Key::Comma))
+        .about(Subject::Settings);
     list.add("Quit", "", quit());
 }
 
@@ -123,14 +130,17 @@ fn saving(state: &State, list: &mut Entries) {
     list.add("Save the session", "Ctrl+S", ctrl(Key::S));
     list.add("Save the session as…", "Ctrl+Shift+S", save_as);
     list.add("New", "Ctrl+N", ctrl(Key::N));
-    list.add("Export what is shown…", "Ctrl+E", ctrl(Key::E));
+    list.add("Export what is shown…", "Ctrl+E", ctrl(Key::E))
+        .about(Subject::Export);
     list.add(
         "Save a screenshot, turntable or film…",
         "",
         EntryAction::Screenshot,
-    );
+    )
+    .about(Subject::Picture);
     list.add("Copy as command", "Ctrl+Shift+C", copy);
-    list.add("Take a snapshot", "Ctrl+B", ctrl(Key::B));
+    list.add("Take a snapshot", "Ctrl+B", ctrl(Key::B))
+        .about(Subject::Snapshot);
     for (i, snapshot) in state.runtime.snapshots.all.iter().enumerate() {
         let name = format!("Compare with {}", snapshot.label());
         list.add(&name, "", act(SnapshotAction::Compare(Some(i))));
@@ -146,7 +156,8 @@ fn saving(state: &State, list: &mut Entries) {
         "Copy methods paragraph",
         "",
         EntryAction::Act(Action::CopyMethods),
-    );
+    )
+    .about(Subject::Methods);
     if let Some(step) = state.history.undo_label() {
         list.add(
             &format!("Undo: {}", step.to_lowercase()),
@@ -167,16 +178,35 @@ fn saving(state: &State, list: &mut Entries) {
 fn tools(list: &mut Entries) {
     for task in Task::ALL {
         let (name, key) = (format!("Task: {}", task.name()), keys::task_key(task));
-        list.add(&name, key, act(ViewAction::SelectTask(task)));
+        let entry = list.add(&name, key, act(ViewAction::SelectTask(task)));
+        match task {
+            Task::View => {}
+            Task::Track => entry.about(Subject::Tracking),
+            Task::Pathways => entry.about(Subject::Pathways),
+            Task::Segment => entry.about(Subject::Segmentation),
+            Task::Filter => entry.about(Subject::Filter),
+        }
     }
     for (role, key) in region_list::KEYS {
         let name = format!("Place: {}", role.name().to_lowercase());
         let tool = Tool::NewRegion { role, cube: false };
-        list.add(&name, key, act(ViewAction::SetTool(tool)));
+        let subject = match role {
+            Role::Exclude => Subject::ExcludeRegion,
+            Role::Target => Subject::TargetRegion,
+            _ => Subject::Region,
+        };
+        list.add(&name, key, act(ViewAction::SetTool(tool)))
+            .about(subject);
     }
     for (tool, name, key) in forms::region::TOOLS {
         let name = format!("Draw: {}", name.to_lowercase());
-        list.add(&name, key, act(ViewAction::SetTool(tool)));
+        let subject = match tool {
+            Tool::Fill => Subject::Fill,
+            Tool::Polygon => Subject::Polygon,
+            _ => Subject::Drawing,
+        };
+        list.add(&name, key, act(ViewAction::SetTool(tool)))
+            .about(subject);
     }
 }
 
@@ -194,16 +224,19 @@ fn segment(state: &State, list: &mut Entries) {
 /// Running the fit of weights and exporting it.
 fn filter(state: &State, list: &mut Entries) {
     match state.is_filtering() {
-        true => list.add(
-            "Filter: stop, keep weights",
-            "Space",
-            act(FilterAction::Stop),
-        ),
+        true => {
+            let stop = act(FilterAction::Stop);
+            list.add("Filter: stop, keep weights", "Space", stop);
+        }
         false if state.can_continue_fit() => {
             list.add("Filter: continue", "Space", act(FilterAction::Continue));
-            list.add("Filter: run again", "", act(FilterAction::Run));
+            list.add("Filter: run again", "", act(FilterAction::Run))
+                .about(Subject::Filter);
         }
-        false => list.add("Filter: run", "Space", act(FilterAction::Run)),
+        false => {
+            list.add("Filter: run", "Space", act(FilterAction::Run))
+                .about(Subject::Filter);
+        }
     }
     if forms::commit::has_weights(state) {
         list.add(
@@ -224,47 +257,61 @@ fn filter(state: &State, list: &mut Entries) {
 
 /// Measuring, and results of the regions.
 fn results(state: &State, list: &mut Entries) {
-    list.add("Measure: distance", "M", plain(Key::M));
+    list.add("Measure: distance", "M", plain(Key::M))
+        .about(Subject::Distance);
     list.add("Measure: angle", "N", plain(Key::N));
     if state.current_streamlines().is_some() {
-        list.add("Choose streamlines", "K", plain(Key::K));
+        list.add("Choose streamlines", "K", plain(Key::K))
+            .about(Subject::ManualSelection);
     }
     if let Some(map) = region_list::label_map(state) {
-        list.add("Region from a threshold", "", EntryAction::Threshold);
+        list.add("Region from a threshold", "", EntryAction::Threshold)
+            .about(Subject::Threshold);
         let labels = act(RegionAction::CountLabels(map));
-        list.add("Regions from a label map", "", labels);
+        list.add("Regions from a label map", "", labels)
+            .about(Subject::LabelMap);
     }
-    list.add("Track the whole brain", "", act(TrackAction::WholeBrain));
+    list.add("Track the whole brain", "", act(TrackAction::WholeBrain))
+        .about(Subject::WholeBrain);
     if state.final_live().is_some() {
         list.add("Keep the live result as layer", "", act(TrackAction::Keep));
         let map = EntryAction::Act(layers::density(None));
-        list.add("Map the density of the live result", "", map);
+        list.add("Map the density of the live result", "", map)
+            .about(Subject::Density);
     }
     let (other, name) = match state.document.track.method {
         Method::Streamlines => (Method::Rays, "Track: geodesic rays"),
         Method::Rays => (Method::Streamlines, "Track: streamlines"),
     };
     if state.view.task == Task::Track {
-        list.add(name, "", act(TrackAction::SetMethod(other)));
+        let entry = list.add(name, "", act(TrackAction::SetMethod(other)));
+        if other == Method::Rays {
+            entry.about(Subject::GeodesicRays);
+        }
     }
     list.add(
         "Compare the axes of the gradients",
         "",
         act(TensorAction::CheckGradients),
-    );
+    )
+    .about(Subject::GradientAxes);
 }
 
 /// Entries for the views.
 fn views(list: &mut Entries) {
-    list.add("Radiological or neurological", "R", plain(Key::R));
-    list.add("Crosshair", "F", plain(Key::F));
-    list.add("Letters", "O", plain(Key::O));
+    list.add("Radiological or neurological", "R", plain(Key::R))
+        .about(Subject::Convention);
+    list.add("Crosshair", "F", plain(Key::F))
+        .about(Subject::Crosshair);
+    list.add("Letters", "O", plain(Key::O))
+        .about(Subject::Letters);
     list.add("Glyphs", "Shift+G", shift(Key::G));
     list.add("Side panels", "Ctrl+\\", ctrl(Key::Backslash));
     list.add("Slices in 3-D", "", act(ViewAction::ToggleSlicesInScene));
     list.add("Head outline", "", act(ViewAction::ToggleOutline));
     list.add("Light or dark theme", "", act(ViewAction::ToggleTheme));
-    list.add("Settings…", "Ctrl+,", ctrl(Key::Comma));
+    list.add("Settings…", "Ctrl+,", ctrl(Key::Comma))
+        .about(Subject::Settings);
     let layouts = [
         (Layout::Grid, "Layout: four views"),
         (Layout::SceneFirst, "Layout: 3-D large"),
@@ -273,13 +320,19 @@ fn views(list: &mut Entries) {
         (Layout::SpeedComparison, "Layout: image beside speed"),
     ];
     for (layout, name) in layouts {
-        list.add(name, "", act(ViewAction::SetLayout(layout)));
+        let entry = list.add(name, "", act(ViewAction::SetLayout(layout)));
+        match layout {
+            Layout::Single => entry.about(Subject::OneView),
+            Layout::Mosaic => entry.about(Subject::Mosaic),
+            Layout::Grid | Layout::SceneFirst | Layout::SpeedComparison => {}
+        }
     }
     for (pane, key) in Pane::ALL.into_iter().zip(["1", "2", "3", "4"]) {
         let name = format!("Enlarge: {}", pane.name().to_lowercase());
         list.add(&name, key, act(ViewAction::ToggleMaximised(pane)));
     }
-    list.add("Frame everything", "Home", plain(Key::Home));
+    list.add("Frame everything", "Home", plain(Key::Home))
+        .about(Subject::FrameEverything);
     list.add("3-D from the front", "Alt+1", alt(Key::Num1));
     list.add("3-D from the side", "Alt+3", alt(Key::Num3));
     list.add("3-D from above", "Alt+7", alt(Key::Num7));
@@ -308,21 +361,33 @@ fn pictures(state: &State, list: &mut Entries) {
         };
         let thickness_mm = state.view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
         let slab = pane.map(|pane| Slab { pane, thickness_mm });
-        list.add(&name, "", act(ViewAction::CutToSlab(slab)));
+        let entry = list.add(&name, "", act(ViewAction::CutToSlab(slab)));
+        if pane.is_some() {
+            entry.about(Subject::Slab);
+        }
     }
 }
 
 /// The panel below the views.
 fn tables(state: &State, list: &mut Entries) {
     if state.current_streamlines().is_some() {
-        for (drawer, name) in [
-            (BottomPanel::Table, "Table of streamlines"),
-            (BottomPanel::Profile, "Profile along streamlines"),
-            (BottomPanel::Matrix, "Matrix of connections"),
+        for (drawer, name, subject) in [
+            (BottomPanel::Table, "Table of streamlines", Subject::Table),
+            (
+                BottomPanel::Profile,
+                "Profile along streamlines",
+                Subject::Profile,
+            ),
+            (
+                BottomPanel::Matrix,
+                "Matrix of connections",
+                Subject::Matrix,
+            ),
         ] {
             let open = state.view.bottom_panel != Some(drawer);
             let action = StreamlineAction::Open(open.then_some(drawer));
-            list.add(name, "", EntryAction::Act(Action::Streamline(action)));
+            list.add(name, "", EntryAction::Act(Action::Streamline(action)))
+                .about(subject);
             if let Some(line) = panel_command(state, drawer) {
                 let name = format!("Copy as command: {}", drawer.name().to_lowercase());
                 list.add(&name, "", EntryAction::Act(Action::CopyCommand(line)));

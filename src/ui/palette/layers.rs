@@ -1,7 +1,7 @@
 //! Commands for each layer.
 
 use super::{Entry, EntryAction};
-use crate::guide::synonyms;
+use crate::guide::synonyms::Subject;
 use crate::scene::volume_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::density::DensityOptions;
@@ -23,7 +23,7 @@ pub(super) fn density(layer: Option<LayerId>) -> Action {
 
 fn entry(name: String, action: Action) -> Entry {
     Entry {
-        synonyms: synonyms::of_entry(&name),
+        synonyms: "",
         name,
         key: "",
         run: EntryAction::Act(action),
@@ -55,7 +55,9 @@ fn of_layer(state: &State, layer: &Layer) -> Vec<Entry> {
     ));
     if matches!(&layer.content, Content::Tractogram(t) if !t.is_empty()) {
         let map = density(Some(id));
-        all.push(entry(format!("Map the density of {name}"), map));
+        let mut entry = entry(format!("Map the density of {name}"), map);
+        entry.about(Subject::Density);
+        all.push(entry);
     }
     let line = document.command_line(layer);
     if !matches!(line, CommandLine::NoCommand { .. }) {

@@ -42,7 +42,7 @@ impl Split {
     const SHARE: f32 = 0.48;
     const ENOUGH: f32 = 330.0;
     /// Smallest height of results: a heading and a histogram.
-    const LEAST: f32 = 150.0;
+    const MINIMUM_RESULTS_HEIGHT: f32 = 150.0;
     /// Height that results leave to inputs and controls: down to a first control. Notes above both reduce both.
     const CONTROLS: f32 = 180.0;
     const LEFT: f32 = 0.6;
@@ -63,7 +63,7 @@ impl Split {
         let share = (Self::SHARE * panel.height()).min(Self::ENOUGH);
         let share = share.min(body.height() - left);
         let most = share.max(body.height() - above);
-        let gives = (body.height() - needed_height).max(Self::LEAST.min(most));
+        let gives = (body.height() - needed_height).max(Self::MINIMUM_RESULTS_HEIGHT.min(most));
         // A map has other controls than a scan. The checks of a fit stay at the foot, so that they do not move when the
         // fit ends.
         let at_foot = task == Task::View && fits && below.is_finite();

@@ -8,7 +8,7 @@ use crate::state::{Action, State, Task};
 use egui::{Area, Id, Order, Rect, ScrollArea, Sense, Shape, Stroke, Ui, UiBuilder, pos2};
 
 /// Largest share of the panel that notes take.
-const MOST: f32 = 0.55;
+const MAXIMUM_SHARE_OF_NOTES: f32 = 0.55;
 
 /// The space reserved for them.
 #[derive(Clone, Copy)]
@@ -106,7 +106,7 @@ fn notes_over_panel(
         inside.add_space(space::INSET);
         let notes = ScrollArea::vertical()
             .id_salt("notes")
-            .max_height(MOST * body.height())
+            .max_height(MAXIMUM_SHARE_OF_NOTES * body.height())
             .auto_shrink([false, true])
             .show(&mut inside, |ui| {
                 ui.spacing_mut().item_spacing.y = 0.0;

@@ -31,7 +31,7 @@ const FIGURE: f32 = 6.0;
 /// Width of the shade around a bar, and the least distance to other words.
 const RIM: f32 = 4.0;
 /// Several bars cover at most this share of the picture; fewer are shown otherwise.
-const MOST_COVERED: f32 = 0.12;
+const MAXIMUM_COVERED_SHARE: f32 = 0.12;
 
 /// Where bars may stand.
 pub struct Column<'a> {
@@ -130,7 +130,7 @@ impl Column<'_> {
         let placed = bars.iter().take(shown).enumerate().map(place);
         let placed: Vec<BarPlace> = placed.collect::<Option<_>>()?;
         let hidden: f32 = placed.iter().map(BarPlace::area).sum();
-        (shown == 1 || hidden <= MOST_COVERED * self.area.area()).then_some(placed)
+        (shown == 1 || hidden <= MAXIMUM_COVERED_SHARE * self.area.area()).then_some(placed)
     }
 
     /// Places one bar within a range of heights, clear of the texts there; `missing`: number of bars that do not fit.

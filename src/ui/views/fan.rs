@@ -10,7 +10,7 @@ use egui::{Color32, Painter, Stroke};
 use glam::DVec3;
 
 /// More lines than this would look like a disc.
-const MOST: usize = 96;
+const MAXIMUM_LINES: usize = 96;
 /// Length outwards from the region's surface, mm.
 const LENGTH_MM: f64 = 6.0;
 /// Largest sine of the angle to a slice at which a direction is drawn on it.
@@ -35,13 +35,13 @@ fn fans(state: &State) -> Vec<Fan> {
     let params = &document.track.rays.params;
     let directions = match params.directions {
         Directions::Sphere { count } => Directions::Sphere {
-            count: count.min(MOST),
+            count: count.min(MAXIMUM_LINES),
         },
         Directions::Cone {
             count,
             half_angle_rad,
         } => Directions::Cone {
-            count: count.min(MOST),
+            count: count.min(MAXIMUM_LINES),
             half_angle_rad,
         },
         Directions::Icosphere { level } => Directions::Icosphere {

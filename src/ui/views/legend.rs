@@ -140,17 +140,11 @@ fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
     // Layers that look alike share a legend.
     let mut all: Vec<(Legend, Vec<&Layer>)> = Vec::new();
     for (tractogram, display) in lines {
-        let Some(mut legend) = of_lines(tractogram, display) else {
-            continue;
-        };
         let layer = layer_of(state, tractogram);
         let shown = layer.map(|layer| state.document.shown_by_weight(layer.id));
-        if let Legend::Bar { name, .. } = &mut legend
-            && *name == WEIGHT_NAME
-            && shown == Some(ShownStreamlines::Difference)
-        {
-            *name = DIFFERENCE_NAME.to_owned();
-        }
+        let Some(legend) = of_lines(tractogram, display, shown) else {
+            continue;
+        };
         match all.iter_mut().find(|(known, _)| *known == legend) {
             Some((_, layers)) => layers.extend(layer),
             None => all.push((legend, Vec::from_iter(layer))),
@@ -189,7 +183,11 @@ fn layer_of<'a>(state: &'a State, of: &Tractogram) -> Option<&'a Layer> {
     layer.map(AsRef::as_ref)
 }
 
-fn of_lines(tractogram: &Tractogram, display: &Display) -> Option<Legend> {
+fn of_lines(
+    tractogram: &Tractogram,
+    display: &Display,
+    shown: Option<ShownStreamlines>,
+) -> Option<Legend> {
     match scene::line_colour(tractogram, display) {
         LineColour::Direction => Some(Legend::Dec),
         LineColour::Fixed(_) => None,
@@ -212,7 +210,10 @@ fn of_lines(tractogram: &Tractogram, display: &Display) -> Option<Legend> {
                 ),
                 "measure" => ("CM".to_owned(), [low, high].map(|v| measure(f64::from(v)))),
                 WEIGHT => (
-                    WEIGHT_NAME.to_owned(),
+                    match shown {
+                        Some(ShownStreamlines::Difference) => DIFFERENCE_NAME.to_owned(),
+                        _ => WEIGHT_NAME.to_owned(),
+                    },
                     [low, high].map(|v| significant(f64::from(v))),
                 ),
                 "cm" => (

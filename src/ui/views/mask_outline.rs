@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Largest number of samples per side: a few milliseconds. Larger masks are shown by every second voxel.
-const MOST: f64 = 640.0;
+const MAXIMUM_SAMPLES_PER_SIDE: f64 = 640.0;
 
 /// A mask on a plane.
 pub struct MaskOutline {
@@ -88,7 +88,9 @@ impl Cells {
             _ => (DVec2::splat(grid.spacing().min_element() * 0.5), false),
         };
         let extent = high - low;
-        let factor = (extent / step_mm / MOST).ceil().max(DVec2::ONE);
+        let factor = (extent / step_mm / MAXIMUM_SAMPLES_PER_SIDE)
+            .ceil()
+            .max(DVec2::ONE);
         let step = step_mm * factor;
         let count = (extent / step - 1e-6).ceil().max(DVec2::ONE);
         let cells = Self {

@@ -224,7 +224,7 @@ impl Views {
 
     /// The panes that pictures use in the renderer.
     pub fn still_panes() -> impl Iterator<Item = PaneId> {
-        let slices = mosaic::FIRST_STILL..mosaic::FIRST_STILL + View::MOST_SLICES as u32;
+        let slices = mosaic::FIRST_STILL..mosaic::FIRST_STILL + View::MAXIMUM_SLICES as u32;
         (100..104)
             .chain(300..304)
             .chain(slices)

@@ -41,8 +41,8 @@ impl Histogram {
 
     /// Histogram of evenly spread values, at most this many.
     pub fn new(values: &[f32], (low, high): (f32, f32)) -> Self {
-        const MOST: usize = 500_000;
-        let stride = values.len().div_ceil(MOST).max(1);
+        const MAXIMUM_SAMPLES: usize = 500_000;
+        let stride = values.len().div_ceil(MAXIMUM_SAMPLES).max(1);
         let some = || values.iter().step_by(stride).filter(|v| v.is_finite());
         let are_integers = some().all(|v| v.fract() == 0.0);
         let span = (high - low).max(f32::MIN_POSITIVE);

@@ -341,9 +341,9 @@ fn under(ui: &Ui, plot: Rect, transfer: &Transfer) {
 
 /// Histogram of the values within a window, from at most this many values evenly spread.
 pub fn histogram(values: &[f32], (low, high): (f32, f32)) -> [u32; BINS] {
-    const MOST: usize = 500_000;
+    const MAXIMUM_SAMPLES: usize = 500_000;
     let mut counts = [0; BINS];
-    let stride = values.len().div_ceil(MOST).max(1);
+    let stride = values.len().div_ceil(MAXIMUM_SAMPLES).max(1);
     let scale = BINS as f32 / (high - low);
     for value in values.iter().step_by(stride) {
         let bin = (value - low) * scale;

@@ -26,7 +26,7 @@ fn with_odd_ones(from: &Path, to: &Path) {
     io::streamlines::save(to, &made, "", &Control::new()).unwrap();
 }
 
-pub fn weighs() {
+pub fn fits_weights() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     small_head("4", 15, 2, here);

@@ -463,13 +463,13 @@ fn timing() {
             .collect::<String>();
         (said, numbers)
     };
-    let (quiet, wanted) = go(&["--pulse", "32.2", "--between", "43.1"]);
+    let (quiet, expected) = go(&["--pulse", "32.2", "--between", "43.1"]);
     let (said, found) = go(&["--pulse", "0.0322", "--between", "0.0431"]);
     assert!(
         said.contains("read as seconds") && !quiet.contains("seconds"),
         "{said}"
     );
-    assert_eq!(found, wanted);
+    assert_eq!(found, expected);
     for (unit, strength, words) in [
         (1.0, 0.0204, ""),
         (1000.0, 0.0204, "read as ms"),
@@ -481,7 +481,7 @@ fn timing() {
         let (said, found) = go(&["--scheme", "a.scheme"]);
         assert!(said.contains(words), "{said}");
         assert_eq!(said.contains("a.scheme"), !words.is_empty(), "{said}");
-        assert_eq!(found, wanted, "{words}");
+        assert_eq!(found, expected, "{words}");
     }
     for (unit, strength, words) in [
         (1e6, 0.06, "Δ up to"),

@@ -3,7 +3,8 @@
 use super::{arcuate, json, shell_words};
 use crate::support::test;
 use arcuate::cli::Arguments;
-use arcuate::guide::{PAGES, Page, search, synonyms};
+use arcuate::guide::synonyms::{self, Subject};
+use arcuate::guide::{PAGES, Page, search};
 use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -165,14 +166,16 @@ fn names_elsewhere() {
     for word in ["", "roi sphere", "atlas", "Sift"] {
         assert_eq!(synonyms::command_of(word), None, "{word}");
     }
-    for (entry, synonym) in [
-        ("Filter: run", "sift"),
-        ("Map the density of the live result", "tdi"),
-        ("Place: exclude", "not"),
-        ("Place: seed", "sphere"),
+    for (subject, synonym) in [
+        (Subject::Filter, "sift"),
+        (Subject::Density, "tdi"),
+        (Subject::ExcludeRegion, "not"),
+        (Subject::Region, "sphere"),
     ] {
-        let known = synonyms::of_entry(entry);
-        assert!(known.split(", ").any(|s| s == synonym), "{entry}: {known}");
+        let known = subject.synonyms();
+        assert!(
+            known.split(", ").any(|s| s == synonym),
+            "{subject:?}: {known}"
+        );
     }
-    assert_eq!(synonyms::of_entry("Quit"), "");
 }

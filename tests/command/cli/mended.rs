@@ -283,7 +283,7 @@ fn older() {
 /// Starts a command that writes a head of 3 mm, sends it a signal as soon as `begun` says so of the head's folder, and
 /// returns whether it was complete before the signal.
 #[cfg(unix)]
-fn interrupt(arguments: &[&str], here: &Path, begun: impl Fn(&Path) -> bool) -> bool {
+fn interrupt(arguments: &[&str], here: &Path, started: impl Fn(&Path) -> bool) -> bool {
     use std::time::{Duration, Instant};
     let mut child = crate::program()
         .args(["phantom", "--spacing", "3", "--out", "head"])
@@ -294,7 +294,7 @@ fn interrupt(arguments: &[&str], here: &Path, begun: impl Fn(&Path) -> bool) -> 
         .spawn()
         .expect("the binary starts");
     let until = Instant::now() + Duration::from_secs(120);
-    while !begun(&here.join("head")) && Instant::now() < until {
+    while !started(&here.join("head")) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
     }
     let id = child.id().to_string();
@@ -337,12 +337,12 @@ fn interrupted_replacement() {
     json(&old, here);
     let before = contents(&here.join("head"));
     // Several new files exist under other names, or the old scan has been replaced.
-    let begun = |head: &Path| {
+    let started = |head: &Path| {
         let now = contents(head);
         let scan = std::ffi::OsStr::new("dwi.nii.gz");
         now.len() > before.len() + 2 || now.get(scan) != before.get(scan)
     };
-    let complete = interrupt(&["--seed", "2", "--force"], here, begun);
+    let complete = interrupt(&["--seed", "2", "--force"], here, started);
     let after = contents(&here.join("head"));
     if complete {
         // The command ended before the signal.

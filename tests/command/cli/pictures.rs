@@ -16,13 +16,13 @@ use std::time::Duration;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("cli::pictures of many regions take no memory each", many),
-        test("cli::pictures tell what they do not show", told),
+        test("cli::pictures tell what they do not show", omissions),
         test("cli::pictures need no desktop", silent),
     ]
 }
 
 /// A point outside the opened data, and truncated streamlines.
-fn told() {
+fn omissions() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     let lines = Tractogram::new(vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]], vec![0, 2, 4]);

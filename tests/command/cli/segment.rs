@@ -137,8 +137,8 @@ pub fn segments() {
     run["run"] = serde_json::to_value(&done).unwrap();
     std::fs::write(here.join("steered.json"), run.to_string()).unwrap();
     let script = ["segment", "--script", "steered.json"];
-    let steered = json(&[&script[..], &["--out", "c"]].concat(), here);
-    assert_eq!(steered["steps"].as_u64(), Some(done.steps));
+    let run_values = json(&[&script[..], &["--out", "c"]].concat(), here);
+    assert_eq!(run_values["steps"].as_u64(), Some(done.steps));
     let cut_out = values(&here.join("c/labels.nii.gz"));
     assert!(cut_out.iter().filter(|v| **v != 0.0).count() < inside);
     json(&["segment", "--script", "c/run.json", "--out", "d"], here);
@@ -188,9 +188,9 @@ pub fn segments() {
     run["run"] = serde_json::to_value(&done).unwrap();
     run["later"] = serde_json::json!([stored]);
     std::fs::write(here.join("lacking.json"), run.to_string()).unwrap();
-    let lacking = ["segment", "--script", "lacking.json", "--out", "e"];
+    let missing_content = ["segment", "--script", "lacking.json", "--out", "e"];
     refuses(
-        &lacking,
+        &missing_content,
         &["speed inputs with number 2, expected a number below 2"],
         here,
     );

@@ -185,6 +185,6 @@ fn window(here: &Path, expected: &[u8]) {
     assert_eq!(opened.state.document.command_line(last).text(), text);
     let reported = json(&["replay", "s.arcuate", "--backend", "cpu"], here);
     for result in reported["results"].as_array().expect("results") {
-        assert_eq!(result["outcome"], "same bytes", "{result}");
+        assert_eq!(result["outcome"], "same_bytes", "{result}");
     }
 }

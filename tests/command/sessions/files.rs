@@ -28,7 +28,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("sessions::newer_versions_are_refused", newer),
         test("sessions::unknown_fields_are_told", unknown),
-        test("sessions::edits_by_hand", by_hand),
+        test("sessions::edits_by_hand", manual),
     ]
 }
 
@@ -383,7 +383,7 @@ fn unknown() {
     );
 }
 
-fn by_hand() {
+fn manual() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_, path) = saved(folder.path());
     let document = |v: &mut Value, name: &str, value: Value| {

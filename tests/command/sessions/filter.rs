@@ -90,13 +90,9 @@ fn stay() {
     let weights = |window: &Window| {
         let document = &window.state.document;
         let layer = document.layer(id).expect("the streamlines");
-        let weighed = &document.weights[&id];
+        let fitted = &document.weights[&id];
         let values = streamlines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec();
-        (
-            values,
-            weighed.figures.clone(),
-            document.fit_inputs(weighed),
-        )
+        (values, fitted.figures.clone(), document.fit_inputs(fitted))
     };
     assert_eq!(weights(&back), weights(&window));
     // They do not apply to edited streamlines.
@@ -142,8 +138,8 @@ fn come_back() {
         &mut window,
         FilterAction::Lesion(ExcludedStreamlines::Chosen),
     );
-    let weighed = window.state.document.weights[&id].clone();
-    let min_weight = weighed.sorted[weighed.sorted.len() / 3];
+    let fitted = window.state.document.weights[&id].clone();
+    let min_weight = fitted.sorted[fitted.sorted.len() / 3];
     act(
         &mut window,
         FilterAction::Cut {
@@ -164,9 +160,9 @@ fn come_back() {
     assert_eq!(values[0], values[1]);
     assert_eq!(values[0].len(), all - 5);
     let back = &documents[1].weights[&id];
-    assert_eq!(back.figures, weighed.figures);
-    assert_eq!(back.lesions, weighed.lesions);
-    let inputs = [(0, &*weighed), (1, &**back)].map(|(i, w)| documents[i].fit_inputs(w));
+    assert_eq!(back.figures, fitted.figures);
+    assert_eq!(back.lesions, fitted.lesions);
+    let inputs = [(0, &*fitted), (1, &**back)].map(|(i, w)| documents[i].fit_inputs(w));
     assert!(inputs[0].is_some() && inputs[0] == inputs[1]);
     assert_eq!(documents[1].shown_by_weight(id), ShownStreamlines::After);
     assert_eq!(documents[1].filter, documents[0].filter);
@@ -190,10 +186,10 @@ fn come_back() {
     assert_eq!(at_crosshair[0], at_crosshair[1]);
     act(&mut again, FilterAction::Run);
     let on = again.state.document.weights[&id].figures.objective;
-    assert!((on / weighed.figures.objective - 1.0).abs() < 1e-3);
+    assert!((on / fitted.figures.objective - 1.0).abs() < 1e-3);
     let (code, value, message) = run(&["replay", "weights.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{message}");
-    let requested = format!("layer {}, weights: ", id.0);
+    let requested = format!("layer_{}_weights: ", id.0);
     let reported = outcomes(&value);
     assert!(
         reported

@@ -71,7 +71,7 @@ pub fn child() {
         step += 1;
         edit(&mut window, step);
         window.session(SessionAction::Autosave);
-        say(&format!("autosaved {step}"));
+        report(&format!("autosaved {step}"));
         if step.is_multiple_of(3) {
             let path = folder.join(format!("out{}.tck", step % 4));
             window.act(Action::Files(FilesAction::SaveTracks { layer: None, path }));
@@ -82,16 +82,16 @@ pub fn child() {
             window.act(Action::Region(RegionAction::Save { region, path }));
         }
         if step.is_multiple_of(4) {
-            say(&format!("saving {step}"));
+            report(&format!("saving {step}"));
             let path = Some(folder.join("s.arcuate"));
             window.session(SessionAction::Save { path, next: None });
-            say(&format!("saved {step}"));
+            report(&format!("saved {step}"));
         }
         assert_eq!(window.said(), "");
     }
 }
 
-fn say(line: &str) {
+fn report(line: &str) {
     println!("{line}");
     let _ = std::io::stdout().flush();
 }
@@ -216,13 +216,13 @@ fn kills() {
             .expect("a thread");
         last = step;
         let mut go = Some(go).filter(|_| awaited > 0);
-        let mut heard = 0;
+        let mut received = 0;
         for line in lines.map_while(Result::ok) {
             let (what, step) = line.split_once(' ').expect("two words");
             last = step.parse().expect("a number");
             steps += 1;
-            heard += 1;
-            if heard == awaited {
+            received += 1;
+            if received == awaited {
                 // Dropping the sender starts the kill.
                 go = None;
             }
@@ -230,7 +230,7 @@ fn kills() {
             clean = what != "autosaved";
         }
         drop(go);
-        assert!(heard >= awaited, "kill {kill}: it ended by itself");
+        assert!(received >= awaited, "kill {kill}: it ended by itself");
         killer.join().expect("no panic");
         temporary += count_temporary_files(here);
     }

@@ -102,7 +102,7 @@ fn come_back() {
     assert_eq!(code, Some(0), "{said}");
     let all = outcomes(&value);
     for id in density_maps(&window.state.document) {
-        let expected = format!("layer {}: same bytes", id.0);
+        let expected = format!("layer_{}: same_bytes", id.0);
         assert!(all.contains(&expected), "{expected}: {all:?}");
     }
     let text = methods(&again.state);
@@ -138,9 +138,9 @@ fn made_again() {
     window.save(&path);
     std::fs::remove_dir_all(folder.path().join("s.arcuate.files")).expect("removed");
     let mut again = Window::opened(&path);
-    let absent = again.state.document.missing_layers().next();
-    let absent = absent.expect("the map").layer.id;
-    again.session(SessionAction::Recompute(LayerId(absent)));
+    let missing = again.state.document.missing_layers().next();
+    let missing = missing.expect("the map").layer.id;
+    again.session(SessionAction::Recompute(LayerId(missing)));
     let status = &again.state.runtime.notices.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
 }
@@ -181,8 +181,8 @@ fn of_each_other() {
     let again = Window::opened(&path);
     let document = &again.state.document;
     assert!(document.layer(map).is_some(), "{}", again.said());
-    let absent: Vec<u64> = document.missing_layers().map(|m| m.layer.id).collect();
-    assert_eq!(absent, [901, 902], "{}", again.said());
+    let missing: Vec<u64> = document.missing_layers().map(|m| m.layer.id).collect();
+    assert_eq!(missing, [901, 902], "{}", again.said());
 }
 
 fn together() {

@@ -79,8 +79,8 @@ fn masks(window: &Window) -> Vec<(String, Role, Grid, Vec<u8>)> {
 /// Opened like a recovered session.
 fn recovered(path: &Path) -> Window {
     let mut window = Window::new();
-    let leaving = UnsavedAction::Recover(path.to_owned());
-    window.session(SessionAction::CloseDocument(leaving));
+    let unsaved_action = UnsavedAction::Recover(path.to_owned());
+    window.session(SessionAction::CloseDocument(unsaved_action));
     window
 }
 
@@ -112,7 +112,7 @@ fn sources() {
     assert_eq!((code, &*message), (Some(0), ""));
     let all = outcomes(&value);
     assert!(
-        all.len() == 3 && all.iter().all(|o| o.ends_with("same bytes")),
+        all.len() == 3 && all.iter().all(|o| o.ends_with("same_bytes")),
         "{all:?}"
     );
 }

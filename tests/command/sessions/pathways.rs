@@ -67,7 +67,7 @@ fn come_back() {
     let all = outcomes(&value);
     let costs = all.iter().filter(|o| {
         (o.starts_with("pathway: ") || o.starts_with("layer "))
-            && (o.ends_with("same bytes") || o.ends_with("within tolerance"))
+            && (o.ends_with("same_bytes") || o.ends_with("within_tolerance"))
     });
     assert_eq!(costs.count(), 3, "{all:?}");
     // Changed costs are detected.

@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::recovered work knows its session", origin),
         test(
             "sessions::after a recovery only what is in no file is asked about",
-            asked_after,
+            offered_after,
         ),
         test("sessions::a copy is written of work alone", copies_of_work),
         test(
@@ -38,19 +38,19 @@ fn windows() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     assert!(recoverable_folders(root).is_empty());
-    let desk = RecoveryFolder::new(root).expect("a desk");
+    let recovery_folder = RecoveryFolder::new(root).expect("a desk");
     let other = RecoveryFolder::new(root).expect("another");
-    std::fs::write(desk.session(), "work").expect("written");
-    assert_ne!(desk.session(), other.session());
+    std::fs::write(recovery_folder.session(), "work").expect("written");
+    assert_ne!(recovery_folder.session(), other.session());
     assert!(recoverable_folders(root).is_empty(), "both windows live");
     assert!(is_any_locked(root, &[]) && is_any_locked(root, &[&other]));
     assert!(
-        !is_any_locked(root, &[&desk]),
+        !is_any_locked(root, &[&recovery_folder]),
         "its own is none of another's"
     );
     // The process ends: the lock is released, the folder stays.
-    let path = desk.session();
-    drop(desk);
+    let path = recovery_folder.session();
+    drop(recovery_folder);
     drop(other);
     assert!(!is_any_locked(root, &[]));
     let found = recoverable_folders(root);
@@ -73,9 +73,11 @@ fn newest() {
     // In an order that is neither that of creation nor its reverse.
     let ages_s = [300, 60, 900, 5];
     let desks = ages_s.map(|_| RecoveryFolder::new(root).expect("a desk"));
-    for (desk, age) in desks.iter().zip(ages_s) {
-        std::fs::write(desk.session(), "work").expect("written");
-        let file = std::fs::File::options().write(true).open(desk.session());
+    for (recovery_folder, age) in desks.iter().zip(ages_s) {
+        std::fs::write(recovery_folder.session(), "work").expect("written");
+        let file = std::fs::File::options()
+            .write(true)
+            .open(recovery_folder.session());
         let then = SystemTime::now() - Duration::from_secs(age);
         file.expect("there").set_modified(then).expect("aged");
     }
@@ -132,13 +134,13 @@ pub fn recovered(window: &mut Window, copy: &Path) -> Window {
     let job = window.jobs.submit(job);
     window.jobs.wait(&job, |_| {});
     let mut again = Window::new();
-    let leaving = UnsavedAction::Recover(copy.to_owned());
-    again.session(SessionAction::CloseDocument(leaving));
+    let unsaved_action = UnsavedAction::Recover(copy.to_owned());
+    again.session(SessionAction::CloseDocument(unsaved_action));
     again
 }
 
 /// One item of each kind is in the session, or none is; then one more is made.
-fn asked_after() {
+fn offered_after() {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("copy.arcuate");
     let file = folder.path().join("own.arcuate");
@@ -180,10 +182,10 @@ fn asked_after() {
             UnsavedPart::Other,
         ),
     ];
-    for (change, thing) in changes {
+    for (change, item) in changes {
         window.state = start.clone();
         change(&mut window);
-        let requested = [thing];
+        let requested = [item];
         assert_eq!(window.state.unsaved(), requested);
         let mut again = recovered(&mut window, &copy);
         assert_eq!(again.state.unsaved(), requested, "{}", again.said());

@@ -73,7 +73,7 @@ fn replay() {
         assert_eq!(code, Some(0), "{said}");
         let all = outcomes(&value);
         assert_eq!(all.len(), 4, "{all:?}");
-        assert!(all.iter().all(|o| o.ends_with("same bytes")), "{all:?}");
+        assert!(all.iter().all(|o| o.ends_with("same_bytes")), "{all:?}");
     }
     let (code, _, said) = run(&["replay", "s.arcuate", "--out", "again"], here);
     assert_eq!(code, Some(0), "{said}");
@@ -88,7 +88,7 @@ fn replay() {
     let (code, value, said) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(0), "{said}");
     assert!(
-        outcomes(&value).iter().all(|o| o.ends_with("same bytes")),
+        outcomes(&value).iter().all(|o| o.ends_with("same_bytes")),
         "{value}"
     );
     // A result that differs from the session's.
@@ -110,7 +110,7 @@ fn replay() {
         "{said}"
     );
     let all = outcomes(&value);
-    assert_eq!(all[0], "tensors: within tolerance");
+    assert_eq!(all[0], "tensors: within_tolerance");
     assert_eq!(all[1], "live: differs");
     // Missing data are named, and found elsewhere.
     let moved = here.join("moved");
@@ -162,10 +162,10 @@ fn partly() {
         "{said}"
     );
     assert!(
-        outcomes(&value).iter().all(|o| o.ends_with("same bytes")),
+        outcomes(&value).iter().all(|o| o.ends_with("same_bytes")),
         "{value}"
     );
-    assert_eq!(outcomes(&value)[0], "tensors: same bytes");
+    assert_eq!(outcomes(&value)[0], "tensors: same_bytes");
 }
 
 /// Live results in a snapshot are recomputed with its own parameters, fit and regions, and have the user's name.
@@ -198,7 +198,7 @@ fn snapshots() {
         assert_eq!(code, Some(0), "{said}");
         let all = outcomes(&value);
         assert_eq!(all.len(), 6, "{all:?}");
-        assert!(all.iter().all(|o| o.ends_with("same bytes")), "{all:?}");
+        assert!(all.iter().all(|o| o.ends_with("same_bytes")), "{all:?}");
         let results = value["results"].as_array().expect("results");
         let names: Vec<&str> = results.iter().filter_map(|r| r["name"].as_str()).collect();
         for name in [

@@ -52,7 +52,7 @@ fn speeds(window: &mut Window, centre: DVec3) {
 /// A surface paused because of a leak is also paused in the window that opens its session.
 fn leak() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut window = begun(folder.path());
+    let mut window = started(folder.path());
     sphere(&mut window, true, DVec3::ZERO, 5.0);
     act(&mut window, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);
@@ -96,7 +96,7 @@ fn leak() {
 }
 
 /// A scan whose surface waits for its first sphere.
-fn begun(folder: &std::path::Path) -> Window {
+fn started(folder: &std::path::Path) -> Window {
     let mut window = Window::with_scan(folder);
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let layers = window.state.document.layers.iter();
@@ -114,7 +114,7 @@ fn begun(folder: &std::path::Path) -> Window {
 
 fn come_back() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut window = begun(folder.path());
+    let mut window = started(folder.path());
     sphere(&mut window, true, DVec3::ZERO, 5.0);
     act(&mut window, SegmentAction::Step);
     sphere(&mut window, false, dvec3(3.0, 0.0, 0.0), 2.5);
@@ -196,9 +196,9 @@ fn come_back() {
     assert!(methods.contains("Lefohn"), "{methods}");
     let (code, value, message) = run(&["replay", "segments.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{message}");
-    let name = format!("layer {}: same bytes", kept.id.0);
+    let name = format!("layer_{}: same_bytes", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
-    let surface = "surface: same bytes".to_owned();
+    let surface = "surface: same_bytes".to_owned();
     assert!(
         outcomes(&value).contains(&surface),
         "{:?}",
@@ -212,7 +212,7 @@ fn come_back() {
     std::fs::write(changed, text.replace(from, to)).expect("written");
     let (code, value, message) = run(&["replay", "changed.arcuate"], folder.path());
     assert_eq!(code, Some(1), "{message}");
-    let name = format!("layer {}: differs", kept.id.0);
+    let name = format!("layer_{}: differs", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
     // Unreadable parts stay in the session, and are restored when they can be read.
     let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -245,14 +245,14 @@ fn come_back() {
         panic!("a mask");
     };
     assert_eq!(held.inside, mask.inside);
-    let steered = [&back, &window].map(|w| {
+    let run_values = [&back, &window].map(|w| {
         let document = &w.state.document;
         let named = |id| document.region(id).map(|r| r.name.clone());
         document.segment.painted.map(|id| id.and_then(named))
     });
     assert!(
-        steered[0][0].is_some() && steered[0] == steered[1],
-        "{steered:?}"
+        run_values[0][0].is_some() && run_values[0] == run_values[1],
+        "{run_values:?}"
     );
     back.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let surface = back.state.runtime.segment.live.clone().expect("live");

@@ -33,7 +33,7 @@ pub fn tests() -> Vec<Trial> {
             of_one_document,
         ),
         test("sessions::the oldest snapshot goes first", oldest),
-        test("sessions::what a snapshot lacks is told", lacking),
+        test("sessions::what a snapshot lacks is told", missing_content),
     ]
 }
 
@@ -150,7 +150,7 @@ fn come_back() {
 }
 
 /// Including parts of its own: unreadable weights, a replaced file.
-fn lacking() {
+fn missing_content() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = tracked(folder.path());
     let [mask, extra] = ["mask.nii.gz", "extra.nii.gz"].map(|n| folder.path().join(n));

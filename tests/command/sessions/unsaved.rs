@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::no export saves anything else", exports),
         test(
             "sessions::no export saves what the session file lacks",
-            exports_beside_a_session,
+            exports_next_to_a_session,
         ),
         test("sessions::a layer that is exported whole is saved", whole),
         test("sessions::what is in a session is saved", named),
@@ -48,10 +48,10 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Work that remains unsaved once a layer is saved; `weighed`: the layer with weights, which are saved with it.
-fn without(things: &[UnsavedPart], saved: Option<LayerId>, weighed: LayerId) -> Vec<UnsavedPart> {
+fn without(things: &[UnsavedPart], saved: Option<LayerId>, fitted: LayerId) -> Vec<UnsavedPart> {
     let is = |t: &&UnsavedPart| match t {
         UnsavedPart::Layer { layer, .. } => Some(*layer) != saved,
-        UnsavedPart::Weights(n) => *n != 1 || saved != Some(weighed),
+        UnsavedPart::Weights(n) => *n != 1 || saved != Some(fitted),
         _ => true,
     };
     things.iter().filter(is).cloned().collect()
@@ -165,7 +165,7 @@ fn exports() {
     let mut window = everything(folder.path());
     let before = window.state.unsaved();
     let kinds: Vec<_> = before.iter().map(std::mem::discriminant).collect();
-    for thing in [
+    for item in [
         UnsavedPart::Regions(1),
         UnsavedPart::Weights(1),
         UnsavedPart::Pathways(1),
@@ -175,8 +175,8 @@ fn exports() {
         UnsavedPart::Parameters,
     ] {
         assert!(
-            kinds.contains(&std::mem::discriminant(&thing)),
-            "{thing:?} of {before:?}"
+            kinds.contains(&std::mem::discriminant(&item)),
+            "{item:?} of {before:?}"
         );
     }
     let in_memory = |t: &&UnsavedPart| matches!(t, UnsavedPart::Layer { .. });
@@ -236,7 +236,7 @@ fn exports() {
 
 /// Exports beside a session file that lacks one item of each kind: a layer in another file, the colour of a region, a
 /// measurement, a snapshot. After a recovery the same question is asked.
-fn exports_beside_a_session() {
+fn exports_next_to_a_session() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = everything(folder.path());
     let tracks = layer(&window, "Tracks");
@@ -477,10 +477,10 @@ fn made_again() {
     window.save(&path);
     let mut again = Window::opened(&path);
     assert_eq!(again.state.unsaved(), [], "{}", again.said());
-    let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
-    assert_eq!(absent.len(), 2);
-    for absent in absent {
-        again.session(SessionAction::Recompute(LayerId(absent.layer.id)));
+    let missing: Vec<_> = again.state.document.missing_layers().cloned().collect();
+    assert_eq!(missing.len(), 2);
+    for missing in missing {
+        again.session(SessionAction::Recompute(LayerId(missing.layer.id)));
         let status = &again.state.runtime.notices.status;
         assert!(status.ends_with("same bytes"), "{status}");
         assert!(status.contains(" streamlines in "), "{status}");

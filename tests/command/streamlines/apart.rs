@@ -19,17 +19,18 @@ pub fn tests() -> Vec<Trial> {
 
 /// A target placed for tracking does not change existing rules; the rules' own list includes it.
 fn apart() {
-    let mut desk = StreamlineWindow::new(50);
-    let all = desk.layer("all");
-    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    let before = desk.shown();
+    let mut setup = StreamlineWindow::new(50);
+    let all = setup.layer("all");
+    setup.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    let before = setup.shown();
     let at = |y: f64| DVec3::new(20.0, y, 0.0);
-    desk.place(Role::Seed, at(20.0), 3.0);
-    desk.place(Role::Target, at(30.0), 3.0);
-    assert_eq!(desk.shown(), before);
-    let regions = desk.window.state.document.regions.clone();
-    let rules = |desk: &StreamlineWindow| {
-        desk.window
+    setup.place(Role::Seed, at(20.0), 3.0);
+    setup.place(Role::Target, at(30.0), 3.0);
+    assert_eq!(setup.shown(), before);
+    let regions = setup.window.state.document.regions.clone();
+    let rules = |setup: &StreamlineWindow| {
+        setup
+            .window
             .state
             .document
             .streamlines
@@ -40,60 +41,64 @@ fn apart() {
     };
     let (seed, target) = (regions[0].id, regions[1].id);
     assert_eq!(
-        rules(&desk).region_rule(target, Role::Target),
+        rules(&setup).region_rule(target, Role::Target),
         RegionRule::Nothing
     );
     // Nor does a copied one, nor a seed that becomes an include region.
-    desk.window
+    setup
+        .window
         .act(Action::Region(RegionAction::Duplicate(target)));
     let role = Role::Include;
-    desk.window
+    setup
+        .window
         .act(Action::Region(RegionAction::SetRole { region: seed, role }));
-    assert_eq!(desk.shown(), before);
-    let taken = rules(&desk).using(target, Role::Target, RegionRule::Any);
-    desk.set_rules(taken);
-    assert_eq!(desk.shown(), (27..=33).collect::<Vec<_>>());
+    assert_eq!(setup.shown(), before);
+    let taken = rules(&setup).using(target, Role::Target, RegionRule::Any);
+    setup.set_rules(taken);
+    assert_eq!(setup.shown(), (27..=33).collect::<Vec<_>>());
     // It follows its role from then on.
     let (region, role) = (target, Role::Exclude);
-    desk.window
+    setup
+        .window
         .act(Action::Region(RegionAction::SetRole { region, role }));
     let out = |y: &usize| !(27..=33).contains(y);
     assert_eq!(
-        desk.shown(),
+        setup.shown(),
         before.iter().copied().filter(out).collect::<Vec<_>>()
     );
     for _ in 0..6 {
-        desk.window.act(Action::Undo);
+        setup.window.act(Action::Undo);
     }
     assert_eq!(
-        (desk.shown(), rules(&desk).uses),
+        (setup.shown(), rules(&setup).uses),
         (before.clone(), Vec::new())
     );
     // The rules of a layer other than the current one are left alone, too.
-    desk.act(StreamlineAction::Keep);
-    let kept = desk.window.state.document.layers.last().unwrap().id;
+    setup.act(StreamlineAction::Keep);
+    let kept = setup.window.state.document.layers.last().unwrap().id;
     assert_ne!(kept, all);
-    desk.window
+    setup
+        .window
         .act(Action::Layer(LayerAction::Select(Some(kept))));
-    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    assert_eq!(desk.shown(), before);
-    desk.place(Role::Include, at(30.0), 3.0);
-    assert_eq!(desk.shown(), before);
+    setup.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    assert_eq!(setup.shown(), before);
+    setup.place(Role::Include, at(30.0), 3.0);
+    assert_eq!(setup.shown(), before);
 }
 
 /// A target that is placed before there is a seed, and a region of any role that is placed or takes another role in
 /// another task, or beside another layer, leave the filter as it was.
 fn no_role() {
-    let mut desk = StreamlineWindow::new(50);
-    let all = desk.layer("all");
+    let mut setup = StreamlineWindow::new(50);
+    let all = setup.layer("all");
     let filter = StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None));
-    desk.set_rules(filter);
-    let before = desk.shown();
+    setup.set_rules(filter);
+    let before = setup.shown();
     let at = DVec3::new(20.0, 30.0, 0.0);
-    desk.place(Role::Target, at, 3.0);
-    assert_eq!(desk.shown(), before, "a target without a seed");
+    setup.place(Role::Target, at, 3.0);
+    assert_eq!(setup.shown(), before, "a target without a seed");
     // The rules list the target as ignored.
-    let filter = desk
+    let filter = setup
         .window
         .state
         .document
@@ -102,13 +107,14 @@ fn no_role() {
         .next()
         .cloned();
     let filter = filter.expect("rules");
-    desk.act(StreamlineAction::Keep);
-    let kept = desk.window.state.document.layers.last().unwrap().id;
-    desk.set_rules(filter);
-    assert_eq!(desk.shown(), before);
-    let look_at = |desk: &mut StreamlineWindow, layer, task| {
-        desk.window.act(Action::View(ViewAction::SelectTask(task)));
-        desk.window
+    setup.act(StreamlineAction::Keep);
+    let kept = setup.window.state.document.layers.last().unwrap().id;
+    setup.set_rules(filter);
+    assert_eq!(setup.shown(), before);
+    let look_at = |setup: &mut StreamlineWindow, layer, task| {
+        setup.window.act(Action::View(ViewAction::SelectTask(task)));
+        setup
+            .window
             .act(Action::Layer(LayerAction::Select(Some(layer))));
     };
     for (layer, task) in [
@@ -118,24 +124,28 @@ fn no_role() {
         (all, Task::Filter),
     ] {
         for role in Role::ALL {
-            look_at(&mut desk, layer, task);
-            desk.place(role, at, 3.0);
-            assert_eq!(desk.shown(), before, "{role:?} in {task:?}");
-            let region = desk.window.state.runtime.regions.selected.unwrap();
+            look_at(&mut setup, layer, task);
+            setup.place(role, at, 3.0);
+            assert_eq!(setup.shown(), before, "{role:?} in {task:?}");
+            let region = setup.window.state.runtime.regions.selected.unwrap();
             for role in [Role::Include, Role::Exclude, Role::Target, Role::Region] {
-                desk.window
+                setup
+                    .window
                     .act(Action::Region(RegionAction::SetRole { region, role }));
-                assert_eq!(desk.shown(), before, "{role:?} set in {task:?}");
+                assert_eq!(setup.shown(), before, "{role:?} set in {task:?}");
                 let (regions, change) = (vec![region], RegionsChange::Role(role));
-                desk.window.act(Action::Region(RegionAction::ChangeSeveral {
-                    regions,
-                    change,
-                }));
-                assert_eq!(desk.shown(), before, "{role:?} of several in {task:?}");
+                setup
+                    .window
+                    .act(Action::Region(RegionAction::ChangeSeveral {
+                        regions,
+                        change,
+                    }));
+                assert_eq!(setup.shown(), before, "{role:?} of several in {task:?}");
             }
-            desk.window
+            setup
+                .window
                 .act(Action::Region(RegionAction::Delete(region)));
-            assert_eq!(desk.shown(), before);
+            assert_eq!(setup.shown(), before);
         }
     }
 }

@@ -41,16 +41,16 @@ fn values(path: &Path) -> Vec<String> {
 }
 
 pub fn commands() {
-    let mut desk = StreamlineWindow::new(30);
-    let (all, y) = (desk.layer("all"), Column::Image(desk.layer("y")));
-    let labels = desk.layer("labels");
-    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    desk.act(StreamlineAction::SetImages(vec![desk.layer("y")]));
-    desk.act(StreamlineAction::Sort(TableView {
+    let mut setup = StreamlineWindow::new(30);
+    let (all, y) = (setup.layer("all"), Column::Image(setup.layer("y")));
+    let labels = setup.layer("labels");
+    setup.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    setup.act(StreamlineAction::SetImages(vec![setup.layer("y")]));
+    setup.act(StreamlineAction::Sort(TableView {
         column: Some(y.clone()),
         descending: true,
     }));
-    desk.act(StreamlineAction::SetProfile(ProfileSettings {
+    setup.act(StreamlineAction::SetProfile(ProfileSettings {
         params: ProfileParams {
             nodes: 20,
             sense: Sense::Turned,
@@ -60,7 +60,7 @@ pub fn commands() {
     }));
     let mut radius = connectivity::Params::defaults();
     radius.radius_mm = 1.0;
-    desk.act(StreamlineAction::SetConnect(ConnectSettings {
+    setup.act(StreamlineAction::SetConnect(ConnectSettings {
         labels: Some(labels),
         params: radius,
         value: Some(y),
@@ -72,16 +72,16 @@ pub fn commands() {
         (BottomPanel::Profile, "profile.csv"),
         (BottomPanel::Matrix, "connectome.csv"),
     ] {
-        desk.act(StreamlineAction::Open(Some(drawer)));
-        let own = desk.folder.path().join(file);
-        desk.act(match drawer {
+        setup.act(StreamlineAction::Open(Some(drawer)));
+        let own = setup.folder.path().join(file);
+        setup.act(match drawer {
             BottomPanel::Table => StreamlineAction::SaveTable(own.clone()),
             BottomPanel::Profile => StreamlineAction::SaveProfile(own.clone()),
             BottomPanel::Matrix => StreamlineAction::SaveMatrix(own.clone()),
         });
-        let messages = &desk.window.state.runtime.notices.messages;
+        let messages = &setup.window.state.runtime.notices.messages;
         assert!(messages.is_empty(), "{messages:?}");
-        let line = panel_command(&desk.window.state, drawer).expect("a command");
+        let line = panel_command(&setup.window.state, drawer).expect("a command");
         let command = line.text();
         // The selected streamlines exist from the first run.
         run(
@@ -93,12 +93,12 @@ pub fn commands() {
         assert_eq!(own, made, "{command}");
     }
     // An export of a filtered layer contains only the streamlines kept, like its command.
-    let own = desk.folder.path().join("tracks.tck");
-    desk.window.act(Action::Files(FilesAction::SaveTracks {
+    let own = setup.folder.path().join("tracks.tck");
+    setup.window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(all),
         path: own.clone(),
     }));
-    let state = &desk.window.state;
+    let state = &setup.window.state;
     assert!(
         state.runtime.notices.messages.is_empty(),
         "{:?}",
@@ -115,24 +115,25 @@ pub fn commands() {
             other => panic!("{other:?}"),
         }
     });
-    let kept = desk.shown().len();
+    let kept = setup.shown().len();
     assert!(kept < 30 && own.len() == kept && own.offsets == made.offsets);
     assert!(own.points == made.points && own.per_streamline == made.per_streamline);
-    desk.window
+    setup
+        .window
         .act(Action::Streamline(StreamlineAction::SwitchFilter {
             layer: all,
             enabled: false,
         }));
-    let layer = desk.window.state.document.layer(all).expect("a layer");
-    let whole = selection_command(&desk.window.state, layer).expect("a command line");
+    let layer = setup.window.state.document.layer(all).expect("a layer");
+    let whole = selection_command(&setup.window.state, layer).expect("a command line");
     assert!(whole.text().starts_with("arcuate info "));
     // Inputs that are in no file are named.
-    desk.window.act(Action::Alignment(AlignmentAction::Shift {
-        layer: desk.layer("y"),
+    setup.window.act(Action::Alignment(AlignmentAction::Shift {
+        layer: setup.layer("y"),
         transform: glam::DAffine3::from_translation(glam::DVec3::X),
         phase: Phase::Done,
     }));
-    let line = panel_command(&desk.window.state, BottomPanel::Table).expect("a command line");
+    let line = panel_command(&setup.window.state, BottomPanel::Table).expect("a command line");
     let why = line.no_command().expect("no command");
     assert!(why.contains("“y” is not in a file"), "{why}");
 }

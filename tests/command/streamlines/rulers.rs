@@ -4,7 +4,7 @@ use super::*;
 
 pub fn rulers() {
     let mut random = Random::fresh("bundle rulers");
-    let mut desk = StreamlineWindow::new(3);
+    let mut setup = StreamlineWindow::new(3);
     let at = |random: &mut Random| random.direction() * random.uniform(1.0, 40.0);
     for _ in 0..20 {
         let (corner, u) = (at(&mut random), random.direction());
@@ -28,53 +28,54 @@ pub fn rulers() {
             pane: Pane::Coronal,
         })
     };
-    desk.act(measure(&[DVec3::ZERO, DVec3::new(3.0, 4.0, 0.0)]));
-    desk.act(measure(&[DVec3::X, DVec3::ZERO, DVec3::Y]));
-    desk.act(measure(&[DVec3::ZERO]));
-    let values = |desk: &StreamlineWindow| -> Vec<f64> {
-        let all = desk.window.state.document.streamlines.measurements.iter();
+    setup.act(measure(&[DVec3::ZERO, DVec3::new(3.0, 4.0, 0.0)]));
+    setup.act(measure(&[DVec3::X, DVec3::ZERO, DVec3::Y]));
+    setup.act(measure(&[DVec3::ZERO]));
+    let values = |setup: &StreamlineWindow| -> Vec<f64> {
+        let all = setup.window.state.document.streamlines.measurements.iter();
         all.map(|m| m.value().unwrap()).collect()
     };
-    assert_eq!(values(&desk), [5.0, 90.0]);
-    assert!(desk.window.state.is_dirty());
+    assert_eq!(values(&setup), [5.0, 90.0]);
+    assert!(setup.window.state.is_dirty());
     for phase in [Phase::Live, Phase::Live, Phase::Done] {
         let points = vec![DVec3::ZERO, DVec3::new(6.0, 8.0, 0.0)];
-        desk.act(StreamlineAction::Remeasure {
+        setup.act(StreamlineAction::Remeasure {
             index: 0,
             points,
             phase,
         });
     }
-    assert_eq!(values(&desk), [10.0, 90.0]);
-    desk.window.act(Action::Undo);
-    assert_eq!(values(&desk), [5.0, 90.0], "a drag is one step");
-    desk.act(StreamlineAction::Erase(0));
-    assert_eq!(values(&desk), [90.0]);
-    desk.act(StreamlineAction::EraseAll);
-    assert!(values(&desk).is_empty());
-    desk.window.act(Action::Undo);
-    assert_eq!(values(&desk), [90.0]);
+    assert_eq!(values(&setup), [10.0, 90.0]);
+    setup.window.act(Action::Undo);
+    assert_eq!(values(&setup), [5.0, 90.0], "a drag is one step");
+    setup.act(StreamlineAction::Erase(0));
+    assert_eq!(values(&setup), [90.0]);
+    setup.act(StreamlineAction::EraseAll);
+    assert!(values(&setup).is_empty());
+    setup.window.act(Action::Undo);
+    assert_eq!(values(&setup), [90.0]);
 }
 
 pub fn memory() {
-    let mut desk = StreamlineWindow::new(60);
-    let all = desk.layer("all");
-    desk.window
+    let mut setup = StreamlineWindow::new(60);
+    let all = setup.layer("all");
+    setup
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     for _ in 0..30 {
-        desk.act(StreamlineAction::Choose {
+        setup.act(StreamlineAction::Choose {
             streamlines: vec![0],
             mode: SelectionMode::Replace,
             anchor: None,
         });
-        desk.act(StreamlineAction::DeleteChosen);
+        setup.act(StreamlineAction::DeleteChosen);
     }
-    assert_eq!(desk.rows("all").len(), 30);
+    assert_eq!(setup.rows("all").len(), 30);
     let mut steps = 0;
-    while desk.window.state.history.undo_label() == Some("Delete streamlines") {
-        desk.window.act(Action::Undo);
+    while setup.window.state.history.undo_label() == Some("Delete streamlines") {
+        setup.window.act(Action::Undo);
         steps += 1;
     }
     // All small steps are restored.
-    assert_eq!((steps, desk.rows("all").len()), (30, 60));
+    assert_eq!((steps, setup.rows("all").len()), (30, 60));
 }

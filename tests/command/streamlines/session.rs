@@ -16,31 +16,32 @@ use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
 
-fn save(desk: &mut StreamlineWindow, name: &str) -> std::path::PathBuf {
-    let path = desk.folder.path().join(name);
-    desk.window.act(Action::Session(SessionAction::Save {
+fn save(setup: &mut StreamlineWindow, name: &str) -> std::path::PathBuf {
+    let path = setup.folder.path().join(name);
+    setup.window.act(Action::Session(SessionAction::Save {
         path: Some(path.clone()),
         next: None,
     }));
     assert!(
         path.exists(),
         "{:?}",
-        desk.window.state.runtime.notices.messages
+        setup.window.state.runtime.notices.messages
     );
     path
 }
 
 pub(super) fn session() {
-    let mut desk = StreamlineWindow::new(40);
-    let all = desk.layer("all");
-    desk.window
+    let mut setup = StreamlineWindow::new(40);
+    let all = setup.layer("all");
+    setup
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    desk.act(StreamlineAction::Choose {
+    setup.act(StreamlineAction::Choose {
         streamlines: vec![0, 5, 6, 7],
         mode: SelectionMode::Replace,
         anchor: None,
     });
-    desk.act(StreamlineAction::DeleteChosen);
+    setup.act(StreamlineAction::DeleteChosen);
     // A mask that is in no file, in a recorded rule.
     let grid =
         Arc::new(Grid::axis_aligned([60, 60, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0)).unwrap());
@@ -52,27 +53,27 @@ pub(super) fn session() {
         },
     );
     let mask = Shape::Mask(ball.shape.mask_on(&grid));
-    desk.place(Role::Exclude, DVec3::new(10.0, 22.0, 0.0), 1.0);
-    desk.window.act(Action::Region(RegionAction::Add {
+    setup.place(Role::Exclude, DVec3::new(10.0, 22.0, 0.0), 1.0);
+    setup.window.act(Action::Region(RegionAction::Add {
         role: Role::Include,
         shape: mask,
     }));
     let rules = StreamlineRules::new(all).limited(limit(weight(), None, Some(25.0)));
-    desk.set_rules(rules);
-    let shown = desk.shown();
+    setup.set_rules(rules);
+    let shown = setup.shown();
     assert!(!shown.is_empty() && shown.len() < 20, "{shown:?}");
-    desk.act(StreamlineAction::Keep);
-    assert_eq!(desk.rows("all, selected"), shown);
-    let exclude = desk.window.state.document.regions[0].id;
-    let kept = desk.layer("all, selected");
-    desk.set_rules(StreamlineRules::new(kept).using(exclude, Role::Exclude, RegionRule::Within));
-    desk.act(StreamlineAction::Measure(Measurement {
+    setup.act(StreamlineAction::Keep);
+    assert_eq!(setup.rows("all, selected"), shown);
+    let exclude = setup.window.state.document.regions[0].id;
+    let kept = setup.layer("all, selected");
+    setup.set_rules(StreamlineRules::new(kept).using(exclude, Role::Exclude, RegionRule::Within));
+    setup.act(StreamlineAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Sagittal,
     }));
-    desk.act(StreamlineAction::Open(Some(BottomPanel::Table)));
-    let path = save(&mut desk, "s.arcuate");
-    let before = desk.window.state.document.clone();
+    setup.act(StreamlineAction::Open(Some(BottomPanel::Table)));
+    let path = save(&mut setup, "s.arcuate");
+    let before = setup.window.state.document.clone();
 
     let mut other = Window::new();
     other.act(Action::Session(SessionAction::CloseDocument(
@@ -112,7 +113,7 @@ pub(super) fn session() {
     assert_eq!(rules.region_rule(first.id, first.role), RegionRule::Within);
     assert_eq!(rules.layer, of("all, selected").0);
     // Saved again, the session is unchanged.
-    let again = desk.folder.path().join("again.arcuate");
+    let again = setup.folder.path().join("again.arcuate");
     other.act(Action::Session(SessionAction::Save {
         path: Some(again.clone()),
         next: None,
@@ -132,7 +133,7 @@ pub(super) fn session() {
 
     let replayed = program()
         .args(["replay", "s.arcuate"])
-        .current_dir(desk.folder.path())
+        .current_dir(setup.folder.path())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&replayed.stdout).into_owned();
@@ -145,19 +146,20 @@ pub(super) fn session() {
 }
 
 pub(super) fn refused() {
-    let mut desk = StreamlineWindow::new(10);
-    let all = desk.layer("all");
-    desk.window
+    let mut setup = StreamlineWindow::new(10);
+    let all = setup.layer("all");
+    setup
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    desk.act(StreamlineAction::Choose {
+    setup.act(StreamlineAction::Choose {
         streamlines: vec![3],
         mode: SelectionMode::Replace,
         anchor: None,
     });
-    desk.act(StreamlineAction::DeleteChosen);
-    let path = save(&mut desk, "s.arcuate");
+    setup.act(StreamlineAction::DeleteChosen);
+    let path = save(&mut setup, "s.arcuate");
     // Another file with the same name.
-    write(&desk.folder.path().join("all.trx"), 11);
+    write(&setup.folder.path().join("all.trx"), 11);
     let mut other = Window::new();
     other.act(Action::Session(SessionAction::CloseDocument(
         UnsavedAction::Open(path),
@@ -169,14 +171,14 @@ pub(super) fn refused() {
     }
     other.act(Action::Session(SessionAction::OpenAnyway));
     assert!(other.state.document.layer_named("all").is_none());
-    let absent: Vec<_> = other.state.document.missing_layers().collect();
-    assert_eq!(absent.len(), 1);
+    let missing: Vec<_> = other.state.document.missing_layers().collect();
+    assert_eq!(missing.len(), 1);
     assert!(
-        absent[0]
+        missing[0]
             .reason
             .to_string()
             .contains("Found 11 streamlines, expected the 10"),
         "{}",
-        absent[0].reason
+        missing[0].reason
     );
 }

@@ -11,8 +11,10 @@ use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
 use arcuate::io::{self, convert, nifti, streamlines};
 use arcuate::solvers::level_set;
-use arcuate::solvers::level_set::{Layout, Mode, Params, RunHistory};
+use arcuate::solvers::level_set::{Layout, Mode, Params, RunHistory, Sphere};
 use arcuate::state::Preferences;
+use arcuate::state::regions::recipe::ShapeSpec;
+use arcuate::state::segment::recipe::SegmentScript;
 use glam::{DAffine3, DVec3};
 use serde_json::Value;
 use std::path::Path;
@@ -54,7 +56,7 @@ pub fn seeds_for(entry: &str) -> Seeds {
         )]),
         "tck" | "trk" | "trx" | "vtk" | "vtp" => streamlines(entry),
         "trk_gz" => streamlines("trk"),
-        "tck_values" => vec![("two".to_owned(), values_beside())],
+        "tck_values" => vec![("two".to_owned(), companion_values())],
         "weights" => texts(&[
             ("lines", "1\n2\n3\n4\n5\n"),
             ("words", "# w\r\n1,2.5e-3 3\t4 -5"),
@@ -103,11 +105,6 @@ const BIDS: &str = "{\"Name\":\"x\",\"BIDSVersion\":\"1.8.0\"}<<sub-01/ses-1/dwi
     <<sub-01/ses-1/anat/sub-01_ses-1_T1w.nii.gz>><<sub-02/anat/sub-02_label-brain_mask.nii>>\
     <<derivatives/x/sub-01/ses-1/dwi/sub-01_ses-1_tractogram.trk>>";
 
-const SCRIPT: &str = r#"{"image":"t1.nii","volume":0,"mask":null,"threshold":null,"fill":null,
-"spheres":[{"add":true,"centre":[0.0,0.0,0.0],"radius_mm":4.0},{"add":false,"centre":[4.0,0.0,0.0],"radius_mm":2.0}],
-"layer":null,"grow_here":[{"Sphere":{"centre":[0.0,0.0,4.0],"radius_mm":3.0}}],"not_here":[{"Mask":"mask.nii.gz"}],
-"run":RUN}"#;
-
 const COMMANDS: &[&str] = &[
     "info t1.nii tracks.trx --json",
     "convert tracks.trx o.tck --strict",
@@ -134,6 +131,39 @@ fn texts(of: &[(&str, &str)]) -> Seeds {
 }
 
 /// Scripts of a segmentation, in both of its forms.
+/// A script with every kind of shape.
+fn script(run: RunHistory) -> SegmentScript {
+    let sphere = |add: bool, x: f64, radius_mm: f64| Sphere {
+        add,
+        centre: DVec3::new(x, 0.0, 0.0),
+        radius_mm,
+    };
+    let centre = DVec3::new(0.0, 0.0, 4.0);
+    SegmentScript {
+        image: "t1.nii".into(),
+        volume: 0,
+        mask: None,
+        threshold: None,
+        fill: None,
+        spheres: vec![sphere(true, 0.0, 4.0), sphere(false, 4.0, 2.0)],
+        layer: None,
+        layer_volume: 0,
+        grow_here: vec![
+            ShapeSpec::Sphere {
+                centre,
+                radius_mm: 3.0,
+            },
+            ShapeSpec::Box {
+                centre,
+                half_mm: DVec3::ONE,
+            },
+        ],
+        not_here: vec![ShapeSpec::Mask("mask.nii.gz".into())],
+        later: Vec::new(),
+        run,
+    }
+}
+
 fn scripts() -> Seeds {
     [("scaled", Mode::Scaled), ("paper", Mode::Paper)]
         .map(|(name, mode)| {
@@ -147,8 +177,8 @@ fn scripts() -> Seeds {
                 events: Vec::new(),
                 steps: 20,
             };
-            let run = serde_json::to_string(&run).expect("JSON");
-            (name.to_owned(), SCRIPT.replace("RUN", &run).into_bytes())
+            let script = serde_json::to_vec(&script(run)).expect("JSON");
+            (name.to_owned(), script)
         })
         .to_vec()
 }
@@ -206,8 +236,8 @@ fn scan_nrrd() -> Seeds {
         directions: vectors.map(DVec3::from_array).to_vec(),
     };
     io::gradients::save(&at("a.bval"), &at("a.bvec"), &table, &grid()).expect("saved");
-    let (told, control) = (io::Reading::default(), Control::new());
-    let plan = convert::plan(&at("a.nii"), &at("b.nrrd"), None, &told, &control).expect("read");
+    let (reading, control) = (io::Reading::default(), Control::new());
+    let plan = convert::plan(&at("a.nii"), &at("b.nrrd"), None, &reading, &control).expect("read");
     plan.write(true, "", &control).expect("written");
     vec![(
         "scan".to_owned(),
@@ -386,7 +416,7 @@ fn trx_folder() -> Vec<u8> {
 }
 
 /// Track scalars and weights next to a TCK.
-fn values_beside() -> Vec<u8> {
+fn companion_values() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let tracks = crate::support::lines(&[
         vec![DVec3::ZERO, DVec3::X, DVec3::new(2.0, 0.5, 0.0)],

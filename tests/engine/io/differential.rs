@@ -43,7 +43,7 @@ struct Known {
     formats: Vec<String>,
     what: String,
     outcome: String,
-    told: bool,
+    given_reading: bool,
     /// Only random bytes cause it: the fixed set need not.
     seldom: bool,
     line: String,
@@ -56,10 +56,10 @@ fn known() -> Vec<Known> {
     let rows = text.filter(|l| !l.is_empty() && !l.starts_with('#'));
     let row = |line: &str| {
         let parts: Vec<&str> = line.split('|').map(str::trim).collect();
-        let [formats, what, outcome, told, why] = parts[..] else {
+        let [formats, what, outcome, given_reading, why] = parts[..] else {
             panic!("five columns: {line}");
         };
-        let sentence: Vec<&str> = told.split(", ").collect();
+        let sentence: Vec<&str> = given_reading.split(", ").collect();
         let known = matches!(
             sentence[..],
             ["told" | "silent"] | ["told" | "silent", "seldom"]
@@ -69,7 +69,7 @@ fn known() -> Vec<Known> {
             formats: formats.split(' ').map(str::to_owned).collect(),
             what: what.to_owned(),
             outcome: outcome.to_owned(),
-            told: sentence[0] == "told",
+            given_reading: sentence[0] == "told",
             seldom: sentence.len() > 1,
             line: line.to_owned(),
         }
@@ -154,7 +154,7 @@ fn agree() {
             used.extend(rows.iter().copied());
             let state = match rows[..] {
                 [] => "not in the table",
-                _ if rows.iter().any(|&i| table[i].told) && !reported => "not told",
+                _ if rows.iter().any(|&i| table[i].given_reading) && !reported => "not told",
                 _ => continue,
             };
             let key = format!("{} {} {outcome} {state}", file.format, file.what);
@@ -387,8 +387,8 @@ fn of_lines(tractogram: &Tractogram, file: &File, numbers: &[f64]) -> Vec<(&'sta
     ] {
         let lists = theirs[key].as_array().expect("lists");
         // VTK's values of cells, and streamlines that nibabel left out, are not compared.
-        let left_out = kept.len() != tractogram.offsets.len();
-        if key == "of_lines" && (left_out || file.format.starts_with("vt")) {
+        let excluded = kept.len() != tractogram.offsets.len();
+        if key == "of_lines" && (excluded || file.format.starts_with("vt")) {
             continue;
         }
         let own: Vec<Vec<f32>> = columns(values)

@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
             "tractograms/mrtrix_tracks_500.tck",
             real,
         ),
-        test("io::fibres::there_and_back", there_and_back),
+        test("io::fibres::there_and_back", round_trip),
         test("io::fibres::header_of_what_is_written", header),
         test("io::fibres::every_datatype", every_datatype),
         test("io::fibres::odd_headers", odd_headers),
@@ -124,7 +124,7 @@ fn random_tractogram(random: &mut Random, streamlines: usize) -> Tractogram {
     Tractogram::new(points, offsets)
 }
 
-fn there_and_back() {
+fn round_trip() {
     let mut random = Random::fresh("there_and_back");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.tck");

@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::formats::losses_are_said", losses),
         test("io::formats::folders_are_replaced_whole", folders),
         test("io::formats::a_file_may_become_shorter", shortened),
-        test("io::formats::a_space_can_be_said", said_space),
+        test("io::formats::a_space_can_be_said", stated_space),
         test("io::formats::the_table_is_whole", table),
         data_test(
             "io::formats::every_outside_file_returns",
@@ -553,7 +553,7 @@ fn shortened() {
 }
 
 /// The space of a VTK file that does not name it is the user's reading; otherwise the file decides.
-fn said_space() {
+fn stated_space() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let tractogram = Tractogram::new(vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], vec![0, 2]);
     for name in ["a.vtk", "a.vtp"] {

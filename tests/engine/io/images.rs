@@ -409,8 +409,8 @@ fn large_integers() {
             .flat_map(i32::to_le_bytes)
             .collect();
         made.write(&path);
-        let said_so = read(&path).1.warnings.iter().any(|w| w.contains("rounded"));
-        assert_eq!(said_so, said, "{largest}");
+        let is_reported = read(&path).1.warnings.iter().any(|w| w.contains("rounded"));
+        assert_eq!(is_reported, said, "{largest}");
     }
 }
 

@@ -29,10 +29,11 @@ pub fn tests() -> Vec<Trial> {
 }
 
 pub fn go(folder: &Path, from: &str, to: &str) -> Converted {
-    go_told(folder, from, to, &Reading::default(), false).unwrap_or_else(|e| panic!("{from}: {e}"))
+    convert_with_reading(folder, from, to, &Reading::default(), false)
+        .unwrap_or_else(|e| panic!("{from}: {e}"))
 }
 
-pub fn go_told(
+pub fn convert_with_reading(
     folder: &Path,
     from: &str,
     to: &str,
@@ -283,7 +284,7 @@ fn every_type() {
             ("d.nrrd", "e.nii"),
             ("two.nii.gz", "f.nii.gz"),
         ] {
-            let done = go_told(here, from, to, &Reading::default(), true).expect(name);
+            let done = convert_with_reading(here, from, to, &Reading::default(), true).expect(name);
             assert_eq!(done.unsupported_contents, [""; 0], "{name} {from}");
             assert!(done.content.ends_with(name), "{}", done.content);
             if to.ends_with("nrrd") {
@@ -308,7 +309,8 @@ fn every_type() {
             let sentence: Vec<String> = samples.chunks(8).map(word).collect();
             let text = header.replace("gzip", "text") + &sentence.join(" ");
             std::fs::write(here.join("text.nrrd"), text).expect("written");
-            go_told(here, "text.nrrd", "g.nii", &Reading::default(), true).expect(name);
+            convert_with_reading(here, "text.nrrd", "g.nii", &Reading::default(), true)
+                .expect(name);
             assert_eq!(Found::read(&here.join("g.nii")).voxels(), bytes, "{name}");
         }
     }
@@ -352,7 +354,7 @@ fn nibabel_reads_the_same() {
             "f.nii",
         ];
         for (from, to) in [(0, 1), (1, 2), (2, 3), (4, 5)] {
-            go_told(here, all[from], all[to], &Reading::default(), true).expect(name);
+            convert_with_reading(here, all[from], all[to], &Reading::default(), true).expect(name);
         }
         nibabel_agrees(here, &["a.nii", "b.nii.gz", "e.nii", "two.nii.gz", "f.nii"]);
     }
@@ -362,7 +364,7 @@ fn nibabel_reads_the_same() {
         ..Nifti::new(4, 2, (0..16).collect())
     };
     std::fs::write(here.join("a.nii"), scaled.file()).expect("written");
-    go_told(here, "a.nii", "b.nii.gz", &Reading::default(), true).expect("scaled");
+    convert_with_reading(here, "a.nii", "b.nii.gz", &Reading::default(), true).expect("scaled");
     nibabel_agrees(here, &["a.nii", "b.nii.gz"]);
 }
 
@@ -452,7 +454,7 @@ fn slopes() {
             ..Nifti::new(4, 2, steps.clone())
         };
         std::fs::write(here.join("s.nii"), fine.file()).expect("written");
-        let losses = go_told(here, "s.nii", "s.nrrd", &Reading::default(), true);
+        let losses = convert_with_reading(here, "s.nii", "s.nrrd", &Reading::default(), true);
         let losses = losses.expect("converted").unsupported_contents;
         match lost {
             Some(words) => assert!(losses[0].contains(words), "{losses:?}"),
@@ -481,7 +483,8 @@ fn colours_and_axes() {
         let image = Nifti::new(code, size, bytes.clone());
         std::fs::write(here.join("a.nii"), image.file()).expect("written");
         for (from, to) in [("a.nii", "b.nii"), ("b.nii", "c.nrrd"), ("c.nrrd", "d.nii")] {
-            let done = go_told(here, from, to, &Reading::default(), true).expect("colours");
+            let done =
+                convert_with_reading(here, from, to, &Reading::default(), true).expect("colours");
             assert_eq!(done.unsupported_contents, [""; 0]);
         }
         assert_eq!(nrrd(&here.join("c.nrrd")).1, bytes);

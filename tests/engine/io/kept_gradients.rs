@@ -1,18 +1,18 @@
 //! Gradients of a converted scan: where they are written, how they are reoriented, what is lost.
 
 use super::formats::grid;
-use super::kept::{Nifti, go, go_told};
+use super::kept::{Nifti, convert_with_reading, go};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid};
-use arcuate::io::{self, AffineReading, Reading, gradients};
+use arcuate::io::{self, AffineReading, Reading, Remark, gradients};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("io::kept::gradients_there_and_back", there_and_back),
+        test("io::kept::gradients_there_and_back", round_trip),
         test("io::kept::gradients_turn_with_a_moved_image", moved),
         test("io::kept::gradients_turn_on_opening", opened_moved),
         test("io::kept::what_is_lost_is_said", losses),
@@ -96,8 +96,8 @@ fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
     ] {
         for (grid, turn, reported) in [(&own, DMat3::IDENTITY, false), (&moved, turn, of_world)] {
             let found = read(name, grid);
-            let says = |w: &String| w.contains("rotated with the image");
-            assert_eq!(found.notes.iter().any(says), reported, "{name}");
+            let says = |w: &Remark| w.is_note && w.contains("rotated with the image");
+            assert_eq!(found.remarks.iter().any(says), reported, "{name}");
             is(&found.gradients.directions, turn, name);
         }
         // Converting with the affine and opening with it are the same.
@@ -106,7 +106,7 @@ fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
                 affine: Some(Box::new(AffineReading::matrix(by))),
                 ..Reading::default()
             };
-            go_told(here, name, to, &reported, true).expect("converted");
+            convert_with_reading(here, name, to, &reported, true).expect("converted");
             let there = io::image::read_grid(&here.join(to), &Control::new()).expect("a grid");
             let found = read(to, &there);
             is(&found.gradients.directions, turn, &format!("{name} {to}"));
@@ -124,7 +124,7 @@ fn matrices(path: &Path) -> Vec<DMat3> {
         .collect()
 }
 
-fn there_and_back() {
+fn round_trip() {
     let mut random = Random::fresh("gradients there and back");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -138,7 +138,7 @@ fn there_and_back() {
         let table: Vec<(f64, DVec3)> = b.iter().map(|b| (*b, random.direction())).collect();
         scan(here, "a", &grid, &table);
         let force = |from: &str, to: &str| {
-            let done = go_told(here, from, to, &Reading::default(), true);
+            let done = convert_with_reading(here, from, to, &Reading::default(), true);
             let done = done.unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(done.unsupported_contents, [""; 0], "{order} {from}");
             done
@@ -204,7 +204,7 @@ fn moved() {
             ..Reading::default()
         };
         for to in ["b.nii.gz", "b.nrrd"] {
-            let done = go_told(here, "a.nii", to, &reported, true).expect("converted");
+            let done = convert_with_reading(here, "a.nii", to, &reported, true).expect("converted");
             assert!(
                 done.unsupported_contents
                     .iter()
@@ -234,7 +234,8 @@ fn losses() {
     table[2].1 = DVec3::ZERO;
     scan(here, "trace", &grid, &table);
     let says = |from: &str, to: &str, sentence: &str| {
-        let done = go_told(here, from, to, &Reading::default(), true).expect("converted");
+        let done =
+            convert_with_reading(here, from, to, &Reading::default(), true).expect("converted");
         assert!(
             done.unsupported_contents
                 .iter()
@@ -287,17 +288,18 @@ fn rules() {
     scan(here, "a", &grid, &table);
     std::fs::write(here.join("b.bvec"), "mine").expect("written");
     let reported = Reading::default();
-    let error = go_told(here, "a.nii", "b.nii", &reported, false).expect_err("refused");
+    let error =
+        convert_with_reading(here, "a.nii", "b.nii", &reported, false).expect_err("refused");
     assert!(error.to_string().contains("--force"), "{error}");
     assert!(!here.join("b.nii").exists() && !here.join("b.bval").exists());
     assert_eq!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
-    go_told(here, "a.nii", "b.nii", &reported, true).expect("replaced");
+    convert_with_reading(here, "a.nii", "b.nii", &reported, true).expect("replaced");
     assert_ne!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
     // An existing table would be used for an image without one.
     for ending in ["bval", "bvec"] {
         std::fs::remove_file(here.join(format!("a.{ending}"))).expect("removed");
     }
-    let done = go_told(here, "a.nii", "b.nii", &reported, true).expect("replaced");
+    let done = convert_with_reading(here, "a.nii", "b.nii", &reported, true).expect("replaced");
     assert!(
         done.notes
             .iter()
@@ -327,7 +329,7 @@ fn own_table() {
     };
     let reported = Reading::default();
     for force in [false, true] {
-        let done = go_told(here, "y.nii", "y.nii.gz", &reported, force);
+        let done = convert_with_reading(here, "y.nii", "y.nii.gz", &reported, force);
         let done = done.unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(done.written, [at("y.nii.gz")]);
         assert!(
@@ -350,14 +352,15 @@ fn own_table() {
         ..Reading::default()
     };
     std::fs::remove_file(at("y.nii.gz")).expect("removed");
-    let error = go_told(here, "y.nii", "y.nii.gz", &moves, false).expect_err("refused");
+    let error =
+        convert_with_reading(here, "y.nii", "y.nii.gz", &moves, false).expect_err("refused");
     assert!(error.to_string().contains("--force"), "{error}");
     assert!(!at("y.nii.gz").exists());
     stays();
     // Half of a pair is the input's own as well, and belongs to no other image.
     std::fs::remove_file(at("y.bvec")).expect("removed");
     for to in ["y.nrrd", "y.nii.gz"] {
-        let done = go_told(here, "y.nii", to, &reported, true).expect("converted");
+        let done = convert_with_reading(here, "y.nii", to, &reported, true).expect("converted");
         assert!(
             done.unsupported_contents
                 .iter()

@@ -12,7 +12,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("io::kept::saved_where_it_was_moved", saved_where_moved),
-        test("io::kept::a_save_names_its_losses", losses_are_said),
+        test("io::kept::a_save_names_its_losses", losses_are_named),
         test("io::kept::colours_as_they_were_opened", colours),
     ]
 }
@@ -54,7 +54,7 @@ fn saved_where_moved() {
 }
 
 /// The window names what the new file lacks of the opened one; the next save without a loss removes the note.
-fn losses_are_said() {
+fn losses_are_named() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
     let image = Nifti::new(4, 2, (0..16).collect());

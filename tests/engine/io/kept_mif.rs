@@ -1,6 +1,6 @@
 //! MRtrix images that are converted and written: gradients, keys, MRtrix's own files.
 
-use super::kept::{go, go_told};
+use super::kept::{convert_with_reading, go};
 use super::mif::{Mif, little, orders};
 use super::sentence;
 use super::volumes::opened;
@@ -72,8 +72,8 @@ fn scan_gradients() {
             assert!(found.directions[i].distance(*g) < 1e-12, "{order:?}");
             assert_eq!(found.b_s_per_mm2[i], b(i));
         }
-        let done =
-            go_told(here, "a.mif", "b.nii.gz", &Reading::default(), true).expect("converted");
+        let done = convert_with_reading(here, "a.mif", "b.nii.gz", &Reading::default(), true)
+            .expect("converted");
         assert_eq!(done.written.len(), 3);
         // MRtrix's export: the vectors along the axes of the stored image, x negated if those are right-handed.
         let text = std::fs::read_to_string(here.join("b.bvec")).expect("written");
@@ -96,7 +96,8 @@ fn scan_gradients() {
         }
         // There and back.
         for to in ["c.mif", "d.nrrd", "e.mif.gz", "f.mih"] {
-            go_told(here, "b.nii.gz", to, &Reading::default(), true).expect("converted");
+            convert_with_reading(here, "b.nii.gz", to, &Reading::default(), true)
+                .expect("converted");
             let again = read(to);
             for (i, g) in directions.iter().enumerate().skip(1) {
                 assert!(again.directions[i].distance(*g) < 1e-6, "{order:?} {to}");
@@ -127,7 +128,7 @@ fn foreign_schemes() {
             None
         );
         // They stay in a copy, but leave with an image that is moved.
-        go_told(here, "a.mif", "b.mif", &Reading::default(), true).expect("converted");
+        convert_with_reading(here, "a.mif", "b.mif", &Reading::default(), true).expect("converted");
         let text = std::fs::read(here.join("b.mif")).expect("written");
         assert_eq!(
             String::from_utf8_lossy(&text)
@@ -141,7 +142,7 @@ fn foreign_schemes() {
             ))),
             ..Reading::default()
         };
-        let done = go_told(here, "a.mif", "c.mif", &moved, true).expect("converted");
+        let done = convert_with_reading(here, "a.mif", "c.mif", &moved, true).expect("converted");
         assert!(
             done.unsupported_contents
                 .iter()
@@ -189,7 +190,8 @@ fn keys() {
                 .any(|w| w.starts_with("1 line of the header")),
             "{warnings:?}"
         );
-        let done = go_told(here, "a.mif", "b.mif", &Reading::default(), true).expect("converted");
+        let done = convert_with_reading(here, "a.mif", "b.mif", &Reading::default(), true)
+            .expect("converted");
         let axes = done.notes.iter().any(|n| n.contains("pe_scheme"));
         assert_eq!(axes, !plain, "{:?}", done.notes);
         let bytes = std::fs::read(here.join("b.mif")).expect("written");
@@ -204,7 +206,8 @@ fn keys() {
         }
         assert_eq!(text.contains("pe_scheme: 0,1,0,0.05\n"), plain);
         for to in ["c.nii", "c.nrrd"] {
-            let done = go_told(here, "a.mif", to, &Reading::default(), true).expect("converted");
+            let done = convert_with_reading(here, "a.mif", to, &Reading::default(), true)
+                .expect("converted");
             let lost = done.unsupported_contents.join("; ");
             assert!(
                 lost.contains("EchoTime") && !lost.contains("history"),

@@ -1,6 +1,6 @@
 //! Other content kept in a converted or saved image: the rest of its header, its acquisition, the type of its file.
 
-use super::kept::{Found, Nifti, go_told, types};
+use super::kept::{Found, Nifti, convert_with_reading, types};
 use crate::support::composed_nifti::gzip;
 use crate::support::{Window, test};
 use arcuate::compute::Control;
@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::kept::how_a_scan_was_taken", acquisition),
         test("io::kept::saved_as_it_was_opened", saved_as_opened),
         test("io::kept::extensions_of_a_pair", pairs),
-        test("io::kept::extensions_that_are_left_out", left_out),
+        test("io::kept::extensions_that_are_left_out", excluded),
         test("io::kept::scaling_of_colours", scaled_colours),
         test("io::kept::an_affine_that_NIfTI_cannot_hold", too_far),
         test("io::kept::an_affine_that_NIfTI_rounds", rounded),
@@ -85,20 +85,23 @@ fn pairs() {
         };
         let name = if packed { "p.hdr.gz" } else { "p.hdr" };
         write_pair(here, &image, &[(4, b"<AFNI_atr/>*****")], packed);
-        let done = go_told(here, name, "a.nii", &Reading::default(), true).expect("converted");
+        let done = convert_with_reading(here, name, "a.nii", &Reading::default(), true)
+            .expect("converted");
         assert_eq!(done.unsupported_contents, [""; 0], "{second} {packed}");
         let found = Found::read(&here.join("a.nii"));
         assert!(String::from_utf8_lossy(&found.0).contains("<AFNI_atr/>"));
         assert_eq!(found.voxels(), image.bytes);
         write_pair(here, &image, &[(4, &long)], packed);
-        let done = go_told(here, name, "a.nii", &Reading::default(), true).expect("converted");
+        let done = convert_with_reading(here, name, "a.nii", &Reading::default(), true)
+            .expect("converted");
         let bytes = "1\u{202F}048\u{202F}592 bytes are left out";
         assert!(
             done.unsupported_contents.join("; ").contains(bytes),
             "{:?}",
             done.unsupported_contents
         );
-        let done = go_told(here, name, "a.nrrd", &Reading::default(), true).expect("converted");
+        let done = convert_with_reading(here, name, "a.nrrd", &Reading::default(), true)
+            .expect("converted");
         assert!(
             done.unsupported_contents.join("; ").contains("extensions"),
             "{:?}",
@@ -111,13 +114,14 @@ fn pairs() {
 }
 
 /// Zeros after the extensions are no loss; other bytes that form no extension are.
-fn left_out() {
+fn excluded() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     let image = Nifti::new(4, 2, (0..16).collect());
     let losses = |name: &str, file: Vec<u8>, to: &str| {
         std::fs::write(here.join(name), file).expect("written");
-        let done = go_told(here, name, to, &Reading::default(), true).expect("converted");
+        let done =
+            convert_with_reading(here, name, to, &Reading::default(), true).expect("converted");
         assert_eq!(Found::read(&here.join("b.nii")).voxels(), image.bytes);
         done.unsupported_contents
     };
@@ -154,13 +158,15 @@ fn scaled_colours() {
             ..Nifti::new(128, 3, (0..24).collect())
         };
         std::fs::write(here.join("a.nii"), image.file()).expect("written");
-        let done = go_told(here, "a.nii", "b.nii", &Reading::default(), true).expect("converted");
+        let done = convert_with_reading(here, "a.nii", "b.nii", &Reading::default(), true)
+            .expect("converted");
         assert_eq!(done.unsupported_contents, [""; 0]);
         assert!(done.notes[0].contains("slope 2"), "{:?}", done.notes);
         let found = Found::read(&here.join("b.nii"));
         assert_eq!([112, 116].map(|at| found.f32(at)), [2.0, 1.0]);
         assert_eq!(found.voxels(), image.bytes);
-        let done = go_told(here, "a.nii", "b.nrrd", &Reading::default(), true).expect("converted");
+        let done = convert_with_reading(here, "a.nii", "b.nrrd", &Reading::default(), true)
+            .expect("converted");
         let message = done.unsupported_contents.join("; ");
         assert!(message.contains("no slope 2 and intercept 1"), "{message}");
     }
@@ -176,9 +182,10 @@ fn too_far() {
         ..Nifti::new(2, 1, vec![0, 1, 0, 1, 0, 1, 0, 1])
     };
     std::fs::write(here.join("far.nii"), far.file()).expect("written");
-    let error = go_told(here, "far.nii", "b.nii", &Reading::default(), true).expect_err("too far");
+    let error = convert_with_reading(here, "far.nii", "b.nii", &Reading::default(), true)
+        .expect_err("too far");
     assert!(error.to_string().contains("write .nrrd"), "{error}");
-    go_told(here, "far.nii", "b.nrrd", &Reading::default(), true).expect("converted");
+    convert_with_reading(here, "far.nii", "b.nrrd", &Reading::default(), true).expect("converted");
     let control = Control::new();
     let (volume, _) = arcuate::io::image::read(&here.join("far.nii"), &control).expect("read");
     let mask = Mask::new(volume.grid.clone(), vec![1; 8]);
@@ -218,7 +225,8 @@ fn rest() {
             put(39, &[0x39]);
         }
         std::fs::write(here.join("a.nii"), &file).expect("written");
-        let done = go_told(here, "a.nii", "b.nii", &Reading::default(), true).expect("converted");
+        let done = convert_with_reading(here, "a.nii", "b.nii", &Reading::default(), true)
+            .expect("converted");
         // 0.05 s is no float32.
         assert_eq!(
             done.unsupported_contents.len(),
@@ -235,10 +243,12 @@ fn rest() {
         let bytes: Vec<u8> = (0..16).collect();
         assert_eq!(found.voxels(), bytes);
         // Once more, from our own.
-        go_told(here, "b.nii", "c.nii.gz", &Reading::default(), true).expect("converted");
+        convert_with_reading(here, "b.nii", "c.nii.gz", &Reading::default(), true)
+            .expect("converted");
         let again = Found::read(&here.join("c.nii.gz"));
         assert!(String::from_utf8_lossy(&again.0).contains("sixteen letters."));
-        let lost = go_told(here, "a.nii", "a.nrrd", &Reading::default(), true).expect("converted");
+        let lost = convert_with_reading(here, "a.nii", "a.nrrd", &Reading::default(), true)
+            .expect("converted");
         for word in [
             "AFNI, code 44",
             "cal_max 200",
@@ -254,7 +264,8 @@ fn rest() {
             )))),
             ..Reading::default()
         };
-        let moved = go_told(here, "a.nii", "m.nii", &reported, true).expect("converted");
+        let moved =
+            convert_with_reading(here, "a.nii", "m.nii", &reported, true).expect("converted");
         assert!(
             moved.unsupported_contents[0].contains("before it was moved"),
             "{:?}",
@@ -285,7 +296,7 @@ fn described() {
             ("c.nii.gz", "d.nii"),
             ("a.nii", "a.nrrd"),
         ] {
-            go_told(here, from, to, &Reading::default(), true).expect("converted");
+            convert_with_reading(here, from, to, &Reading::default(), true).expect("converted");
             let bytes = match to.ends_with("nrrd") {
                 true => std::fs::read(here.join(to)).expect("read"),
                 false => Found::read(&here.join(to)).0,
@@ -313,7 +324,8 @@ fn acquisition() {
         mgh.extend(numbers.iter().flat_map(|n| n.to_be_bytes()));
         mgh.extend(b"tags and more");
         std::fs::write(here.join("m.mgh"), mgh).expect("written");
-        let done = go_told(here, "m.mgh", "m.nii", &Reading::default(), true).expect("converted");
+        let done = convert_with_reading(here, "m.mgh", "m.nii", &Reading::default(), true)
+            .expect("converted");
         let message = done.unsupported_contents.join("; ");
         for word in [
             "flip angle",
@@ -332,7 +344,8 @@ fn acquisition() {
         if frames == 2 {
             assert_eq!((found.f32(92), found.0[123]), (2300.0, 2 | 16));
         }
-        let done = go_told(here, "m.mgh", "m.nrrd", &Reading::default(), true).expect("converted");
+        let done = convert_with_reading(here, "m.mgh", "m.nrrd", &Reading::default(), true)
+            .expect("converted");
         assert!(
             done.unsupported_contents.join("; ").contains("2300"),
             "{:?}",
@@ -388,7 +401,8 @@ fn rounded() {
             ..Nifti::new(2, 1, vec![0, 1, 0, 1, 0, 1, 0, 1])
         };
         std::fs::write(here.join("a.nii"), image.file()).expect("written");
-        let done = go_told(here, "a.nii", "b.nii", &Reading::default(), true).expect("converted");
+        let done = convert_with_reading(here, "a.nii", "b.nii", &Reading::default(), true)
+            .expect("converted");
         let lost = &done.unsupported_contents;
         assert_eq!(lost.len(), losses, "{x}: {lost:?}");
         assert!(lost.iter().all(|l| l.contains("rounds the affine")));
@@ -405,7 +419,8 @@ fn other_form() {
     file[268..272].copy_from_slice(&40f32.to_le_bytes());
     std::fs::write(here.join("a.nii"), file).expect("written");
     for to in ["b.nii", "b.nrrd"] {
-        let done = go_told(here, "a.nii", to, &Reading::default(), true).expect("converted");
+        let done =
+            convert_with_reading(here, "a.nii", to, &Reading::default(), true).expect("converted");
         let lost = done.unsupported_contents.join("; ");
         assert!(lost.contains("The qform of the header"), "{to}: {lost}");
     }
@@ -437,7 +452,8 @@ fn of_streamlines() {
         true,
     );
     let losses = |from: &str, to: &str| {
-        let done = go_told(here, from, to, &Reading::default(), true).expect("converted");
+        let done =
+            convert_with_reading(here, from, to, &Reading::default(), true).expect("converted");
         done.unsupported_contents
     };
     assert_eq!(losses("plain.tck", "a.tck"), [""; 0]);

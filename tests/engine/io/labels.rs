@@ -191,8 +191,8 @@ fn converted() {
     nifti::save_volume(&at("a.nii.gz"), &volume, "", &Control::new()).expect("saved");
     std::fs::write(at("a.lut"), "7 A \"quoted\" name 10 20 30\n1024 Plain\n").expect("written");
     let convert = |replace| {
-        let (from, to, told) = (at("a.nii.gz"), at("b.nii.gz"), io::Reading::default());
-        let plan = io::convert::plan(&from, &to, None, &told, &Control::new())?;
+        let (from, to, reading) = (at("a.nii.gz"), at("b.nii.gz"), io::Reading::default());
+        let plan = io::convert::plan(&from, &to, None, &reading, &Control::new())?;
         plan.write(replace, "", &Control::new())
     };
     let done = convert(false).expect("converted");

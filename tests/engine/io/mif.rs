@@ -1,6 +1,6 @@
 //! MRtrix images, composed here byte by byte from the manual's description, and MRtrix's own files.
 
-use super::kept::{go, go_told, types};
+use super::kept::{convert_with_reading, go, types};
 use super::sentence;
 use super::volumes::opened;
 use crate::support::composed_nifti::gzip;
@@ -221,7 +221,7 @@ fn signed_orders() {
             *found.grid
         );
         // A conversion reads the stored type instead.
-        go_told(
+        convert_with_reading(
             folder.path(),
             "a.mif",
             "b.nii.gz",
@@ -269,7 +269,7 @@ fn orders_of_volumes() {
                 );
             }
             // Stored values take the same way.
-            go_told(
+            convert_with_reading(
                 folder.path(),
                 "a.mif",
                 "b.mif.gz",
@@ -319,10 +319,11 @@ fn every_type() {
             for from in ["a.mif", "z.mif.gz"] {
                 // To NIfTI and back in the type of the values, bit for bit.
                 for to in ["b.nii", "c.mif", "d.mif.gz", "e.nrrd"] {
-                    let done = go_told(here, from, to, &Reading::default(), true).expect(name);
+                    let done = convert_with_reading(here, from, to, &Reading::default(), true)
+                        .expect(name);
                     assert_eq!(done.unsupported_contents, [""; 0], "{datatype} {to}");
                     assert!(done.content.ends_with(name), "{}", done.content);
-                    go_told(here, to, "f.mif", &Reading::default(), true).expect(name);
+                    convert_with_reading(here, to, "f.mif", &Reading::default(), true).expect(name);
                     let written = std::fs::read(here.join("f.mif")).expect("written");
                     assert!(written.ends_with(&bytes), "{datatype} {to}");
                 }
@@ -437,7 +438,7 @@ fn pairs() {
     assert_eq!(opened(&here.join("c.mih")).0.values[1..], values[1..]);
     // The second file may not replace another one in silence.
     std::fs::remove_file(here.join("c.mih")).expect("removed");
-    let kept = go_told(here, "a.mih", "c.mih", &Reading::default(), false);
+    let kept = convert_with_reading(here, "a.mih", "c.mih", &Reading::default(), false);
     assert!(sentence(&kept.expect_err("exists")).contains("--force"));
     let cut = bytes.len() as u64 - 1;
     std::fs::write(here.join("a.dat"), &bytes[..bytes.len() - 1]).expect("written");

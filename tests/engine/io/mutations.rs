@@ -16,10 +16,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Bytes of streamlines per byte of an uncompressed file, and for an empty one.
-const MOST_TIMES: usize = 16;
+const MAXIMUM_BYTES_PER_BYTE: usize = 16;
 const ALWAYS: usize = 1 << 16;
 /// Largest expansion of a compressed file.
-const MOST_EXPANSION: usize = 100;
+const MAXIMUM_EXPANSION: usize = 100;
 const ALWAYS_UNPACKED: usize = 1 << 20;
 
 pub fn tests() -> Vec<Trial> {
@@ -309,7 +309,7 @@ fn colour_tables() {
                 .values()
                 .map(|l| l.name.len() + 4)
                 .sum::<usize>();
-            assert!(!labels.table.is_empty() && stored <= MOST_TIMES * bytes);
+            assert!(!labels.table.is_empty() && stored <= MAXIMUM_BYTES_PER_BYTE * bytes);
             for &number in labels.table.keys() {
                 let _ = (labels.described(number), labels.colour(number));
             }
@@ -330,7 +330,7 @@ fn schemes() {
     let read = |path: &Path, bytes: usize| match io::scheme::timing(path) {
         Ok(read) => {
             let rows = read.rows;
-            assert!(!rows.is_empty() && 16 * rows.len() <= MOST_TIMES * bytes);
+            assert!(!rows.is_empty() && 16 * rows.len() <= MAXIMUM_BYTES_PER_BYTE * bytes);
             true
         }
         Err(error) => {
@@ -387,11 +387,11 @@ fn fuzz_with(
 fn outcome(path: &Path, file_bytes: usize) -> bool {
     match io::open(path, &Control::new()) {
         Ok(Opened::Tractogram(tractogram, info)) => {
-            let unpacked = MOST_EXPANSION * file_bytes + ALWAYS_UNPACKED;
+            let unpacked = MAXIMUM_EXPANSION * file_bytes + ALWAYS_UNPACKED;
             let packed = path.extension().is_some_and(|e| e == "gz" || e == "trx");
             let allowed = if packed { unpacked } else { file_bytes };
             assert!(
-                memory_bytes(&tractogram) <= MOST_TIMES * allowed + ALWAYS,
+                memory_bytes(&tractogram) <= MAXIMUM_BYTES_PER_BYTE * allowed + ALWAYS,
                 "{file_bytes}"
             );
             for warning in &info.warnings {

@@ -269,7 +269,7 @@ fn gradient_sets() {
     let look = |when: &str| {
         let read = gradients::read(&files, &grid, 2).expect("whole");
         let is_new = read.gradients.directions[1].x.abs() > 0.5;
-        for note in &read.warnings {
+        for note in &read.remarks {
             assert!(
                 !is_new && note.contains("d.bvec is newer"),
                 "{when}: {note}"
@@ -493,8 +493,8 @@ fn private() {
     let root = folder.path().join("state").join("recovery");
     std::fs::create_dir_all(&root).expect("made");
     std::fs::set_permissions(&root, PermissionsExt::from_mode(0o755)).expect("set");
-    let desk = io::recovery::RecoveryFolder::new(&root).expect("a desk");
-    let session = desk.session();
+    let recovery_folder = io::recovery::RecoveryFolder::new(&root).expect("a desk");
+    let session = recovery_folder.session();
     atomic::write_text(&session, "{}").expect("written");
     let sum = "0123456789abcdef0123";
     io::session::store(&session, &lines(2, 0.0), sum, &|_| false, &Control::new()).expect("stored");

@@ -8,7 +8,7 @@ use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("io::responses there and back", there_and_back),
+        test("io::responses there and back", round_trip),
         test("io::responses with comments", comments),
         test("io::responses that are refused", refused),
         data_test(
@@ -26,7 +26,7 @@ fn read(text: &str) -> Result<Response, String> {
     response::read(&path).map_err(|error| error.to_string())
 }
 
-fn there_and_back() {
+fn round_trip() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wm.txt");
     let rows = vec![vec![4128.5, 0.0, 0.0], vec![1269.26, -602.593, 0.1 + 0.2]];

@@ -13,7 +13,7 @@ use std::path::Path;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("io::scalars::of_another_file_are_refused", another_file),
-        test("io::scalars::files_say_what_they_are_for", said_in_files),
+        test("io::scalars::files_say_what_they_are_for", purpose_in_files),
         test("io::scalars::weights_alone_name_their_streamlines", alone),
         test("io::scalars::no_two_in_one_file", alike),
         test("io::scalars::of_a_longer_name_belong_to_it", longer_names),
@@ -29,7 +29,7 @@ fn lines(count: usize) -> Tractogram {
 }
 
 /// Every format that can says that it is for research, and what numbers mean; written data are read back unchanged.
-fn said_in_files() {
+fn purpose_in_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let meanings: Vec<String> = ["Reached target", "Left -- the mask"]
         .map(str::to_owned)

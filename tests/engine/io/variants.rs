@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::variants::long_texts_of_vtk", long_texts),
         test("io::variants::tinytrack", tinytrack),
         test("io::variants::tck_odd_text", tck_text),
-        test("io::variants::values_beside_a_tck", values_beside),
+        test("io::variants::values_beside_a_tck", companion_values),
     ]
 }
 
@@ -508,7 +508,7 @@ fn tck_text() {
     }
 }
 
-fn values_beside() {
+fn companion_values() {
     let mut random = Random::fresh("values_beside");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
@@ -553,8 +553,9 @@ fn values_beside() {
     crate::support::composed_nifti::ComposedNifti::ramp(1).write(&at("image.nii"));
     let image = at("image.nii");
     let to = at("out.trk");
-    let (told, control) = (Default::default(), Control::new());
-    let plan = convert::plan(&at("out.tck"), &to, Some(&image), &told, &control).expect("a plan");
+    let (reading, control) = (Default::default(), Control::new());
+    let plan =
+        convert::plan(&at("out.tck"), &to, Some(&image), &reading, &control).expect("a plan");
     plan.write(false, "", &control).expect("a grid");
     assert_eq!(open(&to).0.offsets, other.offsets);
     // Only streamlines, and only to a name that determines a format.

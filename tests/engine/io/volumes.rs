@@ -566,10 +566,10 @@ fn converted() {
 /// FreeSurfer's volume has equal values as MGZ and as NIfTI, and its labels lie at FreeSurfer's positions.
 fn real_freesurfer(mgz: PathBuf) {
     let (t1, _) = opened(&mgz);
-    let (twin, _) = opened(&mgz.with_file_name("t1_norm.nii.gz"));
+    let (counterpart, _) = opened(&mgz.with_file_name("t1_norm.nii.gz"));
     assert_eq!(t1.grid.orientation(), "LIA");
-    assert!(t1.grid.same_space(&twin.grid, OFF_MM));
-    assert_eq!(t1.values, twin.values);
+    assert!(t1.grid.same_space(&counterpart.grid, OFF_MM));
+    assert_eq!(t1.values, counterpart.values);
     let (labels, _) = opened(&mgz.with_file_name("aparc.a2009s+aseg.mgz"));
     let names = labels.labels.as_ref().expect("labels");
     assert_eq!(names.table.len(), 188, "all have names");

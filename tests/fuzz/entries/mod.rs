@@ -145,9 +145,9 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 
 /// `<<a.hdr>>…<<a.img>>…`: names and contents. Bytes before the first name belong to `first`.
 pub fn parts<'a>(input: &'a [u8], first: &str) -> Vec<(String, &'a [u8])> {
-    const MOST: usize = 24;
+    const MAXIMUM_PARTS: usize = 24;
     let (mut parts, mut name, mut begin, mut at) = (Vec::new(), first.to_owned(), 0, 0);
-    while at + 1 < input.len() && parts.len() < MOST {
+    while at + 1 < input.len() && parts.len() < MAXIMUM_PARTS {
         if let Some((next, end)) = name_at(input, at) {
             if at > begin || !parts.is_empty() || next != name {
                 parts.push((name, &input[begin..at]));
@@ -314,7 +314,7 @@ fn gradient_table(files: &TableFiles) -> bool {
     let Some(table) = answered(io::gradients::read(files, &scan_grid(), 7)) else {
         return false;
     };
-    notes(&table.warnings);
+    notes(&table.remarks);
     assert_eq!(table.gradients.len(), 7);
     assert!(table.gradients.directions.iter().all(|d| d.is_finite()));
     assert!(table.gradients.b_s_per_mm2.iter().all(|b| b.is_finite()));

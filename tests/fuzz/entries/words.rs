@@ -30,7 +30,7 @@ pub fn settings(path: &Path) -> bool {
 }
 
 /// Largest number of steps of a run here: each takes microseconds, and more of them find nothing new.
-const MOST_STEPS: u64 = 60;
+const MAXIMUM_STEPS: u64 = 60;
 
 /// A script of a segmentation, as a command and run on a small image.
 pub fn script(path: &Path) -> bool {
@@ -46,7 +46,7 @@ pub fn script(path: &Path) -> bool {
         file: None,
     };
     assert!(!command.text(Path::new("out")).is_empty());
-    if script.image == Path::new("t1.nii") && script.run.steps <= MOST_STEPS {
+    if script.image == Path::new("t1.nii") && script.run.steps <= MAXIMUM_STEPS {
         let words = [
             "arcuate", "segment", "--script", "run.json", "--out", "out", "--force",
         ];
@@ -87,7 +87,7 @@ fn run(path: &Path, words: &[&str]) -> bool {
     let here =
         |word: &&str| !word.contains("phantom") && !word.contains("..") && !word.contains('/');
     // Many steps are no failure if they were requested.
-    let soon = |word: &&str| word.parse::<u64>().is_ok_and(|n| n <= MOST_STEPS);
+    let soon = |word: &&str| word.parse::<u64>().is_ok_and(|n| n <= MAXIMUM_STEPS);
     let begins = |name: &str| words.get(1) == Some(&name);
     let soon = !begins("segment") || words.contains(&"--script") || words.iter().any(soon);
     let Some(command) = arguments.command.filter(|command| {
@@ -113,14 +113,14 @@ fn run(path: &Path, words: &[&str]) -> bool {
     let _ = cli::run(command, &arguments.global);
     io::limit_memory(None);
     let written = std::fs::read_dir(folder).expect("a folder").flatten();
-    for made in written.filter(|f| !AT_HAND.iter().any(|name| f.file_name() == *name)) {
+    for made in written.filter(|f| !PRESENT.iter().any(|name| f.file_name() == *name)) {
         let _ = std::fs::remove_file(made.path()).or_else(|_| std::fs::remove_dir_all(made.path()));
     }
     true
 }
 
 /// Files to which a command line may refer.
-const AT_HAND: [&str; 5] = [
+const PRESENT: [&str; 5] = [
     "t1.nii",
     "labels.nii.gz",
     "mask.nii.gz",

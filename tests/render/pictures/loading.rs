@@ -203,7 +203,7 @@ fn pieces() {
 
     let mut fresh = fresh_offscreen();
     fresh.renderer.load_in_pieces();
-    let (mut calls, begun) = (0, Instant::now());
+    let (mut calls, started) = (0, Instant::now());
     while calls == 0 || fresh.renderer.is_busy() {
         // Better pictures wait until the view rests: calls meanwhile would be counted instead of pieces.
         std::thread::sleep(fresh.renderer.next_frame_in().unwrap_or_default());
@@ -212,7 +212,7 @@ fn pieces() {
         fresh.renderer.wait();
         calls += 1;
         assert!(
-            begun.elapsed() < LONGEST,
+            started.elapsed() < LONGEST,
             "not loaded after {calls} calls in {LONGEST:?}"
         );
     }

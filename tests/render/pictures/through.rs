@@ -175,7 +175,7 @@ fn slab() {
             half_mm,
         });
         let picture = offscreen.scene(&list).expect("a picture");
-        let (mut drawn, mut left_out) = (0, 0);
+        let (mut drawn, mut excluded) = (0, 0);
         for i in -150..=150 {
             let x = f64::from(i) * 0.1;
             let across = (x - at) * normal.x;
@@ -187,9 +187,9 @@ fn slab() {
                 drawn += 1;
             } else if across.abs() > half_mm + 0.8 {
                 assert_eq!(bright, 0, "{x}");
-                left_out += 1;
+                excluded += 1;
             }
         }
-        assert!(drawn > 10 && left_out > 50, "{drawn} {left_out}");
+        assert!(drawn > 10 && excluded > 50, "{drawn} {excluded}");
     }
 }

@@ -203,14 +203,14 @@ fn odd() {
         (2, 2, 2)
     );
     let lengths = dictionary.lengths_mm();
-    for (found, wanted) in lengths.iter().zip([0.0, 0.0, 0.0, 2.0, 1.0, 0.0, 10.0]) {
-        assert!((found - wanted).abs() < 1e-4, "{lengths:?}");
+    for (found, expected) in lengths.iter().zip([0.0, 0.0, 0.0, 2.0, 1.0, 0.0, 10.0]) {
+        assert!((found - expected).abs() < 1e-4, "{lengths:?}");
     }
     // Back and forth in one voxel more often than a record can hold.
-    let there_and_back: Vec<DVec3> = (0..400)
+    let round_trip: Vec<DVec3> = (0..400)
         .map(|i| p(5.0 + 0.4 * f64::from(i % 2), 5.0, 5.0))
         .collect();
-    let dictionary = build(&lines(&[there_and_back]), &grid, false, None);
+    let dictionary = build(&lines(&[round_trip]), &grid, false, None);
     assert!((dictionary.lengths_mm()[0] - 399.0 * 0.4).abs() < 1e-3);
     assert!(dictionary.segments.len() > 10);
 }

@@ -36,7 +36,7 @@ pub fn tests() -> Vec<Trial> {
             "the plain solver falls as it must, ours faster",
             solver::plain,
         ),
-        again("the usual stop is near the minimum", solver::usual_stop),
+        again("the usual stop is near the minimum", solver::default_stop),
         again("a stopped fit keeps its weights", solver::stopped),
         cuda_test("parity::commit whole fits agree", fits),
         cuda_test_alone("parity::commit on a card without room", full),

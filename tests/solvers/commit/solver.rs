@@ -36,7 +36,7 @@ pub fn tests() -> Vec<Trial> {
             || plain(&backend(2)),
         ),
         test("commit::the usual stop is near the minimum", || {
-            usual_stop(&backend(2))
+            default_stop(&backend(2))
         }),
         test("commit::threads give the same bytes", threads),
         test("commit::a stopped fit keeps its weights", || {
@@ -277,8 +277,8 @@ pub fn planted(place: &Backend) {
         let error = relative_difference(of(&solution.x), of(&setup.x));
         let iterations = solution.iterations;
         assert!(error < 1e-3, "{}: {error:e} after {iterations}", m.name());
-        for (found, wanted) in solution.x[..n].iter().zip(&setup.x) {
-            assert!(*wanted > 0.0 || *found < 1e-3, "{found} for 0");
+        for (found, expected) in solution.x[..n].iter().zip(&setup.x) {
+            assert!(*expected > 0.0 || *found < 1e-3, "{found} for 0");
         }
     }
 }
@@ -423,7 +423,7 @@ pub fn warm(place: &Backend) {
 
 /// At the usual stop the objective is within a few of its tolerances of the minimum. Three short steps in a row, as
 /// after each round of the second phase, are weaker evidence.
-pub fn usual_stop(place: &Backend) {
+pub fn default_stop(place: &Backend) {
     let mut random = Random::fresh("commit usual stop");
     let default_value = commit::Params::defaults_for(2).stop;
     let mut early = 0;

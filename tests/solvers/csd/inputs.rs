@@ -15,6 +15,10 @@ pub fn tests() -> Vec<Trial> {
         test("csd::one shell with one and two tissues", one_shell),
         test("csd::directions fill the sphere", covering),
         test("csd::the order follows directions and noise", orders),
+        test(
+            "csd::the order counts directions of the shells used",
+            few_directions,
+        ),
         test("csd::refusals", refusals),
         test("csd::cancelled", cancelled),
     ]
@@ -159,6 +163,40 @@ fn orders() {
     let (dwi, mask) = row(&(0..400).map(noisy).collect::<Vec<_>>());
     let sigma = csd::noise(&dwi, &gradients, &mask, &shells.shells[3]).unwrap();
     assert!((sigma - 20.0).abs() < 1.0, "{sigma}");
+}
+
+/// A response function with one row uses the outer shell alone: volumes of the other shells add no directions.
+fn few_directions() {
+    let all = gradients();
+    let outer = |v: &usize| all.b_s_per_mm2[*v] == 2800.0;
+    let (others, outer): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|v| !outer(v));
+    let keep: Vec<usize> = others.into_iter().chain(outer[..12].to_vec()).collect();
+    let gradients = Gradients {
+        b_s_per_mm2: keep.iter().map(|&v| all.b_s_per_mm2[v]).collect(),
+        directions: keep.iter().map(|&v| all.directions[v]).collect(),
+    };
+    let (dwi, mask) = row(&[samples(&gradients, &[(DVec3::X, 0.6)], 0.0, 0.4)]);
+    let [white, ..] = responses(8);
+    let response = [Response::new(None, vec![white.rows[3].clone()])];
+    let run = |order: usize| {
+        let params = params(order, Precision::Double);
+        let (backend, control) = (backend(1), Control::new());
+        let output = csd::fit(
+            &dwi, &gradients, &mask, &response, &params, &backend, &control,
+        );
+        output.map(|output| output.order.order)
+    };
+    // Order 4 has 15 coefficients, order 6 has 28.
+    assert_eq!(run(4), Ok(4));
+    let error = csd::InputError::FewDirections {
+        order: 6,
+        directions: 12,
+    };
+    assert!(
+        error.to_string().ends_with("choose order 4 or less"),
+        "{error}"
+    );
+    assert_eq!(run(6), Err(error.into()));
 }
 
 fn refusals() {

@@ -77,7 +77,7 @@ fn constant() {
             let order = |a: f64, b: f64| (a / b).log2();
             println!(
                 "{anisotropy:10} {:11} {:7.3} ({:6.2}) {:9.2} ({:6.2}) {:8}",
-                local.name(),
+                local.key(),
                 sums[1].0,
                 order(sums[0].0, sums[1].0),
                 sums[1].1,
@@ -144,7 +144,7 @@ fn pulled_back() {
         }
         println!(
             "{}: mean relative errors {means:?} at h = 2, 1, 1/2 mm",
-            local.name()
+            local.key()
         );
         // First order, less a logarithm: each halving reduces the error by at least a fifth; that of the upwind scheme,
         // which is large, by less.

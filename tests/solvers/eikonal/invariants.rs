@@ -62,7 +62,7 @@ fn schedules() {
                     }
                 })
                 .fold(0.0, f32::max);
-            println!("{} {schedule:?} on {threads}: {off:.1e}", local.name());
+            println!("{} {schedule:?} on {threads}: {off:.1e}", local.key());
             // The tolerance times the number of hops to the farthest voxel.
             assert!(off <= 5e-5, "{off}");
         }
@@ -105,7 +105,7 @@ fn falling() {
             let reached = seen.iter().flatten().filter(|v| v.is_finite()).count();
             println!(
                 "{} on {threads}: {looks} batches, {reached} values fell {fell} times once reached",
-                local.name()
+                local.key()
             );
             // Some are corrected after they were reached, so the test had something to check.
             assert!(looks > 2 && reached > 1000 && fell > 0);
@@ -164,7 +164,7 @@ pub fn from_above(backend: &Backend) {
             }
             above.push(sum / exact[0].values.len() as f64);
         }
-        println!("{}: {above:.6?} above the solution", local.name());
+        println!("{}: {above:.6?} above the solution", local.key());
         assert!(above[0] > 1e-5 && above[2] < 0.5 * above[0], "{above:?}");
         let [one, other, both] = [0, 1, 2].map(|k| &exact[k].values);
         let open = &of(&whole, &[&[a]], 0.0)[0];
@@ -272,7 +272,7 @@ fn triangles() {
             }
             worst
         });
-        println!("{}: {worst:.4?} at h = 2, 1, ½ mm", local.name());
+        println!("{}: {worst:.4?} at h = 2, 1, ½ mm", local.key());
         for ((sides, _), h) in worst.iter().zip([2.0, 1.0, 0.5]) {
             // A step is charged by the metric where it ends, so b's field and a's differ on the way by as much as the
             // outward path and its reverse: first order.
@@ -302,7 +302,7 @@ fn mask() {
             for place in 0..metric.len() {
                 let here = room(metric.voxel(place).map(|c| c as usize)) == [0; 3];
                 let reached = field.values[place].is_finite();
-                assert!(!reached || here, "{} slips through", local.name());
+                assert!(!reached || here, "{} slips through", local.key());
                 assert!(reached || !here || local == LocalSolver::Selling);
             }
         }

@@ -56,7 +56,7 @@ fn compare(
         }
         println!(
             "{} on {} voxels: {off:.1e}, {:.2} ms in kernels",
-            local.name(),
+            local.key(),
             metric.len(),
             1e3 * gpu.kernel_s.unwrap()
         );

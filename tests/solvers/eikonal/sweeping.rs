@@ -196,7 +196,7 @@ pub fn residual(runs: &[(f32, Backend)]) {
                 println!(
                     "{} at {anisotropy} to {tolerance:.0e} on {}: values up to {too_high:.1e} too high, \
                      {too_low:.1e} too low",
-                    local.name(),
+                    local.key(),
                     backend.label()
                 );
                 // Single precision rounds. A corner of the active simplex may lie above the value itself.
@@ -327,7 +327,7 @@ fn simplices() {
             }
             println!(
                 "{} at {anisotropy}: {us:.2} µs a voxel, all parts {all_us:.1} µs",
-                local.name()
+                local.key()
             );
             // Four to ten times as fast on an otherwise idle machine.
             assert!(us < 0.5 * all_us, "{us} {all_us}");

@@ -144,8 +144,8 @@ fn precision(backend: &Backend) {
     let mut apart = Vec::new();
     let mut measures = Vec::new();
     for (i, seed) in single.per_streamline["seed"].iter().enumerate() {
-        let twin = half.per_streamline["seed"].binary_search_by(|s| s.total_cmp(seed));
-        let Ok(j) = twin else { continue };
+        let counterpart = half.per_streamline["seed"].binary_search_by(|s| s.total_cmp(seed));
+        let Ok(j) = counterpart else { continue };
         apart.push(hausdorff(
             single.streamline(i),
             half.streamline(j),

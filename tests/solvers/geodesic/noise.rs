@@ -324,8 +324,8 @@ fn crossing() {
     assert_eq!(streamline.seed_outcomes.iter().sum::<u64>(), 1);
     let (rays, nearest_mm) = shot(1.0);
     assert!(reached(&rays) > reached(&streamline.per_target), "{rays:?}");
-    for of_bundle in nearest_mm.chunks(2) {
-        assert!(of_bundle.iter().any(|mm| *mm <= ALONG_MM), "{nearest_mm:?}");
+    for bundle_mm in nearest_mm.chunks(2) {
+        assert!(bundle_mm.iter().any(|mm| *mm <= ALONG_MM), "{nearest_mm:?}");
     }
     let (rays, _) = shot(ALPHA);
     for (rays, straight) in rays.iter().zip(straight).take(2) {

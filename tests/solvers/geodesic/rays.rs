@@ -47,12 +47,12 @@ pub fn tests() -> Vec<Trial> {
             thin(&cuda);
         }),
         test("geodesic::FA does not fall beside the mask", || {
-            fa_beside_mask(&backend(2));
+            fa_at_mask_edge(&backend(2));
         }),
         cuda_test(
             "parity::geodesic FA does not fall beside the mask",
             |cuda| {
-                fa_beside_mask(&cuda);
+                fa_at_mask_edge(&cuda);
             },
         ),
         test("geodesic::the papers' rays end before they leap", || {
@@ -477,7 +477,7 @@ fn thin(backend: &Backend) {
 }
 
 /// Rays leave a mask of uniform FA because of the mask.
-fn fa_beside_mask(backend: &Backend) {
+fn fa_at_mask_edge(backend: &Backend) {
     let mut random = Random::fresh("FA beside the mask");
     let edge = random.uniform(3.0, 5.0);
     let field = field(cube(24, 1.0), |x| (x.x < edge).then(|| fibre(DVec3::X)));

@@ -1,6 +1,6 @@
 //! Read-outs against closed forms, refusals and their wording, accuracy on a phantom tumour.
 
-use super::{CURVATURE, GROWTH, STILL, USUAL, axes, begin, grid, ones, run, sphere};
+use super::{CURVATURE, DEFAULTS, GROWTH, STILL, axes, begin, grid, ones, run, sphere};
 use crate::support::fields::backend;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
@@ -209,30 +209,30 @@ fn refusals() {
     let flat = Volume::scalar(grid.clone(), vec![3.0; grid.voxel_count()]);
     let empty = Volume::scalar(grid.clone(), vec![f32::NAN; grid.voxel_count()]);
     let with = |change: &dyn Fn(&mut Params)| {
-        let mut params = USUAL;
+        let mut params = DEFAULTS;
         change(&mut params);
         refused(&good, &ball, &params)
     };
     let all = [
         (
-            refused(&good, &[sphere(DVec3::X * 90.0, 5.0)], &USUAL),
+            refused(&good, &[sphere(DVec3::X * 90.0, 5.0)], &DEFAULTS),
             "holds no voxel",
         ),
         (
-            refused(&good, &[sphere(DVec3::ZERO, 0.0)], &USUAL),
+            refused(&good, &[sphere(DVec3::ZERO, 0.0)], &DEFAULTS),
             "radius",
         ),
         (
-            refused(&good, &[sphere(DVec3::ZERO, f64::NAN)], &USUAL),
+            refused(&good, &[sphere(DVec3::ZERO, f64::NAN)], &DEFAULTS),
             "radius",
         ),
-        (refused(&good, &[], &USUAL), "add a sphere"),
+        (refused(&good, &[], &DEFAULTS), "add a sphere"),
         (
-            refused(&good, &[sphere(DVec3::ZERO, 100.0)], &USUAL),
+            refused(&good, &[sphere(DVec3::ZERO, 100.0)], &DEFAULTS),
             "make it smaller",
         ),
-        (refused(&flat, &ball, &USUAL), "contrast"),
-        (refused(&empty, &ball, &USUAL), "no voxel with a value"),
+        (refused(&flat, &ball, &DEFAULTS), "contrast"),
+        (refused(&empty, &ball, &DEFAULTS), "no voxel with a value"),
         (with(&|p| p.tolerance = 0.0), "tolerance"),
         (with(&|p| p.tolerance = f32::NAN), "tolerance"),
         (with(&|p| p.target = f32::NAN), "target"),
@@ -263,7 +263,7 @@ fn refusals() {
         ..STILL
     };
     assert!(refused(&good, &ball, &unmoved).contains("paint where it grows"));
-    let mut made = begin(&good, &ball, &USUAL, Layout::BEST);
+    let mut made = begin(&good, &ball, &DEFAULTS, Layout::BEST);
     run(&mut made, 20);
     let before = (made.field().unwrap().values_by_voxel(), made.script());
     assert!(made.set(&unmoved, &backend(1)).is_err());
@@ -290,9 +290,9 @@ fn refusals() {
     let by_region = Params {
         intensity: 0.0,
         region: 1.0,
-        ..USUAL
+        ..DEFAULTS
     };
-    for params in [USUAL, by_region] {
+    for params in [DEFAULTS, by_region] {
         let ball = [sphere(DVec3::X * -2.0, 4.0)];
         let mut made = begin(&image, &ball, &params, Layout::BEST);
         run(&mut made, 120);
@@ -503,7 +503,7 @@ fn at_rest() {
             smoothness: 0.0,
             rescaling,
             redistance_every,
-            ..USUAL
+            ..DEFAULTS
         };
         let ball = sphere(DVec3::ZERO, 9.0);
         let mut made = begin(&ones(&grid), &[ball], &creeping, Layout::BEST);

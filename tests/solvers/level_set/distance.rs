@@ -346,13 +346,13 @@ fn surfaces() {
         let small = self::field(&grid, |p| 0.4 - p.distance(own));
         let tiny = Isosurface::of_field(&small);
         let coarse = ball(&self::grid(axes * 7.0, 44.0), own);
-        if tiny_is_there(&small) {
+        if has_tiny(&small) {
             assert!(overlap(&small, &tiny, &coarse, 15.0).count > 0);
         }
     }
 }
 
-fn tiny_is_there(field: &Field) -> bool {
+fn has_tiny(field: &Field) -> bool {
     field.count_voxels(1.0).inside > 0
 }
 

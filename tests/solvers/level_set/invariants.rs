@@ -1,6 +1,6 @@
 //! Independence of bricks, threads, the band's width, how a run is divided, and rewinding.
 
-use super::{USUAL, axes, begin_on, crossings, grid, run, sphere};
+use super::{DEFAULTS, axes, begin_on, crossings, grid, run, sphere};
 use crate::support::fields::backend;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
@@ -61,7 +61,7 @@ pub fn everything() -> Params {
         }),
         layer_weight: 0.4,
         bias: 0.5,
-        ..USUAL
+        ..DEFAULTS
     }
 }
 
@@ -109,9 +109,9 @@ fn bricks() {
         let inputs = inputs(&mut random, &image);
         let paper = Params {
             mode: Mode::Paper,
-            ..USUAL
+            ..DEFAULTS
         };
-        for (terms, params) in [("usual", USUAL), ("all", everything()), ("paper", paper)] {
+        for (terms, params) in [("usual", DEFAULTS), ("all", everything()), ("paper", paper)] {
             let small = start(&[sphere(random.direction() * 3.0, 5.0)]);
             let outcome = |threads: usize, layout: Layout, pieces: u64| {
                 let (backend, control) = (backend(threads), Control::new());
@@ -181,7 +181,7 @@ fn bands(random: &mut Random) -> [f64; 2] {
             everywhere,
             ..Layout::BEST
         };
-        let mut made = begin_on(2, &image, &place, &USUAL, layout);
+        let mut made = begin_on(2, &image, &place, &DEFAULTS, layout);
         // The step's length follows the band's width through the rescaling.
         super::run_for(&mut made, 18.0);
         made.field().unwrap()
@@ -218,7 +218,8 @@ fn again() {
     let inputs = inputs(&mut random, &image);
     let (backend, control) = (backend(2), Control::new());
     let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
-    let new = || Evolution::new(&inputs, &begin, &USUAL, Layout::BEST, &backend, &control).unwrap();
+    let new =
+        || Evolution::new(&inputs, &begin, &DEFAULTS, Layout::BEST, &backend, &control).unwrap();
     let mut made = new();
     made.watched = false;
     let smoother = Params {
@@ -272,7 +273,7 @@ fn again() {
         made.field().unwrap().values_by_voxel(),
         new().field().unwrap().values_by_voxel()
     );
-    assert_eq!(made.params(), &USUAL);
+    assert_eq!(made.params(), &DEFAULTS);
 }
 
 fn with(made: &Evolution) -> (Vec<f32>, Vec<u64>, RunHistory, Params, f64) {
@@ -294,7 +295,7 @@ fn inputs_change() {
     let plain = backend.install(|| Inputs::new(&image, 0)).unwrap();
     let others = [0; 2].map(|_| with_added_inputs(&mut random, &plain));
     let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
-    let new = Evolution::new(&plain, &begin, &USUAL, Layout::BEST, &backend, &control);
+    let new = Evolution::new(&plain, &begin, &DEFAULTS, Layout::BEST, &backend, &control);
     let mut made = new.unwrap();
     made.watched = false;
     let numbers = |made: &Evolution| -> Vec<(u64, usize)> {
@@ -327,14 +328,14 @@ fn inputs_change() {
     made.set_inputs(&others[0], &everything(), &backend)
         .unwrap();
     run(&mut made, 5);
-    made.set_inputs(&plain, &USUAL, &backend).unwrap();
+    made.set_inputs(&plain, &DEFAULTS, &backend).unwrap();
     run(&mut made, 20);
     assert_eq!(numbers(&made), [(30, 1), (47, 2), (60, 1), (65, 0)]);
     assert_eq!(made.all_inputs().len(), 3);
     let end = with(&made);
     // Without the changes the surface would be elsewhere.
     let mut alone =
-        Evolution::new(&plain, &begin, &USUAL, Layout::BEST, &backend, &control).unwrap();
+        Evolution::new(&plain, &begin, &DEFAULTS, Layout::BEST, &backend, &control).unwrap();
     alone.watched = false;
     run(&mut alone, 85);
     assert!(alone.field().unwrap().values_by_voxel() != end.0);
@@ -358,7 +359,7 @@ fn inputs_change() {
     made.set_inputs(&others[0], &everything(), &backend)
         .unwrap();
     run(&mut made, 5);
-    made.set_inputs(&plain, &USUAL, &backend).unwrap();
+    made.set_inputs(&plain, &DEFAULTS, &backend).unwrap();
     run(&mut made, 20);
     assert!(with(&made) == end);
     // Forgotten inputs have no number.
@@ -371,7 +372,7 @@ fn inputs_change() {
     made.rewind(30, &backend, &control).unwrap();
     assert_eq!(made.field().unwrap().values_by_voxel(), at_30);
     assert!(made.inputs().is(&plain) && made.all_inputs().len() == 1);
-    assert_eq!(made.params(), &USUAL);
+    assert_eq!(made.params(), &DEFAULTS);
 }
 
 /// A stopped rewind changes nothing, not even the later course.
@@ -385,7 +386,7 @@ fn stopped_way_back() {
     let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
     let spheres = [6.0, 7.0].map(|far| sphere(random.direction() * far, 3.0));
     let new = || {
-        let new = Evolution::new(&inputs, &begin, &USUAL, Layout::BEST, &backend, &control);
+        let new = Evolution::new(&inputs, &begin, &DEFAULTS, Layout::BEST, &backend, &control);
         let mut made = new.unwrap();
         made.watched = false;
         run(&mut made, 37);
@@ -395,7 +396,7 @@ fn stopped_way_back() {
         run(&mut made, 41);
         made
     };
-    let (mut made, mut twin) = (new(), new());
+    let (mut made, mut counterpart) = (new(), new());
     let before = with(&made);
     let stopped = Control::new();
     stopped.cancel();
@@ -407,19 +408,22 @@ fn stopped_way_back() {
             "{error}"
         );
         assert!(with(&made) == before, "stopped on its way to {step}");
-        let kept = [&made, &twin].map(|made| made.size().kept_bytes);
+        let kept = [&made, &counterpart].map(|made| made.size().kept_bytes);
         assert_eq!(kept[0], kept[1], "states are kept as they were");
-        assert_eq!((made.inside(), made.all_inputs().len()), (twin.inside(), 2));
+        assert_eq!(
+            (made.inside(), made.all_inputs().len()),
+            (counterpart.inside(), 2)
+        );
     }
-    for made in [&mut made, &mut twin] {
+    for made in [&mut made, &mut counterpart] {
         made.apply_sphere(&spheres[1], &backend).unwrap();
         run(made, 40);
     }
-    assert!(with(&made) == with(&twin));
-    for made in [&mut made, &mut twin] {
+    assert!(with(&made) == with(&counterpart));
+    for made in [&mut made, &mut counterpart] {
         made.rewind(52, &backend, &control).unwrap();
     }
-    assert!(with(&made) == with(&twin) && made.step() == 52);
+    assert!(with(&made) == with(&counterpart) && made.step() == 52);
 }
 
 /// Each term alone moves the surface to the right place.
@@ -440,7 +444,7 @@ fn speeds() {
     let off = Params {
         intensity: 0.0,
         smoothness: 0.1,
-        ..USUAL
+        ..DEFAULTS
     };
     let cases = [
         (

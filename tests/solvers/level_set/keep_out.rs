@@ -1,7 +1,7 @@
 //! Voxels that the user cuts away stay empty, whatever draws the surface there, until something is added there.
 
 use super::invariants::{body, everything, inputs};
-use super::{CURVATURE, GROWTH, USUAL, axes, grid, ones, run, sphere};
+use super::{CURVATURE, DEFAULTS, GROWTH, axes, grid, ones, run, sphere};
 use crate::support::fields::backend;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
@@ -50,11 +50,11 @@ fn stays() {
     let mut random = Random::fresh("level set keep out");
     let smooth = Params {
         smoothness: 0.9,
-        ..USUAL
+        ..DEFAULTS
     };
     let paper = Params {
         mode: Mode::Paper,
-        ..USUAL
+        ..DEFAULTS
     };
     let all = Params {
         bias: 3.0,
@@ -65,7 +65,7 @@ fn stays() {
         let image = body(&mut random, &grid, 0.1);
         let inputs = inputs(&mut random, &image);
         for (name, params) in [
-            ("usual", &USUAL),
+            ("usual", &DEFAULTS),
             ("growth", &GROWTH),
             ("smooth", &smooth),
             ("curvature", &CURVATURE),
@@ -128,7 +128,8 @@ fn added() {
         mask: None,
         spheres: vec![sphere(DVec3::ZERO, 8.0)],
     };
-    let new = || Evolution::new(&inputs, &begin, &USUAL, Layout::BEST, &backend, &control).unwrap();
+    let new =
+        || Evolution::new(&inputs, &begin, &DEFAULTS, Layout::BEST, &backend, &control).unwrap();
     let black = cut(DVec3::X * 6.0, 3.0);
     let mut made = new();
     made.watched = false;
@@ -138,13 +139,13 @@ fn added() {
     // Other speeds do not admit it either.
     let other = Params {
         smoothness: 0.6,
-        ..USUAL
+        ..DEFAULTS
     };
     made.set(&other, &backend).unwrap();
     run(&mut made, 30);
     assert_eq!(within(&made.field().unwrap(), &black).0, 0);
     // With little smoothness: alone in the cut-away region, a ball of 2 mm would shrink under more.
-    made.set(&USUAL, &backend).unwrap();
+    made.set(&DEFAULTS, &backend).unwrap();
     let white = sphere(DVec3::X * 6.0, 2.0);
     made.apply_sphere(&white, &backend).unwrap();
     run(&mut made, 30);
@@ -175,7 +176,7 @@ fn started() {
         mask: None,
         spheres: vec![sphere(DVec3::ZERO, 6.0), black],
     };
-    let made = Evolution::new(&inputs, &begin, &USUAL, Layout::BEST, &backend, &control);
+    let made = Evolution::new(&inputs, &begin, &DEFAULTS, Layout::BEST, &backend, &control);
     let mut made = made.unwrap();
     made.watched = false;
     run(&mut made, 80);

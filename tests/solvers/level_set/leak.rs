@@ -1,6 +1,6 @@
 //! Figure 4.1 of the thesis: a body in a wall with a gap, beyond which the same grey value continues.
 
-use super::{USUAL, begin, grid, leak_small, run, sphere};
+use super::{DEFAULTS, begin, grid, leak_small, run, sphere};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::solvers::level_set::{
@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
             gap,
         ),
         test("level_set::the place of a leak is its neck", neck),
-        test("level_set::the alarm counts steps", alarm),
+        test("level_set::the alarm counts steps", detector),
         test("level_set::growth that sets in again is suspected", again),
         test("level_set::edits leave the alarm armed", cut),
         test("level_set::the alarm stays armed through changes", changes),
@@ -57,7 +57,7 @@ fn phantom(random: &mut Random) -> Volume {
         let within = gap.dot(at) > 0.0 && at.distance(gap * gap.dot(at)) < GAP;
         let value = match (wall, within) {
             (false, _) => 1.0,
-            (true, true) => 1.0 - f64::from(USUAL.tolerance) * (1.0 - CREEP),
+            (true, true) => 1.0 - f64::from(DEFAULTS.tolerance) * (1.0 - CREEP),
             (true, false) => 0.0,
         };
         (value + noise * random.normal()) as f32
@@ -87,7 +87,7 @@ fn neck() {
         let image = Volume::scalar(grid.clone(), values);
         let rough = Params {
             smoothness: 0.0,
-            ..USUAL
+            ..DEFAULTS
         };
         // From a surface that nearly fills the ball, and from a seed in it, whose growth fills ball and branch as well.
         for seed in [BALL - 1.0, 5.0] {
@@ -114,7 +114,7 @@ fn gap() {
     // Without smoothing it leaks, and the detector pauses it before it is far.
     let rough = Params {
         smoothness: 0.0,
-        ..USUAL
+        ..DEFAULTS
     };
     let mut made = begin(&image, &place, &rough, Layout::BEST);
     let Ended::Leaked(leak) = run(&mut made, 3000) else {
@@ -161,7 +161,7 @@ fn gap() {
     assert_eq!(made.growth().last(), Some(&before));
 
     // With smoothing the gap stays closed.
-    let mut made = begin(&image, &place, &USUAL, Layout::BEST);
+    let mut made = begin(&image, &place, &DEFAULTS, Layout::BEST);
     let ended = run(&mut made, 1500);
     let inside = made.growth().last().copied().unwrap_or(0) as f64 / body;
     println!(
@@ -172,19 +172,19 @@ fn gap() {
     assert!((0.9..1.1).contains(&inside), "{inside}");
 }
 
-fn alarm() {
+fn detector() {
     let new = |inside| LeakDetector::new(inside, Contact::default());
     // Decaying growth, rest, then 60 voxels per step.
     let inside = |step: u64| match step {
         0..400 => 10_000 - (5_000.0 * (-(step as f64) / 30.0).exp()) as u64,
         _ => 10_000 + 60 * (step - 400),
     };
-    let mut alarm = new(inside(0));
+    let mut detector = new(inside(0));
     for step in 1..600 {
-        alarm.record(inside(step));
-        assert_eq!(alarm.leak().is_some(), step >= 430, "{step}");
+        detector.record(inside(step));
+        assert_eq!(detector.leak().is_some(), step >= 430, "{step}");
     }
-    let leak = alarm.leak().unwrap();
+    let leak = detector.leak().unwrap();
     assert_eq!((leak.rewind_step, leak.noticed), (400, 430));
     assert_eq!(leak.cause, Cause::Growth);
     // A surface that slows down early and wanders on, before it leaks at step 700: rewind to then, not to the slowest
@@ -200,42 +200,42 @@ fn alarm() {
         (10.0 + root).powi(3) as u64
     };
     let wandered = || {
-        let mut alarm = new(wanders(0));
-        (1..=700).for_each(|step| alarm.record(wanders(step)));
-        assert_eq!((alarm.leak(), alarm.suspected_since()), (None, None));
-        (701..800).for_each(|step| alarm.record(wanders(step)));
-        alarm
+        let mut detector = new(wanders(0));
+        (1..=700).for_each(|step| detector.record(wanders(step)));
+        assert_eq!((detector.leak(), detector.suspected_since()), (None, None));
+        (701..800).for_each(|step| detector.record(wanders(step)));
+        detector
     };
-    let mut alarm = wandered();
-    assert_eq!(alarm.leak(), None, "not before what joined is known");
-    alarm.decide_suspicion(false);
-    let leak = alarm.leak().expect("a leak");
+    let mut detector = wandered();
+    assert_eq!(detector.leak(), None, "not before what joined is known");
+    detector.decide_suspicion(false);
+    let leak = detector.leak().expect("a leak");
     assert!(
         (650..=700).contains(&leak.rewind_step) && leak.noticed <= 750,
         "{leak:?}"
     );
     // If the joined part belongs to it the run continues, suspected again only when it slows and speeds up once more.
-    let mut alarm = wandered();
-    alarm.decide_suspicion(true);
-    (800..900).for_each(|step| alarm.record(wanders(step)));
+    let mut detector = wandered();
+    detector.decide_suspicion(true);
+    (800..900).for_each(|step| detector.record(wanders(step)));
     let stands = wanders(900);
-    (0..200).for_each(|n| alarm.record(stands + 2 * n));
-    assert_eq!((alarm.leak(), alarm.suspected_since()), (None, None));
-    (0..200).for_each(|n| alarm.record(stands + 400 + n * stands / 50));
-    let from = alarm.leak().map(|leak| leak.rewind_step);
-    let again = alarm.suspected_since().or(from);
+    (0..200).for_each(|n| detector.record(stands + 2 * n));
+    assert_eq!((detector.leak(), detector.suspected_since()), (None, None));
+    (0..200).for_each(|n| detector.record(stands + 400 + n * stands / 50));
+    let from = detector.leak().map(|leak| leak.rewind_step);
+    let again = detector.suspected_since().or(from);
     assert!(again.is_some_and(|from| from >= 1000), "{again:?}");
     // Steady growth is no leak, nor is a single jump.
-    let mut alarm = new(1000);
+    let mut detector = new(1000);
     for step in 1..1000u64 {
-        alarm.record(1000 + 10 * step);
+        detector.record(1000 + 10 * step);
     }
-    assert!(!alarm.is_at_rest());
-    let mut alarm = new(1000);
+    assert!(!detector.is_at_rest());
+    let mut detector = new(1000);
     for step in 1..1000u64 {
-        alarm.record(1000 + if step > 500 { 300 } else { 0 });
+        detector.record(1000 + if step > 500 { 300 } else { 0 });
     }
-    assert!(alarm.is_at_rest() && alarm.leak().is_none());
+    assert!(detector.is_at_rest() && detector.leak().is_none());
 }
 
 /// A T1 head, 35 to 138, from one side of a ventricle: voxels at every 50th step. It nearly rests at 17 ml, then leaks
@@ -254,33 +254,33 @@ fn cisterns(step: u64) -> u64 {
 
 fn again() {
     // Long before the volume has multiplied, and back to the plateau.
-    let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
+    let mut detector = LeakDetector::new(cisterns(0), Contact::default());
     let mut step = 0;
-    while alarm.suspected_since().is_none() {
+    while detector.suspected_since().is_none() {
         step += 1;
-        alarm.record(cisterns(step));
-        assert_eq!(alarm.leak(), None, "{step}");
+        detector.record(cisterns(step));
+        assert_eq!(detector.leak(), None, "{step}");
     }
-    alarm.decide_suspicion(false);
-    let leak = alarm.leak().expect("a leak");
+    detector.decide_suspicion(false);
+    let leak = detector.leak().expect("a leak");
     assert_eq!((leak.cause, leak.noticed), (Cause::Growth, step));
     assert!(
         step <= 1000 && (750..=900).contains(&leak.rewind_step),
         "{leak:?}"
     );
     // If contact reveals it, the rewind leads to the same plateau, not to the last check.
-    let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
+    let mut detector = LeakDetector::new(cisterns(0), Contact::default());
     for step in 1..=1200 {
-        alarm.record(cisterns(step));
-        if step % 50 == 0 && alarm.needs_contact() {
+        detector.record(cisterns(step));
+        if step % 50 == 0 && detector.needs_contact() {
             let background = 500 * u64::from(step == 1200);
-            alarm.record_contact(Contact {
+            detector.record_contact(Contact {
                 background,
                 border: 0,
             });
         }
     }
-    let leak = alarm.leak().expect("a leak");
+    let leak = detector.leak().expect("a leak");
     assert_eq!((leak.cause, leak.noticed), (Cause::Background, 1200));
     assert!((700..=900).contains(&leak.rewind_step), "{leak:?}");
 }
@@ -288,24 +288,24 @@ fn again() {
 /// The growth of [`CISTERNS`] after a small part was cut away or added on the plateau, just before the leak begins.
 fn cut() {
     for (edited, added) in [(700, false), (800, false), (850, false), (800, true)] {
-        let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
+        let mut detector = LeakDetector::new(cisterns(0), Contact::default());
         for step in 1..=edited {
-            alarm.record(cisterns(step));
+            detector.record(cisterns(step));
         }
         let left = |step: u64| cisterns(step) * if added { 101 } else { 99 } / 100;
         let placed = match added {
             true => SphereEdit::Added(left(edited)),
             false => SphereEdit::Cut,
         };
-        alarm.record_sphere(left(edited), placed, [Contact::default(); 2]);
+        detector.record_sphere(left(edited), placed, [Contact::default(); 2]);
         let mut step = edited;
-        while alarm.suspected_since().is_none() {
+        while detector.suspected_since().is_none() {
             step += 1;
             assert!(step <= 1100, "no suspicion after a cut at {edited}");
-            alarm.record(left(step));
+            detector.record(left(step));
         }
-        alarm.decide_suspicion(false);
-        let leak = alarm.leak().expect("a leak");
+        detector.decide_suspicion(false);
+        let leak = detector.leak().expect("a leak");
         assert_eq!(leak.cause, Cause::Growth, "{edited}");
         assert!(
             (edited..=950).contains(&leak.rewind_step),
@@ -313,14 +313,14 @@ fn cut() {
         );
     }
     // When little of a surface is left, its history has no meaning.
-    let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
-    (1..=850).for_each(|step| alarm.record(cisterns(step)));
+    let mut detector = LeakDetector::new(cisterns(0), Contact::default());
+    (1..=850).for_each(|step| detector.record(cisterns(step)));
     let left = |step: u64| cisterns(step) / 4;
-    alarm.record_sphere(left(850), SphereEdit::Cut, [Contact::default(); 2]);
+    detector.record_sphere(left(850), SphereEdit::Cut, [Contact::default(); 2]);
     for step in 851..=1000 {
-        alarm.record(left(step));
+        detector.record(left(step));
         assert!(
-            alarm.suspected_since().is_none() && alarm.leak().is_none(),
+            detector.suspected_since().is_none() && detector.leak().is_none(),
             "{step}"
         );
     }
@@ -340,59 +340,59 @@ fn changes() {
     let new = |inside| LeakDetector::new(inside, Contact::default());
     for structure in [500.0, 20_000.0, 1_500_000.0] {
         let volume = fills(structure);
-        let mut alarm = new(volume(0));
+        let mut detector = new(volume(0));
         for step in 1..2000 {
-            alarm.record(volume(step));
+            detector.record(volume(step));
             // On the way to the structure the user moves sliders.
             if step < 300 && step % 7 == 0 {
-                alarm.record_change();
+                detector.record_change();
             }
-            assert_eq!(alarm.leak(), None, "{structure} {step}");
+            assert_eq!(detector.leak(), None, "{structure} {step}");
         }
         // It rests there. A slider moves and the volume grows by a half, then another and it doubles.
         let stands = volume(1999);
-        alarm.record_change();
+        detector.record_change();
         let grown =
             |n: u64, times: f64| stands + ((times * stands as f64) as u64).min(n * stands / 20);
         for n in 1..300 {
-            alarm.record(grown(n, 0.5));
-            assert_eq!(alarm.leak(), None, "{structure} {n}");
+            detector.record(grown(n, 0.5));
+            assert_eq!(detector.leak(), None, "{structure} {n}");
         }
         let before = 1999 + 299;
-        alarm.record_change();
+        detector.record_change();
         for n in 1..45 {
-            alarm.record(grown(10, 0.5) + n * stands / 10);
+            detector.record(grown(10, 0.5) + n * stands / 10);
             // During the leak the slider keeps moving.
-            if n == 5 && alarm.leak().is_none() {
-                alarm.record_change();
+            if n == 5 && detector.leak().is_none() {
+                detector.record_change();
             }
         }
-        let leak = alarm.leak().expect("a leak");
+        let leak = detector.leak().expect("a leak");
         assert_eq!((leak.rewind_step, leak.cause), (before, Cause::Change));
         // With a narrower range the surface withdraws, which is no other leak.
-        alarm.record_change();
+        detector.record_change();
         for n in (1..40).rev() {
-            alarm.record(grown(10, 0.5) + n * stands / 10);
-            assert_eq!(alarm.leak(), None, "{structure} {n}");
+            detector.record(grown(10, 0.5) + n * stands / 10);
+            assert_eq!(detector.leak(), None, "{structure} {n}");
         }
         // An added sphere is a new seed.
         let now = grown(10, 0.5) + stands / 10;
-        alarm.record_sphere(now + 100, SphereEdit::Added(100), [Contact::default(); 2]);
+        detector.record_sphere(now + 100, SphereEdit::Added(100), [Contact::default(); 2]);
         for n in 0..200 {
-            alarm.record(now + 100 + n * now / 60);
-            assert_eq!(alarm.leak(), None, "{structure} {n}");
+            detector.record(now + 100 + n * now / 60);
+            assert_eq!(detector.leak(), None, "{structure} {n}");
         }
     }
     // A seed that does not grow until the range is wide enough.
-    let mut alarm = new(500);
+    let mut detector = new(500);
     for _ in 0..400 {
-        alarm.record(510);
+        detector.record(510);
     }
-    alarm.record_change();
+    detector.record_change();
     for n in 1..200 {
-        alarm.record(510 + 100 * n);
+        detector.record(510 + 100 * n);
     }
-    assert_eq!(alarm.leak(), None);
+    assert_eq!(detector.leak(), None);
     // It may touch what it touched at the start.
     let touches = |background, border| Contact { background, border };
     let growth: Vec<u64> = (0..=100).map(|n| 1000 + 100 * n).collect();
@@ -401,28 +401,28 @@ fn changes() {
         (touches(90, 20), Some(Cause::Background)),
         (touches(0, 40), Some(Cause::Border)),
     ] {
-        let mut alarm = new(1000);
-        growth[1..].iter().for_each(|n| alarm.record(*n));
-        assert!(alarm.needs_contact());
-        alarm.record_contact(contact);
-        assert_eq!(alarm.leak().map(|l| l.cause), cause);
-        let mut alarm = LeakDetector::new(1000, touches(60, 30));
-        growth[1..].iter().for_each(|n| alarm.record(*n));
-        alarm.record_contact(contact);
-        assert_eq!(alarm.leak(), None, "{contact:?}");
+        let mut detector = new(1000);
+        growth[1..].iter().for_each(|n| detector.record(*n));
+        assert!(detector.needs_contact());
+        detector.record_contact(contact);
+        assert_eq!(detector.leak().map(|l| l.cause), cause);
+        let mut detector = LeakDetector::new(1000, touches(60, 30));
+        growth[1..].iter().for_each(|n| detector.record(*n));
+        detector.record_contact(contact);
+        assert_eq!(detector.leak(), None, "{contact:?}");
     }
 }
 
 /// The leak of a surface with this growth, while speeds change at these steps.
 fn leak_of(inside: impl Fn(u64) -> u64, changes: &[u64]) -> Leak {
-    let mut alarm = LeakDetector::new(inside(0), Contact::default());
+    let mut detector = LeakDetector::new(inside(0), Contact::default());
     for step in 1..4000 {
-        alarm.record(inside(step));
-        if let Some(leak) = alarm.leak() {
+        detector.record(inside(step));
+        if let Some(leak) = detector.leak() {
             return leak;
         }
         if changes.contains(&step) {
-            alarm.record_change();
+            detector.record_change();
         }
     }
     panic!("no leak");
@@ -484,25 +484,25 @@ fn contact_from(
     every: u64,
 ) -> Leak {
     let inside = |step: u64| 10_000 + (pace * step.saturating_sub(grows) as f64) as u64;
-    let mut alarm = LeakDetector::new(seed, Contact::default());
+    let mut detector = LeakDetector::new(seed, Contact::default());
     for step in 1..3000 {
         // From the seed to the structure within a hundred steps.
-        alarm.record(inside(step).min(seed + 80 * step));
-        if step % every == 0 && alarm.needs_contact() {
+        detector.record(inside(step).min(seed + 80 * step));
+        if step % every == 0 && detector.needs_contact() {
             let background = 4 * step.saturating_sub(grows + after);
-            alarm.record_contact(Contact {
+            detector.record_contact(Contact {
                 background,
                 border: 0,
             });
         }
-        if let Some(leak) = alarm.leak() {
+        if let Some(leak) = detector.leak() {
             assert_eq!(leak.cause, Cause::Background, "{leak:?}");
             // Checks wait for half a percent of volume.
             assert!(leak.noticed <= grows + after + 110 + every, "{leak:?}");
             return leak;
         }
         if steps.contains(&step) {
-            alarm.record_change();
+            detector.record_change();
         }
     }
     panic!("no leak");
@@ -545,22 +545,22 @@ fn contacts() {
         (Some(20), 20),
         (Some(140), 100),
     ] {
-        let mut alarm = LeakDetector::new(1_000, Contact::default());
+        let mut detector = LeakDetector::new(1_000, Contact::default());
         for step in 1..=150u64 {
-            alarm.record(1_000 + 100 * step);
+            detector.record(1_000 + 100 * step);
             if change == Some(step) {
-                alarm.record_change();
+                detector.record_change();
             }
             if step % 50 == 0 {
-                assert!(alarm.needs_contact());
+                assert!(detector.needs_contact());
                 let background = if step > 120 { 200 } else { 0 };
-                alarm.record_contact(Contact {
+                detector.record_contact(Contact {
                     background,
                     border: 0,
                 });
             }
         }
-        let leak = alarm.leak().expect("a leak");
+        let leak = detector.leak().expect("a leak");
         assert_eq!((leak.rewind_step, leak.noticed), (from, 150), "{change:?}");
     }
 }

@@ -3,7 +3,7 @@
 use super::conduct::in_noise;
 use super::invariants::{body, everything, inputs, with_added_inputs};
 use super::keep_out::{cut, within};
-use super::{CURVATURE, GROWTH, USUAL, axes, grid, ones, sphere};
+use super::{CURVATURE, DEFAULTS, GROWTH, axes, grid, ones, sphere};
 use crate::pathway::card::shared;
 use crate::support::fields::backend;
 use crate::support::panes::scene;
@@ -150,17 +150,17 @@ fn terms(cuda: Backend) {
         let place = start(&[sphere(random.direction() * 2.0, 6.0)]);
         let paper = Params {
             mode: Mode::Paper,
-            ..USUAL
+            ..DEFAULTS
         };
         let plain = Params {
             redistance_every: 0,
-            ..USUAL
+            ..DEFAULTS
         };
         for (what, params) in [
             ("curvature", &CURVATURE),
             ("growth", &GROWTH),
             ("without redistancing", &plain),
-            ("usual", &USUAL),
+            ("usual", &DEFAULTS),
             ("all", &everything()),
             ("paper", &paper),
         ] {
@@ -187,7 +187,7 @@ fn cut_away(cuda: Backend) {
         let inputs = inputs(&mut random, &image);
         let first = cut(random.direction() * 4.0, 2.5);
         let begin = start(&[sphere(DVec3::ZERO, 8.0), first]);
-        for (what, params) in [("usual", &USUAL), ("all", &everything())] {
+        for (what, params) in [("usual", &DEFAULTS), ("all", &everything())] {
             let label = format!("{name}, {what}, cut");
             let (_, share) = compare(&label, &inputs, &begin, params, 60, &cuda);
             assert!(share < 0.01, "{label}: {share}");
@@ -244,7 +244,7 @@ fn many(cuda: Backend) {
         };
         let image = body(&mut random, &grid, 0.3);
         let inputs = backend(4).install(|| Inputs::new(&image, 0)).unwrap();
-        let (worst, share) = compare("many", &inputs, &start, &USUAL, 45, &cuda);
+        let (worst, share) = compare("many", &inputs, &start, &DEFAULTS, 45, &cuda);
         assert!(worst.is_finite() && share < 0.01, "{worst} {share}");
     }
 }
@@ -256,7 +256,7 @@ fn again(cuda: Backend) {
     let inputs = inputs(&mut random, &image);
     let control = Control::new();
     let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
-    let new = Evolution::new(&inputs, &begin, &USUAL, Layout::BEST, &cuda, &control);
+    let new = Evolution::new(&inputs, &begin, &DEFAULTS, Layout::BEST, &cuda, &control);
     let mut made = new.unwrap();
     made.watched = false;
     let exactly = |made: &mut Evolution, steps: u64| {

@@ -47,7 +47,7 @@ pub fn shared(name: &str, run: fn(Backend, Offscreen, ImageExporter)) -> Trial {
     }
 }
 
-const MOST: f32 = 1.0;
+const MAXIMUM_EXCESS: f32 = 1.0;
 
 fn drawn(excess: &Volume) -> (ScenePane, Image) {
     let cloud = VolumeDraw {
@@ -96,13 +96,13 @@ fn pictures(backend: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
         let pathway = between(&metric, LocalSolver::Hybrid, &ends[..1], &ends[1..]).unwrap();
 
         let started = Instant::now();
-        let uploaded = pathway.excess(MOST);
+        let uploaded = pathway.excess(MAXIMUM_EXCESS);
         let dense_ms = started.elapsed().as_secs_f64() * 1e3;
         let started = Instant::now();
         let image = lend.image(grid.shape.map(|n| n as u32)).expect("an image");
         let lent_ms = started.elapsed().as_secs_f64() * 1e3;
         let started = Instant::now();
-        let copy = excess_on_card(&pathway, MOST, image, &backend.devices()[0]).unwrap();
+        let copy = excess_on_card(&pathway, MAXIMUM_EXCESS, image, &backend.devices()[0]).unwrap();
         let written_ms = started.elapsed().as_secs_f64() * 1e3;
         println!(
             "{n}³: made dense {dense_ms:.2} ms; lent {lent_ms:.2} ms, written {written_ms:.2} ms"

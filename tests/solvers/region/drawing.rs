@@ -60,13 +60,13 @@ fn distance_to_segment(p: DVec3, a: DVec3, b: DVec3) -> f64 {
 fn check(mask: &Mask, expected: &[u8], rim: impl Fn(DVec3) -> f64, under: &[DVec3]) {
     let grid = &mask.grid;
     let under: Vec<_> = under.iter().filter_map(|p| grid.nearest(*p)).collect();
-    for (i, (&found, &wanted)) in mask.inside.iter().zip(expected).enumerate() {
+    for (i, (&found, &target)) in mask.inside.iter().zip(expected).enumerate() {
         let voxel = grid.voxel(i);
         let centre = grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
         let excused = || rim(centre).abs() < 1e-9 || under.contains(&voxel);
         assert!(
-            found == wanted || excused(),
-            "{voxel:?}: {found}, expected {wanted}"
+            found == target || excused(),
+            "{voxel:?}: {found}, expected {target}"
         );
     }
 }

@@ -87,8 +87,8 @@ impl Scanned {
     }
 
     /// Voxels that consist of these tissues by at least half.
-    fn mask_of(&self, wanted: impl Fn(&Fractions) -> f32) -> Mask {
-        let inside = self.tissue.iter().map(|f| u8::from(wanted(f) >= 0.5));
+    fn mask_of(&self, expected: impl Fn(&Fractions) -> f32) -> Mask {
+        let inside = self.tissue.iter().map(|f| u8::from(expected(f) >= 0.5));
         Mask::new(self.dwi.grid.clone(), inside.collect::<Vec<u8>>())
     }
 

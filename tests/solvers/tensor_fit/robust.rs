@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test(
             "tensor_fit::missing_samples_are_left_out",
-            missing_samples_are_left_out,
+            missing_samples_are_excluded,
         ),
         test(
             "tensor_fit::too_few_samples_are_counted",
@@ -28,9 +28,9 @@ pub fn tests() -> Vec<Trial> {
         ),
         test(
             "tensor_fit::volumes_left_out_are_named",
-            volumes_left_out_are_named,
+            excluded_volumes_are_named,
         ),
-        test("tensor_fit::bad_input_in_words", bad_input_in_words),
+        test("tensor_fit::bad_input_in_words", bad_input_gives_sentences),
         test("tensor_fit::six_directions_suffice", six_directions_suffice),
         test("tensor_fit::a_negative_trace_is_repaired", negative_trace),
         test(
@@ -92,7 +92,7 @@ fn repairs_exactly_the_broken() {
     }
 }
 
-fn missing_samples_are_left_out() {
+fn missing_samples_are_excluded() {
     let mut random = Random::fresh("missing");
     let gradients = random_gradients(&mut random, &[(0.0, 3), (1000.0, 40)]);
     let (_, mut samples, _) = noisy_scan(&mut random, &gradients, 200, 20.0);
@@ -181,7 +181,7 @@ fn too_few_samples_are_counted() {
     }
 }
 
-fn volumes_left_out_are_named() {
+fn excluded_volumes_are_named() {
     let mut random = Random::fresh("left_out");
     let mut gradients = random_gradients(&mut random, &[(0.0, 1), (1000.0, 15), (3000.0, 15)]);
     gradients.directions[4] = DVec3::ZERO;
@@ -230,7 +230,7 @@ fn refusal(dwi: &Volume, gradients: &Gradients, mask: &Mask, params: &Params) ->
     }
 }
 
-fn bad_input_in_words() {
+fn bad_input_gives_sentences() {
     let mut random = Random::fresh("bad_input");
     let gradients = random_gradients(&mut random, &[(0.0, 1), (1000.0, 12)]);
     let (dwi, ..) = noisy_scan(&mut random, &gradients, 5, 20.0);

@@ -203,7 +203,7 @@ fn two_ends() {
 
 /// The expected fate of a seed, from the streamline without regions; `grow` enlarges every region. `None` where
 /// sampling cannot decide.
-fn expected_fate(halves: [&[DVec3]; 2], regions: &[Region], grow: f64) -> Option<SeedOutcome> {
+fn expected_outcome(halves: [&[DVec3]; 2], regions: &[Region], grow: f64) -> Option<SeedOutcome> {
     let is_in = |r: &Region, p| outside(&r.shape, p) <= grow;
     let mut touched = vec![false; regions.len()];
     let mut reached = false;
@@ -325,19 +325,19 @@ fn brute_force() {
             let halves = [&line[at..], &back[..]];
             // Sampling misses a region grazed by less than this.
             const GRAZE_MM: f64 = 0.02;
-            let [fate, larger, smaller] =
-                [0.0, GRAZE_MM, -GRAZE_MM].map(|grow| expected_fate(halves, &regions, grow));
-            let Some(fate) = fate.filter(|_| fate == larger && fate == smaller) else {
+            let [outcome, larger, smaller] =
+                [0.0, GRAZE_MM, -GRAZE_MM].map(|grow| expected_outcome(halves, &regions, grow));
+            let Some(outcome) = outcome.filter(|_| outcome == larger && outcome == smaller) else {
                 doubtful += 1;
                 continue;
             };
-            counts[fate as usize] += 1;
-            seen[fate as usize] += 1;
+            counts[outcome as usize] += 1;
+            seen[outcome as usize] += 1;
             compared += 1;
             assert_eq!(
                 kept.contains(&i),
-                fate == SeedOutcome::Kept,
-                "seed {i}: {fate:?}"
+                outcome == SeedOutcome::Kept,
+                "seed {i}: {outcome:?}"
             );
         }
         for (found, expected) in output.seed_outcomes.iter().zip(counts) {
@@ -372,24 +372,24 @@ fn any_and_all() {
         includes,
         ..one.clone()
     };
-    let fate = |regions: &[Region], params: &Params| {
+    let outcome = |regions: &[Region], params: &Params| {
         let regions: Vec<Region> = std::iter::once(&seed).chain(regions).cloned().collect();
         let output = run(&constant, &regions, params);
-        let fate = output
+        let outcome = output
             .seed_outcomes
             .iter()
             .position(|n| *n == 1)
             .expect("one seed");
-        (fate, output)
+        (outcome, output)
     };
     let (target, include) = (Role::Target, Role::Include);
     let line = [at(target, 10.0, 0.0), at(target, -15.0, 0.0)];
     // Any: cut at both. All: met on the way, nothing is cut.
-    let (kept, output) = fate(&line, &rules(Match::Any, Match::All));
+    let (kept, output) = outcome(&line, &rules(Match::Any, Match::All));
     let cut = points(&output, 0);
     assert_eq!(kept, SeedOutcome::Kept as usize);
     assert!(cut.iter().all(|p| p.x > -12.1 && p.x < 7.1));
-    let (kept, output) = fate(&line, &rules(Match::All, Match::All));
+    let (kept, output) = outcome(&line, &rules(Match::All, Match::All));
     assert_eq!(
         (kept, &*output.per_target),
         (SeedOutcome::Kept as usize, &[1u64, 1][..])
@@ -401,29 +401,29 @@ fn any_and_all() {
     // One next to the line.
     let adjacent = [at(target, 10.0, 0.0), at(target, 0.0, 20.0)];
     assert_eq!(
-        fate(&adjacent, &rules(Match::Any, Match::All)).0,
+        outcome(&adjacent, &rules(Match::Any, Match::All)).0,
         SeedOutcome::Kept as usize
     );
-    let (missed, output) = fate(&adjacent, &rules(Match::All, Match::All));
+    let (missed, output) = outcome(&adjacent, &rules(Match::All, Match::All));
     assert_eq!(
         (missed, output.per_target.iter().sum()),
         (SeedOutcome::MissedTargets as usize, 0)
     );
     let gates = [at(include, 10.0, 0.0), at(include, 0.0, 20.0)];
     assert_eq!(
-        fate(&gates, &rules(Match::Any, Match::All)).0,
+        outcome(&gates, &rules(Match::Any, Match::All)).0,
         SeedOutcome::MissedInclude as usize
     );
     assert_eq!(
-        fate(&gates, &rules(Match::Any, Match::Any)).0,
+        outcome(&gates, &rules(Match::Any, Match::Any)).0,
         SeedOutcome::Kept as usize
     );
     assert_eq!(
-        fate(&gates[1..], &rules(Match::Any, Match::Any)).0,
+        outcome(&gates[1..], &rules(Match::Any, Match::Any)).0,
         SeedOutcome::MissedInclude as usize
     );
     assert_eq!(
-        fate(&[], &rules(Match::All, Match::Any)).0,
+        outcome(&[], &rules(Match::All, Match::Any)).0,
         SeedOutcome::Kept as usize
     );
 }

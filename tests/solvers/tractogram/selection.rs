@@ -456,11 +456,11 @@ fn edits() {
     let by_region = by_regions(vec![a_region(&mut random, Role::Exclude)]);
     let first = run(&lines, &by_region);
     let left = lines.filtered(&first.marks);
-    let by_hand: Vec<bool> = (0..left.len())
+    let manual: Vec<bool> = (0..left.len())
         .map(|_| random.uniform(0.0, 1.0) < 0.6)
         .collect();
-    let runs = Runs::new(&by_hand);
-    assert_eq!(runs.marks().unwrap(), by_hand);
+    let runs = Runs::new(&manual);
+    assert_eq!(runs.marks().unwrap(), manual);
     let some = SelectionRules {
         at_most: Some((50, 3)),
         ..SelectionRules::default()
@@ -471,13 +471,13 @@ fn edits() {
         Edit::Select(Box::new(some.clone())),
     ];
     let found = apply_edits(&lines, &steps, None, &on(2), &Control::new()).unwrap();
-    let left = left.filtered(&by_hand);
+    let left = left.filtered(&manual);
     let left = left.filtered(&run(&left, &some).marks);
     assert_eq!(found.per_streamline["id"], left.per_streamline["id"]);
     assert_eq!(found.points[..], left.points[..]);
     assert_eq!(found.len(), 50);
     // In another set they would be other streamlines.
-    let others = by_hand.len() - 1;
+    let others = manual.len() - 1;
     let fewer = lines.filtered(&(0..500).map(|i| i < others).collect::<Vec<_>>());
     let error =
         apply_edits(&fewer, &[Edit::Keep(runs)], None, &on(1), &Control::new()).unwrap_err();

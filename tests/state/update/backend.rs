@@ -3,9 +3,9 @@
 use super::{Window, only_job};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Job, Outcome, Receive, Slot};
+use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Job, Outcome, Receive};
 use arcuate::solvers::curves::Params;
-use arcuate::state::device::jobs::{LoadKernels, UseBackend};
+use arcuate::state::device::jobs::{DEVICE, LoadKernels, UseBackend};
 use arcuate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
 use arcuate::state::{
     Action, BackendKind, DeviceAction, DeviceChoice, Effect, Event, Phase, RegionAction, State,
@@ -16,9 +16,12 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::backend::is_chosen_by_hand", by_hand),
+        test("update::backend::is_chosen_by_hand", manual),
         test("update::backend::one_that_fails_changes_nothing", fails),
-        test("update::backend::the_cpu_does_what_a_card_failed", stranded),
+        test(
+            "update::backend::the_cpu_does_what_a_card_failed",
+            failed_on_a_card,
+        ),
         test("update::backend::live_curves_leave_a_failing_card", live),
         test("update::backend::newer_results_end_the_offer", no_offer),
     ]
@@ -43,7 +46,7 @@ fn failure<J: Receive<State>>(job: &J) -> Action {
 
 fn opened(kind: BackendKind, label: &str) -> Action {
     let delivery = Delivery {
-        slot: Slot::Device,
+        slot: DEVICE,
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::Done(BackendOpened {
@@ -64,15 +67,15 @@ fn on_two_cards() -> State {
     state
 }
 
-fn by_hand() {
+fn manual() {
     let mut state = on_two_cards();
     state.runtime.track.rays_per_ms = Some(1e6);
     let kind = BackendKind::Cuda(DeviceChoice::Number(1));
     let effects = update(&mut state, Action::Device(DeviceAction::Choose(kind)));
-    let Some(UseBackend { kind: asked }) = only_job(&effects) else {
+    let Some(UseBackend { kind: demanded }) = only_job(&effects) else {
         panic!("{effects:?}")
     };
-    assert_eq!(*asked, kind);
+    assert_eq!(*demanded, kind);
     assert!(
         state.runtime.device.backend.label.contains("139 GB"),
         "not open yet"
@@ -128,7 +131,7 @@ fn fails() {
 }
 
 /// Jobs that ran on the card run again unchanged, once the CPU is open; the setting stays.
-fn stranded() {
+fn failed_on_a_card() {
     let mut window = Window::fitted();
     window.state.runtime.device.setting = BackendKind::Cuda(DeviceChoice::First);
     window.act(Action::Track(TrackAction::WholeBrain));

@@ -39,10 +39,13 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::without_a_bundle", lesion),
         test("update::filter::without_what_passes_a_pathway", along),
         test("update::filter::edited_and_fitted_again", edited),
-        test("update::filter::regions_and_filters_have_sums", sums_apart),
+        test(
+            "update::filter::regions_and_filters_have_sums",
+            separate_sums,
+        ),
         test(
             "update::filter::the_next_fit_and_the_command",
-            commands::told,
+            commands::described,
         ),
     ];
     own.into_iter().chain(left_behind::tests()).collect()
@@ -137,16 +140,31 @@ fn weights() {
     assert!(window.state.document.weights.is_empty());
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
-    let (weighed, all) = (fitted_weights(&window), values(&window));
+    let (layer_weights, all) = (fitted_weights(&window), values(&window));
     assert_eq!(all.len(), 27);
     assert_eq!(
-        (weighed.figures.outside, weighed.figures.single_points),
+        (
+            layer_weights.figures.outside,
+            layer_weights.figures.single_points
+        ),
         (1, 1)
     );
     assert_eq!(all[25..], [0.0, 0.0], "outside, and of one point");
-    assert!(weighed.sorted.len() > 20, "{:?}", weighed.sorted);
-    assert_eq!(weighed.count_above(f32::MIN_POSITIVE), weighed.sorted.len());
-    assert!(weighed.curve.windows(2).all(|w| w[1] <= w[0] * 1.0001));
+    assert!(
+        layer_weights.sorted.len() > 20,
+        "{:?}",
+        layer_weights.sorted
+    );
+    assert_eq!(
+        layer_weights.count_above(f32::MIN_POSITIVE),
+        layer_weights.sorted.len()
+    );
+    assert!(
+        layer_weights
+            .curve
+            .windows(2)
+            .all(|w| w[1] <= w[0] * 1.0001)
+    );
     let display = &layer(&window).display;
     assert_eq!(display.line_colouring, LineColouring::Weight);
     assert_eq!(
@@ -164,7 +182,7 @@ fn weights() {
         assert!(*rmse >= 0.0);
         voxels += usize::from(sum > 0.0);
     }
-    assert_eq!(voxels as u64, weighed.figures.voxels);
+    assert_eq!(voxels as u64, layer_weights.figures.voxels);
     // One step, with all its results.
     window.act(Action::Undo);
     assert!(window.state.document.weights.is_empty());
@@ -398,10 +416,10 @@ fn along() {
     // A surface may start from it, too.
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     window.act(Action::Segment(SegmentAction::StartFromPathway(None)));
-    let Start::Mask(name, begun) = &window.state.document.segment.start else {
+    let Start::Mask(name, started) = &window.state.document.segment.start else {
         panic!("a mask");
     };
-    assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
+    assert_eq!((&**name, &started.inside), ("Pathway", &mask.inside));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     cut_out(&mut window, ExcludedStreamlines::Pathway(None));
     window.act(Action::Region(RegionAction::Add {
@@ -494,7 +512,7 @@ fn extra_bundle_sums(window: &Window) -> Vec<(ExtraBundle, u64, f64)> {
     each.map(|(of, b)| (*of, b.count, b.sum)).collect()
 }
 
-fn sums_apart() {
+fn separate_sums() {
     let mut window = fitted();
     let figures = fitted_weights(&window).figures.clone();
     assert!(extra_bundle_sums(&window).is_empty());

@@ -4,7 +4,7 @@ use super::{Window, file, noisy_scan, opened, scan};
 use crate::support::{Random, test};
 use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
 use arcuate::jobs::Outcome;
-use arcuate::solvers::tensor_fit;
+use arcuate::solvers::tensor_fit::{self, FitMap};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::tensors::jobs::fit::FitTensors;
@@ -79,8 +79,15 @@ fn repaired() {
     let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
     assert!(fit.mask.is_none(), "found again from the scan");
     assert_eq!(window.tensors().fitted, before);
-    // Nor on request.
+    // The layer is known by its map, whatever the user calls it.
     let repaired = layer(&window.state, "Repaired tensors");
+    window.act(Action::Layer(LayerAction::Rename {
+        layer: repaired,
+        name: "Doubtful".to_owned(),
+    }));
+    let found = window.state.document.fit_layer(FitMap::Repaired);
+    assert_eq!(found.map(|l| l.id), Some(repaired));
+    // Nor on request.
     window.act(Action::Tensors(TensorAction::SetMask(Some(repaired))));
     assert_eq!(window.tensors().fitted, before);
 }
@@ -202,7 +209,7 @@ fn table(shells: &[(f64, usize)]) -> Gradients {
 }
 
 fn shells() {
-    for (shells, high_left_out) in [
+    for (shells, high_excluded) in [
         (vec![(0.0, 1), (1000.0, 30), (3000.0, 60)], true),
         (vec![(0.0, 1), (1000.0, 15), (2000.0, 60)], true),
         // Six directions determine a tensor but leave its noise.
@@ -212,7 +219,7 @@ fn shells() {
         (vec![(0.0, 1), (3000.0, 30)], false),
     ] {
         let (_, high) = tensor_fit::Params::default_b_range(&table(&shells));
-        assert_eq!(high < 2000.0, high_left_out, "{shells:?}");
+        assert_eq!(high < 2000.0, high_excluded, "{shells:?}");
     }
     let gradients = table(&[(0.0, 1), (1000.0, 16), (2500.0, 3)]);
     let (dwi, _) = scan();

@@ -202,7 +202,7 @@ fn colours() {
     set(&mut window, |s| s.range = f32::NAN);
     assert_eq!(window.state.document.pathways.range, 0.5);
     set(&mut window, |s| s.range = 9.0);
-    let most = arcuate::state::pathways::PathwayResult::MOST_EXCESS;
+    let most = arcuate::state::pathways::PathwayResult::MAXIMUM_EXCESS;
     assert!(window.state.document.pathways.range < most);
 }
 
@@ -295,11 +295,14 @@ fn hovered() {
     // Next to the pointer.
     let sentence =
         |window: &Window, at: DVec3| path_at_pointer::text(&window.state, live(window), at);
-    let (told, there) = sentence(&window, at).expect("words");
+    let (described, there) = sentence(&window, at).expect("words");
     let mean = hovered.path.total_cost() / hovered.path.total_mm();
     let mean = arcuate::ui::format::significant(mean);
-    assert!(there && told.starts_with("E* + "), "{told}");
-    assert!(told.ends_with(&format!(" · {mean} per mm")), "{told}");
+    assert!(there && described.starts_with("E* + "), "{described}");
+    assert!(
+        described.ends_with(&format!(" · {mean} per mm")),
+        "{described}"
+    );
     assert_eq!(
         sentence(&window, at + DVec3::Y * 6.0),
         None,

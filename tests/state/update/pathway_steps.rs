@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
             one_side,
         ),
         test("update::pathways::steps_say_what_they_are", steps),
-        test("update::pathways::methods_say_each_once", said_once),
+        test("update::pathways::methods_say_each_once", cited_once),
         test("update::pathways::one_number_where_they_join", joined),
     ]
 }
@@ -145,7 +145,7 @@ fn steps() {
     assert_eq!(label(&window).as_deref(), Some("Colour of pathway"));
 }
 
-fn said_once() {
+fn cited_once() {
     let mut window = looking();
     let solved = "were solved from the anisotropic Hamilton–Jacobi equation";
     let count = |window: &Window| methods(&window.state).matches(solved).count();

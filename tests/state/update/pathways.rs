@@ -232,9 +232,9 @@ fn apart() {
             half_mm: dvec3(100.0, 4.0, 100.0),
         },
     }));
-    let working = &window.state.runtime.pathways;
-    assert!(working.live.value().is_none() && working.live.running().is_none());
-    let why = working.live.failure().expect("a sentence");
+    let task_runtime = &window.state.runtime.pathways;
+    assert!(task_runtime.live.value().is_none() && task_runtime.live.running().is_none());
+    let why = task_runtime.live.failure().expect("a sentence");
     assert!(
         why.starts_with("No path: region “Target” is not connected to “Seed”"),
         "{why}"
@@ -482,8 +482,10 @@ fn another() {
     let discard = arcuate::state::SessionAction::Discard;
     window.act(Action::Session(discard));
     assert!(window.state.document.regions.is_empty(), "left");
-    let working = &window.state.runtime.pathways;
-    assert!(working.live.value().is_none() && working.prepared.iter().all(Option::is_none));
+    let task_runtime = &window.state.runtime.pathways;
+    assert!(
+        task_runtime.live.value().is_none() && task_runtime.prepared.iter().all(Option::is_none)
+    );
     for slot in [PATHWAY, KEPT_PATHWAY] {
         assert!(window.cancelled_of_document && slot.is_of_document());
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::support::{failed_save, saved_event};
 use arcuate::compute::Control;
 use arcuate::jobs::JobHandle;
-use arcuate::state::pictures::jobs::SaveFilm;
+use arcuate::state::pictures::jobs::{PICTURE, SaveFilm};
 use arcuate::state::{Layout, Look, Picture, PictureAction, Turntable, ViewAction};
 use std::f64::consts::TAU;
 use std::time::Instant;
@@ -141,7 +141,7 @@ fn stopped() {
         update(
             &mut state,
             Action::JobStarted(JobHandle {
-                slot: Slot::Picture,
+                slot: PICTURE,
                 ticket,
                 label: "Drawing t-001.png".to_owned(),
                 control: Control::new(),
@@ -151,12 +151,9 @@ fn stopped() {
         state
     };
     let cancels =
-        |effects: &[Effect]| matches!(effects, [Effect::Cancel(slot)] if *slot == Slot::Picture);
+        |effects: &[Effect]| matches!(effects, [Effect::Cancel(slot)] if *slot == PICTURE);
     let mut state = start_time(1);
-    assert!(cancels(&update(
-        &mut state,
-        Action::CancelJob(Slot::Picture)
-    )));
+    assert!(cancels(&update(&mut state, Action::CancelJob(PICTURE))));
     assert!(state.runtime.turning.is_none());
     assert_eq!(
         state.runtime.notices.status,

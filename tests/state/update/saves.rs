@@ -4,12 +4,12 @@ use super::{Window, opened};
 use crate::support::{saved_event, test, thread_time};
 use arcuate::data::{Mask, Role, Shape, Tractogram};
 use arcuate::io::convert::Converted;
-use arcuate::jobs::{Delivery, Outcome, Slot};
+use arcuate::jobs::{Delivery, Outcome};
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
-use arcuate::state::files::jobs::{ConvertedFiles, SaveWithValues};
+use arcuate::state::files::jobs::{ConvertedFiles, SAVE, SaveWithValues};
 use arcuate::state::origin::Origin;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::regions::jobs::SaveRegion;
@@ -17,8 +17,8 @@ use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, Content, Event, FilesAction, Layer, LayerId, Method, Phase, RegionAction, State,
-    StreamlineAction, Task, TrackAction, ViewAction, update,
+    Action, Content, Event, FilesAction, Layer, LayerAction, LayerId, Method, Phase, RegionAction,
+    State, StreamlineAction, Task, TrackAction, ViewAction, update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -35,6 +35,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("update::saves::later_edits_are_not_in_a_file", later_edits),
         test("update::saves::kept_streamlines_are_work", kept_streamlines),
+        test("update::saves::kept_layers_have_names_of_their_own", names),
         test("update::saves::files_beside_are_named", beside),
         test(
             "update::saves::a mask in a file of its own is saved",
@@ -125,6 +126,24 @@ fn later_edits() {
     assert!(dirty(&window), "changed while it was written");
     window.act(save);
     assert!(!dirty(&window), "{}", window.state.runtime.notices.status);
+}
+
+/// A layer that is kept after another was deleted does not take the name of one that stays.
+fn names() {
+    let mut window = Window::fitted();
+    window.place(Role::Seed, DVec3::ZERO);
+    let keep = |window: &mut Window| {
+        window.act(Action::Track(TrackAction::Keep));
+        let kept = window.state.runtime.selected_layer.expect("kept");
+        let layer = window.state.document.layer(kept).expect("a layer");
+        (kept, layer.name.clone())
+    };
+    let (first, name) = keep(&mut window);
+    assert_eq!(name, "Tracks");
+    assert_eq!(keep(&mut window).1, "Tracks 2");
+    window.act(Action::Layer(LayerAction::Delete(first)));
+    assert_eq!(keep(&mut window).1, "Tracks");
+    assert_eq!(keep(&mut window).1, "Tracks 3");
 }
 
 fn kept_streamlines() {
@@ -234,10 +253,7 @@ fn after_a_failure() {
     );
     assert!(names(".").is_empty(), "{:?}", names("."));
     // One export is one job.
-    let saves = window
-        .submitted
-        .iter()
-        .filter(|job| job.slot() == Slot::Save);
+    let saves = window.submitted.iter().filter(|job| job.slot() == SAVE);
     assert_eq!(saves.count(), 3);
 }
 
@@ -483,7 +499,7 @@ fn beside() {
         replace: true,
     };
     let delivery = Delivery {
-        slot: Slot::Save,
+        slot: SAVE,
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::Done(ConvertedFiles {

@@ -21,14 +21,17 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::segment::sampled_placed_run", run),
         test("update::segment::a_new_sample_replaces_the_last", resampled),
-        test("update::segment::sliders_and_spheres_are_events", steered),
+        test(
+            "update::segment::sliders_and_spheres_are_events",
+            run_values,
+        ),
         test("update::segment::the_way_back", back),
         test("update::segment::undo_takes_a_sphere_back", undone),
         test("update::segment::a_sphere_is_moved", moved),
         test("update::segment::what_cannot_be_is_said", said),
         test("update::segment::kept_and_begun_anew", kept),
         test("update::segment::starts", starts),
-        test("update::segment::told_at_the_crosshair", told),
+        test("update::segment::told_at_the_crosshair", described),
     ]
 }
 
@@ -238,7 +241,7 @@ fn run() {
     );
 }
 
-fn steered() {
+fn run_values() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
     act(&mut window, SegmentAction::Step);
@@ -375,7 +378,7 @@ fn moved() {
 }
 
 /// The status line's content in that case.
-fn told() {
+fn described() {
     let mut window = ready();
     let named = |window: &Window| {
         let all = probe::readings(&window.state);

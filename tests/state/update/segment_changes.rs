@@ -12,14 +12,41 @@ use arcuate::solvers::level_set::{ScriptEvent, Sphere};
 use arcuate::state::segment::jobs::{CountVoxels, RunRequest, SEGMENT, SaveScript};
 use arcuate::state::segment::recipe::SegmentScript;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Start, SurfaceStanding};
-use arcuate::state::{Action, Effect, Phase, RegionAction, RunControl, ViewAction};
+use arcuate::state::{
+    Action, Content, Effect, Layer, LayerId, Phase, RegionAction, RunControl, ViewAction,
+};
+use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
+/// Another image of the same name does not stand in for the segmented one in the status line.
+fn one_name() {
+    let mut window = ready();
+    window.act(Action::View(ViewAction::MoveCrosshair(dvec3(
+        18.0, 18.0, 18.0,
+    ))));
+    let value = |window: &Window| {
+        let all = probe::readings(&window.state);
+        let brief = probe::brief_readings(&window.state, &all, 2);
+        brief.first().expect("the image").value.clone()
+    };
+    let before = value(&window);
+    let document = &mut window.state.document;
+    let (layer, image) = document.segmented_image().expect("an image");
+    let (grid, values) = (image.grid.clone(), vec![12_345.0; image.values.len()]);
+    let (id, mut other) = (layer.id, Layer::clone(layer));
+    other.content = Content::Image(Volume::new(grid, image.frames, image.kind, values));
+    other.id = LayerId(document.next_id());
+    document.segment.image = Some(id);
+    document.layers.push(Arc::new(other));
+    assert_eq!(value(&window), before);
+}
+
 pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("update::segment::speed_regions_are_events", regions),
+        test("update::segment::two_images_of_one_name", one_name),
         test("update::segment::a_way_back_that_is_stopped", stopped),
         test("update::segment::a_worker_counts_its_voxels", counted),
         test("update::segment::the_camera_comes_to_a_new_surface", camera),

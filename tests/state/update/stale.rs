@@ -4,12 +4,14 @@ use super::{Window, file, opened, picture, scan};
 use crate::support::origins::moved;
 use crate::support::test;
 use arcuate::data::{Role, Shape, Volume};
-use arcuate::jobs::{Delivery, Outcome, Slot};
+use arcuate::jobs::{Delivery, Outcome};
 use arcuate::solvers::curves::Params;
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::alignment::jobs::{ALIGN, AffineRead, ReadAffine};
 use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::files::jobs::{LOAD, SAVE};
 use arcuate::state::methods::methods;
+use arcuate::state::sessions::jobs::RECOVERY;
 use arcuate::state::tensors::jobs::fit::{FIT, FitTensors};
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
@@ -92,7 +94,7 @@ fn left() {
     assert!(window.state.document.is_empty());
     assert!(window.cancelled_of_document && ALIGN.is_of_document());
     // A file being written is finished, and a file being opened is opened.
-    for slot in [Slot::Save, Slot::Recovery, Slot::Load] {
+    for slot in [SAVE, RECOVERY, LOAD] {
         assert!(!slot.is_of_document(), "{slot:?}");
         assert!(!window.cancelled.contains(&slot), "{slot:?}");
     }

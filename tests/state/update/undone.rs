@@ -32,7 +32,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::undone::every_parameter_by_label_and_values", table),
         test("update::undone::the_result_is_named_as_such", result),
         test("update::undone::several_at_once", several),
-        test("update::undone::what_came_or_went", came_or_went),
+        test("update::undone::what_came_or_went", added_or_removed),
     ]
 }
 
@@ -505,7 +505,7 @@ fn several() {
     assert!(now.contains(" and 2 more)"), "{now}");
 }
 
-fn came_or_went() {
+fn added_or_removed() {
     let mut window = Window::fitted();
     let id = window.place(Role::Seed, DVec3::ZERO);
     window.act(Action::Undo);

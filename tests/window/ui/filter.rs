@@ -299,8 +299,8 @@ fn run() {
     window.get_by_label("Progress");
     carry_out::<FitWeights>(&mut window);
     let state = &window.state().state;
-    let weighed = state.document.weights.values().next().expect("weights");
-    assert_eq!(weighed.figures.streamlines, 60);
+    let fitted = state.document.weights.values().next().expect("weights");
+    assert_eq!(fitted.figures.streamlines, 60);
     assert_eq!(rect(&window, "Stop"), stop);
     assert!(!stop.intersects(rect(&window, "Run again")));
     // The second click of a double click on Stop runs nothing.
@@ -334,19 +334,19 @@ fn run() {
     assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Fit(_)));
     // The run continues after the earlier iterations: the badge counts them, as the panel and the status bar do.
     let state = &window.state().state;
-    let weighed = state.document.weights.values().next().expect("weights");
+    let fitted = state.document.weights.values().next().expect("weights");
     let (words, _) = badge::text(state).expect("a badge");
-    assert_eq!(words, format!("Iteration {}", weighed.iterations()));
+    assert_eq!(words, format!("Iteration {}", fitted.iterations()));
     let running = state.runtime.filter.running.as_ref().expect("it runs");
     let most = u64::from(running.inputs.params.stop.iterations);
-    assert_eq!(running.max_iterations(), weighed.iterations() + most);
+    assert_eq!(running.max_iterations(), fitted.iterations() + most);
     assert_eq!(running.own_iterations(), 0);
-    let before = weighed.iterations();
+    let before = fitted.iterations();
     carry_out::<FitWeights>(&mut window);
     let document = &window.state().state.document;
-    let weighed = document.weights.values().next().expect("weights");
-    let own = u64::from(weighed.figures.iterations);
-    assert_eq!(weighed.iterations(), before + own);
+    let fitted = document.weights.values().next().expect("weights");
+    let own = u64::from(fitted.figures.iterations);
+    assert_eq!(fitted.iterations(), before + own);
     let fact = format!("{}, ", counted((before + own) as usize, "iteration"));
     window.get_by_label_contains(&fact);
 }

@@ -5,10 +5,11 @@ use super::segment::leaked;
 use super::{Window, click, pathways, sample, small_scan, tracking, window};
 use crate::support::{start_of_old_job, test};
 use arcuate::compute::Control;
+use arcuate::state::files::jobs::LOAD;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::runtime::TourStep;
 use arcuate::state::{
-    Action, JobHandle, Phase, Severity, Slot, State, Task, TrackAction, ViewAction, update,
+    Action, JobHandle, Phase, Severity, State, Task, TrackAction, ViewAction, update,
 };
 use egui::Rect;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -29,8 +30,8 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fold::the guide waits for the cut", guide),
         test("ui::fold::controls and checks open by themselves", apart),
         test("ui::fold::nothing moves under a pointer", pointed),
-        test("ui::fold::notes make room when nobody points", left_out),
-        test("ui::fold::what is asked for is in sight", asked),
+        test("ui::fold::notes make room when nobody points", excluded),
+        test("ui::fold::what is asked for is in sight", demanded),
         test(
             "ui::fold::a surface is compared without scrolling",
             reference,
@@ -168,7 +169,7 @@ fn first_page() {
     control.begin("Making the head", 10);
     control.advance(4);
     state.runtime.jobs.running.push(JobHandle {
-        slot: Slot::Load,
+        slot: LOAD,
         ticket: 1,
         label: "Building the demo head".to_owned(),
         control,
@@ -180,7 +181,7 @@ fn first_page() {
     let cards = page.get_by_label("Start the guide").rect();
     assert!(shown.bottom() < cards.top(), "{shown:?}");
     click(&mut page, "Cancel building the demo head");
-    let cancels = |a: &Action| matches!(a, Action::CancelJob(Slot::Load));
+    let cancels = |a: &Action| matches!(a, Action::CancelJob(LOAD));
     assert!(page.state().actions.iter().any(cancels));
 }
 
@@ -286,7 +287,7 @@ fn pointed() {
 }
 
 /// The note about layers left out of a save is above the controls, which move down once the pointer is elsewhere.
-fn left_out() {
+fn excluded() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     let step = |window: &Window| {
         window
@@ -320,7 +321,7 @@ fn left_out() {
 }
 
 /// The controls that a sentence names are visible, and others too, however many results there are.
-fn asked() {
+fn demanded() {
     let visible = |window: &Window, name: &str| {
         let slider = window
             .get_by_role_and_label(egui::Role::Slider, name)

@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
             typed_in_one_frame,
         ),
         test("ui::Esc closes a list, then cancels", two_escapes),
-        test("ui::keys::T starts no run in Segment", beside_a_surface),
+        test("ui::keys::T starts no run in Segment", with_a_surface),
     ]
 }
 
@@ -412,7 +412,7 @@ fn drawn_button() {
 
 /// T takes the tool that places a target region, whether the surface is paused or at rest. A typed target T moves a
 /// surface at rest on, and leaves a paused one where it is.
-fn beside_a_surface() {
+fn with_a_surface() {
     let mut window = segment::segmenting();
     segment::field(&mut window, "Target T", "0.5");
     segment::place(&mut window);
@@ -440,10 +440,10 @@ fn beside_a_surface() {
     segment::field(&mut window, "Target T", "0.52");
     assert_eq!(play(&window), RunControl::Rest);
     press(&mut window, Key::Space);
-    let working = &mut window.state_mut().state.runtime.segment;
-    let mut live = (**working.live.as_ref().expect("a surface")).clone();
+    let task_runtime = &mut window.state_mut().state.runtime.segment;
+    let mut live = (**task_runtime.live.as_ref().expect("a surface")).clone();
     live.ended = Ended::Converged;
-    (working.live, working.running) = (Some(Arc::new(live)), false);
+    (task_runtime.live, task_runtime.running) = (Some(Arc::new(live)), false);
     places_a_target(&mut window);
     segment::field(&mut window, "Target T", "0.54");
     assert_eq!(play(&window), RunControl::Run);

@@ -7,9 +7,10 @@ use super::{
 use crate::support::{test, wait_for};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::curves::StopReason;
+use arcuate::state::files::jobs::SAVE;
 use arcuate::state::tensors::jobs::fit::{FIT, FitTensors};
 use arcuate::state::tensors::types::OfferedMask;
-use arcuate::state::{Severity, Slot, State};
+use arcuate::state::{Severity, State};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -63,14 +64,14 @@ fn many_messages() {
     }
     state
         .runtime
-        .notify_failure(Slot::Save, "The disk is full".to_owned());
+        .notify_failure(SAVE, "The disk is full".to_owned());
     state.runtime.forget_failures(FIT);
     let mut window = window(state, [1280.0, 800.0]);
     let shown = |window: &Window, text: &str| window.query_by_label(text).is_some();
     assert!(shown(&window, "The disk is full") && shown(&window, "Trouble 5"));
     assert!(!shown(&window, "Trouble 4"));
     window.get_by_label("and 5 more");
-    window.state_mut().state.runtime.forget_failures(Slot::Save);
+    window.state_mut().state.runtime.forget_failures(SAVE);
     window.run();
     assert!(!shown(&window, "The disk is full") && shown(&window, "Trouble 4"));
     click(&mut window, "Dismiss all");
@@ -156,8 +157,8 @@ fn fit_inputs() {
     }
     let mut window = window(state, [1920.0, 1080.0]);
     let thin = '\u{202F}';
-    let left_out = format!("Left out of the fit, note: 2 with b{thin}1{thin}000");
-    click(&mut window, &left_out);
+    let excluded = format!("Left out of the fit, note: 2 with b{thin}1{thin}000");
+    click(&mut window, &excluded);
     window.get_by_label("Volumes 3, 5");
     click(&mut window, "Tensor fit");
     window

@@ -70,7 +70,7 @@ fn finds() {
     let ids: Vec<_> = several.document.regions.iter().map(|r| r.id).collect();
     several.runtime.regions.selected = Some(ids[0]);
     let name = several.document.regions[0].name.clone();
-    for (typed, wanted) in [
+    for (typed, expected) in [
         ("erode", format!("Grow, smooth, combine region {name}")),
         ("union", format!("Grow, smooth, combine region {name}")),
         ("delete region", format!("Delete region {name}")),
@@ -80,7 +80,7 @@ fn finds() {
         ("hide all", "Hide all regions".to_owned()),
     ] {
         let found = names(&several, typed);
-        assert_eq!(found.first(), Some(&wanted), "{typed}: {found:?}");
+        assert_eq!(found.first(), Some(&expected), "{typed}: {found:?}");
     }
     // None is selected: the panel says to click one. Without regions there is none to click.
     several.runtime.regions.selected = None;

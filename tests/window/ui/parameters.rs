@@ -15,7 +15,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::parameters::tensor fit", of_tensor_fit),
         test("ui::parameters::COMMIT", of_commit),
         test("ui::parameters::streamlines", of_streamlines),
-        test("ui::parameters::rays", of_rays),
+        test("ui::parameters::rays", ray_rows),
         test("ui::parameters::density", of_density),
         test("ui::parameters::a choice disables rows", disabled),
     ]
@@ -79,7 +79,7 @@ fn of_streamlines() {
     reachable::<curves::DeflectionParts>(&window);
 }
 
-fn of_rays() {
+fn ray_rows() {
     let mut window = window(tracking(), SIZE);
     click(&mut window, "Method: Geodesic rays");
     click(&mut window, "Directions, integrator, precision");

@@ -4,7 +4,7 @@ use super::{
     App, Window, click, count_submitted, sample, small_scan, submitted, tracking, type_over, window,
 };
 use crate::support::{test, wait_for};
-use arcuate::jobs::{Delivery, Event, Outcome, Slot};
+use arcuate::jobs::{CHECK_PATH, Delivery, Event, Outcome};
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::OpenFile;
 use arcuate::state::{Action, Effect, PathCheck, State, update};
@@ -58,7 +58,7 @@ impl App {
         let checks: Vec<Effect> = self.effects.extract_if(.., is_check).collect();
         for check in checks.iter().filter_map(|e| e.job::<PathCheck>()) {
             let delivery = Delivery {
-                slot: Slot::Path,
+                slot: CHECK_PATH,
                 ticket: 0,
                 wall_ms: 0.0,
                 outcome: Outcome::Done(check.question.answer()),

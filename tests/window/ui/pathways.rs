@@ -6,6 +6,7 @@ use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
 use arcuate::scene::draw_list::{Colours, Transfer};
 use arcuate::state::core::volume_look::VolumeCut;
+use arcuate::state::files::jobs::LOAD;
 use arcuate::state::pathways::jobs::FindPathway;
 use arcuate::state::pathways::{PathwayAction, PathwaySettings, ShownCost};
 use arcuate::state::{Action, KeptPathway, State, Task, ViewAction};
@@ -523,7 +524,7 @@ fn early() {
     let mut idle = window(state.clone(), [1280.0, 800.0]);
     assert_eq!(command(&mut idle), Task::View);
     state.runtime.jobs.running.push(arcuate::state::JobHandle {
-        slot: arcuate::state::Slot::Load,
+        slot: LOAD,
         ticket: 1,
         label: "Opening".to_owned(),
         control: arcuate::compute::Control::new(),

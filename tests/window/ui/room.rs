@@ -155,7 +155,7 @@ fn controls() {
 /// A list opened from the rail takes the place of the task where both leave too little to the views. Another task, and
 /// Esc, bring the panel back.
 fn lists() {
-    const LEAST: f32 = 280.0;
+    const MINIMUM_WIDTH: f32 = 280.0;
     let is_shown = |window: &Window| window.query_by_label("Task at the right").is_some();
     let task_of = |window: &Window| window.state().state.view.task;
     for (size, both) in [
@@ -165,14 +165,17 @@ fn lists() {
     ] {
         let mut window = window(tracking(), size, 2.0);
         let alone = window.state().views;
-        assert!(is_shown(&window) && alone.width() >= LEAST, "{alone:?}");
+        assert!(
+            is_shown(&window) && alone.width() >= MINIMUM_WIDTH,
+            "{alone:?}"
+        );
         for list in ["Layers", "Regions", "At the crosshair"] {
             click(&mut window, list);
             let views = window.state().views;
             let head = window
                 .get_by_role_and_label(egui::Role::Heading, list)
                 .rect();
-            assert!(views.width() >= LEAST, "{size:?} {list}: {views:?}");
+            assert!(views.width() >= MINIMUM_WIDTH, "{size:?} {list}: {views:?}");
             assert!(
                 views.left() >= head.right(),
                 "{size:?} {list}: {views:?} {head:?}"
@@ -311,7 +314,7 @@ fn pathway() {
 }
 
 /// A surface next to two layers of streamlines.
-pub fn beside_beams() -> State {
+pub fn near_beams() -> State {
     let mut window = segment::segmenting();
     segment::field(&mut window, "Target T", "0.5");
     let state = &mut window.state_mut().state;
@@ -333,7 +336,7 @@ pub fn beside_beams() -> State {
 
 /// Distances to two layers, with the whole plot of the volume below them.
 fn distances() {
-    let window = window(beside_beams(), LOW, 1.0);
+    let window = window(near_beams(), LOW, 1.0);
     let foot = LOW[1] - FOOT;
     for name in ["Beams", "Others"] {
         let row = window.get_by_label_contains(&format!("To {name}")).rect();

@@ -235,7 +235,7 @@ pub fn tracked(mut state: State) -> State {
     }));
     state.runtime.regions.selected = Some(seed);
     state.runtime.selected_layer = None;
-    state.runtime.notices.status = "Tracked 1\u{202F}492 streamlines in 18\u{202F}ms".to_owned();
+    state.runtime.notices.status = "Tracked 1\u{202F}492 streamlines in 18\u{202F}ms".into();
     state
 }
 

@@ -300,8 +300,8 @@ fn leak() {
         assert!(note.contains_rect(back), "{note:?} {back:?}");
         click_with(&mut window, back.center(), egui::Modifiers::NONE);
         window.run();
-        let working = &window.state().state.runtime.segment;
-        assert_eq!(working.rewind.expect("a way back").step, from);
+        let task_runtime = &window.state().state.runtime.segment;
+        assert_eq!(task_runtime.rewind.expect("a way back").step, from);
         let requested = last_run_request(&window).expect("asked for");
         assert_eq!(requested.rewind.map(|b| b.step), Some(from));
         window.state_mut().state = driven.state.clone();
@@ -382,8 +382,9 @@ fn rests() {
     let mut state = leaked().state;
     let mut live = (**state.runtime.segment.live.as_ref().expect("a surface")).clone();
     (live.leak, live.ended, live.steps_per_s) = (None, Ended::Converged, 603.0);
-    let working = &mut state.runtime.segment;
-    (working.live, working.running, working.play) = (Some(Arc::new(live)), true, RunControl::Run);
+    let task_runtime = &mut state.runtime.segment;
+    (task_runtime.live, task_runtime.running, task_runtime.play) =
+        (Some(Arc::new(live)), true, RunControl::Run);
     assert_eq!(state.segment_standing(), Some(SurfaceStanding::Converged));
     let shown = window(state.clone(), [1280.0, 770.0]);
     assert!(shown.get_all_by_label_contains("At rest").next().is_some());
@@ -396,8 +397,8 @@ fn starting() {
     let mut state = leaked().state;
     let mut live = (**state.runtime.segment.live.as_ref().expect("a surface")).clone();
     (live.leak, live.ended, live.step) = (None, Ended::Steps, 0);
-    let working = &mut state.runtime.segment;
-    (working.running, working.play) = (true, RunControl::Run);
+    let task_runtime = &mut state.runtime.segment;
+    (task_runtime.running, task_runtime.play) = (true, RunControl::Run);
     for (rate, words) in [
         (0.0, "Starting"),
         (0.31, "Step 0, 0.310\u{202F}steps/s"),
@@ -581,11 +582,11 @@ fn unframed() {
     assert!(near.distance_mm < before.distance_mm);
     let mut moved = framed();
     moved.state.view.camera.distance_mm *= 0.9;
-    let by_hand = seen(&moved);
+    let manual = seen(&moved);
     for window in [&mut driven, &mut moved] {
         window.act(Action::Segment(SegmentAction::Keep));
         assert!(window.state.runtime.segment.live.is_none());
     }
     assert_eq!(seen(&driven), (before.focus, before.distance_mm));
-    assert_eq!(seen(&moved), by_hand, "somebody moved it");
+    assert_eq!(seen(&moved), manual, "somebody moved it");
 }

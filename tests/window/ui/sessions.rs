@@ -2,7 +2,8 @@
 
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::{done_event, saved_event, test};
-use arcuate::jobs::{Delivery, Outcome, Slot};
+use arcuate::jobs::{Delivery, Outcome};
+use arcuate::state::files::jobs::LOAD;
 use arcuate::state::sessions::jobs::{
     ForgetRecoverable, LoadLayers, OpenSession, RelocateFiles, SaveOutcome, SaveSession,
 };
@@ -51,7 +52,7 @@ fn reads_or_forgets(window: &Window, read: bool, session: &Path) {
 }
 
 /// Whether a note begins with these words; its cross has a text, too.
-fn is_said(window: &Window, begins: &str) -> bool {
+fn is_shown(window: &Window, begins: &str) -> bool {
     window.query_all_by_label_contains(begins).next().is_some()
 }
 
@@ -142,7 +143,7 @@ fn store_too() {
     let mut window = window(state, [1280.0, 800.0]);
     // The size is stated once, with the layer.
     let note = "The session holds the recipe of 1 layer, not its streamlines";
-    assert!(is_said(&window, note));
+    assert!(is_shown(&window, note));
     window.get_by_label_contains(" · saved without 1 layer");
     click(&mut window, "Also store them");
     let saves = submitted::<SaveSession>(&window);
@@ -151,7 +152,7 @@ fn store_too() {
     };
     assert_eq!(draft.store, ResultStorage::All);
     // Once stored it is no longer mentioned.
-    assert!(!is_said(&window, note));
+    assert!(!is_shown(&window, note));
 }
 
 fn recovery() {
@@ -173,19 +174,19 @@ fn recovery() {
             });
         let mut window = window(state, [1280.0, 800.0]);
         let banner = "Arcuate quit without saving";
-        assert!(is_said(&window, banner));
+        assert!(is_shown(&window, banner));
         click(&mut window, answer);
-        asked_first(&mut window, read);
+        confirms_first(&mut window, read);
         reads_or_forgets(&window, read, &session);
         // A session being recovered can no longer be discarded, unless it cannot be read.
-        assert!(!is_said(&window, banner));
+        assert!(!is_shown(&window, banner));
         let mut state = window.state().state.clone();
         let job = OpenSession {
             path: session.clone(),
             strict: false,
         };
         let delivery = Delivery {
-            slot: Slot::Load,
+            slot: LOAD,
             ticket: 0,
             wall_ms: 1.0,
             outcome: Outcome::Failed("damaged".to_owned().into()),
@@ -197,7 +198,7 @@ fn recovery() {
 }
 
 /// Work is discarded only after a question, which Esc and "Keep" answer with no.
-fn asked_first(window: &mut Window, read: bool) {
+fn confirms_first(window: &mut Window, read: bool) {
     const FOR_GOOD: &str = "Discard for good";
     assert_eq!(window.query_by_label(FOR_GOOD).is_none(), read);
     if read {
@@ -249,7 +250,7 @@ fn recovery_in_a_task() {
                 assert!(note.contains_rect(button), "{name} {button:?}");
             }
             click(&mut window, answer);
-            asked_first(&mut window, read);
+            confirms_first(&mut window, read);
             reads_or_forgets(&window, read, &session);
         }
     }

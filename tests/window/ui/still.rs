@@ -537,11 +537,10 @@ fn stopped() {
     let converged = super::window(state.clone(), SIZES[1]);
     assert!(converged.query_by_label_contains(note).is_none());
     let set = |state: &mut State, ended: Ended, more: usize| {
-        let weighed: &mut Arc<FittedWeights> =
-            state.document.weights.get_mut(&id).expect("weights");
-        let weighed = Arc::make_mut(weighed);
-        (weighed.figures.ended, weighed.figures.iterations) = (ended, 1);
-        weighed.curve = vec![1.0; 2 + more].into();
+        let fitted: &mut Arc<FittedWeights> = state.document.weights.get_mut(&id).expect("weights");
+        let fitted = Arc::make_mut(fitted);
+        (fitted.figures.ended, fitted.figures.iterations) = (ended, 1);
+        fitted.curve = vec![1.0; 2 + more].into();
     };
     set(&mut state, Ended::Cancelled, 0);
     let mut window = super::window(state.clone(), [1920.0, 1700.0]);

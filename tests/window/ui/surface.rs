@@ -75,11 +75,11 @@ fn carry_out(window: &mut Window) {
 }
 
 /// A window with a surface at its start.
-fn begun() -> Window {
-    begun_with(small_scan(), [1920.0, 1080.0])
+fn started() -> Window {
+    opened_with(small_scan(), [1920.0, 1080.0])
 }
 
-fn begun_with(state: State, size: [f32; 2]) -> Window {
+fn opened_with(state: State, size: [f32; 2]) -> Window {
     let mut window = window(state, size);
     click(&mut window, "Segment");
     let mut settings = window.state().state.document.segment.settings.clone();
@@ -126,7 +126,7 @@ fn partly(window: &mut Window, surface: SurfaceUpdate) {
 /// A surface that has moved since it was measured: volume, area and diameter are those of the measured step, and say
 /// so; the drawn surface has its own step.
 fn figures() {
-    let mut window = begun();
+    let mut window = started();
     let first = live(&window);
     assert_eq!(
         (first.step, first.figures.as_ref().expect("measured").step),
@@ -186,7 +186,7 @@ fn figures() {
 
 /// A long abandoned branch does not squeeze the one that continues.
 fn plot() {
-    let mut window = begun();
+    let mut window = started();
     let first = live(&window);
     let grown = |until: u64| -> Vec<(u64, u64)> {
         (0..=until)
@@ -231,7 +231,7 @@ fn whole_plot() {
         let layer = Layer::new(id, name.to_owned(), content, display, origin);
         state.document.layers.push(Arc::new(layer));
     }
-    let mut window = begun_with(state, [1280.0, 800.0]);
+    let mut window = opened_with(state, [1280.0, 800.0]);
     window.run();
     let plot = window.get_by_label_contains("Volume after ").rect();
     let rows = ["CST L", "CST R", "Cingulum"].map(|name| {
@@ -251,7 +251,7 @@ fn whole_plot() {
 }
 
 fn tools() {
-    let mut window = begun();
+    let mut window = started();
     click(&mut window, "Tool: Add sphere  A");
     window.get_by_label("Each click adds a sphere, until A or Esc");
     // A second click deselects it, as the key does.
@@ -387,7 +387,7 @@ fn units() {
 }
 
 fn listed() {
-    let mut window = begun();
+    let mut window = started();
     window.get_by_label_contains("Surface, live, ");
     act(&mut window, Action::Segment(SegmentAction::Keep));
     assert!(window.query_by_label_contains("Surface, live").is_none());
@@ -442,7 +442,7 @@ fn opened() {
     assert_eq!(cropped.len(), 3);
     assert!((18.0..30.0).contains(&size(&cropped)), "{cropped:?}");
     // With a surface nothing lies between it and the viewer.
-    let window = begun();
+    let window = started();
     let state = &window.state().state;
     let camera = state.view.camera;
     let cut = flats(state, &camera);

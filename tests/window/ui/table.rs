@@ -153,14 +153,14 @@ fn stopped() {
             .cloned();
         rules.and_then(|s| s.stop)
     };
-    for (word, wanted) in [
+    for (word, target) in [
         (StopReason::LowFa.label(), Some(StopReason::LowFa)),
         ("Any reason", None),
     ] {
         click(&mut window, "Stop reason of the rows");
         window.get_by_role_and_label(Role::MenuItem, word).click();
         window.run();
-        assert_eq!(stop(&window), wanted);
+        assert_eq!(stop(&window), target);
     }
 }
 

@@ -85,8 +85,8 @@ fn contradicted() {
     ] {
         let mut file = opened_file("/data/lines.trk", Loaded::Tractogram(lines.clone()));
         file.notes = Vec::from_iter(is_note.map(|is_note| Remark {
-            sentence: "The header contradicts itself".to_owned(),
             is_note,
+            ..Remark::from("The header contradicts itself".to_owned())
         }));
         let mut state = state.clone();
         update(&mut state, Action::Event(opened_event(1, file)));

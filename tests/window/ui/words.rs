@@ -7,7 +7,7 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{Mask, Region, Role, Shape, Tensor};
 use arcuate::solvers::curves::{self, SeedOutcome, Starts, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
-use arcuate::state::core::notices::ShownStep;
+use arcuate::state::core::notices::{Status, StatusSubject};
 use arcuate::state::runtime::TourStep;
 use arcuate::state::track::empty;
 use arcuate::ui::tracks::{self, Suggestion};
@@ -59,22 +59,28 @@ fn spans() {
 fn undone() {
     let mut state = arcuate::state::State::new(sample::BACKEND.to_owned());
     let mut runtime = state.runtime.clone();
-    runtime.notices.status = "Undid: move region".to_owned();
-    runtime.notices.about.step = Some(ShownStep::new(runtime.notices.status.clone()));
+    let status = &mut runtime.notices.status;
+    *status = Status::of_step("Undid: move region".to_owned());
     for what in ["Fitted 9 voxels", "Tracked 9 streamlines"] {
-        runtime.append_status(what.to_owned());
-        assert_eq!(
-            runtime.notices.status,
-            format!("Undid: move region. Result: {what}")
-        );
+        status.add_result(StatusSubject::LiveResult, what.to_owned());
+        assert_eq!(*status, format!("Undid: move region. Result: {what}"));
     }
     // In another task the step is not shown.
-    runtime.forget_step();
-    assert_eq!(runtime.notices.status, "Tracked 9 streamlines");
-    runtime.notices.status = "Undid: add keep-out sphere".to_owned();
-    runtime.notices.about.step = Some(ShownStep::new(runtime.notices.status.clone()));
-    runtime.forget_step();
-    assert_eq!(runtime.notices.status, "");
+    status.forget_step();
+    assert_eq!(*status, "Tracked 9 streamlines");
+    assert_eq!(status.subject(), StatusSubject::LiveResult);
+    // Nor is the result of another task; the step before it stays.
+    status.forget_result();
+    assert_eq!(*status, "");
+    *status = Status::of_step("Undid: add keep-out sphere".to_owned());
+    status.add_result(
+        StatusSubject::LiveResult,
+        "Tracked 9 streamlines".to_owned(),
+    );
+    status.forget_result();
+    assert_eq!(*status, "Undid: add keep-out sphere");
+    status.forget_step();
+    assert_eq!(*status, "");
     // The tour returns to the missing step.
     runtime.tour = Some(TourStep::Save);
     for role in [Role::Target, Role::Seed] {
@@ -103,9 +109,13 @@ fn undone() {
     runtime.tour_step_undone(&state.document);
     assert_eq!(runtime.tour, Some(TourStep::ClickSlice));
     // A sentence that only begins like a step is not one.
-    runtime.notices.status = "Undid: 3 seeds".to_owned();
-    runtime.append_status("Tracked 9 streamlines".to_owned());
-    assert_eq!(runtime.notices.status, "Tracked 9 streamlines");
+    let status = &mut runtime.notices.status;
+    *status = "Undid: 3 seeds".into();
+    status.add_result(
+        StatusSubject::LiveResult,
+        "Tracked 9 streamlines".to_owned(),
+    );
+    assert_eq!(*status, "Tracked 9 streamlines");
 }
 
 fn numbers() {
@@ -369,7 +379,7 @@ fn reported() {
     colours.sort();
     colours.dedup();
     assert_eq!(colours.len(), parts.len(), "each reason has its own colour");
-    for fate in [
+    for outcome in [
         SeedOutcome::MissedTargets,
         SeedOutcome::MissedInclude,
         SeedOutcome::TouchedExclude,
@@ -377,7 +387,7 @@ fn reported() {
         SeedOutcome::NoStart,
     ] {
         output.seed_outcomes = [0; 6];
-        output.seed_outcomes[fate as usize] = 5;
+        output.seed_outcomes[outcome as usize] = 5;
         let (text, _) =
             tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask").unwrap();
         assert!(!text.is_empty() && !text.ends_with('.'), "{text}");

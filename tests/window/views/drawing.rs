@@ -33,7 +33,10 @@ pub fn tests() -> Vec<Trial> {
             "views::left paints, right erases, each stroke is a step",
             paints_and_erases,
         ),
-        test("views::a stroke follows a fast hand", follows_a_fast_hand),
+        test(
+            "views::a stroke follows a fast hand",
+            follows_a_fast_pointer,
+        ),
         test("views::Shift and wheel set the brush", wheel_sets_the_brush),
         test("views::a rectangle from corner to corner", rectangle),
         test("views::a polygon by clicks", polygon),
@@ -43,7 +46,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test(
             "views::drawing goes into the region in the hand",
-            into_the_hand,
+            into_the_pointer,
         ),
         test(
             "views::drawing shows while the hand moves",
@@ -252,7 +255,7 @@ fn paints_and_erases() {
 }
 
 /// Two samples far apart: everything between them is painted.
-fn follows_a_fast_hand() {
+fn follows_a_fast_pointer() {
     let mut hands = ViewWindow::new(plain());
     for pane in SLICES {
         let at = hands.rect(pane).center() - vec2(50.0, 30.0);
@@ -423,7 +426,7 @@ fn polygon_given_up() {
     assert!(mask(hands.state()).contains(inside));
 }
 
-fn into_the_hand() {
+fn into_the_pointer() {
     let mut hands = ViewWindow::new(plain());
     let at = hands.rect(Pane::Axial).center();
     left(&mut hands, &[at]);

@@ -147,8 +147,8 @@ fn doubles(clicks_s: &[f64], frame_s: f64) -> usize {
             ..RawInput::default()
         };
         waits = queue.feed(&mut input, true);
-        let apart_s = queue.double_click_s();
-        context.options_mut(|o| o.input_options.max_double_click_delay = apart_s);
+        let interval_s = queue.double_click_s();
+        context.options_mut(|o| o.input_options.max_double_click_delay = interval_s);
         let output = context.run_ui(input, |ui: &mut Ui| {
             let response = ui.allocate_response(ui.available_size(), Sense::click());
             count += usize::from(response.double_clicked());

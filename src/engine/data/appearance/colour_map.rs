@@ -1,9 +1,8 @@
 //! Colour maps as a few control colours, from which textures and legends are made.
 
-use serde::{Deserialize, Serialize};
+use crate::data::keyed;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum ColourMap {
     Grey,
     /// 12–98 % of viridis, so that both ends are visible on black.
@@ -25,6 +24,19 @@ pub enum ColourMap {
     /// Black negative, blue positive, as in Lefohn 2004.
     Speed,
 }
+
+keyed!(ColourMap, serde {
+    Grey = "grey",
+    Viridis = "viridis",
+    Magma = "magma",
+    Cividis = "cividis",
+    Cost = "cost",
+    Diverging = "diverging",
+    Mask = "mask",
+    GreenRed = "green_red",
+    Stops = "stops",
+    Speed = "speed",
+});
 
 impl ColourMap {
     pub const ALL: [Self; 10] = [

@@ -6,22 +6,32 @@ mod transfer;
 pub use colour_map::ColourMap;
 pub use transfer::{Colours, TABLE, Transfer};
 
+use crate::data::keyed;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interpolation {
     Nearest,
     Linear,
     Cubic,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+keyed!(Interpolation, serde {
+    Nearest = "nearest",
+    Linear = "linear",
+    Cubic = "cubic",
+});
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GlyphShape {
     Ellipsoid,
     Superquadric,
 }
+
+keyed!(GlyphShape, serde {
+    Ellipsoid = "ellipsoid",
+    Superquadric = "superquadric",
+});
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

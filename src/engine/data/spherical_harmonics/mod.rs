@@ -9,6 +9,23 @@
 //! On the unit sphere K_lm = q_lm(z) sin^m t, where q_lm is a polynomial, and sin^m t e^{imp} = (x + iy)^m. A series is
 //! therefore Σ_m A_m(z) Re(x + iy)^m + B_m(z) Im(x + iy)^m, which has no singularity at the poles: [`Series`] evaluates
 //! it with its first and second derivatives.
+//!
+//! # Example
+//!
+//! The functions are orthonormal, by a quadrature that is exact for their products:
+//!
+//! ```
+//! use arcuate_engine::data::spherical_harmonics::{count, evaluate, index, quadrature};
+//!
+//! let (a, b) = (index(2, -1), index(4, 3));
+//! let product = |a: usize, b: usize| -> f64 {
+//!     let nodes = quadrature(8).into_iter();
+//!     nodes.map(|(u, weight)| weight * evaluate(4, u)[a] * evaluate(4, u)[b]).sum()
+//! };
+//! assert_eq!(count(4), 15);
+//! assert!((product(a, a) - 1.0).abs() < 1e-12);
+//! assert!(product(a, b).abs() < 1e-12);
+//! ```
 
 mod basis;
 mod products;

@@ -215,6 +215,19 @@ impl OpenedImage {
     }
 }
 
+/// All voxels of a file, as `take` returns them, and the file's description with remarks about its end.
+fn voxels<T>(
+    path: &Path,
+    data: Option<&Path>,
+    control: &Control,
+    take: impl FnOnce(&mut OpenedImage) -> Result<T, Error>,
+) -> Result<(T, Described), Error> {
+    let mut image = begin(path, data, control)?;
+    let taken = take(&mut image)?;
+    image.end()?;
+    Ok((taken, image.described))
+}
+
 pub(super) fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
     read_parts(path, None, control)
 }
@@ -224,15 +237,13 @@ fn read_parts(
     data: Option<&Path>,
     control: &Control,
 ) -> Result<(Volume, SpaceInfo), Error> {
-    let mut image = begin(path, data, control)?;
-    let values = image.values()?;
-    image.end()?;
+    let (values, described) = voxels(path, data, control, OpenedImage::values)?;
     let Described {
         header,
         layout,
         mut info,
         ..
-    } = image.described;
+    } = described;
     if header.scaling.is_none() {
         info.warn_of_rounding(header.value_type.number(), &values);
     }
@@ -262,15 +273,13 @@ fn stored_parts(
     data: Option<&Path>,
     control: &Control,
 ) -> Result<(Stored, SpaceInfo), Error> {
-    let mut image = begin(path, data, control)?;
-    let bytes = image.bytes()?;
-    image.end()?;
+    let (bytes, described) = voxels(path, data, control, OpenedImage::bytes)?;
     let Described {
         header,
         layout,
         mut info,
         ..
-    } = image.described;
+    } = described;
     let number = header.value_type.number();
     let bytes = match layout.is_in_order() {
         true => bytes,

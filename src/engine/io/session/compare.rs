@@ -24,8 +24,8 @@ impl Match {
 }
 
 keyed!(Match {
-    SameBytes = "same bytes",
-    WithinTolerance = "within tolerance",
+    SameBytes = "same_bytes",
+    WithinTolerance = "within_tolerance",
     Differs = "differs",
 });
 

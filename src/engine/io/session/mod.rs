@@ -42,7 +42,7 @@ const MAX_VALUES: usize = 2_000_000;
 /// A result of a solver.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sum {
-    /// `tensors`, `live`, or `layer 7`.
+    /// `tensors`, `live`, or `layer_7`.
     pub result: String,
     /// The checksum of all its numbers, in native byte order.
     pub sha256: String,

@@ -17,6 +17,33 @@
 //! to 0.9 to 1.8 times the mean rise at such positions, images of one head to 2.3 times and more.
 //!
 //! Cost: a few hundred evaluations of at most 60,000 samples at the finest level.
+//!
+//! # Example
+//!
+//! An image and its copy, displaced by 3 mm:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::phantom::{Head, PictureOptions, scan_grid};
+//! use arcuate_engine::solvers::alignment::{Params, align};
+//! use glam::{DAffine3, DVec3};
+//! use std::sync::Arc;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let options = PictureOptions {
+//!     snr: None,
+//!     shading: 0.0,
+//!     noise_seed: 1,
+//! };
+//! let grid = scan_grid(4.0).ok_or("a spacing above 0")?;
+//! let fixed = Head::new(1).t1(&grid, &options, &control)?.image;
+//! let displaced = grid.moved(DAffine3::from_translation(DVec3::new(3.0, 0.0, 0.0)));
+//! let moving = fixed.on_grid(Arc::new(displaced.ok_or("a valid grid")?));
+//! let params = Params::defaults_from(DAffine3::IDENTITY);
+//! let aligned = align(&moving, &fixed, &params, &backend, &control)?;
+//! assert!(aligned.moved.translation.distance(DVec3::new(-3.0, 0.0, 0.0)) < 0.5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod information;

@@ -30,6 +30,48 @@
 //! *On graphics cards* the operator is in spherical harmonics, all vectors of the solver stay on the card, and each
 //! iteration reads back a few sums. Each of several cards holds a slab of the voxels, and the cards add up the
 //! contributions of Aᵀ y to streamlines.
+//!
+//! # Example
+//!
+//! Weights of two streamlines whose voxels should add up to the values of one image:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::{Grid, Tractogram, Volume};
+//! use arcuate_engine::solvers::commit::model::{Intra, Model};
+//! use arcuate_engine::solvers::commit::solver::Curve;
+//! use arcuate_engine::solvers::commit::{Inputs, Params, Prepared};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let grid = Grid::axis_aligned([4, 2, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let image = Volume::scalar(Arc::new(grid), vec![2.0, 2.0, 2.0, 2.0, 5.0, 5.0, 5.0, 5.0]);
+//! let points = vec![[-0.4, 0.0, 0.0], [3.4, 0.0, 0.0], [-0.4, 1.0, 0.0], [3.4, 1.0, 0.0]];
+//! let tractogram = Tractogram::new(points, vec![0, 2, 4]);
+//! let inputs = Inputs {
+//!     tractogram: &tractogram,
+//!     scan: &image,
+//!     gradients: None,
+//!     timing: &[],
+//!     mask: None,
+//!     peaks: None,
+//! };
+//! let params = Params {
+//!     model: Model {
+//!         intra: Intra::Density,
+//!         extra: Vec::new(),
+//!         free: Vec::new(),
+//!     },
+//!     ..Params::defaults_for(0)
+//! };
+//! let prepared = Prepared::new(&inputs, &params, None, &backend, &control)?;
+//! let curve = Curve::default();
+//! let fit = prepared.fit(&tractogram, &params, None, None, &curve, &backend, &control)?;
+//! let ratio = fit.weights[1] / fit.weights[0];
+//! assert!((ratio - 2.5).abs() < 0.01);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cuda;
 pub mod cylinder;

@@ -550,14 +550,14 @@ impl Parameters for Params {
             default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
-                    key: "exact",
+                    key: Precision::Exact.key(),
                     label: "Single",
                     help: "In single precision",
                     is: |p| p.precision == Precision::Exact,
                     choose: |p| p.precision = Precision::Exact,
                 },
                 Choice {
-                    key: "fast",
+                    key: Precision::Fast.key(),
                     label: "Half",
                     help: "In half precision, accurate to a thousandth of the signal",
                     is: |p| p.precision == Precision::Fast,

@@ -4,6 +4,31 @@
 //! An end has the label of the voxel that contains it or, in the background, of the labelled voxel whose centre is
 //! nearest within a radius (a radial search, Smith et al. 2015). Matrices are symmetric because streamlines have no
 //! direction. On the diagonal both ends have the same label.
+//!
+//! # Example
+//!
+//! One streamline between two structures:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::{Grid, Tractogram, Volume};
+//! use arcuate_engine::solvers::connectivity::connectome;
+//! use arcuate_engine::solvers::region::numbers;
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let grid = Grid::axis_aligned([5, 1, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let labels = Volume::scalar(Arc::new(grid), vec![10.0, 0.0, 0.0, 0.0, 20.0]);
+//! let numbers = numbers(&labels, 0, &control)?;
+//! let line = Tractogram::new(vec![[0.0; 3], [4.0, 0.0, 0.0]], vec![0, 2]);
+//! let map = (&labels, 0, &numbers);
+//! let found = connectome(&line, None, map, 2.0, None, &backend, &control)?;
+//! assert_eq!(found.nodes, [10, 20]);
+//! assert_eq!(found.count, [0, 1, 1, 0]);
+//! assert_eq!(found.length_mm[1], 4.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod ends;
 mod error;

@@ -16,10 +16,53 @@
 //! are symmetric, which makes every sum over them four times shorter (`tables`).
 //!
 //! Coefficients are in MRtrix's basis and in world axes.
+//!
+//! # Example
+//!
+//! Distributions of fibres along x, whose largest peak is x:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::odf_field::Tissue;
+//! use arcuate_engine::solvers::{csd, peaks, response};
+//! # use arcuate_engine::data::{Gradients, Grid, Mask, Volume, VolumeKind};
+//! # use arcuate_engine::phantom::directions::half_sphere;
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! // The signal of fibres along x in 8 voxels, at b = 0 and in 60 directions.
+//! let (along, across, b) = (1.7e-3, 2e-4, 3000.0);
+//! let mut gradients = Gradients {
+//!     b_s_per_mm2: vec![0.0],
+//!     directions: vec![DVec3::ZERO],
+//! };
+//! for direction in half_sphere(60) {
+//!     gradients.b_s_per_mm2.push(b);
+//!     gradients.directions.push(direction);
+//! }
+//! let signal = |(b, g): (&f64, &DVec3)| (-b * (across + (along - across) * g.x * g.x)).exp();
+//! let signals = gradients.b_s_per_mm2.iter().zip(&gradients.directions).map(signal);
+//! let values: Vec<f32> = signals.flat_map(|s| [100.0 * s as f32; 8]).collect();
+//! let grid = Grid::axis_aligned([2, 2, 2], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let grid = Arc::new(grid);
+//! let scan = Volume::new(grid.clone(), gradients.len(), VolumeKind::Scalar, values);
+//! let mask = Mask::new(grid, vec![1; 8]);
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let (tissue, params) = (Tissue::WhiteMatter, response::Params::defaults());
+//! let estimate =
+//!     response::from_mask(&scan, &gradients, &mask, tissue, &params, &backend, &control)?;
+//! let (responses, params) = (estimate.responses(), csd::Params::defaults());
+//! let fitted = csd::fit(&scan, &gradients, &mask, &responses, &params, &backend, &control)?;
+//! let found = peaks::find(&fitted.field, &peaks::Params::defaults(), &backend, &control)?;
+//! let largest = found.peak(0, 0).ok_or("a peak")?;
+//! assert!(largest.normalize().x.abs() > 0.99);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cpu;
 mod direction_tables;
 mod directions;
+mod error;
 mod interior_point;
 mod lanes;
 mod order;
@@ -31,6 +74,7 @@ mod tables;
 
 pub use cpu::Counts;
 pub use directions::Directions;
+pub use error::InputError;
 pub use order::{OrderChoice, default_order, noise};
 pub use parameters::{MAX_ORDER, Method, Params, Precision};
 pub use problem::Problem;
@@ -39,9 +83,9 @@ pub use solve::Solution;
 pub use super::Error;
 use crate::compute::{Backend, Control, memory};
 use crate::data::spherical_harmonics::{at_pole, count};
-use crate::data::text::counted;
-use crate::data::{Gradients, Mask, OdfField, Response, Shells, Volume};
+use crate::data::{Gradients, Mask, OdfField, Response, ShellVolumes, Shells, Volume};
 use cpu::Solver;
+use problem::matching_shells;
 
 #[derive(Clone, Debug)]
 pub struct Output {
@@ -182,36 +226,35 @@ fn chosen_order(
             .and_then(|shell| noise(dwi, gradients, mask, shell));
         return Ok(default_order(shells, responses, noise));
     };
-    let fibres = responses.first().map_or(0, Response::order);
-    // A first response function without directions is refused with the problem, where its sentence is.
-    if fibres > 0 && order > fibres {
-        return Err(Error::from(format!(
-            "Order {order} needs a response function of white matter of this order, but it has order {fibres}; \
-             estimate the response function from this scan, or choose order {fibres} or less"
-        )));
-    }
-    let (unknowns, volumes) = (count(order), shells.volume_count());
-    // The constraint determines about twice as many coefficients as there are volumes, not more.
-    if unknowns > 2 * volumes {
-        return Err(Error::from(format!(
-            "Order {order} has {} but the scan has {}; choose a lower order",
-            counted(unknowns, "coefficient"),
-            counted(volumes, "volume")
-        )));
-    }
+    let used = matching_shells(shells, responses)?;
+    check_order(order, used, responses)?;
     let reason = "as given".to_owned();
     Ok(OrderChoice { order, reason })
 }
 
+/// Checks an order that the user chose against the directions of the shells used and against the response function of
+/// white matter.
+fn check_order(
+    order: usize,
+    used: &[ShellVolumes],
+    responses: &[Response],
+) -> Result<(), InputError> {
+    let weighted = used.iter().filter(|shell| shell.b_s_per_mm2 > 0.0);
+    let directions: usize = weighted.map(|shell| shell.volumes.len()).sum();
+    if order > error::highest_order(directions) {
+        return Err(InputError::FewDirections { order, directions });
+    }
+    match responses.first().map_or(0, Response::order) {
+        response if order > response => Err(InputError::ResponseOrder { order, response }),
+        _ => Ok(()),
+    }
+}
+
 /// The row of the outer shell of white matter's response.
-fn paper_response(responses: &[Response], shells: &Shells) -> Result<Response, Error> {
+fn paper_response(responses: &[Response], shells: &Shells) -> Result<Response, InputError> {
     let outer = shells.shells.last().filter(|shell| shell.b_s_per_mm2 > 0.0);
     let (Some(first), Some(outer)) = (responses.first(), outer) else {
-        return Err(Error::Input(
-            "Found no shell with diffusion weighting or no response function, expected both; open a scan with \
-             diffusion weighting and a response function of white matter"
-                .into(),
-        ));
+        return Err(InputError::NoShell);
     };
     let row = first.rows.last().cloned().unwrap_or_default();
     Ok(Response::new(Some(vec![outer.b_s_per_mm2]), vec![row]))
@@ -248,28 +291,21 @@ pub fn fraction(c_00: f64) -> f64 {
     c_00 / at_pole(0)
 }
 
-fn check_scan(dwi: &Volume, gradients: &Gradients, mask: &Mask) -> Result<(), Error> {
+fn check_scan(dwi: &Volume, gradients: &Gradients, mask: &Mask) -> Result<(), InputError> {
     if dwi.frames != gradients.len() || gradients.directions.len() != gradients.len() {
-        return Err(Error::from(format!(
-            "The scan has {} but the gradient table has {}; open the table that belongs to this scan",
-            counted(dwi.frames, "volume"),
-            counted(gradients.len(), "row")
-        )));
+        return Err(InputError::Counts {
+            volumes: dwi.frames,
+            rows: gradients.len(),
+        });
     }
     if !gradients.b_s_per_mm2.iter().all(|b| b.is_finite()) {
-        return Err(Error::Input(
-            "The gradient table has a b-value that is not a number; correct the table".into(),
-        ));
+        return Err(InputError::NotNumber);
     }
     if !dwi.grid.matches(&mask.grid) {
-        return Err(Error::Input(
-            "The mask is not on the scan's grid; make the mask on the scan's grid".into(),
-        ));
+        return Err(InputError::MaskGrid);
     }
-    if mask.count() == 0 {
-        return Err(Error::Input(
-            "The mask holds no voxel, so there is nothing to fit; choose another mask".into(),
-        ));
+    match mask.count() {
+        0 => Err(InputError::EmptyMask),
+        _ => Ok(()),
     }
-    Ok(())
 }

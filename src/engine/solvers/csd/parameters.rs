@@ -1,12 +1,12 @@
 //! Parameters of a spherical deconvolution, and their defaults.
 
+use crate::data::keyed;
 use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters,
 };
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     /// A distribution that is nowhere negative, and amounts of other tissues (Jeurissen 2014).
     Constrained,
@@ -14,12 +14,21 @@ pub enum Method {
     Paper,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+keyed!(Method, serde {
+    Constrained = "constrained",
+    Paper = "paper",
+});
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precision {
     Single,
     Double,
 }
+
+keyed!(Precision, serde {
+    Single = "single",
+    Double = "double",
+});
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
@@ -62,14 +71,14 @@ impl Parameters for Params {
                 "Method",
                 Kind::OneOf(&[
                     Choice {
-                        key: "constrained",
+                        key: Method::Constrained.key(),
                         label: "Non-negative",
                         help: "No negative values, any number of shells and tissues (Jeurissen 2014)",
                         is: |p| p.method == Method::Constrained,
                         choose: |p| p.method = Method::Constrained,
                     },
                     Choice {
-                        key: "paper",
+                        key: Method::Paper.key(),
                         label: "As in the paper",
                         help: "A penalty on negative values, one shell and one tissue (Tournier 2007)",
                         is: |p| p.method == Method::Paper,
@@ -108,13 +117,13 @@ impl Parameters for Params {
                 "Precision",
                 Kind::OneOf(&[
                     Choice::new(
-                        "single",
+                        Precision::Single.key(),
                         "Single",
                         |p| p.precision == Precision::Single,
                         |p| p.precision = Precision::Single,
                     ),
                     Choice::new(
-                        "double",
+                        Precision::Double.key(),
                         "Double",
                         |p| p.precision == Precision::Double,
                         |p| p.precision = Precision::Double,

@@ -1,10 +1,9 @@
 //! The least-squares problem of one acquisition, in double precision.
 
-use super::Error;
 use super::directions::Directions;
+use super::error::InputError;
 use crate::data::spherical_harmonics::{at_pole, count, degrees, evaluate};
-use crate::data::text::counted;
-use crate::data::{Gradients, Response, Shells};
+use crate::data::{Gradients, Response, ShellVolumes, Shells};
 
 /// Penalty on |x|² relative to the largest diagonal element of CᵀC, as in MRtrix's `msmt_csd`: determines coefficients
 /// that the signal does not.
@@ -39,7 +38,7 @@ impl Problem {
         responses: &[Response],
         order: usize,
         directions: Directions,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, InputError> {
         let used = matching_shells(shells, responses)?;
         let n = count(order) + responses.len() - 1;
         let (mut volumes, mut forward) = (Vec::new(), Vec::new());
@@ -104,69 +103,46 @@ impl Problem {
 }
 
 /// The shells that the rows of the responses belong to.
-fn matching_shells<'a>(
+pub fn matching_shells<'a>(
     shells: &'a Shells,
     responses: &[Response],
-) -> Result<&'a [crate::data::ShellVolumes], Error> {
-    let Some(fibres) = responses.first() else {
-        return Err(Error::Input(
-            "Found no response function, expected that of white matter; estimate or open one"
-                .into(),
-        ));
-    };
-    if let Some(other) = responses
-        .iter()
-        .find(|r| r.shell_count() != fibres.shell_count())
-    {
-        return Err(Error::from(format!(
-            "The response functions have {} and {}; open functions of one scan",
-            counted(fibres.shell_count(), "shell"),
-            other.shell_count()
-        )));
+) -> Result<&'a [ShellVolumes], InputError> {
+    let fibres = responses.first().ok_or(InputError::NoResponse)?;
+    let (rows, all) = (fibres.shell_count(), &shells.shells);
+    if let Some(other) = responses.iter().find(|r| r.shell_count() != rows) {
+        return Err(InputError::ResponseShells(rows, other.shell_count()));
     }
     if fibres.is_isotropic() {
-        return Err(Error::Input(
-            "The first response function is the same in all directions; name that of white matter first".into(),
-        ));
+        return Err(InputError::FirstIsotropic);
     }
     if let Some(at) = responses[1..].iter().position(|r| !r.is_isotropic()) {
-        return Err(Error::from(format!(
-            "Response function {} depends on the direction, expected this of the first only; give one for white \
-             matter, then those of tissues without fibres",
-            at + 2
-        )));
+        return Err(InputError::Directional(at + 2));
     }
-    let (rows, all) = (fibres.shell_count(), &shells.shells);
     let used = match rows {
         1 if !all.is_empty() => &all[all.len() - 1..],
         rows if rows == all.len() => &all[..],
         _ => {
-            return Err(Error::from(format!(
-                "The response functions have {} but the scan has {} ({}); estimate them from this scan, or open \
-                 those of its protocol",
-                counted(rows, "row"),
-                counted(all.len(), "shell"),
-                shells.summary()
-            )));
+            return Err(InputError::ResponseRows {
+                rows,
+                shells: all.len(),
+                summary: shells.summary(),
+            });
         }
     };
     if responses.len() > rows {
-        return Err(Error::from(format!(
-            "Found {} for {}, expected at least one shell per tissue; use fewer response functions or a scan with more \
-             shells",
-            counted(rows, "shell"),
-            counted(responses.len(), "tissue")
-        )));
+        return Err(InputError::Tissues {
+            shells: rows,
+            tissues: responses.len(),
+        });
     }
     for response in responses {
         for (shell, b) in used.iter().zip(response.b_s_per_mm2.iter().flatten()) {
             // Responses of a protocol serve all its scans, whose b-values scatter.
             if (shell.b_s_per_mm2 - b).abs() > 80.0f64.max(0.1 * b) {
-                return Err(Error::from(format!(
-                    "A response function is for b = {b:.0} s/mm² where the scan has {:.0}; estimate it from this \
-                     scan, or open that of its protocol",
-                    shell.b_s_per_mm2
-                )));
+                return Err(InputError::ResponseB {
+                    response: *b,
+                    scan: shell.b_s_per_mm2,
+                });
             }
         }
     }

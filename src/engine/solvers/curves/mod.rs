@@ -12,6 +12,31 @@
 //!   of them cuts: they are met on the way, like includes. Beyond a cut, include and exclude regions do not count.
 //!   The seed is the first point of both halves: a curve whose seed lies in a target has length 0 and is too short.
 //! - The outcome is the first that applies in the order of [`SeedOutcome`], except that no start precedes all others.
+//!
+//! # Example
+//!
+//! Four steps of the Runge-Kutta method along a circle, in double precision:
+//!
+//! ```
+//! use arcuate_engine::solvers::curves::{DirectionField, Integrator, step};
+//! use glam::DVec2;
+//!
+//! struct Circles;
+//! impl DirectionField for Circles {
+//!     type Vector = DVec2;
+//!     type Scalar = f64;
+//!     fn direction(&self, at: DVec2, _: DVec2) -> DVec2 {
+//!         DVec2::new(-at.y, at.x).normalize()
+//!     }
+//! }
+//!
+//! let mut at = DVec2::X;
+//! for _ in 0..4 {
+//!     let first = Circles.direction(at, DVec2::Y);
+//!     at = step(&Circles, Integrator::Rk4, at, first, 0.1);
+//! }
+//! assert!(at.distance(DVec2::new(0.4f64.cos(), 0.4f64.sin())) < 1e-6);
+//! ```
 
 pub(super) mod cells;
 mod check;

@@ -2,6 +2,7 @@
 
 use super::StopReason;
 use super::composite::{check_parts, read_deflection, read_seeding, seeding_text};
+use crate::data::keyed;
 use crate::data::text::{large_count, number};
 use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
@@ -9,8 +10,7 @@ use crate::parameters::{
 };
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Integrator {
     Euler,
     /// Midpoint rule.
@@ -18,14 +18,24 @@ pub enum Integrator {
     Rk4,
 }
 
+keyed!(Integrator, serde {
+    Euler = "euler",
+    Rk2 = "rk2",
+    Rk4 = "rk4",
+});
+
 /// How tensors (never eigenvectors) are interpolated between voxel centres.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interpolation {
     Trilinear,
     /// Interpolating cubic B-spline (prefiltered).
     CubicBSpline,
 }
+
+keyed!(Interpolation, serde {
+    Trilinear = "trilinear",
+    CubicBSpline = "cubic",
+});
 
 /// Distribution of seed points over the seed area: the union of the seed regions, or, without any, all voxels of the
 /// field's mask.
@@ -166,12 +176,16 @@ impl Params {
 }
 
 /// How many of several regions with one role must be met.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Match {
     Any,
     All,
 }
+
+keyed!(Match, serde {
+    Any = "any",
+    All = "all",
+});
 
 impl Match {
     fn any() -> Self {
@@ -350,19 +364,19 @@ impl Parameters for Params {
                 "Integrator",
                 Kind::OneOf(&[
                     Choice::new(
-                        "euler",
+                        Integrator::Euler.key(),
                         "Euler",
                         |p| p.integrator == Integrator::Euler,
                         |p| p.integrator = Integrator::Euler,
                     ),
                     Choice::new(
-                        "rk2",
+                        Integrator::Rk2.key(),
                         "RK2",
                         |p| p.integrator == Integrator::Rk2,
                         |p| p.integrator = Integrator::Rk2,
                     ),
                     Choice::new(
-                        "rk4",
+                        Integrator::Rk4.key(),
                         "RK4",
                         |p| p.integrator == Integrator::Rk4,
                         |p| p.integrator = Integrator::Rk4,
@@ -380,13 +394,13 @@ impl Parameters for Params {
                 "Interpolation",
                 Kind::OneOf(&[
                     Choice::new(
-                        "trilinear",
+                        Interpolation::Trilinear.key(),
                         "Trilinear",
                         |p| p.interpolation == Interpolation::Trilinear,
                         |p| p.interpolation = Interpolation::Trilinear,
                     ),
                     Choice::new(
-                        "cubic",
+                        Interpolation::CubicBSpline.key(),
                         "Cubic",
                         |p| p.interpolation == Interpolation::CubicBSpline,
                         |p| p.interpolation = Interpolation::CubicBSpline,
@@ -404,13 +418,13 @@ impl Parameters for Params {
                 "Targets",
                 Kind::OneOf(&[
                     Choice::new(
-                        "any",
+                        Match::Any.key(),
                         "Any",
                         |p| p.targets == Match::Any,
                         |p| p.targets = Match::Any,
                     ),
                     Choice::new(
-                        "all",
+                        Match::All.key(),
                         "All",
                         |p| p.targets == Match::All,
                         |p| p.targets = Match::All,
@@ -428,13 +442,13 @@ impl Parameters for Params {
                 "Includes",
                 Kind::OneOf(&[
                     Choice::new(
-                        "any",
+                        Match::Any.key(),
                         "Any",
                         |p| p.includes == Match::Any,
                         |p| p.includes = Match::Any,
                     ),
                     Choice::new(
-                        "all",
+                        Match::All.key(),
                         "All",
                         |p| p.includes == Match::All,
                         |p| p.includes = Match::All,

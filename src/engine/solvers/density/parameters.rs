@@ -1,6 +1,7 @@
 //! Parameters of density maps: what is counted, and on which voxels.
 
 use super::Error;
+use crate::data::keyed;
 use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
     Unit,
@@ -8,14 +9,18 @@ use crate::parameters::{
 use serde::{Deserialize, Serialize};
 
 /// The quantity that is summed in each voxel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
     /// Number of streamlines that cross the voxel.
     Visits,
     /// Length of streamlines in the voxel, mm.
     Length,
 }
+
+keyed!(Measure, serde {
+    Visits = "visits",
+    Length = "length",
+});
 
 /// Parameters of a density map.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -56,13 +61,13 @@ impl Parameters for Params {
                 "Measure",
                 Kind::OneOf(&[
                     Choice::new(
-                        "visits",
+                        Measure::Visits.key(),
                         "Visits",
                         |p| p.measure == Measure::Visits,
                         |p| p.measure = Measure::Visits,
                     ),
                     Choice::new(
-                        "length",
+                        Measure::Length.key(),
                         "Length",
                         |p| p.measure == Measure::Length,
                         |p| p.measure = Measure::Length,

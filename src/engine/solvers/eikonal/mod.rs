@@ -20,6 +20,33 @@
 //!
 //! A path moves between voxels that share a face: two that share only an edge or a corner are not connected. Values
 //! are in single precision: unreached voxels hold infinity.
+//!
+//! # Example
+//!
+//! Where paths cost 1 per mm, the cost is the distance:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::Grid;
+//! use arcuate_engine::solvers::eikonal::{CostSource, LocalSolver, Params, Prepared, solve};
+//! use arcuate_engine::solvers::metric::Metric;
+//! use glam::{DMat3, DVec3};
+//! use std::sync::Arc;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let grid = Grid::axis_aligned([9, 9, 9], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let metric = Metric::from_speed(&Arc::new(grid), |_| Some(DMat3::IDENTITY))?;
+//! let prepared = Prepared::new(&metric, LocalSolver::Hybrid, &backend, &control)?;
+//! let place = |voxel: [i64; 3]| metric.place_of(voxel).ok_or("a voxel of the grid");
+//! let source = CostSource::places(&metric, "corner", vec![place([0; 3])? as u32]);
+//! let params = Params {
+//!     tolerance: 1e-6,
+//!     schedule: None,
+//! };
+//! let costs = solve(&prepared, &[Arc::new(source)], &params, &backend, &control)?;
+//! assert!((costs[0].values[place([8, 0, 0])?] - 8.0).abs() < 0.1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cpu;
 mod cuda;
@@ -40,6 +67,7 @@ use super::Error;
 use super::metric::Metric;
 use crate::compute::{Accelerator, Backend, Cancelled, Control, DataId, memory};
 use crate::data::Volume;
+use crate::data::keyed;
 use error::InputError;
 use layout::Layout;
 use serde::{Deserialize, Serialize};
@@ -60,8 +88,7 @@ pub const MAX_OFFSET: i32 = 12;
 /// Longest offset along an axis, in voxels, that Selling's scheme alone can store (a byte); it must not drop any.
 pub const FARTHEST_OFFSET: i32 = 127;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LocalSolver {
     Godunov6,
     HopfLax26,
@@ -69,18 +96,15 @@ pub enum LocalSolver {
     Hybrid,
 }
 
+keyed!(LocalSolver, serde {
+    Godunov6 = "godunov6",
+    HopfLax26 = "hopf-lax26",
+    Selling = "selling",
+    Hybrid = "hybrid",
+});
+
 impl LocalSolver {
     pub const ALL: [Self; 4] = [Self::Godunov6, Self::HopfLax26, Self::Selling, Self::Hybrid];
-
-    /// The key in options and outputs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Godunov6 => "godunov6",
-            Self::HopfLax26 => "hopf-lax26",
-            Self::Selling => "selling",
-            Self::Hybrid => "hybrid",
-        }
-    }
 
     fn uses_selling(self) -> bool {
         matches!(self, Self::Selling | Self::Hybrid)

@@ -30,6 +30,49 @@
 //! Regions, masks, outcomes and stop reasons are those of [`super::curves`], except that the length limit applies to
 //! each half separately, and except for the loop guard: it stops a ray that, over [`LOOP_WINDOW_MM`] of its path,
 //! moves away from its position by less than a tenth of that.
+//!
+//! # Example
+//!
+//! Rays in a cone, of which the five with the largest measure are kept:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::solvers::curves::{self, Interpolation, Seeding};
+//! use arcuate_engine::solvers::geodesic::{
+//!     Cut, Params, Precision, RayMetric, Sharpening, rank, shoot,
+//! };
+//! # use arcuate_engine::data::{Grid, Tensor, TensorField};
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! let grid = Arc::new(Grid::axis_aligned([20, 8, 8], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?);
+//! let along_x = Tensor::new([1.7e-3, 0.0, 0.0, 3e-4, 0.0, 3e-4]);
+//! let field = TensorField::new(grid.clone(), vec![along_x; grid.voxel_count()]);
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let metric = RayMetric::new(
+//!     &field,
+//!     Sharpening::Power { alpha: 1.0 },
+//!     Precision::Single,
+//!     Interpolation::Trilinear,
+//!     &backend,
+//!     &control,
+//! )?;
+//! let defaults = Params::defaults();
+//! let params = Params {
+//!     curves: curves::Params {
+//!         seeding: Seeding::Random { count: 10 },
+//!         min_length_mm: 2.0,
+//!         ..defaults.curves
+//!     },
+//!     ..defaults
+//! };
+//! let shot = shoot(&metric, &[], &params, &backend, &control)?;
+//! let (kept, least) = rank(&shot.rays.kept, Cut::Top(5));
+//! assert_eq!(kept.len(), 5);
+//! // A ray in isotropic tissue has the measure 1.
+//! assert!(least.is_some_and(|measure| measure > 1.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod composite;
 mod cpu;
@@ -57,6 +100,7 @@ pub use ray_metric::{Precision, RayMetric, Sharpening};
 use super::Error;
 use super::curves::{self, Interpolation};
 use crate::compute::{Accelerator, Backend, Control};
+use crate::data::keyed;
 use crate::data::{Region, Role};
 use error::InputError;
 use serde::{Deserialize, Serialize};
@@ -73,13 +117,17 @@ pub const MAX_DIRECTIONS: usize = 1 << 16;
 pub const MAX_REGIONS: usize = 32;
 
 /// The equations that are integrated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     Hamiltonian,
     /// The papers' form: midpoint rule with the symbols kept constant during the step, whatever the integrator.
     Christoffel,
 }
+
+keyed!(Form, serde {
+    Hamiltonian = "hamiltonian",
+    Christoffel = "christoffel",
+});
 
 /// Directions in which rays leave a seed point.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]

@@ -159,13 +159,13 @@ impl Parameters for Rays {
                 "Precision",
                 Kind::OneOf(&[
                     Choice::new(
-                        "f16",
+                        Precision::Half.key(),
                         "Half",
                         |p| p.metric.precision == Precision::Half,
                         |p| p.metric.precision = Precision::Half,
                     ),
                     Choice::new(
-                        "f32",
+                        Precision::Single.key(),
                         "Single",
                         |p| p.metric.precision == Precision::Single,
                         |p| p.metric.precision = Precision::Single,
@@ -234,13 +234,13 @@ impl Parameters for Rays {
                 "Equations",
                 Kind::OneOf(&[
                     Choice::new(
-                        "hamiltonian",
+                        Form::Hamiltonian.key(),
                         "Hamiltonian",
                         |p| p.params.form == Form::Hamiltonian,
                         |p| p.params.form = Form::Hamiltonian,
                     ),
                     Choice::new(
-                        "christoffel",
+                        Form::Christoffel.key(),
                         "Christoffel",
                         |p| p.params.form == Form::Christoffel,
                         |p| p.params.form = Form::Christoffel,

@@ -2,6 +2,7 @@
 
 use super::cuda;
 use crate::compute::{Backend, Cancelled, Control, DataId, memory};
+use crate::data::keyed;
 use crate::data::tensor_field::dyad;
 use crate::data::{Tensor, TensorField};
 use crate::solvers::Error;
@@ -34,13 +35,17 @@ impl Sharpening {
 }
 
 /// How records are stored.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precision {
     /// Rounded to 11 significant bits; the papers' speed is compared with this.
     Half,
     Single,
 }
+
+keyed!(Precision, serde {
+    Half = "f16",
+    Single = "f32",
+});
 
 /// Index in a record of the FA before sharpening.
 pub const FA: usize = 7;

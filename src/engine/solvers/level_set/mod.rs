@@ -21,6 +21,46 @@
 //! 20 ns per voxel of the band on one core; on an H200 5.3 µs if about a hundred bricks hold the band, and 24 µs for
 //! 6000 (`arcuate bench levelset --backend cuda`). The result does not depend on bricks or threads, and on the band's
 //! width only in that values beyond two voxels affect the curvature.
+//!
+//! # Example
+//!
+//! A surface grows from a small sphere into a bright ball:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::{Grid, Shape, Volume};
+//! use arcuate_engine::solvers::level_set::{
+//!     Evolution, Inputs, Layout, Params, Sphere, Start, agreement,
+//! };
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let grid = Grid::axis_aligned([40; 3], DVec3::ONE, DVec3::splat(-19.5)).ok_or("a valid grid")?;
+//! let ball = Shape::Sphere {
+//!     centre: DVec3::ZERO,
+//!     radius_mm: 10.0,
+//! };
+//! let ball = ball.mask_on(&Arc::new(grid));
+//! let values: Vec<f32> = ball.inside.iter().map(|m| 100.0 * f32::from(*m)).collect();
+//! let image = Volume::scalar(ball.grid.clone(), values);
+//!
+//! let inputs = backend.install(|| Inputs::new(&image, 0))?;
+//! let sphere = Sphere {
+//!     add: true,
+//!     centre: DVec3::ZERO,
+//!     radius_mm: 3.0,
+//! };
+//! let start = Start {
+//!     mask: None,
+//!     spheres: vec![sphere],
+//! };
+//! let params = Params::defaults_for(100.0, 50.0);
+//! let mut run = Evolution::new(&inputs, &start, &params, Layout::BEST, &backend, &control)?;
+//! run.run(500, &backend, &control)?;
+//! assert!(agreement(&run.field()?.mask(), &ball)?.dice > 0.95);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod background;
 mod bricks;

@@ -1,6 +1,7 @@
 //! Parameters of the level set.
 
 use super::error::InputError;
+use crate::data::keyed;
 use crate::parameters::{
     self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Unit,
     shortest_f64, used,
@@ -8,8 +9,7 @@ use crate::parameters::{
 use serde::{Deserialize, Serialize};
 
 /// The discretisation and its units.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// Speeds with the same meaning on every scan; each term discretised by its type.
     Scaled,
@@ -17,6 +17,11 @@ pub enum Mode {
     /// sign, voxels treated as cubes. For comparison.
     Paper,
 }
+
+keyed!(Mode, serde {
+    Scaled = "scaled",
+    Paper = "paper",
+});
 
 /// A speed from another image: −1 at `low`, +1 at `high`, linear in between.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]

@@ -12,6 +12,27 @@
 //! D is first scaled so that its mean diffusivity over the mask is 1 mm²: a path through isotropic tissue of that
 //! diffusivity costs 1 per mm. Both matrices are stored in *voxel* axes, where neighbours are at distance 1 on every
 //! grid, sheared or not: W = A W Aᵀ, with A mapping world vectors to voxel vectors.
+//!
+//! # Example
+//!
+//! A step along the fibres costs less than one across them:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::solvers::metric::{Metric, Params};
+//! # use arcuate_engine::data::{Grid, Tensor, TensorField};
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! let grid = Arc::new(Grid::axis_aligned([20, 8, 8], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?);
+//! let along_x = Tensor::new([1.7e-3, 0.0, 0.0, 3e-4, 0.0, 3e-4]);
+//! let field = TensorField::new(grid.clone(), vec![along_x; grid.voxel_count()]);
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let metric = Metric::new(&field, &Params::defaults(), None, &backend, &control)?;
+//! let place = metric.place_of([10, 4, 4]).ok_or("a voxel of the field")?;
+//! assert!(metric.step_cost(place, DVec3::X) < 0.5 * metric.step_cost(place, DVec3::Y));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod halve;

@@ -1,13 +1,13 @@
 //! Parameters of the metric.
 
+use crate::data::keyed;
 use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, used,
 };
 use serde::{Deserialize, Serialize};
 
 /// How the cost is derived from the tensor: [`super`] has the equations.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cost {
     /// G = D⁻¹.
     Inverse,
@@ -18,6 +18,13 @@ pub enum Cost {
     /// G = |D| D⁻¹.
     Adjugate,
 }
+
+keyed!(Cost, serde {
+    Inverse = "inverse",
+    Sharpened = "sharpened",
+    Isotropic = "isotropic",
+    Adjugate = "adjugate",
+});
 
 /// Parameters of the metric: together with the tensors they determine the cost of a path.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -63,28 +70,28 @@ impl Parameters for Params {
             default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
-                    key: "sharpened",
+                    key: Cost::Sharpened.key(),
                     label: "Sharpened",
                     help: "The inverse of the tensor raised to the power alpha, with its volume kept",
                     is: |p| p.cost == Cost::Sharpened,
                     choose: |p| p.cost = Cost::Sharpened,
                 },
                 Choice {
-                    key: "inverse",
+                    key: Cost::Inverse.key(),
                     label: "Inverse",
                     help: "The inverse of the tensor",
                     is: |p| p.cost == Cost::Inverse,
                     choose: |p| p.cost = Cost::Inverse,
                 },
                 Choice {
-                    key: "adjugate",
+                    key: Cost::Adjugate.key(),
                     label: "Adjugate",
                     help: "The tensor's adjugate",
                     is: |p| p.cost == Cost::Adjugate,
                     choose: |p| p.cost = Cost::Adjugate,
                 },
                 Choice {
-                    key: "isotropic",
+                    key: Cost::Isotropic.key(),
                     label: "Isotropic",
                     help: "Equal in all directions",
                     is: |p| p.cost == Cost::Isotropic,

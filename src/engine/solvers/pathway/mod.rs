@@ -7,6 +7,46 @@
 //! shrink.
 //! A path is traced back from a voxel along the characteristics: towards the active simplex of the local solver that
 //! computed the field ([`super::eikonal::simplex`]), which points to lower values everywhere.
+//!
+//! # Example
+//!
+//! The minimal path between two voxels in a uniform metric is straight:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::solvers::eikonal::{self, CostSource, Prepared, solve};
+//! use arcuate_engine::solvers::metric::Metric;
+//! use arcuate_engine::solvers::pathway::{DEFAULT_EPSILON, Params, Pathway};
+//! # use arcuate_engine::data::{Grid, Tensor, TensorField};
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! let grid = Arc::new(Grid::axis_aligned([20, 8, 8], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?);
+//! let along_x = Tensor::new([1.7e-3, 0.0, 0.0, 3e-4, 0.0, 3e-4]);
+//! let field = TensorField::new(grid.clone(), vec![along_x; grid.voxel_count()]);
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let params = Params::defaults();
+//! let metric = Metric::new(&field, &params.metric, None, &backend, &control)?;
+//! let prepared = Prepared::new(&metric, params.local, &backend, &control)?;
+//! let source = |name: &str, voxel: [i64; 3]| {
+//!     let place = metric.place_of(voxel).ok_or("a voxel of the field");
+//!     place.map(|place| Arc::new(CostSource::places(&metric, name, vec![place as u32])))
+//! };
+//! let ends = [source("left", [2, 4, 4])?, source("right", [17, 4, 4])?];
+//! let solver_params = eikonal::Params {
+//!     tolerance: params.tolerance,
+//!     schedule: None,
+//! };
+//! let mut costs = solve(&prepared, &ends, &solver_params, &backend, &control)?.into_iter();
+//! let (Some(first), Some(second)) = (costs.next(), costs.next()) else {
+//!     unreachable!("one cost field for each source")
+//! };
+//! let pathway = Pathway::new(first, second)?;
+//! let path = pathway.minimal_path().ok_or("a path")?;
+//! assert!((path.total_mm() - 15.0).abs() < 0.1);
+//! assert!(pathway.mask(DEFAULT_EPSILON).count() >= 16);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cuda;
 mod domain;

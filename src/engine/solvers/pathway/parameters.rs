@@ -84,28 +84,28 @@ impl Parameters for Params {
             default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
-                    key: LocalSolver::Godunov6.name(),
+                    key: LocalSolver::Godunov6.key(),
                     label: "Godunov, 6 (paper)",
                     help: "6 neighbours, as in Jeong et al. 2007: overestimates the cost along oblique fibres",
                     is: |p| p.local == LocalSolver::Godunov6,
                     choose: |p| p.local = LocalSolver::Godunov6,
                 },
                 Choice {
-                    key: LocalSolver::HopfLax26.name(),
+                    key: LocalSolver::HopfLax26.key(),
                     label: "Hopf–Lax, 26",
                     help: "26 neighbours",
                     is: |p| p.local == LocalSolver::HopfLax26,
                     choose: |p| p.local = LocalSolver::HopfLax26,
                 },
                 Choice {
-                    key: LocalSolver::Selling.name(),
+                    key: LocalSolver::Selling.key(),
                     label: "Selling",
                     help: "Long steps along fibres; thin masks may block them",
                     is: |p| p.local == LocalSolver::Selling,
                     choose: |p| p.local = LocalSolver::Selling,
                 },
                 Choice {
-                    key: LocalSolver::Hybrid.name(),
+                    key: LocalSolver::Hybrid.key(),
                     label: "Hybrid",
                     help: "The better of Hopf–Lax and Selling",
                     is: |p| p.local == LocalSolver::Hybrid,

@@ -5,6 +5,29 @@
 //! plane the step is −H⁻¹ g, at most 5°, or along g where H is not negative definite. It converges quadratically, so
 //! that peaks are exact to rounding after three or four steps, at the poles as anywhere
 //! ([`crate::data::spherical_harmonics::Series`]).
+//!
+//! # Example
+//!
+//! The peak of a distribution that is a lobe along one direction:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::spherical_harmonics::evaluate;
+//! use arcuate_engine::data::{Grid, OdfField};
+//! use arcuate_engine::solvers::peaks::{Params, find};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let grid = Grid::axis_aligned([1, 1, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let direction = DVec3::new(1.0, 2.0, 2.0) / 3.0;
+//! let lobe: Vec<f32> = evaluate(8, direction).iter().map(|c| *c as f32).collect();
+//! let field = OdfField::new(Arc::new(grid), 8, lobe);
+//! let peaks = find(&field, &Params::defaults(), &backend, &control)?;
+//! let largest = peaks.peak(0, 0).ok_or("a peak")?;
+//! assert!(largest.normalize().dot(direction).abs() > 1.0 - 1e-6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod amplitudes;
 mod maps;

@@ -18,6 +18,30 @@
 //!
 //! *Union, intersection, difference.* Computed on the voxels of the first region; the other one is tested at their
 //! centres.
+//!
+//! # Example
+//!
+//! Voxels above a threshold, grown by 1 mm:
+//!
+//! ```
+//! use arcuate_engine::compute::Control;
+//! use arcuate_engine::data::{Grid, Volume};
+//! use arcuate_engine::solvers::region::{Change, change, threshold};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let control = Control::new();
+//! let grid = Grid::axis_aligned([7, 1, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let image = Volume::scalar(Arc::new(grid), vec![0.0, 0.0, 0.0, 9.0, 0.0, 0.0, 0.0]);
+//! let bright = threshold(&image, 0, (5.0, f32::INFINITY), &control)?;
+//! assert_eq!(bright.count(), 1);
+//! let grow = Change {
+//!     grow_mm: 1.0,
+//!     ..Change::defaults()
+//! };
+//! assert_eq!(change(&bright, &grow, &control)?.count(), 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod distance;
 mod error;
@@ -32,17 +56,16 @@ pub use values::{LabelCount, Numbers, label, numbers, threshold};
 
 use super::Error;
 use crate::compute::Control;
+use crate::data::keyed;
 use crate::data::mask::Block;
 use crate::data::{Grid, Mask, Shape};
 use glam::DVec3;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Full width at half maximum of a Gaussian with standard deviation 1.
 pub const WIDTH_OF_SIGMA: f64 = 2.354_820_045_030_949;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Combine {
     /// In either region.
     Union,
@@ -51,6 +74,12 @@ pub enum Combine {
     /// In the first region but not in the other.
     Difference,
 }
+
+keyed!(Combine, serde {
+    Union = "union",
+    Intersection = "intersection",
+    Difference = "difference",
+});
 
 impl Combine {
     pub const ALL: [Self; 3] = [Self::Union, Self::Intersection, Self::Difference];

@@ -4,6 +4,7 @@
 //! smallest in white matter; anisotropy tells white matter from the rest. Within each tissue, the voxels that represent
 //! it best give its response.
 
+use super::error::InputError;
 use super::threshold::{eroded, optimal_threshold};
 use super::{
     Error, Estimate, Params, Tensors, TissueResponse, checked_shells, fibres, isotropic, mask_of,
@@ -12,7 +13,6 @@ use super::{
 use crate::compute::{Backend, Control, memory};
 use crate::data::odf_field::Tissue;
 use crate::data::spherical_harmonics::at_pole;
-use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Response, Shells, Volume};
 use crate::solvers::csd::{self, Directions, Precision, Problem};
 use crate::solvers::peaks::{Params as PeakParams, Search};
@@ -38,10 +38,7 @@ pub fn dhollander(
     params.check()?;
     let shells = checked_shells(dwi, gradients, mask)?;
     if !shells.has_b0() {
-        return Err(Error::from(format!(
-            "Found no volume without diffusion weighting ({}), expected at least one; open a scan with b = 0",
-            shells.summary()
-        )));
+        return Err(InputError::NoB0(shells.summary()).into());
     }
     let n = dwi.grid.voxel_count();
     memory::claim_for::<f64>("The choice of tissues", n, shells.shells.len() + 4)?;
@@ -49,11 +46,7 @@ pub fn dhollander(
     let decay = Decay::new(&shells, &means, &eroded(mask, params.erode));
     let safe = decay.voxels();
     if safe.is_empty() {
-        return Err(Error::from(format!(
-            "Found no voxel with signal in all shells more than {} within the mask, expected a brain; choose a mask \
-             of the brain, or remove fewer layers",
-            counted(params.erode, "voxel")
-        )));
+        return Err(InputError::NoSafeVoxel(params.erode).into());
     }
     let tensors = principal_directions(dwi, gradients, &mask_of(mask, &safe), backend, control)?;
     let refined = Refined::new(&decay, &safe, &tensors, params.fa)?;
@@ -170,25 +163,21 @@ struct Refined {
 }
 
 impl Refined {
-    fn new(decay: &Decay, safe: &[usize], tensors: &Tensors, fa: f64) -> Result<Self, Error> {
+    fn new(decay: &Decay, safe: &[usize], tensors: &Tensors, fa: f64) -> Result<Self, InputError> {
         let d = |voxel: &usize| decay.0[*voxel];
         let is_white = |voxel: &usize| f64::from(tensors.fa.values[*voxel]) > fa;
         let (white, rest): (Vec<usize>, Vec<usize>) = safe.iter().copied().partition(is_white);
         let limit = optimal_threshold(&mut decay.of(&rest)).unwrap_or(f64::INFINITY);
         let (csf, grey): (Vec<usize>, Vec<usize>) =
             rest.iter().copied().partition(|v| d(v) > limit);
-        let few = |what: &str| {
-            Error::from(format!(
-                "Found no voxel of {what} in the mask, expected a brain; choose a mask of the brain"
-            ))
-        };
         if white.is_empty() || grey.is_empty() || csf.is_empty() {
-            let what = match (white.is_empty(), grey.is_empty()) {
-                (true, _) => "white matter",
-                (_, true) => "grey matter",
-                _ => "fluid",
-            };
-            return Err(few(what));
+            return Err(InputError::NoTissue(
+                match (white.is_empty(), grey.is_empty()) {
+                    (true, _) => Tissue::WhiteMatter,
+                    (_, true) => Tissue::GreyMatter,
+                    _ => Tissue::Csf,
+                },
+            ));
         }
         let centre = decay.median(&white);
         let deviation = median_of(white.iter().map(|v| (d(v) - centre).abs()).collect());
@@ -208,7 +197,7 @@ impl Refined {
         }
         let grey = central(decay, &grey);
         if grey.is_empty() {
-            return Err(few("grey matter"));
+            return Err(InputError::NoTissue(Tissue::GreyMatter));
         }
         Ok(Self {
             white,

@@ -1,8 +1,8 @@
 //! Response functions from chosen voxels.
 
+use super::error::InputError;
 use super::quadratic::minimise;
 use crate::data::spherical_harmonics::{at_pole, zonal};
-use crate::data::text::counted;
 use crate::data::{Gradients, Response, ShellVolumes, Shells, Volume};
 use crate::solvers::Error;
 use glam::DVec3;
@@ -63,11 +63,11 @@ fn mean_coefficient(dwi: &Volume, shell: &ShellVolumes, voxels: &[usize]) -> Res
 }
 
 fn without_signal(shell: &ShellVolumes, voxels: usize) -> Error {
-    Error::from(format!(
-        "Found no signal at b = {:.0} s/mm² in the {} of a response function, expected some; choose other voxels",
-        shell.b_s_per_mm2,
-        counted(voxels, "voxel")
-    ))
+    InputError::NoSignal {
+        b_s_per_mm2: shell.b_s_per_mm2,
+        voxels,
+    }
+    .into()
 }
 
 /// Normal equations of all samples, then the constrained minimum.

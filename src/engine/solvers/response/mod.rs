@@ -5,8 +5,48 @@
 //! 26:1775); [`from_mask`] takes the voxels of a mask. From chosen voxels, one least-squares fit for each shell gives
 //! the zonal harmonics of all samples by their angle to the voxel's direction, with a signal that is not negative and
 //! rises with the angle (Smith, Dhollander and Connelly 2017): `fit`.
+//!
+//! # Example
+//!
+//! The response of fibres is smallest along them:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::odf_field::Tissue;
+//! use arcuate_engine::solvers::response::{Params, from_mask};
+//! # use arcuate_engine::data::{Gradients, Grid, Mask, Volume, VolumeKind};
+//! # use arcuate_engine::phantom::directions::half_sphere;
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! // The signal of fibres along x in 8 voxels, at b = 0 and in 60 directions.
+//! let (along, across, b) = (1.7e-3, 2e-4, 3000.0);
+//! let mut gradients = Gradients {
+//!     b_s_per_mm2: vec![0.0],
+//!     directions: vec![DVec3::ZERO],
+//! };
+//! for direction in half_sphere(60) {
+//!     gradients.b_s_per_mm2.push(b);
+//!     gradients.directions.push(direction);
+//! }
+//! let signal = |(b, g): (&f64, &DVec3)| (-b * (across + (along - across) * g.x * g.x)).exp();
+//! let signals = gradients.b_s_per_mm2.iter().zip(&gradients.directions).map(signal);
+//! let values: Vec<f32> = signals.flat_map(|s| [100.0 * s as f32; 8]).collect();
+//! let grid = Grid::axis_aligned([2, 2, 2], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let grid = Arc::new(grid);
+//! let scan = Volume::new(grid.clone(), gradients.len(), VolumeKind::Scalar, values);
+//! let mask = Mask::new(grid, vec![1; 8]);
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let (tissue, params) = (Tissue::WhiteMatter, Params::defaults());
+//! let estimate = from_mask(&scan, &gradients, &mask, tissue, &params, &backend, &control)?;
+//! let response = &estimate.tissues[0].response;
+//! assert_eq!(response.shell_count(), 2);
+//! assert!(response.signal(1, 1.0) < 0.1 * response.signal(1, 0.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod dhollander;
+mod error;
 mod fit;
 mod parameters;
 mod quadratic;
@@ -14,6 +54,7 @@ mod threshold;
 mod tournier;
 
 pub use dhollander::dhollander;
+pub use error::InputError;
 pub use fit::{fibres, isotropic};
 pub use parameters::Params;
 pub use threshold::optimal_threshold;
@@ -23,7 +64,6 @@ pub use super::Error;
 use super::tensor_fit;
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
-use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Response, Shells, Volume};
 use glam::DVec3;
 
@@ -125,31 +165,22 @@ fn mask_of(like: &Mask, voxels: &[usize]) -> Mask {
     Mask::new(like.grid.clone(), marks)
 }
 
-fn checked_shells(dwi: &Volume, gradients: &Gradients, mask: &Mask) -> Result<Shells, Error> {
+fn checked_shells(dwi: &Volume, gradients: &Gradients, mask: &Mask) -> Result<Shells, InputError> {
     if dwi.frames != gradients.len() || gradients.directions.len() != gradients.len() {
-        return Err(Error::from(format!(
-            "The scan has {} but the gradient table has {}; open the table that belongs to this scan",
-            counted(dwi.frames, "volume"),
-            counted(gradients.len(), "row")
-        )));
+        return Err(InputError::Counts {
+            volumes: dwi.frames,
+            rows: gradients.len(),
+        });
     }
     if !dwi.grid.matches(&mask.grid) {
-        return Err(Error::Input(
-            "The mask is not on the scan's grid; make the mask on the scan's grid".into(),
-        ));
+        return Err(InputError::MaskGrid);
     }
     if mask.count() == 0 {
-        return Err(Error::Input(
-            "The mask holds no voxel, so there is no response to measure; choose another mask"
-                .into(),
-        ));
+        return Err(InputError::EmptyMask);
     }
     let shells = Shells::new(gradients);
     match shells.shells.last() {
         Some(shell) if shell.b_s_per_mm2 > 0.0 => Ok(shells),
-        _ => Err(Error::Input(
-            "Found no shell with diffusion weighting, expected at least one; open a scan with its gradient table"
-                .into(),
-        )),
+        _ => Err(InputError::NotWeighted),
     }
 }

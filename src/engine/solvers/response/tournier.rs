@@ -3,12 +3,12 @@
 //! A deconvolution with a crude response and a penalty on negative values gives the lobes of each voxel; the voxels with the largest √a (1 − b/a)², with
 //! a and b the amplitudes of the two largest, give the next response, until they repeat.
 
+use super::error::InputError;
 use super::threshold::dilated;
 use super::{Error, Estimate, Params, TissueResponse, checked_shells, fibres, inside, mask_of};
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
 use crate::data::spherical_harmonics::{at_pole, count};
-use crate::data::text::counted;
 use crate::data::{Gradients, Mask, OdfField, Response, Shells, Volume};
 use crate::solvers::csd::{self, Directions, Problem};
 use crate::solvers::peaks::{Params as PeakParams, Peak, Search};
@@ -42,11 +42,12 @@ pub fn tournier(
     let directions = outer.volume_count();
     let orders = (2..=ORDER).rev().step_by(2);
     let Some(order) = orders.into_iter().find(|&order| count(order) <= directions) else {
-        return Err(Error::from(format!(
-            "Found {} at b = {:.0} s/mm², expected at least 6; open a scan with more",
-            counted(directions, "direction"),
-            outer.shells[0].b_s_per_mm2
-        )));
+        let b_s_per_mm2 = outer.shells[0].b_s_per_mm2;
+        return Err(InputError::FewDirections {
+            directions,
+            b_s_per_mm2,
+        }
+        .into());
     };
     // The scale has no effect on the ranks.
     let mean = super::isotropic(dwi, &outer, &inside(mask))?.mean_signal(0);
@@ -70,9 +71,7 @@ pub fn tournier(
         let before: Vec<usize> = sorted(&chosen);
         chosen = best(params.voxels);
         if chosen.is_empty() {
-            return Err(Error::Input(
-                "Found no fibre direction in the mask, expected white matter; choose a mask of the brain".into(),
-            ));
+            return Err(InputError::NoFibre.into());
         }
         let (voxels, axes): (Vec<usize>, Vec<DVec3>) = chosen.iter().copied().unzip();
         let degrees = if round == 0 {

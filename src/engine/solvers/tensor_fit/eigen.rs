@@ -1,6 +1,18 @@
 //! Eigen-decomposition of symmetric 3 × 3 matrices by cyclic Jacobi rotations (Jacobi 1846; Golub and Van Loan 2013,
 //! section 8.5). Unlike closed formulas it remains accurate where eigenvalues coincide: the error of the eigenvalues
 //! is a few units in the last place of the largest, and the vectors stay orthonormal, whatever the matrix.
+//!
+//! # Example
+//!
+//! The largest eigenvalue of a tensor and its direction:
+//!
+//! ```
+//! use arcuate_engine::solvers::tensor_fit::eigen_symmetric;
+//!
+//! let (values, vectors) = eigen_symmetric([0.3e-3, 0.0, 0.0, 1.7e-3, 0.0, 0.4e-3]);
+//! assert!((values[0] - 1.7e-3).abs() < 1e-15);
+//! assert!(vectors[0].y.abs() > 1.0 - 1e-12);
+//! ```
 
 use crate::compute::Lanes;
 use glam::DVec3;

@@ -15,6 +15,44 @@
 //! biased towards slower diffusion, less than the opposite bias from raising them to a small value, because their
 //! logarithm is an arbitrarily large outlier. Voxels whose remaining samples do not determine all seven unknowns are
 //! outside the field.
+//!
+//! # Example
+//!
+//! The fit returns the tensor from which a scan without noise was computed:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::solvers::tensor_fit::{Params, fit, maps};
+//! # use arcuate_engine::data::{Gradients, Grid, Mask, Volume, VolumeKind};
+//! # use arcuate_engine::phantom::directions::half_sphere;
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! // The signal of fibres along x in 8 voxels, at b = 0 and in 60 directions.
+//! let (along, across, b) = (1.7e-3, 2e-4, 1000.0);
+//! let mut gradients = Gradients {
+//!     b_s_per_mm2: vec![0.0],
+//!     directions: vec![DVec3::ZERO],
+//! };
+//! for direction in half_sphere(60) {
+//!     gradients.b_s_per_mm2.push(b);
+//!     gradients.directions.push(direction);
+//! }
+//! let signal = |(b, g): (&f64, &DVec3)| (-b * (across + (along - across) * g.x * g.x)).exp();
+//! let signals = gradients.b_s_per_mm2.iter().zip(&gradients.directions).map(signal);
+//! let values: Vec<f32> = signals.flat_map(|s| [100.0 * s as f32; 8]).collect();
+//! let grid = Grid::axis_aligned([2, 2, 2], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let grid = Arc::new(grid);
+//! let scan = Volume::new(grid.clone(), gradients.len(), VolumeKind::Scalar, values);
+//! let mask = Mask::new(grid, vec![1; 8]);
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let fitted = fit(&scan, &gradients, &mask, &Params::defaults(), &backend, &control)?;
+//! let tensor = fitted.field.tensors[0];
+//! assert!((tensor.d[0] - 1.7e-3).abs() < 1e-5);
+//! let maps = maps(&fitted.field, &backend, &control)?;
+//! assert!((maps.fa.values[0] - 0.87).abs() < 0.01);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod brain_mask;
 mod cpu;

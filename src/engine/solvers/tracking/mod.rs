@@ -26,6 +26,35 @@
 //!   end in its target. If both halves reach a target, both are cut, and the streamline ends with the half in the
 //!   target named first; it counts once for each of the two targets.
 //! - The length limit applies to both halves together, in whole steps: the longer half is shortened first.
+//!
+//! # Example
+//!
+//! Streamlines in tensors along x are lines along x:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::solvers::curves::{Params, Seeding};
+//! use arcuate_engine::solvers::tracking::track;
+//! # use arcuate_engine::data::{Grid, Tensor, TensorField};
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! let grid = Arc::new(Grid::axis_aligned([20, 8, 8], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?);
+//! let along_x = Tensor::new([1.7e-3, 0.0, 0.0, 3e-4, 0.0, 3e-4]);
+//! let field = TensorField::new(grid.clone(), vec![along_x; grid.voxel_count()]);
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let params = Params {
+//!     seeding: Seeding::Random { count: 50 },
+//!     min_length_mm: 5.0,
+//!     ..Params::defaults()
+//! };
+//! let tracked = track(&field, &[], &params, &backend, &control)?;
+//! assert_eq!(tracked.kept.len(), 50);
+//! let line = tracked.kept.streamline(0);
+//! assert!((line[0][1] - line[line.len() - 1][1]).abs() < 1e-3);
+//! assert!((tracked.kept.length_mm(0) - 20.0).abs() < 1.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cpu;
 mod cuda;

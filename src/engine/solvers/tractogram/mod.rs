@@ -1,4 +1,21 @@
 //! Queries on curves, however they were made: selection, values along them, and picking on the screen.
+//!
+//! # Example
+//!
+//! The values of an image along streamlines:
+//!
+//! ```
+//! use arcuate_engine::data::{Grid, Tractogram, Volume};
+//! use arcuate_engine::solvers::tractogram::sample;
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let grid = Grid::axis_aligned([3, 1, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let image = Volume::scalar(Arc::new(grid), vec![0.0, 10.0, 20.0]);
+//! let line = Tractogram::new(vec![[0.0; 3], [0.5, 0.0, 0.0], [2.0, 0.0, 0.0]], vec![0, 3]);
+//! assert_eq!(sample(&image, &line), [0.0, 5.0, 20.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod parameters;

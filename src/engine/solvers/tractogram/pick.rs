@@ -2,6 +2,32 @@
 //!
 //! Every segment is projected in single precision; segments behind the eye are skipped. On a slice only the part in
 //! the slab counts.
+//!
+//! # Example
+//!
+//! The streamline nearest to a point of the screen, seen along z:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::Tractogram;
+//! use arcuate_engine::solvers::tractogram::pick::{PickQuery, Screen, pick};
+//! use glam::{DMat4, DVec2};
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let points = vec![[0.0; 3], [9.0, 0.0, 0.0], [0.0, 5.0, 0.0], [9.0, 5.0, 0.0]];
+//! let tractogram = Tractogram::new(points, vec![0, 2, 4]);
+//! let screen = Screen {
+//!     from_world: DMat4::IDENTITY,
+//!     slab: false,
+//! };
+//! let near = PickQuery::Nearest {
+//!     at: DVec2::new(4.0, 4.0),
+//!     radius: 3.0,
+//! };
+//! let found = pick(&tractogram, None, &screen, &near, &backend, &control)?;
+//! assert_eq!(found, [1]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use crate::compute::{Backend, Cancelled, Control};
 use crate::data::Tractogram;

@@ -7,17 +7,40 @@
 //! pairwise updates (Chan et al. 1983).
 //!
 //! *Cost.* One pass over the points for the directions, and one for the values.
+//!
+//! # Example
+//!
+//! The values of an image at five nodes of a line:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::{Grid, Tractogram, Volume};
+//! use arcuate_engine::solvers::tractogram::profile::{Along, Sense, Start, profile};
+//! use glam::DVec3;
+//! use std::sync::Arc;
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let grid = Grid::axis_aligned([5, 1, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?;
+//! let image = Volume::scalar(Arc::new(grid), vec![0.0, 1.0, 2.0, 3.0, 4.0]);
+//! // It is stored from right to left; the profile begins at the left end.
+//! let line = Tractogram::new(vec![[4.0, 0.0, 0.0], [0.0, 0.0, 0.0]], vec![0, 2]);
+//! let nodes = (5, &Start::Axis, Sense::AsIs);
+//! let found = profile(&line, None, &[Along::Image(image, 0)], nodes, &backend, &control)?;
+//! assert_eq!(found.length_mm, 4.0);
+//! assert_eq!(found.tracks[0].mean, [0.0, 1.0, 2.0, 3.0, 4.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::ProfileParams;
 use super::sample::sample_frame;
 use crate::compute::memory::claim_for;
 use crate::compute::{Backend, Cancelled, Control};
+use crate::data::keyed;
 use crate::data::{Region, Tractogram, Volume};
 use crate::solvers::Error;
 use crate::solvers::tractogram::error::InputError;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Number of points by which directions are compared.
@@ -68,12 +91,16 @@ pub struct Profile {
 }
 
 /// The end of the bundle at which it starts, as stored in sessions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sense {
     AsIs,
     Turned,
 }
+
+keyed!(Sense, serde {
+    AsIs = "as_is",
+    Turned = "turned",
+});
 
 /// Computes profiles along the marked streamlines, or all. Fails if a named value does not exist, or if no streamline
 /// has a length.

@@ -9,6 +9,7 @@ use crate::io;
 use crate::jobs::{
     Delivery, Folder, Job, JobError, PartialSender, Receive, Slot, ValueNames, Worker,
 };
+use crate::state::files::jobs::LOAD;
 use crate::state::files::opening;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State};
@@ -88,7 +89,7 @@ impl Job for OpenFile {
     type Output = Opened;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {
@@ -201,13 +202,12 @@ pub fn table(
             ..ScanGradients::default()
         });
     };
-    let notes = io::Remark::all(&table.warnings, &table.notes);
     let adjacent = io::gradients::find_companion(path).map_or(Vec::new(), |t| t.paths());
     let elsewhere = Some(table.files).filter(|files| *files != adjacent);
     Ok(ScanGradients {
         gradients: Some(Arc::new(table.gradients)),
         files: elsewhere.unwrap_or_default(),
-        notes,
+        notes: table.remarks,
         refused: None,
     })
 }
@@ -218,14 +218,11 @@ const PREPARING: f32 = 0.6;
 
 /// A series of images without gradients that appear to be the coefficients of distributions.
 fn distributions(volumes: usize, order: usize) -> io::Remark {
-    io::Remark {
-        sentence: format!(
-            "The {volumes} volumes appear to be coefficients of spherical harmonics of order {order} (the first is \
-             positive, the others have both signs), as in images of fibre orientation distributions; they are shown as \
-             plain images, and the command “arcuate gradients distributions” finds their basis and axes"
-        ),
-        is_note: true,
-    }
+    io::Remark::note(format!(
+        "The {volumes} volumes appear to be coefficients of spherical harmonics of order {order} (the first is \
+         positive, the others have both signs), as in images of fibre orientation distributions; they are shown as \
+         plain images, and the command “arcuate gradients distributions” finds their basis and axes"
+    ))
 }
 
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.

@@ -5,6 +5,7 @@ use crate::compute::Control;
 use crate::data::{OdfLayout, Volume};
 use crate::io::{self, AffineReading, Remark, orientations};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::state::files::jobs::LOAD;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ impl Job for OpenOrientations {
     type Output = OrientationImage;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {

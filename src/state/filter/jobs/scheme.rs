@@ -5,6 +5,7 @@ use crate::data::Gradients;
 use crate::io;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::commit::cylinder::Timing;
+use crate::state::files::jobs::LOAD;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State, filter};
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ impl Job for ReadScheme {
     type Output = Scheme;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {

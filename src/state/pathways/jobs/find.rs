@@ -101,7 +101,7 @@ fn upload_shared(result: &mut PathwayResult, exporter: &ImageExporter, backend: 
         return;
     };
     // A volume that cannot be shared is uploaded instead, which costs only milliseconds.
-    let most = PathwayResult::MOST_EXCESS;
+    let most = PathwayResult::MAXIMUM_EXCESS;
     if let Ok(copy) = excess_on_card(&result.pathway, most, image, device) {
         result.excess = result.excess.clone().with_device_copy(copy);
     }
@@ -323,8 +323,8 @@ impl FindPathway {
         control.check()?;
         let mean_fa = mean_of_finite(&along);
         let shares = shares_above_minimum(&pathway);
-        let joining = pathway.joining_epsilon(PathwayResult::MOST_EXCESS);
-        let excess = pathway.excess(PathwayResult::MOST_EXCESS);
+        let joining = pathway.joining_epsilon(PathwayResult::MAXIMUM_EXCESS);
+        let excess = pathway.excess(PathwayResult::MAXIMUM_EXCESS);
         control.check()?;
         // Computed here to keep it off the interface thread.
         sides.iter().for_each(Volume::precompute_windows);

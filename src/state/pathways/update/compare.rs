@@ -1,6 +1,7 @@
 //! Compares the live pathway with random pairs while no other job runs.
 
 use crate::jobs::Slot;
+use crate::state::files::jobs::SAVE;
 use crate::state::pathways::jobs::{
     COMPARE, ComparePathway, PathwayComparison, RANDOM_PAIRS, TRACE,
 };
@@ -54,7 +55,7 @@ fn key(state: &State) -> Option<PathwayKey> {
 
 /// Whether no other job uses the processors for longer than a moment.
 fn is_idle(state: &State) -> bool {
-    let short = |slot| matches!(slot, TRACE | Slot::Save | Slot::Recovery | COMPARE);
+    let short = |slot: Slot| slot.is_in_background() || matches!(slot, TRACE | SAVE | COMPARE);
     state.runtime.jobs.running.iter().all(|j| short(j.slot))
 }
 

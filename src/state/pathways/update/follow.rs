@@ -3,7 +3,7 @@
 use crate::state::core::live::{CoarseFirst, Detail, Live, Order, Pace, QUICK_MS};
 use crate::state::pathways::PathwayKey;
 use crate::state::pathways::jobs::{FindPathway, PATHWAY};
-use crate::state::pathways::update::{compare, kept};
+use crate::state::pathways::update::{compare, restored_pathways};
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::tensors::mask_text;
 use crate::state::{Effect, State, Task};
@@ -16,7 +16,7 @@ pub(in crate::state) fn is_looked_at(state: &State) -> bool {
 
 /// Requests what is missing: after every change of the state.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
-    kept::solve_kept(state, effects);
+    restored_pathways::solve_kept(state, effects);
     follow_regions(state, effects);
     compare::follow(state, effects);
 }
@@ -81,7 +81,6 @@ fn pace(state: &State, requested_key: Option<&PathwayKey>) -> Pace {
 
 /// Time since the running solve began.
 fn age(state: &State) -> Duration {
-    let mut jobs = state.runtime.jobs.running.iter();
-    let job = jobs.find(|j| j.slot == PATHWAY);
+    let job = state.runtime.jobs.of_slot(PATHWAY);
     job.map_or(Duration::ZERO, |j| j.started.elapsed())
 }

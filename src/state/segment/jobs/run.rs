@@ -7,7 +7,7 @@
 use crate::compute::Control;
 use crate::data::{BrickImage, Mask, Volume};
 use crate::jobs::{
-    Delivery, Job, JobError, JobHandle, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
+    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
 };
 use crate::solvers::level_set::{
     Agreement, Ended, Evolution, Field, InputError, Measures, Params, RunHistory, Size, Sphere,
@@ -253,8 +253,7 @@ impl Receive<State> for RunRequest {
         effects: &mut Vec<Effect>,
     ) {
         // A newer request stands for this one: its answer says how the surface stands.
-        let newer = |job: &JobHandle| job.slot == SEGMENT && job.ticket > delivery.ticket;
-        if state.runtime.jobs.running.iter().any(newer) {
+        if state.runtime.jobs.is_replaced(SEGMENT, delivery.ticket) {
             return;
         }
         match delivery.outcome {

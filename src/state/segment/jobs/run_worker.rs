@@ -1,6 +1,6 @@
 //! The run of the level-set worker.
 
-use crate::compute::{Backend, Control};
+use crate::compute::{Backend, Control, Hardware};
 use crate::data::{ImageExporter, Mask, Volume};
 use crate::jobs::JobError;
 use crate::solvers::level_set::{
@@ -47,8 +47,7 @@ pub(super) struct WorkerMemory(Mutex<Option<RunMemory>>);
 
 struct RunMemory {
     request: RunRequest,
-    /// Label of the backend it runs on.
-    backend: String,
+    hardware: Hardware,
     /// Inputs of the image alone, and with the requested additional sources.
     image: Inputs,
     inputs: Inputs,
@@ -75,13 +74,13 @@ impl WorkerMemory {
         partial: &RunSender,
     ) -> Result<RunUpdate, JobError> {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let label = backend.label();
+        let hardware = backend.hardware();
         let stored = match memory.take() {
-            Some(stored) if stored.request.same_run(&requested) && stored.backend == label => {
+            Some(stored) if stored.request.same_run(&requested) && stored.hardware == hardware => {
                 stored
             }
             // On another backend a run starts anew, or is restored to its former step.
-            old => RunMemory::new(&requested, label, old, backend, control)?,
+            old => RunMemory::new(&requested, hardware, old, backend, control)?,
         };
         let stored = memory.insert(stored);
         let refused = stored.follow(requested, backend, control)?;
@@ -93,7 +92,7 @@ impl WorkerMemory {
 impl RunMemory {
     fn new(
         requested: &RunRequest,
-        label: String,
+        hardware: Hardware,
         old: Option<Self>,
         backend: &Backend,
         control: &Control,
@@ -125,7 +124,7 @@ impl RunMemory {
         };
         Ok(Self {
             request: requested.clone(),
-            backend: label,
+            hardware,
             image: of_image,
             inputs,
             mask,

@@ -2,6 +2,7 @@
 
 use crate::solvers::level_set::Sphere;
 use crate::state::core::layer::LayerId;
+use crate::state::core::notices::{Status, StatusSubject};
 use crate::state::core::text::count;
 use crate::state::edit::edit;
 use crate::state::segment::jobs::{Rewind, RunControl, RunRequest, SurfaceUpdate};
@@ -34,10 +35,9 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     }
     let back = format!("Back at step {}", count(step));
     let parts: Vec<String> = [back].into_iter().chain(changes).collect();
-    let sentence = parts.join(", ");
     // No other task shows the surface.
-    state.runtime.notices.about.task = Some((Task::Segment, sentence.clone()));
-    state.runtime.notices.status = sentence;
+    let subject = StatusSubject::ResultOf(Task::Segment);
+    state.runtime.notices.status = Status::about(subject, parts.join(", "));
 }
 
 /// The settings in effect after this many steps, before the user changed them there: parameters, additional inputs of

@@ -105,12 +105,13 @@ pub(in crate::state) fn keep(state: &mut State) {
     });
     state.runtime.segment.live = None;
     crate::state::segment::update::unframe(state);
-    state.runtime.notices.status = match cleared {
+    let message = match cleared {
         Some(spheres) => {
             format!("Kept {ml} as a mask and cleared its {spheres}: undo restores them")
         }
         None => format!("Kept {ml} as a mask"),
     };
+    state.runtime.notices.status = message.into();
 }
 
 /// The number of spheres of each kind, as text; `None` if there are none.
@@ -151,7 +152,8 @@ pub(in crate::state) fn region(state: &mut State, role: Role) {
     state.runtime.notices.status = format!(
         "Made a region of the surface: {}",
         role.name().to_lowercase()
-    );
+    )
+    .into();
 }
 
 /// All kept masks, and the surface if it rests, in the order of the layers.

@@ -4,6 +4,7 @@ use crate::compute::{Backend, Control, memory};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::phantom::Demo;
 use crate::solvers;
+use crate::state::files::jobs::LOAD;
 use crate::state::job_end::ended;
 use crate::state::sessions::update::demo::{self, HeadImages};
 use crate::state::{Effect, State};
@@ -19,7 +20,7 @@ impl Job for MakeHead {
     type Output = Box<Demo>;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {

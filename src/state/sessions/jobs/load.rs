@@ -10,6 +10,7 @@ use crate::jobs::{
 use crate::phantom;
 use crate::solvers::density::{self, DensityGrid, Params};
 use crate::solvers::tractogram::selection::{self, Edit, apply_edits};
+use crate::state::files::jobs::LOAD;
 use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
 use crate::state::sessions::jobs::{head, opened};
 use crate::state::sessions::types::restore_error::NotRestored;
@@ -30,7 +31,7 @@ impl Job for LoadLayers {
     type Output = RestoredLayers;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {

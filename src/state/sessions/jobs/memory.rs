@@ -87,12 +87,12 @@ impl SessionMemory {
 
     /// A mask as text, computed once.
     pub fn packed(&self, mask: &Mask) -> PackedMask {
-        const MOST: usize = 1024;
+        const MAXIMUM_MASKS: usize = 1024;
         let known = self.lock().masks.get(&mask.id()).cloned();
         known.unwrap_or_else(|| {
             let packed = PackedMask::pack(mask);
             let mut inner = self.lock();
-            if inner.masks.len() >= MOST {
+            if inner.masks.len() >= MAXIMUM_MASKS {
                 inner.masks.clear();
             }
             inner.masks.insert(mask.id(), packed.clone());
@@ -103,12 +103,12 @@ impl SessionMemory {
     /// The checksum of a value, computed once.
     pub(in crate::state) fn sum(&self, id: DataId, make: impl FnOnce() -> Sum) -> Sum {
         // Checksums of a few results that no longer exist are kept.
-        const MOST: usize = 256;
+        const MAXIMUM_SUMS: usize = 256;
         let known = self.lock().sums.get(&id).cloned();
         known.unwrap_or_else(|| {
             let sum = make();
             let mut inner = self.lock();
-            if inner.sums.len() >= MOST {
+            if inner.sums.len() >= MAXIMUM_SUMS {
                 inner.sums.clear();
             }
             inner.sums.insert(id, sum.clone());

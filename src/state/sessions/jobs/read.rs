@@ -5,6 +5,7 @@ use crate::io::session::{self, Entry, FileComparison, PackedMask, PackedNumbers}
 use crate::io::{self, checksum};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::state::core::text::file_name;
+use crate::state::files::jobs::LOAD;
 use crate::state::job_end::ended;
 use crate::state::sessions::jobs::opened;
 use crate::state::sessions::saved;
@@ -16,6 +17,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Comparing files with those of the session, byte by byte.
+const VERIFY: Slot = Slot::queue("verify");
 
 /// Reads a session file.
 #[derive(Clone, Debug)]
@@ -29,7 +33,7 @@ impl Job for OpenSession {
     type Output = Arc<ReadSession>;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {
@@ -71,7 +75,7 @@ impl Job for RelocateFiles {
     type Output = Vec<FileStatus>;
 
     fn slot(&self) -> Slot {
-        Slot::Load
+        LOAD
     }
 
     fn label(&self) -> String {
@@ -118,7 +122,7 @@ impl Job for VerifyFiles {
     type Output = Vec<(PathBuf, FileComparison)>;
 
     fn slot(&self) -> Slot {
-        Slot::Verify
+        VERIFY
     }
 
     fn label(&self) -> String {

@@ -20,6 +20,9 @@ use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
 use crate::state::{Effect, State};
 
+/// Recomputing kept streamlines of a session, one after the other.
+pub const RECOMPUTE_CURVES: Slot = Slot::queue("recompute_curves").keeping_failures();
+
 /// Kept streamlines or rays to be recomputed.
 #[derive(Clone, Debug)]
 pub struct RecomputeCurves {
@@ -58,7 +61,7 @@ impl Job for RecomputeCurves {
     type Output = RecomputedCurves;
 
     fn slot(&self) -> Slot {
-        Slot::RecomputeCurves
+        RECOMPUTE_CURVES
     }
 
     fn label(&self) -> String {

@@ -12,6 +12,9 @@ use crate::state::sessions::update;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 
+/// Saving for recovery, in case the window ends unexpectedly.
+pub const RECOVERY: Slot = Slot::queue("recovery").writing().in_background();
+
 const LOOKING: &str = "Looking for unsaved work";
 
 /// Saves to this window's own folder.
@@ -24,7 +27,7 @@ impl Job for Autosave {
     type Output = ();
 
     fn slot(&self) -> Slot {
-        Slot::Recovery
+        RECOVERY
     }
 
     fn label(&self) -> String {
@@ -59,7 +62,7 @@ impl Job for FindRecoverable {
     type Output = Recoverable;
 
     fn slot(&self) -> Slot {
-        Slot::Recovery
+        RECOVERY
     }
 
     fn label(&self) -> String {
@@ -110,7 +113,7 @@ impl Job for ForgetRecoverable {
     type Output = ();
 
     fn slot(&self) -> Slot {
-        Slot::Recovery
+        RECOVERY
     }
 
     fn label(&self) -> String {
@@ -137,7 +140,7 @@ impl Job for RemoveRecoveryCopy {
     type Output = ();
 
     fn slot(&self) -> Slot {
-        Slot::Recovery
+        RECOVERY
     }
 
     fn label(&self) -> String {

@@ -5,6 +5,7 @@ use crate::io::session::{self, Entry, PackedMask, PackedNumbers, SessionFile, St
 use crate::io::{self, checksum};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::state::core::text::file_name;
+use crate::state::files::jobs::SAVE;
 use crate::state::job_end::ended;
 use crate::state::sessions::jobs::memory::SessionMemory;
 use crate::state::sessions::types::draft::{ResultToSum, SessionDraft, StoredMask, StoredNumbers};
@@ -26,7 +27,7 @@ impl Job for SaveSession {
     type Output = SaveOutcome;
 
     fn slot(&self) -> Slot {
-        Slot::Save
+        SAVE
     }
 
     fn label(&self) -> String {

@@ -19,7 +19,7 @@ pub struct DensityInputs {
 }
 
 /// Far above any image, so that a damaged session does not request much memory.
-const MOST_VOXELS: usize = i32::MAX as usize;
+const MAXIMUM_VOXELS: usize = i32::MAX as usize;
 
 pub fn saved(map: &DensityRecipe, input: SavedInput, template: Option<usize>) -> SavedDensity {
     let (grid, voxel_mm) = match &map.grid {
@@ -52,7 +52,7 @@ pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, PartError> {
     let affine = DAffine3::from_cols_array(&saved.affine);
     let source = AffineSource::named(&saved.source).unwrap_or(AffineSource::Computed);
     let grid = Grid::new(saved.shape, affine, source);
-    let grid = grid.filter(|_| voxels.is_some_and(|n| n <= MOST_VOXELS));
+    let grid = grid.filter(|_| voxels.is_some_and(|n| n <= MAXIMUM_VOXELS));
     grid.map(|grid| Arc::new(grid.with_space_code(saved.space_code)))
         .ok_or(PartError::MapGrid)
 }

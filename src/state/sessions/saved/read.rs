@@ -18,7 +18,7 @@ use crate::state::sessions::saved::{
 };
 use crate::state::sessions::types::file::Parse;
 use crate::state::sessions::{FileComparison, NotRestored, ParseError, ReadSession};
-use crate::state::snapshots::MOST as MOST_SNAPSHOTS;
+use crate::state::snapshots::MAXIMUM_SNAPSHOTS;
 use crate::state::{Camera, Document, Slab, Tool, View};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -31,16 +31,16 @@ pub fn parse(text: Value) -> Parse {
     let content =
         Content::deserialize(&text).map_err(|e| ParseError::Json(crate::io::json::found(&e)))?;
     // Far below overflow.
-    const MOST: u64 = 1 << 53;
+    const MAXIMUM_ID: u64 = 1 << 53;
     let snapshots = content.snapshots.iter().map(|s| &s.document);
     for document in snapshots.chain([&content.document]) {
         let mut ids = BTreeSet::new();
         let mut layers = document.layers.iter();
-        if !layers.all(|l| l.id < MOST && ids.insert(l.id)) {
+        if !layers.all(|l| l.id < MAXIMUM_ID && ids.insert(l.id)) {
             return Err(ParseError::LayerNumbers);
         }
     }
-    if content.snapshots.len() > MOST_SNAPSHOTS {
+    if content.snapshots.len() > MAXIMUM_SNAPSHOTS {
         return Err(ParseError::Snapshots(content.snapshots.len()));
     }
     let known = serde_json::to_value(&content).unwrap_or(Value::Null);

@@ -19,7 +19,7 @@ use crate::state::sessions::{PartError, ReadSession};
 use std::sync::Arc;
 
 /// Far more than a user runs, so that a damaged session does not run for hours.
-const MOST_STEPS: u64 = 1_000_000_000;
+const MAXIMUM_STEPS: u64 = 1_000_000_000;
 
 impl ReferencedItems<'_> {
     fn start(&mut self, start: &Start) -> SavedStart {
@@ -213,7 +213,7 @@ fn check_history(script: &RunHistory, inputs: usize) -> Result<(), PartError> {
     script.params.check()?;
     script.layout.check()?;
     script.check(inputs)?;
-    if script.steps > MOST_STEPS {
+    if script.steps > MAXIMUM_STEPS {
         return Err(PartError::Steps(script.steps));
     }
     Ok(())

@@ -79,12 +79,12 @@ fn source(content: &Content, number: usize, requested: &SavedLayer) -> u64 {
     key(known.map_or(number, |(n, _)| n), requested.id)
 }
 
-/// `layer 7`, or `snapshot 2 layer 7`.
+/// `layer_7`, or `snapshot_2_layer_7`.
 pub fn result_name(number: usize, layer: u64) -> String {
     let name = crate::state::sessions::saved::result_name(layer);
     match number {
         0 => name,
-        number => format!("snapshot {number} {name}"),
+        number => format!("snapshot_{number}_{name}"),
     }
 }
 

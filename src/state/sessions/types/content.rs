@@ -306,12 +306,12 @@ pub enum SavedShape {
     Layer(u64),
 }
 
-/// The name under which a session holds the checksum of a layer: `layer 7`.
+/// The key under which a session holds the checksum of a layer: `layer_7`.
 pub fn result_name(layer: u64) -> String {
-    format!("layer {layer}")
+    format!("layer_{layer}")
 }
 
-/// Names of other results.
+/// Keys of other results.
 pub const TENSORS: &str = "tensors";
 pub const DISTRIBUTIONS: &str = "distributions";
 pub const LIVE: &str = "live";

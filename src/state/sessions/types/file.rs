@@ -1,5 +1,6 @@
 //! A session file that was read, and the state of the files that it refers to.
 
+use crate::data::keyed;
 use crate::data::{Mask, Tractogram};
 use crate::io::session::STORED_AT_MOST_BYTES;
 use crate::state::sessions::types::content::Content;
@@ -17,8 +18,7 @@ pub use crate::io::session::{
 pub type Parse = Result<(Arc<Content>, Vec<String>), ParseError>;
 
 /// The streamlines that are stored next to the session; the others are recomputed from their recipe.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ResultStorage {
     Nothing,
     /// Up to 64 MB each.
@@ -26,6 +26,12 @@ pub enum ResultStorage {
     Small,
     All,
 }
+
+keyed!(ResultStorage, serde {
+    Nothing = "nothing",
+    Small = "small",
+    All = "all",
+});
 
 impl ResultStorage {
     /// Whether streamlines are stored next to the session; others are recomputed from their recipe.

@@ -1,6 +1,6 @@
 //! Checks whether the files of a session, and the session itself, have changed.
 
-use crate::state::core::notices::Severity;
+use crate::state::core::notices::{Severity, StatusSubject};
 use crate::state::sessions::jobs::VerifyFiles;
 use crate::state::sessions::update::{save, submit};
 use crate::state::sessions::{ChangedSince, FileComparison, FileVerification};
@@ -32,9 +32,6 @@ pub(in crate::state) fn overwrite(state: &mut State, effects: &mut Vec<Effect>) 
 /// Files that were accepted as the session's by size and age alone are read in the background.
 pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     let saving = &mut state.runtime.sessions;
-    saving
-        .opened_status
-        .clone_from(&state.runtime.notices.status);
     let Some(opened) = &saving.opened else { return };
     let same = opened.files.iter();
     let same = same.filter(|f| f.is_read && f.standing == FileComparison::Same);
@@ -62,11 +59,10 @@ pub(in crate::state) fn verified(
         true => FileVerification::Unchanged(files),
         false => FileVerification::Changed(names),
     };
-    let opened = &state.runtime.sessions.opened_status;
+    let status = &mut state.runtime.notices.status;
     // The user may have done something else since.
-    if differ.is_empty() && !opened.is_empty() && state.runtime.notices.status.starts_with(opened) {
-        state.runtime.notices.status =
-            format!("{} · {}", state.runtime.notices.status, found.label());
+    if differ.is_empty() && status.subject() == StatusSubject::OpenedSession {
+        status.add_remark(&format!(" · {}", found.label()));
     }
     for (path, standing) in differ {
         let path = path.display();

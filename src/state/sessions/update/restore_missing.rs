@@ -1,12 +1,14 @@
 //! Layers of a session that are restored after opening it: their files are found, or they are recomputed.
 
-use crate::jobs::Slot;
 use crate::state::core::layer::{Content as LayerContent, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::text::counted;
 use crate::state::edit::{changed, edit};
+use crate::state::files::jobs::LOAD;
 use crate::state::origin::{Origin, Recipe};
-use crate::state::sessions::jobs::{LoadLayers, RecomputeCurves, RecomputedCurves, RestoredLayers};
+use crate::state::sessions::jobs::{
+    LoadLayers, RECOMPUTE_CURVES, RecomputeCurves, RecomputedCurves, RestoredLayers,
+};
 use crate::state::sessions::saved;
 use crate::state::sessions::update::submit;
 use crate::state::sessions::{FileComparison, Match, ReadSession};
@@ -21,7 +23,7 @@ pub(in crate::state) fn restore(
     path: PathBuf,
     effects: &mut Vec<Effect>,
 ) {
-    state.runtime.forget_failures(Slot::Load);
+    state.runtime.forget_failures(LOAD);
     let Some(missing) = state.document.missing_layer(layer) else {
         return;
     };
@@ -30,7 +32,7 @@ pub(in crate::state) fn restore(
             let items = vec![(layer.0, item)];
             submit(effects, LoadLayers { items });
         }
-        Err(why) => state.runtime.notify_failure(Slot::Load, why.to_string()),
+        Err(why) => state.runtime.notify_failure(LOAD, why.to_string()),
     }
 }
 
@@ -57,7 +59,7 @@ pub(in crate::state) fn was_restored(
                 here.push(LayerId(id));
                 // A map follows its streamlines; their status says more.
                 if !missing.is_map_of_streamlines() {
-                    state.runtime.notices.status = format!("Found {}", missing.layer.name);
+                    state.runtime.notices.status = format!("Found {}", missing.layer.name).into();
                 }
                 let path = state.document.layer(LayerId(id));
                 let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
@@ -66,7 +68,7 @@ pub(in crate::state) fn was_restored(
                 }
                 mark_as_same(state, path);
             }
-            Err(why) => state.runtime.notify_failure(Slot::Load, why.to_string()),
+            Err(why) => state.runtime.notify_failure(LOAD, why.to_string()),
         }
     }
     if let Some(saved) = state.document.unrestored.awaited.clone() {
@@ -119,7 +121,7 @@ fn mark_as_same(state: &mut State, path: Option<PathBuf>) {
 }
 
 pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    state.runtime.forget_failures(Slot::RecomputeCurves);
+    state.runtime.forget_failures(RECOMPUTE_CURVES);
     let document = &state.document;
     let Some(missing) = document.missing_layer(layer).cloned() else {
         return;
@@ -146,7 +148,7 @@ pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &m
                 Err(why) => {
                     return state
                         .runtime
-                        .notify_failure(Slot::RecomputeCurves, why.to_string());
+                        .notify_failure(RECOMPUTE_CURVES, why.to_string());
                 }
             };
             let request = RecomputeCurves {
@@ -156,9 +158,7 @@ pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &m
             };
             submit(effects, request);
         }
-        Err(sentence) => state
-            .runtime
-            .notify_failure(Slot::RecomputeCurves, sentence),
+        Err(sentence) => state.runtime.notify_failure(RECOMPUTE_CURVES, sentence),
     }
 }
 
@@ -207,7 +207,7 @@ pub(in crate::state) fn recomputed(
     let text = outcome.map_or(String::new(), |o| format!(", {}", o.label()));
     let seconds = wall_ms / 1e3;
     state.runtime.notices.status =
-        format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
+        format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}").into();
     if outcome == Some(Match::Differs) {
         state.runtime.notify(
             Severity::Warning,

@@ -144,7 +144,7 @@ impl Receive<State> for SelectStreamlines {
     ) {
         ended(state, self, delivery, effects, |state, selected, _, _| {
             let kept = counted(selected.kept.len(), "streamline");
-            state.runtime.notices.status = format!("Selected {kept}");
+            state.runtime.notices.status = format!("Selected {kept}").into();
         });
     }
 }

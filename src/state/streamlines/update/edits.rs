@@ -56,7 +56,7 @@ fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
         Some((chosen.layer, lines.clone(), chosen.marks.0.to_vec()))
     });
     if found.is_none() {
-        "No streamlines are chosen".clone_into(&mut state.runtime.notices.status);
+        state.runtime.notices.status = "No streamlines are chosen".into();
     }
     found
 }
@@ -192,7 +192,7 @@ pub fn done(
     state.runtime.streamlines.manual_selection = None;
     state.runtime.selected_layer = Some(shown);
     state.runtime.regions.selected = None;
-    state.runtime.notices.status = match fresh {
+    let message = match fresh {
         true if stays => format!(
             "Kept {} as a layer, hidden; Filter goes on with {}",
             streamlines(left as u64),
@@ -201,14 +201,11 @@ pub fn done(
         true => format!("Kept {} as a layer", streamlines(left as u64)),
         false => format!("Deleted {}", streamlines((had - left) as u64)),
     };
+    state.runtime.notices.status = message.into();
 }
 
 /// `Tracks, selected`, with a number if there are several.
 fn name(document: &Document, base: &str) -> String {
     let base = base.split(", selected").next().unwrap_or(base);
-    let first = format!("{base}, selected");
-    let more = (2..).map(|n| format!("{first} {n}"));
-    let mut names = std::iter::once(first.clone()).chain(more);
-    let free = names.find(|name| document.layer_named(name).is_none());
-    free.unwrap_or(first)
+    document.free_layer_name(&format!("{base}, selected"))
 }

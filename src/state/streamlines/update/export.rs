@@ -10,7 +10,7 @@ use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
 use crate::state::runtime::TourStep;
 use crate::state::streamlines::update::selection_command;
 use crate::state::track::jobs::LIVE;
-use crate::state::track::kept::NOT_FINAL;
+use crate::state::track::kept_layers::NOT_FINAL;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 

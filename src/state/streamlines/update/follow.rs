@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Largest number of streamlines drawn during a drag.
 const FEW: usize = 10_000;
 /// Number of columns whose values are cached.
-const MOST_VALUES: usize = 64;
+const MAXIMUM_CACHED_COLUMNS: usize = 64;
 
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     forget(state);
@@ -56,7 +56,7 @@ fn forget(state: &mut State) {
     let values = &mut state.runtime.streamlines.values;
     values.retain(|(key, _)| here.contains(&key.tractogram));
     // Values in use stay, or they would be requested again and again.
-    let mut more = values.len().saturating_sub(MOST_VALUES);
+    let mut more = values.len().saturating_sub(MAXIMUM_CACHED_COLUMNS);
     values.retain(|(key, _)| {
         let goes = more > 0 && Some(key.tractogram) != subject;
         more -= usize::from(goes);

@@ -1,7 +1,7 @@
 //! Tables as files.
 
-use crate::jobs::Slot;
 use crate::state::core::notices::Severity;
+use crate::state::files::jobs::SAVE;
 use crate::state::streamlines::jobs::csv::{
     ConnectomeTable, NamedColumn, SaveConnectome, SaveProfile, SaveTable,
 };
@@ -14,7 +14,7 @@ const NOT_YET: &str = "It is still being computed: wait for it, then export agai
 /// Saves the rows as shown, with all available columns and the values that the table does not show, like `arcuate
 /// table`.
 pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
-    state.runtime.forget_failures(Slot::Save);
+    state.runtime.forget_failures(SAVE);
     let found = state.current_streamlines().and_then(|(_, lines)| {
         let (key, order) = state.runtime.streamlines.order.shown()?;
         let current =
@@ -49,7 +49,7 @@ fn file_name(state: &State, column: &Column) -> String {
 }
 
 pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
-    state.runtime.forget_failures(Slot::Save);
+    state.runtime.forget_failures(SAVE);
     let runtime = &state.runtime.streamlines.profile;
     match runtime.shown().filter(|_| runtime.running().is_none()) {
         Some((_, found)) => effects.push(Effect::submit(SaveProfile {
@@ -63,7 +63,7 @@ pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
 
 /// Saves the values of the matrix.
 pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
-    state.runtime.forget_failures(Slot::Save);
+    state.runtime.forget_failures(SAVE);
     let table = match state.document.streamlines.connect.shown {
         MatrixValue::Count => ConnectomeTable::Count,
         MatrixValue::Length => ConnectomeTable::Length,

@@ -45,10 +45,11 @@ pub fn picked(state: &mut State, found: &[u32]) {
 
 fn report_count(state: &mut State) {
     let chosen = state.manual_selection().map_or(0, |c| c.count);
-    state.runtime.notices.status = match chosen {
+    let message = match chosen {
         0 => String::new(),
         n => format!("{} chosen", counted(n, "streamline")),
     };
+    state.runtime.notices.status = message.into();
 }
 
 /// Selects streamlines of the layer by their numbers.

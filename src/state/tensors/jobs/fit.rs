@@ -3,7 +3,7 @@
 use crate::compute::{Backend, Control};
 use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Volume};
-use crate::jobs::{Delivery, Job, JobError, JobHandle, PartialSender, Receive, Slot, Worker};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
 use crate::state::job_end::ended;
 use crate::state::tensors::types::FitKey;
@@ -85,8 +85,7 @@ impl Receive<State> for FitTensors {
         effects: &mut Vec<Effect>,
     ) {
         // Not if a newer fit has replaced it.
-        let is_newer = |j: &JobHandle| j.slot == FIT && j.ticket != delivery.ticket;
-        if !state.runtime.jobs.running.iter().any(is_newer) {
+        if !state.runtime.jobs.is_replaced(FIT, delivery.ticket) {
             state.runtime.tensors.live.stop();
         }
         ended(

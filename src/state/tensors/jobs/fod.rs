@@ -2,7 +2,6 @@
 
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
-use crate::data::spherical_harmonics::count;
 use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Response, Shells, Volume};
 use crate::io;
@@ -26,7 +25,7 @@ pub const FOD: Slot = Slot::latest_wins("fod");
 
 /// Below this share of a tissue's signal that the other tissues do not have, the noise decides between them: at an SNR
 /// of 20, the amount of a tissue from 100 volumes is then known to half a voxel of it.
-const LEAST_OWN_SIGNAL: f64 = 0.01;
+const MINIMUM_OWN_SIGNAL: f64 = 0.01;
 
 /// Response functions to deconvolve with, or how to estimate them.
 #[derive(Clone, Debug)]
@@ -99,7 +98,6 @@ impl Job for EstimateFods {
             }
             _ => shells.shells.len() - 1..shells.shells.len(),
         };
-        self.check_directions(&shells, used_shells.clone())?;
         check_tissues(&found.used, &shells)?;
         let output = csd::fit(
             &self.dwi,
@@ -228,35 +226,6 @@ impl EstimateFods {
             false => ResponseAlgorithm::Tournier,
         }
     }
-
-    /// Returns an error if an order that the user chose has more than twice as many coefficients as there are
-    /// directions.
-    fn check_directions(
-        &self,
-        shells: &Shells,
-        used: std::ops::Range<usize>,
-    ) -> Result<(), JobError> {
-        let Some(order) = self.params.order else {
-            return Ok(());
-        };
-        let weighted = shells.shells[used].iter().filter(|s| s.b_s_per_mm2 > 0.0);
-        let directions: usize = weighted.map(|s| s.volumes.len()).sum();
-        let most = (1..=order / 2)
-            .map(|half| 2 * half)
-            .rfind(|order| count(*order) <= 2 * directions);
-        if most == Some(order) {
-            return Ok(());
-        }
-        let action = match most {
-            Some(most) => format!("choose order {most} or less"),
-            None => "open a scan with more".to_owned(),
-        };
-        Err(JobError::Sentence(format!(
-            "Order {order} has {} but the shells used have {}, expected at least half as many; {action}",
-            counted(count(order), "coefficient"),
-            counted(directions, "direction")
-        ).into()))
-    }
 }
 
 fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, JobError> {
@@ -303,13 +272,13 @@ fn check_tissues(responses: &[(Tissue, Response)], shells: &Shells) -> Result<()
         let others = (0..columns.len()).filter(|other| *other != k);
         let others: Vec<&Vec<f64>> = others.map(|other| &columns[other]).collect();
         let own = own_share(&columns[k], &others);
-        if own < LEAST_OWN_SIGNAL {
+        if own < MINIMUM_OWN_SIGNAL {
             return Err(JobError::Sentence(format!(
                 "The response function of {} differs from a sum of the others by {:.2} % of its signal, expected at \
                  least {:.0} % to tell these tissues apart; leave one out, or measure them in other voxels",
                 tissue.name(),
                 100.0 * own,
-                100.0 * LEAST_OWN_SIGNAL
+                100.0 * MINIMUM_OWN_SIGNAL
             ).into()));
         }
     }

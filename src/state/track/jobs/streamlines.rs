@@ -12,7 +12,7 @@ use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::bootstrap::residuals;
 use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::types::{CurveKey, CurveParams};
-use crate::state::track::{kept, update};
+use crate::state::track::{kept_layers, update};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -154,7 +154,7 @@ impl Receive<State> for TrackWholeBrain {
             delivery,
             effects,
             |state, output, wall_ms, _| {
-                kept::whole_brain_done(state, output, &self.0.key(), wall_ms);
+                kept_layers::whole_brain_done(state, output, &self.0.key(), wall_ms);
             },
         );
     }

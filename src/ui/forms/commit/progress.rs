@@ -41,12 +41,7 @@ pub fn show(ui: &mut Ui, state: &State) {
 }
 
 fn running_fit(ui: &mut Ui, state: &State, running: &Running) {
-    let job = state
-        .runtime
-        .jobs
-        .running
-        .iter()
-        .find(|j| j.slot == FIT_WEIGHTS);
+    let job = state.runtime.jobs.of_slot(FIT_WEIGHTS);
     let progress = job.map(|j| j.control.progress());
     let curve = running.curve.values();
     let done = running.iterations();

@@ -47,7 +47,7 @@ pub fn show(ui: &mut Ui, state: &State) {
     let shares = compared.and_then(|c| c.shares);
     let pairs = compared.map_or(0, |c| c.known_pairs.pairs.rates.len());
     let no_rates = compared.and_then(|c| c.no_rates);
-    let comparing = state.runtime.jobs.running.iter().any(|j| j.slot == COMPARE);
+    let comparing = state.runtime.jobs.is_running(&[COMPARE]);
     let text = |share: Option<f64>| match share {
         Some(share) => RandomPairRank::cheaper_in_row(share, pairs),
         None if comparing => "comparing…".to_owned(),

@@ -2,10 +2,11 @@
 
 use super::{compared, profile, row_menu};
 use crate::state::core::display::STALE_OPACITY;
+use crate::state::files::jobs::LOAD;
 use crate::state::pathways::jobs::PATHWAY;
 use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayResult, Standing};
 use crate::state::tensors::jobs::fit::FIT;
-use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
+use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, State};
 use crate::ui::dialogs::rename::{self, RenameTarget, Renamed};
 use crate::ui::forms::tracking;
 use crate::ui::theme::{self, size, space};
@@ -50,8 +51,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         // Until something is solved, no error names these regions.
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
-        let busy = |j: &crate::state::JobHandle| matches!(j.slot, PATHWAY | FIT | Slot::Load);
-        let text = if state.runtime.jobs.running.iter().any(busy) {
+        let text = if state.runtime.jobs.is_running(&[PATHWAY, FIT, LOAD]) {
             "Solving…"
         } else {
             "The pathway appears here once there are a seed and a target"

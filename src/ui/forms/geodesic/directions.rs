@@ -12,9 +12,9 @@ use crate::ui::widgets::slider::SliderRow;
 use egui::Ui;
 
 /// The solver refuses a cone of zero angle; this one is practically the same, radians.
-const LEAST_ANGLE: f64 = 1e-3;
+const MINIMUM_ANGLE_RAD: f64 = 1e-3;
 /// Largest number of rays that the solver accepts.
-const MOST: f64 = MAX_SEEDS as f64;
+const MAXIMUM_RAYS: f64 = MAX_SEEDS as f64;
 
 /// Another kind of directions, with about the same number of rays.
 fn with_directions(rays: &Rays, directions: Directions, kinds: &mut KindSettings) -> Rays {
@@ -30,7 +30,7 @@ fn with_directions(rays: &Rays, directions: Directions, kinds: &mut KindSettings
 /// About this many rays in total: a whole number of seed points, at least one.
 fn with_count(rays: &Rays, all: usize, kinds: &mut KindSettings) -> Rays {
     let directions = rays.params.directions.count().max(1);
-    let most = MOST as usize / directions;
+    let most = MAXIMUM_RAYS as usize / directions;
     let count = ((all as f64 / directions as f64).round() as usize).clamp(1, most.max(1));
     let mut changed = rays.clone();
     changed.params.curves.seeding = Seeding::Random { count };
@@ -50,7 +50,7 @@ pub fn number(
         .logarithmic()
         .whole()
         .default(defaults.count().unwrap_or(1) as f64)
-        .limits(1.0..=MOST)
+        .limits(1.0..=MAXIMUM_RAYS)
         .help("Number of rays; every seed point starts a whole fan");
     if let Some((all, phase)) = row.value(ui) {
         set(with_count(rays, all as usize, kinds), phase);
@@ -71,7 +71,7 @@ pub fn opening_angle(ui: &mut Ui, rays: &Rays, parts: &DirectionParts, set: &mut
         "half-angle",
         shown,
         &mut |mut parts, phase| {
-            parts.half_angle_rad = parts.half_angle_rad.max(LEAST_ANGLE);
+            parts.half_angle_rad = parts.half_angle_rad.max(MINIMUM_ANGLE_RAD);
             let directions = parts.into();
             let params = Params {
                 directions,

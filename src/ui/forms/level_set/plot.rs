@@ -10,7 +10,7 @@ use egui::{Color32, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2
 
 const HEIGHT: f32 = 64.0;
 /// Smallest height, where other rows leave less space in the panel.
-const LEAST: f32 = 28.0;
+const MINIMUM_HEIGHT: f32 = 28.0;
 /// Height of the rows below the plot that stay visible with it: the state, "Use as" and "Reference".
 const BELOW: f32 = 22.0 + 2.0 * space::ROW;
 /// Height of the labels below the plot.
@@ -27,7 +27,7 @@ const LEAK_WORD: &str = "leak";
 pub fn height(ui: &Ui) -> f32 {
     let above = ui.cursor().top() - ui.min_rect().top();
     let free = ui.clip_rect().height() - above - LABELS - BELOW;
-    free.clamp(LEAST, HEIGHT).round()
+    free.clamp(MINIMUM_HEIGHT, HEIGHT).round()
 }
 
 /// Adds the space below all results that keeps their height independent of that of the plot: otherwise a panel that

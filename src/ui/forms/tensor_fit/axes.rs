@@ -36,7 +36,7 @@ pub struct Pictures {
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let scan = state.document.scan().and_then(|l| l.content.volume());
     let Some(scan) = scan else { return };
-    let running = state.runtime.jobs.running.iter().any(|j| j.slot == CHECK);
+    let running = state.runtime.jobs.is_running(&[CHECK]);
     let known = state.runtime.tensors.axes.as_ref();
     let output = known.filter(|(of, _)| *of == scan.id()).map(|(_, o)| o);
     let fitted = state.document.tensors.as_ref();

@@ -7,6 +7,7 @@ use crate::data::gradients::Weighting;
 use crate::data::text::singular_or_plural;
 use crate::data::{AffineSource, DataId, Grid, TensorLayout, Tractogram};
 use crate::solvers::gradient_check;
+use crate::solvers::tensor_fit::FitMap;
 use crate::state::alignment::space::{
     Disagreement, NamedData, SpatialData, compared, shares_inside,
 };
@@ -21,9 +22,36 @@ use crate::ui::{Memory, format, icons};
 use egui::{Rect, Ui, vec2};
 use std::sync::Arc;
 
+/// What a check concerns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CheckSubject {
+    Space,
+    Gradients,
+    TensorOrder,
+    Fit,
+    BrainMask,
+    /// Volumes outside the b-values of the fit.
+    ExcludedVolumes,
+    Repaired,
+}
+
+impl CheckSubject {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Space => "Space",
+            Self::Gradients => "Gradient directions",
+            Self::TensorOrder => "Tensor order",
+            Self::Fit => super::FIT,
+            Self::BrainMask => "Brain mask",
+            Self::ExcludedVolumes => "Left out of the fit",
+            Self::Repaired => "Repaired tensors",
+        }
+    }
+}
+
 pub struct Check {
     pub verdict: Verdict,
-    pub name: &'static str,
+    pub subject: CheckSubject,
     pub fact: String,
     pub report: Vec<String>,
 }
@@ -81,28 +109,29 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         paint::icon(ui.painter(), at, icon, size::ICON, colour);
     }
     for check in checks {
-        let asks = check.name == orders::NAME && orders::asks(state);
-        let open = memory.is_open(check.name, asks);
-        let response = rows::check(ui, check.verdict, check.name, &check.fact, open);
+        let name = check.subject.name();
+        let asks = check.subject == CheckSubject::TensorOrder && orders::asks(state);
+        let open = memory.is_open(name, asks);
+        let response = rows::check(ui, check.verdict, name, &check.fact, open);
         if response.clicked() {
-            memory.toggle(check.name);
+            memory.toggle(name);
         }
         if open != response.clicked() {
-            if check.name == SPACE {
+            if check.subject == CheckSubject::Space {
                 memory.forms.space.show(ui, state);
             }
             for line in &check.report {
                 ui.add_space(2.0);
                 report(ui, line);
             }
-            if check.name == REPAIRED {
-                overlay_button(ui, state, actions);
-            }
-            if check.name == orders::NAME {
-                orders::show(ui, state, memory, actions);
-            }
-            if check.name == GRADIENTS {
-                axes::show(ui, state, memory, actions);
+            match check.subject {
+                CheckSubject::Repaired => overlay_button(ui, state, actions),
+                CheckSubject::TensorOrder => orders::show(ui, state, memory, actions),
+                CheckSubject::Gradients => axes::show(ui, state, memory, actions),
+                CheckSubject::Space
+                | CheckSubject::Fit
+                | CheckSubject::BrainMask
+                | CheckSubject::ExcludedVolumes => {}
             }
             ui.add_space(8.0);
         }
@@ -130,13 +159,8 @@ fn report(ui: &mut Ui, text: &str) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, text));
 }
 
-const SPACE: &str = "Space";
-pub(super) const MASK: &str = "Brain mask";
-pub(super) const REPAIRED: &str = "Repaired tensors";
-const GRADIENTS: &str = "Gradient directions";
-
 fn overlay_button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let Some(layer) = state.document.layer_named(REPAIRED) else {
+    let Some(layer) = state.document.fit_layer(FitMap::Repaired) else {
         return;
     };
     let visible = layer.display.visible;
@@ -283,7 +307,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     };
     Some(Check {
         verdict,
-        name: SPACE,
+        subject: CheckSubject::Space,
         fact,
         report,
     })
@@ -421,7 +445,7 @@ fn gradient_check(state: &State) -> Option<Check> {
     let Some(gradients) = gradients else {
         return Some(Check {
             verdict: Verdict::Warning,
-            name: GRADIENTS,
+            subject: CheckSubject::Gradients,
             fact: "none found".to_owned(),
             report: vec![
                 "A fit needs b-values and directions: open or drop the bval and bvec files (or one .b file)".to_owned(),
@@ -459,7 +483,7 @@ fn gradient_check(state: &State) -> Option<Check> {
             (_, 0) => Verdict::Passed,
             _ => Verdict::Note,
         },
-        name: GRADIENTS,
+        subject: CheckSubject::Gradients,
         fact: match directions {
             _ if suspect.is_some() => "axes seem wrong".to_owned(),
             ..6 => format!("{directions}, a tensor needs 6"),

@@ -1,10 +1,10 @@
 //! Checks of the tensor fit, while it runs and after it.
 
-use super::FIT;
-use super::checks::{Check, MASK, REPAIRED};
+use super::checks::{Check, CheckSubject};
 use crate::data::gradients::{Weighting, volume_numbers};
-use crate::solvers::tensor_fit::Method;
+use crate::solvers::tensor_fit::{FitMap, Method};
 use crate::state::core::text::counted;
+use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::{Content, State};
@@ -13,12 +13,7 @@ use crate::ui::widgets::rows::Verdict;
 
 /// The checks of the fit.
 pub fn checks(state: &State) -> Vec<Check> {
-    let running = state
-        .runtime
-        .jobs
-        .running
-        .iter()
-        .any(|j| j.slot == crate::state::tensors::jobs::fit::FIT);
+    let running = state.runtime.jobs.is_running(&[FIT]);
     let Some(tensors) = &state.document.tensors else {
         return match running {
             true => running_fit(state),
@@ -43,7 +38,7 @@ pub fn checks(state: &State) -> Vec<Check> {
     let method = if given { "as in the image" } else { method };
     let fit = Check {
         verdict: Verdict::Passed,
-        name: FIT,
+        subject: CheckSubject::Fit,
         fact: format!("{method}, {fitted}"),
         report,
     };
@@ -52,7 +47,7 @@ pub fn checks(state: &State) -> Vec<Check> {
             true => Verdict::Warning,
             false => Verdict::Passed,
         },
-        name: MASK,
+        subject: CheckSubject::BrainMask,
         fact: match found.doubtful() {
             true => "doubtful".to_owned(),
             false => format::with_unit(&format::fixed(found.volume_ml, 0), "ml"),
@@ -65,12 +60,12 @@ pub fn checks(state: &State) -> Vec<Check> {
     let excluded_volumes = excluded_volumes(state, &tensors.outside_range);
     let visible = state
         .document
-        .layer_named(REPAIRED)
+        .fit_layer(FitMap::Repaired)
         .is_some_and(|l| l.display.visible);
     let overlay = if visible { ", overlay on" } else { "" };
     let repaired = Check {
         verdict: if tensors.repaired == 0 { Verdict::Passed } else { Verdict::Note },
-        name: REPAIRED,
+        subject: CheckSubject::Repaired,
         fact: match tensors.repaired {
             0 => "none needed".to_owned(),
             n => format!("{}{overlay}", counted(n, "voxel")),
@@ -88,9 +83,9 @@ pub fn checks(state: &State) -> Vec<Check> {
 
 /// The rows of a running fit: the same as after it, so that nothing moves when it ends.
 fn running_fit(state: &State) -> Vec<Check> {
-    let row = |name: &'static str, fact: &str| Check {
+    let row = |subject: CheckSubject, fact: &str| Check {
         verdict: Verdict::Running,
-        name,
+        subject,
         fact: fact.to_owned(),
         report: Vec::new(),
     };
@@ -100,12 +95,12 @@ fn running_fit(state: &State) -> Vec<Check> {
         Some(ScanSource::Phantom { .. } | ScanSource::Tensors { .. })
     );
     let found = !given && state.document.chosen_mask().is_none();
-    let mut rows = vec![row(FIT, "running")];
+    let mut rows = vec![row(CheckSubject::Fit, "running")];
     if found {
-        rows.push(row(MASK, "waiting for the fit"));
+        rows.push(row(CheckSubject::BrainMask, "waiting for the fit"));
     }
     rows.extend(excluded_volumes(state, &outside_range(state)));
-    rows.push(row(REPAIRED, "waiting for the fit"));
+    rows.push(row(CheckSubject::Repaired, "waiting for the fit"));
     rows
 }
 
@@ -151,7 +146,7 @@ fn excluded_volumes(state: &State, volumes: &[usize]) -> Option<Check> {
     };
     Some(Check {
         verdict: Verdict::Note,
-        name: "Left out of the fit",
+        subject: CheckSubject::ExcludedVolumes,
         fact: format!("{n} with {range}"),
         report: vec![
             format!("Volumes {}", volume_numbers(volumes)),

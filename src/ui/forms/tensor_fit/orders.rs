@@ -1,7 +1,7 @@
 //! Images of six volumes: pictures of the possible orders and axes of their tensors, to choose from.
 
 use super::axes;
-use super::checks::Check;
+use super::checks::{Check, CheckSubject};
 use crate::data::{DataId, TensorLayout};
 use crate::solvers::tensor_check::{Candidate, Output, Slice};
 use crate::state::tensors::jobs::CHECK;
@@ -16,8 +16,6 @@ use egui::{
     Ui, WidgetInfo, pos2, vec2,
 };
 use std::sync::Arc;
-
-pub const NAME: &str = "Tensor order";
 
 const COLUMNS: usize = 2;
 const GAP: f32 = 8.0;
@@ -68,7 +66,7 @@ pub fn check(state: &State) -> Option<Check> {
     };
     Some(Check {
         verdict,
-        name: NAME,
+        subject: CheckSubject::TensorOrder,
         fact,
         report: vec![report],
     })
@@ -84,7 +82,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some((layer, layout)) = layer(state) else {
         return;
     };
-    let running = state.runtime.jobs.running.iter().any(|j| j.slot == CHECK);
+    let running = state.runtime.jobs.is_running(&[CHECK]);
     let output = compared(state, layer).cloned();
     let word = if output.is_some() {
         "Compare again"

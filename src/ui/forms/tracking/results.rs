@@ -7,14 +7,15 @@ use crate::solvers::curves::{Params, SeedOutcome};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::display::LineColouring;
 use crate::state::core::text::{counted, streamlines};
+use crate::state::files::jobs::LOAD;
 use crate::state::streamlines::streamlines_of;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::types::RayResult;
 use crate::state::{
-    Action, Content, CurveResult, DeviceAction, Method, Phase, RegionAction, Severity, Slot,
-    Standing, State, TrackAction, ViewAction,
+    Action, Content, CurveResult, DeviceAction, Method, Phase, RegionAction, Severity, Standing,
+    State, TrackAction, ViewAction,
 };
 use crate::ui::forms::geodesic::measures;
 use crate::ui::forms::{density, display};
@@ -150,7 +151,6 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Method::Rays => ("Rays", "Shooting…"),
     };
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
-    let mut jobs = state.runtime.jobs.running.iter();
     let missing = match (state.document.tensors.is_some(), seeded) {
         (true, true) => None,
         (true, false) => Some("there is a seed"),
@@ -166,7 +166,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             false => format!("Live {live} appear here once {missing}"),
         };
         rows::hint(ui, &text);
-    } else if jobs.any(|j| matches!(j.slot, LIVE | FIT | Slot::Load)) {
+    } else if state.runtime.jobs.is_running(&[LIVE, FIT, LOAD]) {
         rows::hint(ui, doing);
     } else {
         run_again(

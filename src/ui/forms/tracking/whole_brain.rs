@@ -55,12 +55,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 }
 
 fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let running = state
-        .runtime
-        .jobs
-        .running
-        .iter()
-        .any(|j| j.slot == WHOLE_BRAIN);
+    let running = state.runtime.jobs.is_running(&[WHOLE_BRAIN]);
     let why = match (&state.document.tensors, running) {
         (None, _) => Some("Tracking needs tensors first"),
         (_, true) => Some("The whole brain is being tracked"),

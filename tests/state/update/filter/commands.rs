@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub fn told() {
+pub fn described() {
     let mut window = opened();
     let command = |window: &Window| {
         let line = arcuate::state::update::filter_command(&window.state);

@@ -24,7 +24,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::each_layer_keeps_what_is_shown", two_layers),
         test("update::filter::filters_of_layers_are_apart", apart),
         test("update::filter::an_ignored_region_stays_ignored", ignored),
-        test("update::filter::a_failure_is_of_its_layer", failed_apart),
+        test(
+            "update::filter::a_failure_is_of_its_layer",
+            separate_failures,
+        ),
         test("update::filter::a_deleted_layer_leaves_no_filter", deleted),
         test("update::filter::each_colouring_has_its_window", colourings),
         test("update::filter::settings_of_layers_are_read", settings_read),
@@ -88,7 +91,7 @@ fn left_behind() {
     assert!(!window.state.is_filtering());
     assert!(window.state.document.streamlines.rules().next().is_none());
     // The status stays until the user selects a third task.
-    let weighed = |window: &Window| {
+    let layer_weights = |window: &Window| {
         window
             .state
             .runtime
@@ -96,10 +99,14 @@ fn left_behind() {
             .status
             .ends_with("have a weight")
     };
-    assert!(weighed(&window), "{}", window.state.runtime.notices.status);
+    assert!(
+        layer_weights(&window),
+        "{}",
+        window.state.runtime.notices.status
+    );
     show_task(&mut window, Task::Filter);
     assert_eq!(shown(&window), ShownStreamlines::After);
-    assert!(weighed(&window));
+    assert!(layer_weights(&window));
     show_task(&mut window, Task::Pathways);
     assert_eq!(window.state.runtime.notices.status, "");
 }
@@ -156,8 +163,8 @@ fn forced() {
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
     let id = layer(&window).id;
-    let weighed = window.state.document.weights[&id].clone();
-    let from = window.state.document.fit_inputs(&weighed);
+    let layer_weights = window.state.document.weights[&id].clone();
+    let from = window.state.document.fit_inputs(&layer_weights);
     assert!(from.expect("the fit").params.force_model);
     let command = arcuate::state::update::filter_command(&window.state).expect("a command");
     assert!(
@@ -390,7 +397,7 @@ fn ignored() {
 }
 
 /// A fit that fails while another layer is looked at says nothing about that one.
-fn failed_apart() {
+fn separate_failures() {
     let mut window = fitted();
     let first = layer(&window).id;
     act(&mut window, FilterAction::Keep);

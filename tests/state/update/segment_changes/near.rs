@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::segment::near: between two points", between),
         test("update::segment::near: how many go through", through),
-        test("update::segment::near: what is not counted", left_out),
+        test("update::segment::near: what is not counted", excluded),
         test("update::segment::near: while it moves", moving),
         test("update::segment::near: the live result has one name", named),
     ]
@@ -99,7 +99,7 @@ fn through() {
     assert_eq!(window.state.view.crosshair, at);
 }
 
-fn left_out() {
+fn excluded() {
     let mut window = ready();
     let layer = open(&mut window, "/data/beams.tck", beams(&[0.0, 9.0, 12.0]));
     let other = open(&mut window, "/data/far.tck", beams(&[20.0]));

@@ -21,9 +21,9 @@ pub fn time() {
         act(&mut window, Action::Filter(FilterAction::Continue));
         carry_out::<FitWeights>(&mut window);
         let document = &window.state().state.document;
-        let weighed = document.weights.values().next().expect("weights");
-        let figures = &weighed.figures;
-        let now = (weighed.iterations(), figures.prepare_ms + figures.fit_ms);
+        let fitted = document.weights.values().next().expect("weights");
+        let figures = &fitted.figures;
+        let now = (fitted.iterations(), figures.prepare_ms + figures.fit_ms);
         assert!(
             now.0 >= known.0 && now.1 > known.1,
             "{run}: {now:?} after {known:?}"

@@ -20,6 +20,7 @@ use super::model::{Responses, mean_square};
 use super::samples::Samples;
 use super::solver::norm;
 use crate::compute::cuda::Device;
+use crate::data::keyed;
 use crate::solvers::Error;
 use dense::Dense;
 use factorised::Factorised;
@@ -78,14 +79,18 @@ pub enum OperatorKind {
 }
 
 /// Precision on graphics cards; it matters with three or more columns per streamline.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precision {
     /// Single precision.
     Exact,
     /// Harmonics in half precision, so that A x and Aᵀ y may differ by a thousandth.
     Fast,
 }
+
+keyed!(Precision, serde {
+    Exact = "exact",
+    Fast = "fast",
+});
 
 #[derive(Debug)]
 enum Inner {

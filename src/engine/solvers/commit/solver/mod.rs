@@ -39,6 +39,7 @@ pub(super) use vectors::norm;
 use super::cuda::Vectors;
 use super::operator::Operator;
 use crate::compute::Control;
+use crate::data::keyed;
 use crate::solvers::Error;
 use cpu::Cpu;
 use serde::{Deserialize, Serialize};
@@ -77,8 +78,7 @@ impl Stop {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     Objective,
     Kkt,
@@ -87,6 +87,14 @@ pub enum Ended {
     /// Stopped by the user; the last weights are returned.
     Cancelled,
 }
+
+keyed!(Ended, serde {
+    Objective = "objective",
+    Kkt = "kkt",
+    Target = "target",
+    Iterations = "iterations",
+    Cancelled = "cancelled",
+});
 
 /// The objective after each iteration, shared with observers.
 #[derive(Clone, Debug, Default)]
@@ -239,7 +247,7 @@ fn solve_by(
             *x = if *h > 0.0 && *s > 0.0 { *s } else { 0.0 };
         }
     }
-    control.begin("Fitting weights", u64::from(stop.iterations));
+    control.begin_up_to("Fitting weights", u64::from(stop.iterations));
     let second = method == Method::Own && problem.penalty.groups.is_empty();
     match problem.operator.on_cards() {
         Some(cards) => {

@@ -1,10 +1,10 @@
 //! A leak: its cause, and the step to rewind to.
 
+use crate::data::keyed;
 use serde::{Deserialize, Serialize};
 
 /// Why the surface is considered to leak.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     Background,
     Border,
@@ -13,6 +13,13 @@ pub enum Cause {
     /// The volume multiplied after speeds were changed.
     Change,
 }
+
+keyed!(Cause, serde {
+    Background = "background",
+    Border = "border",
+    Growth = "growth",
+    Change = "change",
+});
 
 impl Cause {
     /// Completes "The surface leaks: ".
@@ -32,16 +39,6 @@ impl Cause {
             Self::Border => "to the image's border",
             Self::Growth => "after growth resumed",
             Self::Change => "after a change",
-        }
-    }
-
-    /// The key in machine output.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Background => "background",
-            Self::Border => "border",
-            Self::Growth => "growth",
-            Self::Change => "change",
         }
     }
 }

@@ -2,6 +2,31 @@
 //!
 //! A streamline meets a region if one of its segments does, not only if a point lies in it: a tractogram with few
 //! points loses none. Regions are closed sets, masks unions of voxel boxes, as in tracking.
+//!
+//! # Example
+//!
+//! Streamlines of at least 5 mm:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::Tractogram;
+//! use arcuate_engine::solvers::tractogram::selection::{SelectionRules, ValueCondition, select};
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let points = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0; 3], [9.0, 0.0, 0.0]];
+//! let tractogram = Tractogram::new(points, vec![0, 2, 4]);
+//! let rules = SelectionRules {
+//!     values: vec![ValueCondition {
+//!         name: "length".to_owned(),
+//!         low: 5.0,
+//!         high: f32::INFINITY,
+//!     }],
+//!     ..SelectionRules::default()
+//! };
+//! let selection = select(&tractogram, &rules, &backend, &control)?;
+//! assert_eq!(selection.marks, [false, true]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod edit;
 mod meeting;

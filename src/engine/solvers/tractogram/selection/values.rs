@@ -2,6 +2,7 @@
 
 use super::RejectReason;
 use crate::compute::{Backend, Control};
+use crate::data::keyed;
 use crate::data::tractogram::LENGTH;
 use crate::data::{Tractogram, Volume};
 use crate::solvers::Error;
@@ -9,7 +10,6 @@ use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::error::InputError;
 use crate::solvers::tractogram::sample::sample_inside;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 /// Why the two ends of a streamline stopped, as numbers of [`StopReason`].
 pub const NAMED_STOPS: [&str; 2] = ["stop_start", "stop_end"];
@@ -95,8 +95,7 @@ impl PartialEq for OnImage {
 }
 
 /// The statistic over the points of a streamline that must lie within the limits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PointStatistic {
     #[default]
     Mean,
@@ -105,17 +104,14 @@ pub enum PointStatistic {
     All,
 }
 
+keyed!(PointStatistic, serde {
+    Mean = "mean",
+    Any = "any",
+    All = "all",
+});
+
 impl PointStatistic {
     pub const ALL: [Self; 3] = [Self::Mean, Self::Any, Self::All];
-
-    /// The key on the command line.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::Any => "any",
-            Self::All => "all",
-        }
-    }
 }
 
 impl OnImage {

@@ -1,4 +1,4 @@
-//! Permanent streamlines and rays: the whole brain, kept layers, files.
+//! Streamlines and rays that stay: those of the whole brain, and live results kept as layers.
 
 use crate::data::Role;
 use crate::data::text::counted;
@@ -44,7 +44,8 @@ pub fn whole_brain_done(
         counted(output.kept.len(), "streamline"),
         counted(output.seed_outcomes.iter().sum::<u64>() as usize, "seed"),
         wall_ms / 1e3
-    );
+    )
+    .into();
 }
 
 pub fn set_whole_brain(state: &mut State, whole_brain: WholeBrain, phase: Phase) {
@@ -82,16 +83,7 @@ fn add_layer(state: &mut State, name: &str, content: Content, origin: Origin, di
     let mut id = LayerId(0);
     edit(state, "Keep tracks", false, |document| {
         id = LayerId(document.fresh_id());
-        let same = document
-            .layers
-            .iter()
-            .filter(|l| l.name.starts_with(name))
-            .count();
-        let name = if same == 0 {
-            name.to_owned()
-        } else {
-            format!("{name} {}", same + 1)
-        };
+        let name = document.free_layer_name(name);
         let origin = document.origins.add(origin);
         let layer = Layer::new(id, name, content, display, origin);
         document.layers.push(Arc::new(layer));
@@ -133,5 +125,5 @@ pub fn keep(state: &mut State) {
     let content = Content::Tractogram(kept);
     let origin = Origin::from(commands::live_curve_recipe(&live));
     add_layer(state, name, content, origin, display);
-    state.runtime.notices.status = format!("Kept {number} {what} as a layer");
+    state.runtime.notices.status = format!("Kept {number} {what} as a layer").into();
 }

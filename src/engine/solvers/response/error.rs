@@ -1,0 +1,109 @@
+//! Errors of the inputs of an estimate of response functions.
+
+use crate::data::odf_field::Tissue;
+use crate::data::sentence::Sentence;
+use crate::data::text::counted;
+use crate::solvers::Error;
+use std::fmt;
+
+/// A scan, gradients or a mask that no response function can be estimated from: one sentence each.
+#[derive(Clone, PartialEq, Debug)]
+pub enum InputError {
+    /// The numbers of volumes and of rows of the gradient table differ.
+    Counts {
+        volumes: usize,
+        rows: usize,
+    },
+    MaskGrid,
+    EmptyMask,
+    NotWeighted,
+    /// No volume has b = 0; the shells as text.
+    NoB0(String),
+    /// No voxel has signal after this many layers were removed from the mask.
+    NoSafeVoxel(usize),
+    /// No voxel of a tissue.
+    NoTissue(Tissue),
+    /// Too few directions in the outer shell, whose b-value is this, s/mm².
+    FewDirections {
+        directions: usize,
+        b_s_per_mm2: f64,
+    },
+    /// No voxel has a peak.
+    NoFibre,
+    /// The voxels of a response function have no signal in the shell with this b-value, s/mm².
+    NoSignal {
+        b_s_per_mm2: f64,
+        voxels: usize,
+    },
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Counts { volumes, rows } => write!(
+                f,
+                "The scan has {} but the gradient table has {}; open the table that belongs to this scan",
+                counted(*volumes, "volume"),
+                counted(*rows, "row")
+            ),
+            Self::MaskGrid => {
+                f.write_str("The mask is not on the scan's grid; make the mask on the scan's grid")
+            }
+            Self::EmptyMask => f.write_str(
+                "The mask holds no voxel, so there is no response to measure; choose another mask",
+            ),
+            Self::NotWeighted => f.write_str(
+                "Found no shell with diffusion weighting, expected at least one; open a scan with its gradient table",
+            ),
+            Self::NoB0(shells) => write!(
+                f,
+                "Found no volume without diffusion weighting ({shells}), expected at least one; open a scan with b = 0"
+            ),
+            Self::NoSafeVoxel(layers) => write!(
+                f,
+                "Found no voxel with signal in all shells more than {} within the mask, expected a brain; choose a \
+                 mask of the brain, or remove fewer layers",
+                counted(*layers, "voxel")
+            ),
+            Self::NoTissue(tissue) => {
+                let name = match tissue {
+                    Tissue::WhiteMatter => "white matter",
+                    Tissue::GreyMatter => "grey matter",
+                    Tissue::Csf => "fluid",
+                };
+                write!(
+                    f,
+                    "Found no voxel of {name} in the mask, expected a brain; choose a mask of the brain"
+                )
+            }
+            Self::FewDirections {
+                directions,
+                b_s_per_mm2,
+            } => write!(
+                f,
+                "Found {} at b = {b_s_per_mm2:.0} s/mm², expected at least 6; open a scan with more",
+                counted(*directions, "direction")
+            ),
+            Self::NoFibre => f.write_str(
+                "Found no fibre direction in the mask, expected white matter; choose a mask of the brain",
+            ),
+            Self::NoSignal {
+                b_s_per_mm2,
+                voxels,
+            } => write!(
+                f,
+                "Found no signal at b = {b_s_per_mm2:.0} s/mm² in the {} of a response function, expected some; choose \
+                 other voxels",
+                counted(*voxels, "voxel")
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        Self::Input(Sentence::new(&error))
+    }
+}
