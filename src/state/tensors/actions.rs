@@ -18,6 +18,7 @@ pub fn act(state: &mut State, action: TensorAction, effects: &mut Vec<Effect>) {
         }
         TensorAction::TakeOfferedMask => files::opening::take_offered_mask(state, effects),
         TensorAction::SetFods(settings) => tensors::fods::set(state, settings),
+        TensorAction::SaveFods(path) => tensors::fods::save(state, path, effects),
         TensorAction::SetMask(layer) => {
             edit(state, "Fit", false, |d| d.fit_mask = layer);
             tensors::update::fit(state, effects);

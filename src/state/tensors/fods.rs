@@ -10,14 +10,17 @@ use crate::state::core::live::{Detail, Order, Pace};
 use crate::state::core::notices::{Severity, StatusSubject};
 use crate::state::core::text::duration_text;
 use crate::state::edit::edit;
+use crate::state::files::opening::exported;
+use crate::state::files::types::RecentExports;
 use crate::state::origin::commands::fit_mask;
 use crate::state::origin::{FodMapRecipe, FodRecipe, FodResponses};
-use crate::state::tensors::jobs::fod::{EstimateFods, FOD, Responses, map_image};
+use crate::state::tensors::jobs::fod::{EstimateFods, FOD, Responses, SaveFods, map_image};
 use crate::state::tensors::mask_text;
-use crate::state::tensors::recipe::fod::FodMap;
+use crate::state::tensors::recipe::fod::{FodMap, SAVED_MAPS};
 use crate::state::tensors::types::fods::{FodKey, FodResult, FodSettings, Fods, ResponseChoice};
 use crate::state::tensors::update::LayerInserter;
 use crate::state::{Document, Effect, State};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Largest number of new layers with distributions.
@@ -75,6 +78,31 @@ fn request(document: &Document, key: FodKey) -> Option<EstimateFods> {
         wants_peaks: true,
         wants_lobes: true,
     })
+}
+
+/// Writes the distributions, their response functions and maps.
+pub fn save(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
+    let document = &state.document;
+    let gradients = match document.scan().map(|l| &l.content) {
+        Some(Content::Scan { gradients, .. }) => gradients.clone(),
+        _ => None,
+    };
+    let result = document.distributions.result.as_ref();
+    let (Some(result), Some(gradients)) = (result, gradients) else {
+        let sentence = "There are no distributions to write yet: estimate them first";
+        return state.runtime.notify(Severity::Information, sentence);
+    };
+    let Some(recipe) = document.origins.fods(result.origin) else {
+        return;
+    };
+    effects.push(Effect::submit(SaveFods {
+        fods: result.fods.clone(),
+        gradients,
+        recipe: recipe.arguments(document, SAVED_MAPS.to_vec()),
+        params: result.key.settings.params.clone(),
+        path: path.clone(),
+    }));
+    exported(state, RecentExports::LAYER, &path, effects);
 }
 
 /// The user stopped the estimation: it starts again on request, or when a setting changes.

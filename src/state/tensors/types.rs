@@ -62,6 +62,8 @@ pub enum TensorAction {
     TakeOfferedMask,
     /// Sets how fibre orientation distributions are computed, and whether they are.
     SetFods(FodSettings),
+    /// Writes the distributions, their response functions and maps into the folder of this report.
+    SaveFods(PathBuf),
 }
 
 /// The running fit, and checks of its input.

@@ -1,5 +1,6 @@
 //! The purpose of a path, which decides endings, titles and the action.
 
+use crate::data::odf_field::Tissue;
 use crate::data::region::RegionId;
 use crate::io::Format;
 use crate::state::files::types::RecentExports;
@@ -7,11 +8,13 @@ use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::segment::SegmentFile;
 use crate::state::streamlines::BottomPanel;
+use crate::state::tensors::jobs::fod::{ENDING as FOD_ENDING, FodFiles};
+use crate::state::tensors::recipe::fod::{FodMap, SAVED_MAPS};
 use crate::state::update::is_session;
 use crate::state::{
     Action, AlignmentAction, Content, FilesAction, LayerId, Look, Pane, Picture, PictureAction,
     RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, State, StreamlineAction,
-    Turntable, UnsavedAction, ValueNames,
+    TensorAction, Turntable, UnsavedAction, ValueNames,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -71,6 +74,8 @@ pub enum PathPurpose {
     Segment(SegmentFile),
     /// A file of a COMMIT fit, with the values of its streamlines.
     Filter(FilterFile, ValueNames),
+    /// The report of distributions of these tissues, with their files beside it.
+    Distributions(Vec<Tissue>),
     /// The timing of the gradients.
     Scheme,
     /// The content of the panel below the views, as a table.
@@ -115,6 +120,7 @@ impl PathPurpose {
             } => values.companion_files(path),
             Self::Tracks { values, .. } => values.named(path),
             Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
+            Self::Distributions(tissues) => return files_of_distributions(tissues, path),
             _ => Vec::new(),
         };
         let described = adjacent.into_iter().map(|b| (ValueNames::text(&b), b.path));
@@ -246,6 +252,7 @@ impl PathPurpose {
                 FilterFile::All => "Export the streamlines with their weights",
                 FilterFile::Map(_) => "Export the map",
             },
+            Self::Distributions(_) => "Export fibre orientations",
             Self::Scheme => "A Camino scheme file",
             Self::Session { .. } => "Save the session",
             Self::Locate { name, .. } | Self::Missing(_, name) => {
@@ -285,6 +292,7 @@ impl PathPurpose {
             Self::Screenshot { .. } => Some(RecentExports::PICTURE),
             Self::Pathway { file, .. } => Some(file.kind()),
             Self::Segment(_) => Some(RecentExports::REGION),
+            Self::Distributions(_) => Some(RecentExports::LAYER),
         }
     }
 
@@ -329,7 +337,7 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
                 .map(|f| f.extensions()[0])
                 .collect(),
-            Self::Segment(SegmentFile::Script) => vec!["json"],
+            Self::Segment(SegmentFile::Script) | Self::Distributions(_) => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
             Self::Csv(_) => vec!["csv"],
         }
@@ -380,7 +388,9 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
                 .map(Format::short_name)
                 .collect(),
-            Self::Segment(SegmentFile::Script) => vec!["JSON".to_owned()],
+            Self::Segment(SegmentFile::Script) | Self::Distributions(_) => {
+                vec!["JSON".to_owned()]
+            }
             Self::Filter(FilterFile::Weights, _) => vec!["Text".to_owned()],
             _ => IMAGES.map(|(_, name)| name.to_owned()).to_vec(),
         }
@@ -414,6 +424,7 @@ impl PathPurpose {
             }),
             Self::Segment(file) => Action::Segment(SegmentAction::Save { file, path }),
             Self::Filter(file, _) => Action::Filter(FilterAction::Save { file, path }),
+            Self::Distributions(_) => Action::Tensors(TensorAction::SaveFods(path)),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
             Self::Region(region) => Action::Region(RegionAction::Save { region, path }),
             Self::Regions { as_labels, .. } => {
@@ -431,4 +442,24 @@ impl PathPurpose {
             }
         })
     }
+}
+
+/// The files beside the report of distributions of these tissues.
+fn files_of_distributions(tissues: &[Tissue], report: &Path) -> Vec<(String, PathBuf)> {
+    let files = FodFiles {
+        folder: report.parent().unwrap_or(Path::new("")),
+        ending: FOD_ENDING,
+    };
+    let maps = SAVED_MAPS.iter().copied();
+    let maps: Vec<FodMap> = maps
+        .filter(|map| *map != FodMap::Fractions || tissues.len() > 1)
+        .collect();
+    let all = files.all(tissues.iter().copied(), &maps);
+    // The first is the report itself.
+    let others = all.into_iter().skip(1);
+    let described = others.map(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        (format!("Writes {name}"), path)
+    });
+    described.collect()
 }

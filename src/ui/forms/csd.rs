@@ -13,6 +13,7 @@ use crate::state::tensors::jobs::fod::FOD;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
 use crate::state::tensors::types::fods::{FodResult, FodSettings};
 use crate::state::{Action, Content, Severity, State, TensorAction};
+use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::theme::{self, Palette, radius, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::note::Note;
@@ -126,6 +127,7 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             }
             if memory.is_open(REPORT, false) {
                 report::show(ui, result);
+                export(ui, state, result, memory);
             }
         }
         Status::NotEstimated | Status::Running(_) => {}
@@ -247,6 +249,23 @@ fn opened(ui: &mut Ui, rect: Rect, p: &Palette, name: &str) -> Response {
     paint::focus_ring(ui.painter(), p, &response, rect, radius::CONTROL);
     focus::named_button(&response, &format!("{NAME}: {name}"));
     response.on_hover_text("Shows where the responses were measured, and their values")
+}
+
+/// Writes what the command `fod` writes.
+fn export(ui: &mut Ui, state: &State, result: &FodResult, memory: &mut Memory) {
+    let button = Button::plain("Export distributions…").icon(icons::EXPORT);
+    let desired_size = vec2(ui.available_width(), space::BUTTON + 8.0);
+    let (rect, _) = ui.allocate_exact_size(desired_size, Sense::hover());
+    let row = paint::inset(rect, space::INSET, space::INSET);
+    let place = paint::at_left(row, vec2(button.width(ui), space::BUTTON));
+    if button.show_at(ui, place).clicked() {
+        let tissues = result.fods.responses.iter().map(|(tissue, _)| *tissue);
+        let purpose = PathPurpose::Distributions(tissues.collect());
+        let text = suggestion(state, "fod", &purpose);
+        memory
+            .files
+            .type_path(purpose, DialogPosition::Middle, &text);
+    }
 }
 
 fn one_shell_note(ui: &mut Ui, p: &Palette) {

@@ -2,16 +2,11 @@
 //! every document that wants them.
 
 use super::Window;
-use crate::support::test;
-use arcuate::data::odf_field::Tissue;
-use arcuate::data::spherical_harmonics::count;
-use arcuate::data::{Grid, Mask, OdfField, PeakField, Response, Shells, Volume};
+use crate::support::{distributions, test};
+use arcuate::data::OdfField;
 use arcuate::jobs::{Delivery, Outcome};
-use arcuate::solvers::csd;
-use arcuate::solvers::peaks::Maps;
 use arcuate::state::methods::methods;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
-use arcuate::state::tensors::recipe::fod::ResponseAlgorithm;
 use arcuate::state::tensors::types::fods::{FodSettings, Fods, ResponseChoice};
 use arcuate::state::{Action, Effect, Event, Layer, State, TensorAction, update};
 use libtest_mimic::Trial;
@@ -32,45 +27,10 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-const ORDER: usize = 4;
 const MAPS: [&str; 3] = ["DEC of fibres", "AFD", "Complexity"];
 
-/// Round distributions in every voxel.
 fn fods(job: &EstimateFods) -> Fods {
-    let grid: Arc<Grid> = job.dwi.grid.clone();
-    let n = grid.voxel_count();
-    let mut coefficients = vec![0.0f32; n * count(ORDER)];
-    coefficients[..n].fill(0.28);
-    let image = |value: f32| Volume::scalar(grid.clone(), vec![value; n]);
-    let response = Response::isotropic(&[1000.0], &[300.0]);
-    Fods {
-        output: csd::Output {
-            field: OdfField::new(grid.clone(), ORDER, coefficients),
-            tissues: Vec::new(),
-            order: csd::OrderChoice {
-                order: ORDER,
-                reason: "12 directions at b 1000".to_owned(),
-            },
-            shells: Shells::new(&job.gradients),
-            counts: csd::Counts::default(),
-        },
-        responses: vec![(Tissue::WhiteMatter, response)],
-        measured: Vec::new(),
-        algorithm: Some(ResponseAlgorithm::Tournier),
-        used_shells: 1..2,
-        mask: Mask::new(grid.clone(), vec![1; n]),
-        mask_found: None,
-        peaks: Some(PeakField::new(grid.clone(), 1, vec![0.0f32; 3 * n])),
-        high_peak: None,
-        maps: Some(Maps {
-            total: image(1.0),
-            density: image(1.0),
-            dispersion: image(1.0),
-            complexity: image(0.5),
-            dec: image(0.3),
-        }),
-        fractions: None,
-    }
+    distributions::round(&job.dwi.grid, &job.gradients)
 }
 
 fn settings(state: &State) -> FodSettings {

@@ -17,8 +17,11 @@ use crate::state::{Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+mod files;
 mod images;
+pub mod report;
 
+pub use files::{ENDING, FodFiles, SaveFods};
 pub use images::map_image;
 
 pub const FOD: Slot = Slot::latest_wins("fod");

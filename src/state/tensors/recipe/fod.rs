@@ -104,6 +104,15 @@ impl FodMap {
     }
 }
 
+/// The maps that are written with distributions, as the command does by default.
+pub const SAVED_MAPS: [FodMap; 5] = [
+    FodMap::Peaks,
+    FodMap::Afd,
+    FodMap::AfdTotal,
+    FodMap::Complexity,
+    FodMap::Fractions,
+];
+
 /// A scan, its mask, its response functions and the parameters of the deconvolution, as arguments of a command.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FodArguments {
