@@ -62,6 +62,8 @@ pub enum TensorAction {
     TakeOfferedMask,
     /// Sets how fibre orientation distributions are computed, and whether they are.
     SetFods(FodSettings),
+    /// Deconvolves with the response functions of these files, white matter first.
+    ReadResponses(Vec<PathBuf>),
     /// Writes the distributions, their response functions and maps into the folder of this report.
     SaveFods(PathBuf),
 }

@@ -76,6 +76,8 @@ pub enum PathPurpose {
     Filter(FilterFile, ValueNames),
     /// The report of distributions of these tissues, with their files beside it.
     Distributions(Vec<Tissue>),
+    /// Response functions, white matter first.
+    Responses,
     /// The timing of the gradients.
     Scheme,
     /// The content of the panel below the views, as a table.
@@ -217,6 +219,7 @@ impl PathPurpose {
                 | Self::Missing(..)
                 | Self::Affine { .. }
                 | Self::Scheme
+                | Self::Responses
         )
     }
 
@@ -253,6 +256,7 @@ impl PathPurpose {
                 FilterFile::Map(_) => "Export the map",
             },
             Self::Distributions(_) => "Export fibre orientations",
+            Self::Responses => "Response functions, white matter first",
             Self::Scheme => "A Camino scheme file",
             Self::Session { .. } => "Save the session",
             Self::Locate { name, .. } | Self::Missing(_, name) => {
@@ -284,7 +288,8 @@ impl PathPurpose {
             | Self::Locate { .. }
             | Self::Missing(..)
             | Self::Affine { .. }
-            | Self::Scheme => None,
+            | Self::Scheme
+            | Self::Responses => None,
             Self::Session { .. } | Self::Csv(_) => None,
             Self::Tracks { .. } | Self::Filter(..) => Some(RecentExports::TRACKS),
             Self::Layer { .. } => Some(RecentExports::LAYER),
@@ -303,7 +308,8 @@ impl PathPurpose {
             | Self::Locate { .. }
             | Self::Missing(..)
             | Self::Affine { .. }
-            | Self::Scheme => Vec::new(),
+            | Self::Scheme
+            | Self::Responses => Vec::new(),
             Self::Filter(FilterFile::Weights, _) => vec!["txt"],
             Self::Session { .. } => vec![SESSION],
             Self::Tracks { .. }
@@ -403,9 +409,12 @@ impl PathPurpose {
         if self == Self::Open {
             return Some(Action::Files(FilesAction::Open(paths)));
         }
+        if self == Self::Responses {
+            return Some(Action::Tensors(TensorAction::ReadResponses(paths)));
+        }
         let path = self.named(&paths.swap_remove(0));
         Some(match self {
-            Self::Open => return None,
+            Self::Open | Self::Responses => return None,
             Self::Session { next } => {
                 let path = Some(path);
                 Action::Session(SessionAction::Save { path, next })

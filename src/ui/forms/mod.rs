@@ -21,6 +21,8 @@ pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;
 
+pub use csd::is_shown as has_fod_card;
+
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::{Memory, layers};
 use crate::state::filter::FilterFile;

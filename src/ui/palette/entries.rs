@@ -7,6 +7,7 @@ use crate::guide::synonyms::Subject;
 use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
+use crate::state::tensors::types::fods::FodSettings;
 use crate::state::update::panel_command;
 use crate::state::{
     Action, FilesAction, Layout, Look, Method, PictureAction, RegionAction, SessionAction, Slab,
@@ -288,6 +289,16 @@ fn results(state: &State, list: &mut Entries) {
         if other == Method::Rays {
             entry.about(Subject::GeodesicRays);
         }
+    }
+    let fods = &state.document.distributions.settings;
+    if forms::has_fod_card(state) && !fods.requested {
+        let settings = FodSettings {
+            requested: true,
+            ..fods.clone()
+        };
+        let action = act(TensorAction::SetFods(settings));
+        list.add("Estimate fibre orientations", "", action)
+            .about(Subject::FibreOrientations);
     }
     list.add(
         "Compare the axes of the gradients",

@@ -77,10 +77,10 @@ fn layer<'a>(state: &'a State, name: &str) -> Option<&'a Arc<Layer>> {
 fn requested() {
     let mut state = Window::fitted().state;
     assert!(state.document.requested_fods().is_none());
-    let asked = request(&mut state).expect("an estimation");
+    let estimation = request(&mut state).expect("an estimation");
     let again = update(&mut state, Action::NothingToCopy);
     assert!(job(&again).is_none(), "it is running");
-    let effects = done(&mut state, &asked);
+    let effects = done(&mut state, &estimation);
     assert!(job(&effects).is_none(), "{effects:?}");
     assert!(state.document.distributions.result.is_some());
     for name in MAPS {
@@ -112,8 +112,8 @@ fn requested() {
 
 fn undone() {
     let mut state = Window::fitted().state;
-    let asked = request(&mut state).expect("an estimation");
-    done(&mut state, &asked);
+    let estimation = request(&mut state).expect("an estimation");
+    done(&mut state, &estimation);
     let field = |state: &State| state.document.distributions.field().map(OdfField::id);
     let first = field(&state).expect("distributions");
     assert!(job(&update(&mut state, Action::Undo)).is_none());
@@ -127,10 +127,10 @@ fn undone() {
 /// The result of a request that was undone meanwhile goes to the document that redo brings back.
 fn undone_request() {
     let mut state = Window::fitted().state;
-    let asked = request(&mut state).expect("an estimation");
+    let estimation = request(&mut state).expect("an estimation");
     let effects = update(&mut state, Action::Undo);
     assert!(effects.iter().any(|e| matches!(e, Effect::Cancel(FOD))));
-    done(&mut state, &asked);
+    done(&mut state, &estimation);
     assert!(state.document.distributions.result.is_none());
     let effects = update(&mut state, Action::Redo);
     assert!(job(&effects).is_none(), "it is known: {effects:?}");
@@ -139,11 +139,11 @@ fn undone_request() {
 
 fn stopped() {
     let mut state = Window::fitted().state;
-    let asked = request(&mut state).expect("an estimation");
+    let estimation = request(&mut state).expect("an estimation");
     let effects = update(&mut state, Action::CancelJob(FOD));
     assert!(effects.iter().any(|e| matches!(e, Effect::Cancel(FOD))));
     assert!(job(&effects).is_none(), "{effects:?}");
-    let effects = end(&mut state, &asked, Outcome::Cancelled);
+    let effects = end(&mut state, &estimation, Outcome::Cancelled);
     assert!(job(&effects).is_none(), "{effects:?}");
     assert!(state.runtime.tensors.fods.running().is_none());
     assert!(request(&mut state).is_some(), "on request it starts again");
@@ -153,8 +153,8 @@ fn failed() {
     const WHY: &str =
         "The mask holds no voxel, so there is no response to measure; choose another mask";
     let mut state = Window::fitted().state;
-    let asked = request(&mut state).expect("an estimation");
-    let effects = end(&mut state, &asked, Outcome::Failed(WHY.into()));
+    let estimation = request(&mut state).expect("an estimation");
+    let effects = end(&mut state, &estimation, Outcome::Failed(WHY.into()));
     assert!(job(&effects).is_none(), "{effects:?}");
     assert_eq!(state.runtime.tensors.fods.failure(), Some(WHY));
     assert!(job(&update(&mut state, Action::NothingToCopy)).is_none());
@@ -174,10 +174,10 @@ fn files() {
         ..settings(&state)
     };
     let action = Action::Tensors(TensorAction::SetFods(changed));
-    let asked = job(&update(&mut state, action)).expect("an estimation");
-    let asks_for = format!("{:?}", asked.responses);
+    let estimation = job(&update(&mut state, action)).expect("an estimation");
+    let asks_for = format!("{:?}", estimation.responses);
     assert!(asks_for.contains("/data/csf.txt"), "{asks_for}");
-    done(&mut state, &asked);
+    done(&mut state, &estimation);
     let map = layer(&state, "AFD").expect("a map");
     let command = state.document.command_line(map).text();
     let expected = " --responses /data/wm.txt --responses /data/csf.txt";

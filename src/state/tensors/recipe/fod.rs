@@ -159,6 +159,11 @@ impl FodArguments {
         text + &format!(" --out {}", quoted_path(out))
     }
 
+    /// The parameters of the peaks as JSON.
+    pub fn peak_json(&self) -> serde_json::Value {
+        crate::parameters::json(&self.peak_params)
+    }
+
     /// The parameters of the response functions that have an effect, as JSON; null for those from files.
     pub fn response_json(&self) -> serde_json::Value {
         let keys = match &self.responses {
@@ -194,6 +199,11 @@ fn mask_option(tissue: Tissue) -> &'static str {
         Tissue::GreyMatter => "--gm-mask",
         Tissue::Csf => "--csf-mask",
     }
+}
+
+/// The parameters of a deconvolution as JSON.
+pub fn deconvolution_json(params: &csd::Params) -> serde_json::Value {
+    crate::parameters::json(params)
 }
 
 /// The tissues of response files: by their names if these agree with white matter first, otherwise by their number.

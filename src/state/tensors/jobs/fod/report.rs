@@ -4,9 +4,10 @@ use super::FodFiles;
 use crate::data::odf_field::Tissue;
 use crate::data::spherical_harmonics::count as coefficients;
 use crate::data::{Gradients, Response};
-use crate::parameters;
 use crate::solvers::csd;
-use crate::state::tensors::recipe::fod::{FodArguments, ResponseSource, tissue_key};
+use crate::state::tensors::recipe::fod::{
+    FodArguments, ResponseSource, deconvolution_json, tissue_key,
+};
 use crate::state::tensors::types::fods::Fods;
 use serde_json::{Value, json};
 
@@ -35,9 +36,9 @@ pub fn json(
     let in_mask = fods.mask.count();
     json!({
         "command": "fod",
-        "parameters": parameters::json(params),
+        "parameters": deconvolution_json(params),
         "response_parameters": recipe.response_json(),
-        "peak_parameters": parameters::json(&recipe.peak_params),
+        "peak_parameters": recipe.peak_json(),
         "order": output.order.order,
         "order_reason": output.order.reason,
         "coefficients": coefficients(output.order.order),
