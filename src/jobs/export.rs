@@ -102,6 +102,22 @@ impl ValueNames {
         all
     }
 
+    /// The names of the values that a file of this name holds itself, if it holds all of them.
+    pub fn in_file(&self, file: &Path) -> Vec<&str> {
+        let numbers = [self.points.len(), self.lines.len()];
+        if !Format::named(file).is_some_and(|format| format.holds_values(numbers)) {
+            return Vec::new();
+        }
+        let mut labels: Vec<&str> = Vec::new();
+        for name in self.points.iter().chain(&self.lines) {
+            let label = Self::label(name);
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+        labels
+    }
+
     /// Text about the content of one of these files.
     pub fn text(adjacent: &CompanionFile) -> String {
         match (adjacent.name.as_str(), adjacent.per_point) {
@@ -115,6 +131,7 @@ impl ValueNames {
     /// The words for a value that this program names; another program's name stays as it is.
     fn label(name: &str) -> &str {
         match name {
+            Self::MEASURE => "CM",
             "fa" => "FA",
             "length" => "Length",
             "seed" => "Seed",

@@ -3,7 +3,7 @@
 use super::dialogs::rename::{self, RenameTarget, Renamed};
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size, space};
-use super::widgets::button::eye;
+use super::widgets::button::{eye, eye_unless};
 use super::widgets::{menu, paint, rows, section};
 use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
@@ -156,10 +156,13 @@ fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut V
     });
     let response = rows::list_row(ui, &format!("{NAME}, {fact}"), "surface", false);
     let settings = &state.document.segment.settings;
-    let seen = settings.shown && state.view.task == Task::Segment;
+    let here = state.view.task == Task::Segment;
+    let seen = settings.shown && here;
     paint_row(ui, response.rect, Sign::Colour(LIVE_RGB), NAME, &fact, seen);
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
-    if eye(ui, place, NAME, settings.shown) {
+    let elsewhere =
+        (!here).then_some("Only the task Segment shows it: Keep as mask shows it in all");
+    if eye_unless(ui, place, NAME, settings.shown, elsewhere) {
         let settings = SegmentSettings {
             shown: !settings.shown,
             ..settings.clone()

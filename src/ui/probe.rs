@@ -4,6 +4,7 @@ use super::format;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Tensor, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
+use crate::state::filter::WeightMap;
 use crate::state::{Content, Layer, LayerId, Method, State, Task};
 use glam::{DMat3, DVec3};
 
@@ -58,10 +59,10 @@ pub fn readings(state: &State) -> Vec<Reading> {
         .iter()
         .rev()
         .filter_map(|layer| {
-            let found = of_layer(state, layer, at)?;
+            let found = within_mask(state, layer, of_layer(state, layer, at)?);
             Some(Reading {
                 layer: Some(layer.id),
-                ..within_mask(state, layer, found)
+                ..within_weight_fit(state, layer, found)
             })
         })
         .collect();
@@ -153,6 +154,26 @@ fn peaks(state: &State) -> Vec<Reading> {
         all.push(reading("Amplitudes", amplitudes.join(", ")));
     }
     all
+}
+
+/// Shown where COMMIT has fitted no signal.
+pub const NOT_FITTED: &str = "not fitted";
+
+/// Maps of a COMMIT fit are 0 in voxels without a fit, where the error is 0 as well; that is not a measured value.
+fn within_weight_fit(state: &State, layer: &Layer, found: Reading) -> Reading {
+    let document = &state.document;
+    let errors = document
+        .weight_map_recipe(layer.id)
+        .and_then(|of| document.weight_map(of.layer, &WeightMap::Error))
+        .and_then(|error| error.content.volume());
+    let error = errors.and_then(|errors| errors.nearest(0, state.view.crosshair));
+    match error {
+        Some(0.0) => Reading {
+            value: NOT_FITTED.to_owned(),
+            ..found
+        },
+        _ => found,
+    }
 }
 
 /// The connectivity measure of the rays through the voxel.

@@ -285,6 +285,11 @@ fn style(p: &Palette, dark: bool) -> Style {
     spacing.scroll.bar_width = 8.0;
     spacing.scroll.floating_width = 4.0;
     spacing.scroll.fade.strength = 0.0;
+    // The handle has the colour of text, which at full strength is nearly black in the light theme.
+    (
+        spacing.scroll.active_handle_opacity,
+        spacing.scroll.interact_handle_opacity,
+    ) = (0.3, 0.5);
     style.interaction.selectable_labels = false;
     style.interaction.tooltip_delay = 0.4;
     style.explanation_tooltips = false;

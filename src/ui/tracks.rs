@@ -4,6 +4,7 @@ use super::format;
 use super::widgets::charts::{BINS, Part};
 use crate::data::appearance::ColourMap;
 use crate::data::statistics::median;
+use crate::data::text::{counted, singular_or_plural};
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
 use crate::solvers::curves::{Output, Params, SeedOutcome, StopReason};
 use crate::state::CurveResult;
@@ -187,13 +188,15 @@ pub fn started_count(output: &Output) -> u64 {
 
 /// `450 of 1 492 reach a target`; `what` names the curves, if given.
 pub fn headline(output: &Output, what: &str, targets: bool) -> String {
+    let kept = count_of(output, SeedOutcome::Kept);
+    let reach = singular_or_plural(kept as usize, "reaches", "reach");
     let verb = match (targets, output.kept.per_streamline.contains_key("target")) {
-        (true, true) => "reach a target",
-        (true, false) if !output.kept.is_empty() => "reach all targets",
-        (true, false) => "reach their targets",
-        _ => "kept",
+        (true, true) => format!("{reach} a target"),
+        (true, false) if !output.kept.is_empty() => format!("{reach} all targets"),
+        (true, false) => format!("{reach} their targets"),
+        _ => "kept".to_owned(),
     };
-    let kept = format::count(count_of(output, SeedOutcome::Kept));
+    let kept = format::count(kept);
     let gap = if what.is_empty() { "" } else { " " };
     format!(
         "{kept} of {} {what}{gap}{verb}",
@@ -209,14 +212,20 @@ pub fn dropped(output: &Output, missed_is_reported: bool) -> String {
         (SeedOutcome::MissedInclude, "missed an include region"),
         (SeedOutcome::TouchedExclude, "touched an exclude region"),
         (SeedOutcome::TooShort, "too short"),
-        (SeedOutcome::NoStart, "seeds not started"),
+        (SeedOutcome::NoStart, "not started"),
     ];
     let is_reported = |f: SeedOutcome| missed_is_reported && f == SeedOutcome::MissedTargets;
     let message = text
         .into_iter()
         .filter(|(f, _)| count_of(output, *f) > 0 && !is_reported(*f));
     message
-        .map(|(f, word)| format!("{} {word}", format::count(count_of(output, f))))
+        .map(|(f, word)| {
+            let number = count_of(output, f);
+            match f {
+                SeedOutcome::NoStart => format!("{} {word}", counted(number as usize, "seed")),
+                _ => format!("{} {word}", format::count(number)),
+            }
+        })
         .collect::<Vec<_>>()
         .join(", ")
 }

@@ -39,6 +39,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("sessions::another file's failure ends no reading", reading),
         test("sessions::distributions come back", fods),
+        test("sessions::a layer is selected, a mask offered", reopened),
     ]
 }
 
@@ -102,6 +103,35 @@ fn fods() {
     let before = names(&window.state);
     assert!(before.iter().any(|name| name == "AFD"), "{before:?}");
     assert_eq!(names(&again.state), before);
+}
+
+/// A reopened session has a selected layer, and offers the mask beside the scan as it did before.
+fn reopened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::new();
+    let scan = crate::support::session_window::scan(folder.path());
+    let open = |path: PathBuf| Action::Files(FilesAction::Open(vec![path]));
+    window.act(open(scan));
+    let mask = folder.path().join("mask.nii.gz");
+    assert_eq!(window.state.offered_mask(), Some(&mask));
+    let path = folder.path().join("a.arcuate");
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert_eq!(again.state.offered_mask(), Some(&mask));
+    let selected = |window: &Window| {
+        let document = &window.state.document;
+        let layer = document.layer(window.state.runtime.selected_layer?)?;
+        Some(layer.name.clone())
+    };
+    assert_eq!(selected(&again).as_deref(), Some("DEC"));
+    let kept = keep_streamlines(&mut again);
+    again.save(&path);
+    let third = Window::opened(&path);
+    // Kept streamlines may be stored as a recipe alone; then the map is on top.
+    let document = &third.state.document;
+    if document.layer(kept).is_some() {
+        assert_eq!(third.state.runtime.selected_layer, Some(kept));
+    }
 }
 
 fn keep_streamlines(window: &mut Window) -> LayerId {

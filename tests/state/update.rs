@@ -16,6 +16,7 @@ mod saves;
 mod scans;
 mod segment;
 mod segment_changes;
+mod segment_ended;
 mod segment_steered;
 mod stale;
 mod steps;
@@ -23,6 +24,7 @@ mod undone;
 mod user_choices;
 mod whole_brain;
 mod windows;
+mod wording;
 
 use crate::support::{Random, opened_event, opened_file, start_of_new_job, test};
 use arcuate::compute::{Backend, BackendChoice};
@@ -79,6 +81,8 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
     let own = own
         .chain(segment_changes::tests())
+        .chain(segment_ended::tests())
+        .chain(wording::tests())
         .chain(segment_steered::tests())
         .chain(filter::tests());
     let own = own.chain(masks::tests()).chain(whole_brain::tests());

@@ -28,6 +28,7 @@ mod still;
 mod surface;
 mod table;
 mod trial;
+mod visits;
 mod volume;
 mod words;
 
@@ -187,6 +188,7 @@ pub fn tests() -> Vec<Trial> {
         room::tests(),
         segment::tests(),
         segment_plot::tests(),
+        visits::tests(),
         filter::tests(),
         first::tests(),
         sliders::tests(),

@@ -355,6 +355,20 @@ impl Format {
         kinds.join(" or ")
     }
 
+    /// Whether a file of this format holds this many named values per point, and per streamline.
+    pub fn holds_values(self, [per_point, per_streamline]: [usize; 2]) -> bool {
+        let holds = self.kind().holds;
+        let all = [
+            (per_point, holds.per_point),
+            (per_streamline, holds.per_streamline),
+        ];
+        all.into_iter().all(|(values, room)| match room {
+            NameSupport::Any => true,
+            NameSupport::UpTo(most) => values <= most,
+            NameSupport::Nothing => values == 0,
+        })
+    }
+
     /// Contents of a tractogram that a file of this format cannot hold, one sentence each. Lengths do not count: they
     /// follow from the points.
     pub fn unsupported_contents(self, tractogram: &Tractogram) -> Vec<String> {

@@ -50,6 +50,8 @@ pub enum Topic {
     MaskOnOtherGrid,
     /// This version does not know a part of the session that is being opened, or that is open.
     UnknownParts,
+    /// The surface of Segment vanished, or filled the image, with its present parameters.
+    SurfaceEnded,
 }
 
 /// What a status concerns: it is removed when this is no longer shown, or no longer so.

@@ -18,6 +18,22 @@ impl Document {
             .sort_by_key(|layer| place(layer).unwrap_or(usize::MAX));
     }
 
+    /// Whether a layer of the opened session is still to come from the fit or with the distributions.
+    pub fn awaits(&self, id: LayerId) -> bool {
+        let is_map = |saved: &AwaitedLayers| {
+            let mut layers = saved.layers().iter();
+            layers.any(|layer| layer.id == id.0 && saved.map_of(layer).is_some())
+        };
+        let is_fod_map = |saved: &AwaitedLayers| {
+            let mut layers = saved.layers().iter();
+            layers.any(|layer| layer.id == id.0 && saved.fod_map_of(layer).is_some())
+        };
+        let unrestored = &self.unrestored;
+        self.layer(id).is_none()
+            && (unrestored.awaited.as_ref().is_some_and(is_map)
+                || unrestored.awaited_fods.as_ref().is_some_and(is_fod_map))
+    }
+
     /// Puts the layers produced by the fit in the order of the session, with the display that it stored.
     pub(in crate::state) fn arrange_maps(&mut self, saved: &AwaitedLayers) {
         let map_of = |origin: &Origin| match origin.is_found_mask() {

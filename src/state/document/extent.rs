@@ -1,8 +1,9 @@
 //! World bounds of a document.
 
 use super::Document;
-use crate::state::core::layer::Content;
+use crate::state::core::layer::{Content, Layer};
 use glam::DVec3;
+use std::sync::Arc;
 
 impl Document {
     /// World bounds of all image layers (of the tractograms if there is no image).
@@ -57,5 +58,17 @@ impl Document {
             Some(tensors) => (tensors.head.0 - AIR_MM, tensors.head.1 + AIR_MM),
             None => self.bounds(),
         }
+    }
+
+    /// The bounds that slices show, mm. Streamlines without an image lie in a cube: a long thin bundle would otherwise
+    /// have another scale in each slice.
+    pub fn sliced(&self) -> (DVec3, DVec3) {
+        let (low, high) = self.framed();
+        let are_lines = |layer: &Arc<Layer>| matches!(layer.content, Content::Tractogram(_));
+        if self.layers.is_empty() || !self.layers.iter().all(are_lines) {
+            return (low, high);
+        }
+        let (centre, half) = ((low + high) * 0.5, (high - low).max_element() * 0.5);
+        (centre - half, centre + half)
     }
 }

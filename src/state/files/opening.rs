@@ -407,6 +407,7 @@ pub(in crate::state) fn add(
         };
         // The user opens an image to see it.
         document.segment.image_alone &= content.volume().is_none();
+        let name = document.free_layer_name(&name);
         let layer = Layer {
             notes,
             file_change,

@@ -1,6 +1,6 @@
 //! The methods text of COMMIT fits.
 
-use crate::data::text::counted;
+use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
@@ -98,16 +98,20 @@ fn fit_text(
     if excluded > 0 {
         let _ = write!(
             text,
-            " {} lie outside those voxels or have a single point, and have weight 0.",
-            count(excluded)
+            " {} {} outside those voxels or {} a single point, and {} weight 0.",
+            count(excluded),
+            singular_or_plural(excluded as usize, "lies", "lie"),
+            singular_or_plural(excluded as usize, "has", "have"),
+            singular_or_plural(excluded as usize, "has", "have")
         );
     }
     let cut = state.document.filter.cut_of(layer.id);
     if cut > 0.0 {
         let _ = write!(
             text,
-            " {} with a weight of at least {cut} were kept.",
-            count(weights.count_above(cut) as u64)
+            " {} with a weight of at least {cut} {} kept.",
+            count(weights.count_above(cut) as u64),
+            singular_or_plural(weights.count_above(cut), "was", "were")
         );
     }
     for lesion in &weights.lesions {

@@ -120,12 +120,24 @@ pub fn stop(state: &mut State) -> bool {
         return false;
     };
     let TurntableProgress {
-        done, turntable, ..
+        done,
+        turntable,
+        picture,
+        ..
     } = turning;
-    report_stop(
-        state,
-        format!("Stopped after {done} of {} pictures", turntable.frames),
-    );
+    let stopped = format!("Stopped after {done} of {} pictures", turntable.frames);
+    let file = |number: u32| turntable.path(&picture.path, number);
+    let first = file(0);
+    let status = match done {
+        0 => stopped,
+        1 => format!("{stopped}, which stays: {}", first.display()),
+        more => {
+            let last = file(more - 1);
+            let last = last.file_name().unwrap_or_default().to_string_lossy();
+            format!("{stopped}, which stay: {} to {last}", first.display())
+        }
+    };
+    report_stop(state, status);
     true
 }
 

@@ -3,17 +3,51 @@
 use crate::data::{Mask, Volume};
 use crate::solvers::level_set::Params;
 use crate::state::Document;
-use crate::state::core::layer::{Content, Layer};
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::filter::WeightMap;
 use crate::state::segment::scalar;
 use std::sync::Arc;
 
 impl Document {
-    /// The segmented image: the chosen one, else the topmost visible one, else the topmost that was opened. A map of a
-    /// fit is the default only if no other image is open.
+    /// Whether the surface of the opened session uses a map that the fit has not added yet: its image, or that of a
+    /// speed.
+    pub fn awaits_surface_maps(&self) -> bool {
+        let segment = &self.segment;
+        let speeds = segment.resume.iter().flat_map(|run| &run.awaited);
+        let speeds = speeds.map(|image| LayerId(image.layer));
+        let mut all = speeds.chain(segment.image).chain(segment.layer);
+        all.any(|id| self.awaits(id))
+    }
+
+    /// Gives the surface of the opened session the maps that the fit has added since; false: one of them did not come.
+    pub(in crate::state) fn take_awaited_maps(&mut self) -> bool {
+        let resume = self.segment.resume.clone();
+        let Some(resume) = resume.filter(|run| !run.awaited.is_empty()) else {
+            return true;
+        };
+        let mut run = (*resume).clone();
+        for image in std::mem::take(&mut run.awaited) {
+            let layer = self.layer(LayerId(image.layer));
+            let volume = layer.and_then(|layer| scalar(layer)).cloned();
+            let volume = volume.filter(|volume| image.frame < volume.frames);
+            let (Some(volume), Some(of)) = (volume, run.speed_sources.get_mut(image.source)) else {
+                self.segment.resume = None;
+                return false;
+            };
+            of.layer = Some((image.layer, volume, image.frame));
+        }
+        self.segment.resume = Some(Arc::new(run));
+        true
+    }
+
+    /// The segmented image; `None` if there is none yet: the chosen one, else the topmost visible one, else the topmost
+    /// that was opened. A map of a fit is the default only if no other image is open.
     pub fn segmented_image(&self) -> Option<(&Arc<Layer>, &Volume)> {
         fn with_volume(l: &Arc<Layer>) -> Option<(&Arc<Layer>, &Volume)> {
             Some((l, scalar(l)?))
+        }
+        if self.segment.image.is_some_and(|id| self.awaits(id)) {
+            return None;
         }
         let fitted = |l: &Layer| self.origin(l).is_recomputed_from_scan();
         let layers = || self.layers.iter().rev().filter(|l| !self.is_error(l));

@@ -19,7 +19,7 @@ impl State {
     /// The bounds that a slice view frames.
     pub fn framed_by_slice(&self, pane: Pane) -> (DVec3, DVec3) {
         let cropped = self.content_framed(pane);
-        cropped.unwrap_or_else(|| self.document.framed())
+        cropped.unwrap_or_else(|| self.document.sliced())
     }
 
     /// Zoom and pan of a slice view in relation to the bounds that all tasks frame: those that the user has set, else
@@ -27,7 +27,7 @@ impl State {
     pub fn slice_camera(&self, pane: Pane, size: DVec2) -> SliceCamera {
         let set = self.view.slice_camera(pane).unwrap_or_default();
         let content = self.content_framed(pane);
-        let framed = self.document.framed();
+        let framed = self.document.sliced();
         let planes = content.and_then(|content| {
             let whole = self.view.plane(pane, framed, size)?;
             Some((whole, self.view.plane(pane, content, size)?))
@@ -48,7 +48,7 @@ impl State {
         let (layer, image) = self.document.segmented_image()?;
         let [first, last] = image.content(frame_of(layer, image));
         let (low, high) = image.grid.block_bounds((first, last));
-        let whole = self.document.framed();
+        let whole = self.document.sliced();
         Some(((low - AIR_MM).max(whole.0), (high + AIR_MM).min(whole.1)))
     }
 }

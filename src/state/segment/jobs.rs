@@ -8,8 +8,8 @@ mod speed_sources;
 
 pub use proximity::{Distance, Proximity, ProximityTarget};
 pub use run::{
-    InitialSurface, PlacedSphere, Rewind, RunCheckpoint, RunControl, RunRequest, RunUpdate,
-    SurfaceStatistics, SurfaceUpdate,
+    AwaitedSpeedImage, InitialSurface, PlacedSphere, Rewind, RunCheckpoint, RunControl, RunRequest,
+    RunUpdate, SurfaceStatistics, SurfaceUpdate,
 };
 pub use speed_sources::SpeedSources;
 

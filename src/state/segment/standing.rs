@@ -9,10 +9,12 @@ use crate::state::{Layout, State, Task};
 use std::sync::Arc;
 
 const NO_IMAGE: &str = "There is no image of numbers: open one";
+const AWAITS_FIT: &str =
+    "The surface of the session needs a map of the fit, which is not there yet";
 const NO_TARGET: &str = "Hold P and drag over the structure, or set T";
 const NO_SPHERE: &str = "Press A, then click inside the structure";
 /// All reasons why a surface cannot run yet.
-pub const CANNOT_SEGMENT: [&str; 3] = [NO_IMAGE, NO_TARGET, NO_SPHERE];
+pub const CANNOT_SEGMENT: [&str; 4] = [NO_IMAGE, AWAITS_FIT, NO_TARGET, NO_SPHERE];
 
 impl State {
     /// All samples of the target structure.
@@ -33,6 +35,9 @@ impl State {
     /// Why the surface cannot run, as a clause.
     pub fn cannot_segment(&self) -> Option<&'static str> {
         let segment = &self.document.segment;
+        if self.document.awaits_surface_maps() {
+            return Some(AWAITS_FIT);
+        }
         if self.document.segmented_image().is_none() {
             return Some(NO_IMAGE);
         }

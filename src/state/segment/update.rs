@@ -1,6 +1,7 @@
 //! Segmentation: requests after each change, and their results.
 
 pub(in crate::state) mod back;
+pub(in crate::state) mod camera;
 pub(in crate::state) mod keep;
 
 use crate::data::region::RegionId;
@@ -8,7 +9,7 @@ use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::LayerId;
-use crate::state::core::notices::StatusSubject;
+use crate::state::core::notices::{StatusSubject, Topic};
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
@@ -17,7 +18,7 @@ use crate::state::segment::jobs::{
 use crate::state::segment::shown::show_image;
 pub use crate::state::segment::update::keep::{command_line, current_origin};
 use crate::state::segment::{SegmentRuntime, SegmentSettings, Start, frame_of, scalar};
-use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task};
+use crate::state::{Document, Effect, Phase, State, SurfaceUpdate, Task};
 use std::sync::Arc;
 
 pub(in crate::state) use crate::state::edit::edit;
@@ -39,6 +40,10 @@ pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
         return;
     }
     edit(state, "Image to segment", false, |d| {
+        if d.awaits_surface_maps() {
+            // The surface of the session grew on another image.
+            d.segment.resume = None;
+        }
         d.segment.image = Some(id);
         show_image(d);
         d.segment.settings.target_chosen = false;
@@ -67,7 +72,8 @@ fn guess(state: &mut State) {
 /// nothing to save.
 pub fn entered(state: &mut State) {
     let chosen = state.document.segment.image;
-    if chosen.is_some_and(|id| state.document.layer(id).is_some()) {
+    let stays = |id| state.document.layer(id).is_some() || state.document.awaits(id);
+    if chosen.is_some_and(stays) {
         return;
     }
     show_image(&mut state.document);
@@ -273,6 +279,19 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         }
         return;
     }
+    forget_end(state);
+    if state.document.awaits_surface_maps() {
+        state.runtime.segment.live = None;
+        return;
+    }
+    if !state.document.take_awaited_maps() {
+        let sentence = "The surface of the session starts again at step 0: the fit no longer adds an image of its speeds";
+        state.runtime.notify_warning(SEGMENT, sentence.to_owned());
+    }
+    if state.document.segment.image.is_none() && !state.document.lacks_requested_fit() {
+        // The images came after the task was shown.
+        entered(state);
+    }
     let Some(request) = run_request(state) else {
         state.runtime.segment.live = None;
         return;
@@ -315,7 +334,7 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
         // A session has its own camera.
         let resumes = state.document.segment.resume.take().is_some();
         if known != Some(live.run) && !resumes {
-            frame(state, &live);
+            camera::frame(state, &live);
         }
     }
     let is_refused = |n: u64| update.refused.iter().any(|(number, _)| *number == n);
@@ -365,14 +384,36 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
             status.add_result(StatusSubject::ResultOf(Task::Segment), sentence);
         }
         Ended::Vanished | Ended::Filled if played => {
-            if let Some(sentence) = live.ended.sentence() {
-                state.runtime.notify_warning(SEGMENT, sentence);
-            }
+            notify_ended(state, live.ended);
         }
         _ => {}
     }
     if std::mem::take(&mut state.runtime.segment.keep_at_rest) {
         keep::keep(state);
+    }
+}
+
+/// Reports that the surface vanished or filled the image. A range that already includes other tissue is not to be widened.
+fn notify_ended(state: &mut State, ended: Ended) {
+    const OUT_OF_RANGE: &str = "The surface vanished, expected voxels inside it; the state before is kept: place a sphere \
+                                where the values are within T ± ε, or lower the smoothness";
+    let sentence = match (ended, state.range_doubt()) {
+        (Ended::Vanished, Some(_)) => Some(OUT_OF_RANGE.to_owned()),
+        _ => ended.sentence(),
+    };
+    if let Some(sentence) = sentence {
+        let topic = Topic::SurfaceEnded;
+        state.runtime.notify_warning_about(SEGMENT, topic, sentence);
+    }
+}
+
+/// Removes the report about how a surface ended once it moves again, or has other parameters.
+fn forget_end(state: &mut State) {
+    let live = state.runtime.segment.live.as_ref();
+    let ended = live.filter(|live| matches!(live.ended, Ended::Vanished | Ended::Filled));
+    let params = state.document.surface_params();
+    if ended.is_none_or(|live| live.script.params_at(u64::MAX).0 != &params) {
+        state.runtime.forget(Topic::SurfaceEnded);
     }
 }
 
@@ -389,51 +430,6 @@ fn forget_earlier_steps(state: &mut State, before: &SurfaceUpdate, live: &Surfac
     let status = &mut state.runtime.notices.status;
     if status.subject() == StatusSubject::ResultOf(Task::Segment) {
         status.forget_result();
-    }
-}
-
-/// Moves the camera to a new surface, but not farther away.
-fn frame(state: &mut State, live: &SurfaceUpdate) {
-    /// Visible extent around a small surface, mm.
-    const AROUND_MM: f64 = 65.0;
-    let Some(voxels) = live.field.extent() else {
-        return;
-    };
-    let (low, high) = live.field.grid.block_bounds(voxels);
-    let now = state.view.camera;
-    let radius_mm = (0.5 * low.distance(high)).max(AROUND_MM);
-    let near = Camera::around(0.5 * (low + high), radius_mm);
-    if near.distance_mm < now.distance_mm {
-        let near = Camera {
-            azimuth: now.azimuth,
-            elevation: now.elevation,
-            ..near
-        };
-        // The first of several successive surfaces has the view of the whole.
-        let before = state.runtime.segment.framed.take();
-        let before = before.filter(|(_, to)| same_place(to, &now));
-        let before = before.map_or(now, |(before, _)| before);
-        state.runtime.segment.framed = Some((before, near));
-        state.view.camera = near;
-    }
-}
-
-/// Whether two cameras have the same focus and distance, whatever the direction.
-fn same_place(a: &Camera, b: &Camera) -> bool {
-    (a.focus, a.distance_mm) == (b.focus, b.distance_mm)
-}
-
-/// After the surface is kept, the camera returns to its former position, unless the user has moved it since; a rotation
-/// stays.
-fn unframe(state: &mut State) {
-    let now = state.view.camera;
-    let framed = state.runtime.segment.framed.take();
-    if let Some((before, _)) = framed.filter(|(_, to)| same_place(to, &now)) {
-        state.view.camera = Camera {
-            focus: before.focus,
-            distance_mm: before.distance_mm,
-            ..now
-        };
     }
 }
 
@@ -491,6 +487,7 @@ impl SegmentRuntime {
             placed: live.placed.clone(),
             speed_sources: live.speed_sources.clone(),
             leak: live.leak,
+            awaited: Vec::new(),
         }))
     }
 }

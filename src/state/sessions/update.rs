@@ -6,10 +6,12 @@ pub(in crate::state) mod restore_missing;
 
 use crate::io::Remark;
 use crate::jobs::{Receive, Slot};
+use crate::state::core::layer::LayerId;
 use crate::state::core::live::Live;
 use crate::state::core::notices::{Message, Severity, Status, StatusSubject, Topic};
 use crate::state::core::text::{counted, shortened_list};
 use crate::state::edit::edit;
+use crate::state::files::jobs::open::Loaded;
 use crate::state::files::jobs::{LOAD, SAVE};
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
@@ -17,7 +19,7 @@ use crate::state::origin::Origins;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::sessions::jobs::{
     Autosave, ForgetRecoverable, LoadLayers, OpenSession, RECOVERY, RelocateFiles,
-    RemoveRecoveryCopy, RestoredLayers, SaveOutcome, SaveSession,
+    RemoveRecoveryCopy, RestoredLayer, RestoredLayers, SaveOutcome, SaveSession,
 };
 use crate::state::sessions::unsaved::{Base, DataInFiles, summed};
 use crate::state::sessions::{
@@ -25,7 +27,8 @@ use crate::state::sessions::{
     ResultStorage, UnsavedAction, saved,
 };
 use crate::state::streamlines::StreamlineRuntime;
-use crate::state::{Document, Effect, State, View, tensors};
+use crate::state::tensors::types::OfferedMask;
+use crate::state::{Document, Effect, State, Task, View, tensors};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -464,6 +467,7 @@ pub(in crate::state) fn was_loaded(
     let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
     let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
     let unreadable = unreadable.into_iter().filter(|(id, _)| own(id)).collect();
+    let offered_mask = offered_mask(&restored);
     let built = saved::build(&origins, &content.document, &session, restored, unreadable);
     let (document, mut notes) = (built.document, built.notes);
     // A remark about the present document also holds for the same layer of a snapshot.
@@ -494,11 +498,16 @@ pub(in crate::state) fn was_loaded(
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);
     state.document = document;
+    state.runtime.tensors.offered_mask = offered_mask;
     state.runtime.snapshots.all = snapshots;
     state.view = content.view.as_ref().map_or_else(
         || state.view.clone(),
         |saved| saved::view(saved, &state.view),
     );
+    // Segment shows its image alone.
+    if state.view.task != Task::Segment {
+        state.runtime.selected_layer = topmost_shown(&state.document, &content.document.layers);
+    }
     let base = match recovered {
         true => Base::recovered(state, content.in_session(&session)),
         false => Base::saved(state),
@@ -540,6 +549,31 @@ pub(in crate::state) fn was_loaded(
     state.runtime.notices.status = Status::about(StatusSubject::OpenedSession, status);
     checked::verify(state, effects);
     tensors::update::fit(state, effects);
+}
+
+/// The file next to the scan that appears to be its brain mask.
+fn offered_mask(restored: &RestoredLayers) -> Option<OfferedMask> {
+    let files = restored.iter().filter_map(|(_, layer)| layer.as_ref().ok());
+    let mut offered = files.filter_map(|layer| match layer {
+        RestoredLayer::File {
+            loaded: Loaded::Scan { dwi, .. },
+            companion_mask: Some(path),
+            ..
+        } => Some(OfferedMask {
+            scan: dwi.id(),
+            path: path.clone(),
+            requested: false,
+        }),
+        _ => None,
+    });
+    offered.next()
+}
+
+/// The topmost layer that the session shows, which may be a map that comes with the fit.
+fn topmost_shown(document: &Document, saved: &[saved::SavedLayer]) -> Option<LayerId> {
+    let shown = saved.iter().rev().filter(|layer| layer.display.visible);
+    let mut ids = shown.map(|layer| LayerId(layer.id));
+    ids.find(|id| document.layer(*id).is_some() || document.awaits(*id))
 }
 
 /// Whether a path is that of a session file.

@@ -86,8 +86,12 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
     let ids = state.history.documents_mut().map(|d| d.next_id()).max();
     let ids = ids.unwrap_or(0).max(state.document.next_id());
     for document in state.history.documents_mut().filter(|d| wants(d)) {
-        let first = document.tensors.is_none() && document.unrestored.awaited.take().is_none();
+        let awaited = document.unrestored.awaited.take();
+        let first = document.tensors.is_none() && awaited.is_none();
         replace_maps(document, result, ids, first);
+        if let Some(saved) = awaited {
+            document.arrange_maps(&saved);
+        }
     }
     for number in 0..state.runtime.snapshots.all.len() {
         if !wants(&state.runtime.snapshots.all[number].document) {

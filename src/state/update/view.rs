@@ -107,14 +107,21 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
 
 /// A task is looked at.
 fn look_at(state: &mut State, task: Task) {
+    let before = std::mem::replace(&mut state.view.task, task);
     let status = &mut state.runtime.notices.status;
-    if state.view.task != task {
+    if before != task {
         status.forget_step();
     }
     if !status.subject().is_shown_in(task) {
         status.forget_result();
     }
-    state.view.task = task;
+    if before != task {
+        match (before, task) {
+            (Task::Segment, _) => segment::update::camera::left(state),
+            (_, Task::Segment) => segment::update::camera::entered(state),
+            _ => {}
+        }
+    }
     if !task.shows_live() {
         // Messages about live curves do not concern anything shown there.
         state.runtime.forget_failures(LIVE);

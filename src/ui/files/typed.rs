@@ -89,13 +89,14 @@ pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Files for the values written with streamlines of this name, one line each.
+/// Where the values of streamlines of this name are written: files next to it, one line each, or the values in the
+/// same file.
 pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
     const MAXIMUM_LINES: usize = 4;
-    let measured = match purpose {
-        PathPurpose::Tracks { measured, .. } => *measured,
-        PathPurpose::Filter(FilterFile::Kept | FilterFile::All, _) => false,
-        _ => return Vec::new(),
+    let (PathPurpose::Tracks { values, .. }
+    | PathPurpose::Filter(FilterFile::Kept | FilterFile::All, values)) = purpose
+    else {
+        return Vec::new();
     };
     let adjacent = purpose.companion_files(path);
     let mut lines: Vec<String> = adjacent
@@ -109,8 +110,13 @@ pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
         let more = lines.split_off(MAXIMUM_LINES - 1);
         lines.push(format!("{} more files of values", more.len()));
     }
-    if lines.is_empty() && measured {
-        lines.push("With their CM in the same file".to_owned());
+    let names: Vec<String> = values
+        .in_file(path)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    if lines.is_empty() && !names.is_empty() {
+        lines.push(format!("In the same file: {}", listed(&names)));
     }
     lines
 }

@@ -10,7 +10,7 @@ use crate::state::{Action, Drawing, RegionAction, State, Tool, ViewAction};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::slider::{Change, SliderRow};
-use crate::ui::widgets::{menu, paint, region, rows, section};
+use crate::ui::widgets::{anchor, menu, paint, region, rows, section};
 use crate::ui::{Memory, format, regions};
 use egui::{Sense, Ui, vec2};
 pub use making::first_threshold;
@@ -35,6 +35,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         // Scrolls the tool just chosen into view, wherever the panel stood.
         let place = egui::Rect::from_min_size(ui.cursor().min, egui::vec2(1.0, 1.0));
         ui.scroll_to_rect(place, None);
+        anchor::opened(ui);
     }
     match state.view.tool {
         Tool::Threshold => making::threshold(ui, state, memory, actions),

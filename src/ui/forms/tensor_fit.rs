@@ -41,6 +41,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             rows::hint(ui, "Hidden. Click its eye in Layers to show it (H)");
         }
         controls(ui, state, layer, memory, actions);
+        if matches!(layer.content, Content::Tractogram(_)) {
+            // The rows of the filter are above.
+            panels::in_sight(ui);
+        }
         volume::show(ui, state, layer, memory, actions);
         alignment::show(ui, state, layer, memory, actions);
         if let Content::Tractogram(tractogram) = &layer.content {
@@ -145,7 +149,17 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         let base = state.document.origins.base(l.origin);
         matches!(base, Origin::Unknown | Origin::Computed(_))
     };
-    for layer in state.document.layers.iter().filter(|l| !made_here(l)) {
+    // Nor is a layer that was kept from that of the same file.
+    let kept_from = |l: &Layer| {
+        let path = state
+            .document
+            .path(l)
+            .filter(|_| state.document.is_edited(l.id));
+        let mut others = state.document.layers.iter().filter(|other| other.id < l.id);
+        path.is_some() && others.any(|other| state.document.path(other) == path)
+    };
+    let is_input = |l: &&Arc<Layer>| !made_here(l) && !kept_from(l);
+    for layer in state.document.layers.iter().filter(is_input) {
         let path = state.document.path(layer);
         let file = path.and_then(|p| p.file_name());
         let name = file.map_or(layer.name.clone(), |n| n.to_string_lossy().into_owned());

@@ -38,6 +38,15 @@ pub fn scroll_to(ui: &Ui, number: u64, rows: Rangef) {
     ui.data_mut(|d| d.insert_temp(requested_rows_id(), Some((number, rows))));
 }
 
+fn opened_rows_id() -> Id {
+    Id::unique("rows that the user has opened")
+}
+
+/// The user has opened rows above: the panel shows them, even if what is under the pointer then moves.
+pub fn opened(ui: &Ui) {
+    ui.data_mut(|d| d.insert_temp(opened_rows_id(), true));
+}
+
 /// The offset at which the rows are visible; `None` if they already are.
 fn into_sight(panel: Rect, rows: Rangef, offset: f32) -> Option<f32> {
     const MARGIN: f32 = 6.0;
@@ -122,8 +131,9 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     let offset = kept.room[0] - origin;
     // Scrolling does not move the scroll bar: following it would scroll the panel again in every pass.
     let bar = shown.id.with(VERTICAL);
+    let opened: Option<bool> = ctx.data_mut(|d| d.remove_temp(opened_rows_id()));
     let moved = under_pointer
-        .filter(|(id, _)| *id != bar && is_drawn(&ctx, *id))
+        .filter(|(id, _)| opened.is_none() && *id != bar && is_drawn(&ctx, *id))
         .zip(before)
         .and_then(|((id, middle), before)| {
             let now = ctx.read_response(id)?.rect.center().y;

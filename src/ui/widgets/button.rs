@@ -378,6 +378,11 @@ pub fn checkbox(ui: &mut Ui, rect: Rect, name: &str, on: bool) -> Option<bool> {
 
 /// The eye at the end of a row; returns true when clicked.
 pub fn eye(ui: &mut Ui, rect: Rect, name: &str, visible: bool) -> bool {
+    eye_unless(ui, rect, name, visible, None)
+}
+
+/// An eye that does nothing here, for a reason that is shown on hover.
+pub fn eye_unless(ui: &mut Ui, rect: Rect, name: &str, visible: bool, why: Option<&str>) -> bool {
     let (icon, verb) = if visible {
         (icons::EYE, "Hide")
     } else {
@@ -386,9 +391,10 @@ pub fn eye(ui: &mut Ui, rect: Rect, name: &str, visible: bool) -> bool {
     let p = theme::palette(ui.style());
     let name = format!("{verb} {name}");
     let colour = if visible { p.t2 } else { p.t3 };
-    IconButton::new(icon, &name)
-        .side(22.0)
-        .colour(colour)
-        .show_right(ui, rect)
-        .clicked()
+    let button = IconButton::new(icon, &name).side(22.0).colour(colour);
+    let button = match why {
+        Some(why) => button.disabled(true).hint(why),
+        None => button,
+    };
+    button.show_right(ui, rect).clicked() && why.is_none()
 }

@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::segmentations_come_back", come_back),
         test("sessions::a_leak_comes_back", leak),
+        test("sessions::a_surface_on_a_map_of_the_fit_comes_back", on_fa),
     ]
 }
 
@@ -93,6 +94,58 @@ fn leak() {
     assert_eq!((found.step, found.leak), (10, None));
     again.save(&path);
     assert_eq!(standing(&reopened(&path)), Some(SurfaceStanding::Paused));
+}
+
+/// The map comes only with the fit, after the session was read: the surface waits for it.
+fn on_fa() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let named = |window: &Window, name: &str| {
+        let layer = window.state.document.layer_named(name);
+        layer.expect("a map of the fit").id
+    };
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    let fa = named(&window, "FA");
+    act(&mut window, SegmentAction::Image(fa));
+    let mut settings = window.state.document.segment.settings.clone();
+    (settings.params.target, settings.params.tolerance) = (0.8, 0.4);
+    (settings.target_chosen, settings.watched) = (true, false);
+    let phase = Phase::Done;
+    act(&mut window, SegmentAction::Set { settings, phase });
+    sphere(&mut window, true, DVec3::ZERO, 3.0);
+    act(&mut window, SegmentAction::Step);
+    let md = named(&window, "MD");
+    for (speed, name) in [(None, "fa"), (Some(md), "md")] {
+        let path = folder.path().join(format!("{name}.arcuate"));
+        if speed.is_some() {
+            act(&mut window, SegmentAction::SpeedLayer(speed));
+            act(&mut window, SegmentAction::Step);
+        }
+        window.save(&path);
+        let live = window.state.runtime.segment.live.clone().expect("live");
+        let mut again = Window::opened(&path);
+        assert_eq!(again.said(), "");
+        let segment = &again.state.document.segment;
+        assert_eq!((segment.image, segment.layer), (Some(fa), speed));
+        let resumed = again.state.runtime.segment.live.clone().expect("live");
+        assert_eq!((resumed.step, resumed.inside), (live.step, live.inside));
+        assert_eq!(resumed.script, live.script);
+        let shows = |name: &str| {
+            let layer = again.state.document.layer_named(name).expect("a map");
+            again.state.shows(layer)
+        };
+        assert!(shows("FA") && !shows("DEC"));
+        // It is saved as it was, and continues in the same way.
+        let path = folder.path().join(format!("{name} again.arcuate"));
+        again.save(&path);
+        assert!(again.state.document.segment.resume.is_none());
+        let mut third = Window::opened(&path);
+        act(&mut third, SegmentAction::Step);
+        act(&mut again, SegmentAction::Step);
+        let steps = [&again, &third].map(|w| w.state.runtime.segment.live.clone().expect("live"));
+        assert_eq!(steps[0].inside, steps[1].inside);
+        assert_eq!(steps[0].step, steps[1].step);
+    }
 }
 
 /// A scan whose surface waits for its first sphere.

@@ -3,6 +3,7 @@
 mod again;
 mod commands;
 mod left_behind;
+mod not_fitted;
 
 use super::{Window, file};
 use crate::support::origins::weight_maps;
@@ -48,7 +49,10 @@ pub fn tests() -> Vec<Trial> {
             commands::described,
         ),
     ];
-    own.into_iter().chain(left_behind::tests()).collect()
+    own.into_iter()
+        .chain(left_behind::tests())
+        .chain(not_fitted::tests())
+        .collect()
 }
 
 /// Along the fibres of the ball, 4 mm apart; then one far outside and one of a single point. Those at x < 0 and those

@@ -450,6 +450,10 @@ fn said() {
     assert_eq!(live(&window).ended, Ended::Vanished);
     assert!(live(&window).inside > 0);
     says(&window, "vanished");
+    assert!(
+        !messages(&window).contains("T ± ε"),
+        "no tissue is next to the range"
+    );
     assert_eq!(window.state.runtime.segment.play, RunControl::Rest);
     // The whole image is within the tolerance; curvature may close the rest.
     act(&mut window, SegmentAction::Rewind(0));

@@ -13,7 +13,7 @@ use arcuate::state::segment::jobs::{CountVoxels, RunRequest, SEGMENT, SaveScript
 use arcuate::state::segment::recipe::SegmentScript;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Start, SurfaceStanding};
 use arcuate::state::{
-    Action, Content, Effect, Layer, LayerId, Phase, RegionAction, RunControl, ViewAction,
+    Action, Content, Effect, Layer, LayerId, Phase, RegionAction, RunControl, Task, ViewAction,
 };
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
@@ -361,6 +361,15 @@ fn camera() {
     assert!(near.focus.distance(at) < 30.0, "{near:?}");
     assert!(near.distance_mm < 0.5 * all.distance_mm, "{near:?} {all:?}");
     assert_eq!((near.azimuth, near.elevation), (all.azimuth, all.elevation));
+    // The other tasks show what they showed before.
+    let visit = |window: &mut Window, task: Task| {
+        window.act(Action::View(ViewAction::SelectTask(task)));
+        window.state.view.camera
+    };
+    for task in [Task::Filter, Task::View] {
+        assert_eq!(visit(&mut window, task), all, "{task:?}");
+    }
+    assert_eq!(visit(&mut window, Task::Segment), near);
     // Later it stays where the user moves it.
     window.act(Action::View(ViewAction::FrameAll));
     let moved = window.state.view.camera;
@@ -368,6 +377,8 @@ fn camera() {
     sphere(&mut window, true, at + 12.0, 6.0);
     act(&mut window, SegmentAction::Play);
     assert_eq!(window.state.view.camera, moved);
+    assert_eq!(visit(&mut window, Task::View), moved);
+    assert_eq!(visit(&mut window, Task::Segment), moved);
 }
 
 /// A sphere outside the image, and one that removes the whole surface, are refused with a message and leave no step.

@@ -157,6 +157,9 @@ fn twice() {
             update(&mut state, Action::Event(file));
             assert_eq!(known(&state), n, "{other}");
         }
+        let layers = state.document.layers.iter();
+        let names: Vec<&str> = layers.map(|l| l.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "a 2"]);
         state.document.layers.len()
     };
     let grid = Grid::axis_aligned([4, 4, 4], DVec3::ONE, DVec3::ZERO).expect("a grid");

@@ -55,6 +55,18 @@ fn alone() {
                 assert!(inside, "{at} {way}");
             }
         }
+        // Slices of the same size share one scale.
+        let scale = |pane| {
+            let size = glam::DVec2::splat(400.0);
+            let plane = state.view.plane(pane, state.document.sliced(), size);
+            plane.expect("a slice").mm_per_point
+        };
+        let [axial, coronal, sagittal] = [Pane::Axial, Pane::Coronal, Pane::Sagittal].map(scale);
+        assert!((axial - coronal).abs() < 1e-9 * axial, "{axial} {coronal}");
+        assert!(
+            (axial - sagittal).abs() < 1e-9 * axial,
+            "{axial} {sagittal}"
+        );
         update(&mut state, image("/data/b.nii.gz"));
         let head = state.document.bounds();
         assert_eq!(state.view.camera.focus, (head.0 + head.1) * 0.5);

@@ -30,6 +30,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::regions are sorted by dragging and by keys", sorting),
         test("ui::B, U, L and G take drawing tools", drawing_keys),
         test("ui::the draw panel sets the brush", draw_panel),
+        test("ui::the draw panel opens in sight", draw_in_sight),
         test(
             "ui::a drawing tool goes into the region that is named",
             region_chooser,
@@ -307,6 +308,23 @@ fn draw_panel() {
     click(&mut window, "End the tool");
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
     assert!(window.query_by_label("End the tool").is_none());
+}
+
+/// Opened by its key, Draw is seen, wherever the pointer is.
+fn draw_in_sight() {
+    let opened = |hover: bool| {
+        let mut window = window(tracking(), [1280.0, 800.0]);
+        if hover {
+            let control = window.query_all_by_label("Step").next();
+            let at = control.expect("a control of the panel").rect().center();
+            window.hover_at(at);
+            window.run();
+        }
+        press(&mut window, Key::B);
+        window.run();
+        window.get_by_label("End the tool").rect()
+    };
+    assert_eq!(opened(true), opened(false));
 }
 
 fn region_chooser() {

@@ -362,9 +362,17 @@ fn reported() {
     assert_eq!(rays, "3 of 103 rays reach a target");
     assert!(!tracks::dropped(&output, true).contains("10 missed"));
     let dropped = tracks::dropped(&output, false);
-    for n in ["10 ", "20 ", "30 ", "40 ", "50 "] {
+    for n in ["10 ", "20 ", "30 ", "40 ", "50 seeds not started"] {
         assert!(dropped.contains(n), "{dropped}");
     }
+    output.seed_outcomes = [1, 1, 0, 0, 0, 1];
+    assert_eq!(
+        tracks::headline(&output, "", true),
+        "1 of 2 reaches a target"
+    );
+    let dropped = tracks::dropped(&output, false);
+    assert!(dropped.ends_with("1 seed not started"), "{dropped}");
+    output.seed_outcomes = [3, 10, 20, 30, 40, 50];
     output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
     let parts = tracks::stops(&output, &curves::Params::defaults(), None);
     let counted: u64 = parts.iter().map(|p| p.count).sum();

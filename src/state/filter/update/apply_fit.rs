@@ -2,7 +2,7 @@
 
 use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation};
-use crate::data::text::counted;
+use crate::data::text::{counted, singular_or_plural};
 use crate::state::core::display::{self, LineColouring};
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::core::notices::Severity;
@@ -180,9 +180,10 @@ pub(in crate::state) fn weights(
         false => edit(state, "Fit weights", false, put),
     }
     Some(format!(
-        "{} of {} have a weight",
+        "{} of {} {} a weight",
         count(kept as u64),
-        counted(all, "streamline")
+        counted(all, "streamline"),
+        singular_or_plural(kept, "has", "have")
     ))
 }
 

@@ -52,6 +52,16 @@ pub struct RunCheckpoint {
     pub speed_sources: Vec<SpeedSources>,
     /// The leak at which it was paused.
     pub leak: Option<LeakNotice>,
+    /// Images of a speed that the fit of the opened session has not added yet; their sources have no image until then.
+    pub awaited: Vec<AwaitedSpeedImage>,
+}
+
+/// A map of the fit, for the speed sources with this number.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct AwaitedSpeedImage {
+    pub source: usize,
+    pub layer: u64,
+    pub frame: usize,
 }
 
 /// Initial surface before any spheres are added.

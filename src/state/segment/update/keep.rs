@@ -104,7 +104,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         document.segment.start = Start::Spheres;
     });
     state.runtime.segment.live = None;
-    crate::state::segment::update::unframe(state);
+    crate::state::segment::update::camera::unframe(state);
     let message = match cleared {
         Some(spheres) => {
             format!("Kept {ml} as a mask and cleared its {spheres}: undo restores them")

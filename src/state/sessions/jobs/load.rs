@@ -115,6 +115,8 @@ pub enum RestoredLayer {
         notes: Vec<Remark>,
         /// How it differs from before.
         changed: Option<Change>,
+        /// A file next to a scan that appears to be its brain mask.
+        companion_mask: Option<PathBuf>,
         /// Its transformed streamlines.
         moved: Vec<(DAffine3, Result<Tractogram, NotRestored>)>,
     },
@@ -169,6 +171,7 @@ fn file(
                 loaded,
                 reading,
                 notes,
+                companion_mask,
                 ..
             } = *file;
             Ok(RestoredLayer::File {
@@ -177,6 +180,7 @@ fn file(
                 reading,
                 notes,
                 changed: None,
+                companion_mask,
                 moved: Vec::new(),
             })
         }
@@ -215,6 +219,7 @@ fn edited(
             reading,
             notes,
             changed,
+            companion_mask,
             moved,
         } if !edits.is_empty() => {
             let memory = memory_for_curves();
@@ -230,6 +235,7 @@ fn edited(
                 reading,
                 notes,
                 changed,
+                companion_mask,
                 moved,
             })
         }

@@ -107,6 +107,7 @@ pub fn restore_missing(
     let unread = filter::attach(document, &read, saved);
     notes.extend(unread.map(Remark::from));
     find_again(document, filter::make);
+    segment::find_surface_again(document);
     Ok((notes, read))
 }
 

@@ -255,21 +255,22 @@ pub fn build(
     pathways::add_pathways(&mut document, session, saved);
     let mut omitted = Vec::new();
     let masks = stored::add_layers(&mut document, session, saved, ("mask", segment::make));
-    segment::insert_surface(&mut document, session, saved, &regions);
     filter::add_weights(&mut document, session, saved);
     let maps = stored::add_layers(&mut document, session, saved, ("map", filter::make));
     for (sentence, layer) in masks.into_iter().chain(maps) {
         omitted.push(sentence);
         missing.push(layer);
     }
-    let others = missing_parts(&document).into_iter();
-    omitted.extend(others.map(|(_, sentence)| sentence));
     set_missing(&mut document, &missing, saved, session);
     let layers = saved.layers.clone().into();
     let awaited = AwaitedLayers::new(layers, session.clone());
     let is_requested = document.distributions.settings.requested;
     document.unrestored.awaited_fods = is_requested.then(|| awaited.clone());
     document.unrestored.awaited = Some(awaited);
+    // It may use every other layer, also those that come with the fit.
+    segment::insert_surface(&mut document, session, saved, &regions);
+    let others = missing_parts(&document).into_iter();
+    omitted.extend(others.map(|(_, sentence)| sentence));
     BuiltDocument {
         document,
         notes,

@@ -6,14 +6,14 @@ use crate::solvers::level_set::RunHistory;
 use crate::state::Document;
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{Content, Input, Layer, LayerId};
-use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
+use crate::state::segment::jobs::{AwaitedSpeedImage, PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{KeptSurface, SegmentRecipe, Segmentation, SpeedInputs, Start, scalar};
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
-    SavedContent, SavedDocument, SavedInput, SavedInputs, SavedLayer, SavedOrigin, SavedRegion,
-    SavedRun, SavedSegment, SavedSegmentation, SavedStart, SessionPart, SpeedRegion, Table,
-    add_missing,
+    MissingPart, SavedContent, SavedDocument, SavedInput, SavedInputs, SavedLayer, SavedOrigin,
+    SavedRegion, SavedRun, SavedSegment, SavedSegmentation, SavedStart, SessionPart, SpeedRegion,
+    Table, add_missing,
 };
 use crate::state::sessions::{PartError, ReadSession};
 use std::sync::Arc;
@@ -130,13 +130,16 @@ impl ReferencedItems<'_> {
                 inputs: run
                     .speed_sources
                     .iter()
-                    .map(|speed_sources| {
+                    .enumerate()
+                    .map(|(number, speed_sources)| {
+                        let mut awaited = run.awaited.iter();
+                        let awaited = awaited.find(|image| image.source == number);
                         let layer = speed_sources.layer.as_ref();
-                        let layer = layer.map(|(id, _, frame)| {
-                            // A run continues with the layer's present content.
-                            let (layer, origin) = (*id, 0);
-                            (SavedInput { layer, origin }, *frame)
-                        });
+                        let layer = layer.map(|(id, _, frame)| (*id, *frame));
+                        let layer = layer.or(awaited.map(|image| (image.layer, image.frame)));
+                        // A run continues with the layer's present content.
+                        let of = |(layer, frame)| (SavedInput { layer, origin: 0 }, frame);
+                        let layer = layer.map(of);
                         self.inputs(document, layer, &speed_sources.painted)
                     })
                     .collect(),
@@ -239,9 +242,18 @@ fn resume(
 ) -> Result<RunCheckpoint, PartError> {
     // Older sessions have none.
     check_history(&run.script, run.inputs.len().max(1))?;
-    let speed_sources = run.inputs.iter().map(|inputs| {
+    let mut awaited = Vec::new();
+    let speed_sources = run.inputs.iter().enumerate().map(|(source, inputs)| {
         let layer = match inputs.layer {
             None => None,
+            Some((SavedInput { layer, .. }, frame)) if document.awaits(LayerId(layer)) => {
+                awaited.push(AwaitedSpeedImage {
+                    source,
+                    layer,
+                    frame,
+                });
+                None
+            }
             Some((SavedInput { layer: id, .. }, frame)) => {
                 let layer = document.layer(LayerId(id)).and_then(|l| scalar(l));
                 let layer = layer.filter(|volume| frame < volume.frames);
@@ -254,13 +266,15 @@ fn resume(
             painted: painted(document, read, inputs)?,
         })
     });
+    let speed_sources = speed_sources.collect::<Result<_, PartError>>()?;
     let placed = run.placed.iter();
     let placed = placed.filter_map(|(place, step)| Some((spheres.get(*place)?.0, *step)));
     Ok(RunCheckpoint {
         script: run.script.clone(),
         placed: placed.collect(),
-        speed_sources: speed_sources.collect::<Result<_, PartError>>()?,
+        speed_sources,
         leak: run.leak.filter(|l| l.leak.rewind_step <= run.script.steps),
+        awaited,
     })
 }
 
@@ -360,6 +374,32 @@ pub(in crate::state) fn insert_surface(
     }
 }
 
+/// The surface that could not be restored before the layer that it needs was found.
+pub(in crate::state) fn find_surface_again(document: &mut Document) {
+    let is_surface = |part: &&Arc<MissingPart>| matches!(part.part, SessionPart::Surface(..));
+    let Some(part) = document.missing_parts().find(is_surface).cloned() else {
+        return;
+    };
+    let now = &document.segment;
+    let started = !(now.spheres.is_empty() && matches!(now.start, Start::Spheres));
+    let SessionPart::Surface(saved, painted) = &part.part else {
+        return;
+    };
+    let region = |of: &Option<SpeedRegion>| match of {
+        None => Some(None),
+        Some(SpeedRegion::Loaded(id)) => Some(Some(*id)),
+        Some(SpeedRegion::Missing(_)) => None,
+    };
+    let [grow, avoid] = painted.each_ref().map(region);
+    let (Some(grow), Some(avoid), false) = (grow, avoid, started) else {
+        return;
+    };
+    if let Ok(segment) = segmentation(document, &part.session, saved, [grow, avoid]) {
+        document.segment = segment;
+        document.remove_missing_parts(|other| std::ptr::eq(other, &*part));
+    }
+}
+
 fn segmentation(
     document: &mut Document,
     read: &ReadSession,
@@ -371,9 +411,13 @@ fn segmentation(
     let spheres: Vec<PlacedSphere> = spheres.map(|s| (document.fresh_id(), *s)).collect();
     let existing = |id: Option<u64>| {
         let id = id.map(LayerId);
-        id.filter(|id| document.layer(*id).is_some())
+        id.filter(|id| document.layer(*id).is_some() || document.awaits(*id))
     };
     let run = saved.run.as_ref();
+    let image = saved.image.map(LayerId);
+    if run.is_some() && image.is_some_and(|id| document.missing_layer(id).is_some()) {
+        return Err(PartError::SegmentedImage);
+    }
     let resume = run.map(|run| resume(document, read, run, &spheres));
     let resume = resume.transpose()?.map(Arc::new);
     Ok(Segmentation {

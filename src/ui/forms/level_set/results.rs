@@ -69,10 +69,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     rows::dimmed(ui, older || stale, figures);
     if runtime.missing > 0 {
-        let text = format!(
-            "{} voxels have no value: the surface keeps out of them",
-            count(runtime.missing as u64)
-        );
+        let text = match runtime.missing {
+            1 => "1 voxel has no value: the surface keeps out of it".to_owned(),
+            several => format!(
+                "{} voxels have no value: the surface keeps out of them",
+                count(several as u64)
+            ),
+        };
         rows::hint(ui, &text);
     }
     plot::fill(ui, height);

@@ -1,0 +1,58 @@
+//! The note that a surface vanished: its advice, and its end.
+
+use super::segment::{act, advance, live, messages, ready, set};
+use super::{Window, file};
+use crate::support::test;
+use arcuate::solvers::level_set::Ended;
+use arcuate::state::segment::SegmentAction;
+use arcuate::state::{Phase, Task};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::segment::a_note_of_the_end_ends", ends),
+        test("update::segment::an_image_that_comes_later_is_shown", later),
+    ]
+}
+
+fn vanished() -> Window {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| {
+        (s.params.target, s.params.tolerance) = (1000.0, 1.0)
+    });
+    advance(&mut window, 400);
+    assert_eq!(live(&window).ended, Ended::Vanished);
+    assert!(messages(&window).contains("widen the tolerance"));
+    window
+}
+
+fn ends() {
+    // Another range: the advice was about the one before.
+    let mut window = vanished();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 2.0);
+    assert!(
+        !messages(&window).contains("vanished"),
+        "{}",
+        messages(&window)
+    );
+    // The surface is back at an earlier step.
+    let mut window = vanished();
+    act(&mut window, SegmentAction::Rewind(0));
+    assert!(
+        !messages(&window).contains("vanished"),
+        "{}",
+        messages(&window)
+    );
+}
+
+/// A file that is opened while the task is shown: its image is chosen, as if it had been there before.
+fn later() {
+    use arcuate::state::files::jobs::open::Loaded;
+    use arcuate::state::{Action, ViewAction};
+    let mut window = Window::new();
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    let image = Loaded::Image(super::segment::image());
+    window.act(Action::Event(file("/data/t1.nii.gz", image)));
+    let layer = window.state.document.layer_named("t1").expect("opened").id;
+    assert_eq!(window.state.document.segment.image, Some(layer));
+}
