@@ -5,10 +5,14 @@ use super::Window;
 use crate::support::{distributions, test};
 use arcuate::data::OdfField;
 use arcuate::jobs::{Delivery, Outcome};
+use arcuate::scene::draw_list::Glyphs;
+use arcuate::scene::{self, Size};
+use arcuate::state::core::glyph_look::{GlyphContent, GlyphLook};
 use arcuate::state::methods::methods;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
 use arcuate::state::tensors::types::fods::{FodSettings, Fods, ResponseChoice};
-use arcuate::state::{Action, Effect, Event, Layer, State, TensorAction, update};
+use arcuate::state::{Action, Effect, Event, Layer, Pane, State, TensorAction, ViewAction, update};
+use glam::DVec2;
 use libtest_mimic::Trial;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
             undone_request,
         ),
         test("update::fods::response_files_go_to_the_job", files),
+        test("update::fods::glyphs_are_large_enough_to_read", glyphs),
     ]
 }
 
@@ -182,4 +187,49 @@ fn files() {
     let command = state.document.command_line(map).text();
     let expected = " --responses /data/wm.txt --responses /data/csf.txt";
     assert!(command.contains(expected), "{command}");
+}
+
+/// A glyph has at least 8 points on screen: in smaller voxels, one in several has one, and the view says how many.
+fn glyphs() {
+    let mut state = Window::fitted().state;
+    let estimation = request(&mut state).expect("an estimation");
+    done(&mut state, &estimation);
+    let pane = Pane::Axial;
+    let size = |side: f64| Size {
+        points: DVec2::splat(side),
+        pixels_per_point: 2.0,
+    };
+    let large = size(1000.0);
+    let none = scene::slice(&state, pane, large).expect("a slice").glyphs;
+    assert!(none.is_none());
+    update(&mut state, Action::View(ViewAction::ToggleGlyphs));
+    for side in [1000.0, 200.0, 60.0] {
+        let slice = scene::slice(&state, pane, size(side)).expect("a slice");
+        let Some(Glyphs::Odfs(glyphs)) = slice.glyphs else {
+            panic!("no glyphs of distributions at {side}");
+        };
+        let plane = state.plane(pane, DVec2::splat(side)).expect("a plane");
+        // Voxels of 2 mm.
+        let points = 2.0 / plane.mm_per_point;
+        let every = glyphs.every;
+        assert!(points * every as f64 >= 8.0 - 1e-9, "{side}: {every}");
+        assert!(
+            every == 1 || points * (every - 1) as f64 <= 8.0,
+            "{side}: {every}"
+        );
+        let omitted = scene::omitted_on_slice(&state, plane.mm_per_point);
+        assert_eq!(omitted, (every > 1).then_some(every * every), "{side}");
+        assert_eq!(glyphs.min_peak, 0.05);
+        assert_eq!(glyphs.full_amplitude, None, "each has its own peak");
+    }
+    // Tensors are one click away.
+    let look = GlyphLook {
+        content: GlyphContent::Tensors,
+        ..state.view.glyphs
+    };
+    update(&mut state, Action::View(ViewAction::SetGlyphs(look)));
+    let scene = scene::scene(&state, large);
+    assert!(matches!(scene.glyphs, Some(Glyphs::Tensors(_))));
+    update(&mut state, Action::View(ViewAction::ToggleGlyphs));
+    assert!(scene::scene(&state, large).glyphs.is_none());
 }
