@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 pub mod composed_nifti;
+pub mod distributions;
 /// Called by the fuzzers with damaged bytes; their package shares the file.
 #[path = "fuzz/entries/mod.rs"]
 pub mod entries;

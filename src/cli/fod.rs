@@ -7,12 +7,12 @@ use super::options::{GivenParameters, ImageEnding, ScanOptions, about_mask, make
 use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::odf_field::Tissue;
-use crate::data::{PeakField, Volume, VolumeKind};
 use crate::io;
 use crate::solvers::{csd, peaks};
 use crate::state::files::jobs::SaveSet;
-use crate::state::tensors::jobs::fod::{EstimateFods, Fods};
-use crate::state::tensors::recipe::fod::{FodMap, FodRecipe, ResponseSource, tissue_key};
+use crate::state::tensors::jobs::fod::report::{json, provenance};
+use crate::state::tensors::jobs::fod::{EstimateFods, FodFiles};
+use crate::state::tensors::recipe::fod::{FodArguments, FodMap, ResponseSource};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use responses::ResponseOptions;
 use serde_json::Value;
@@ -75,34 +75,12 @@ fn map_keys() -> impl TypedValueParser<Value = FodMap> {
     known.try_map(|key| FodMap::from_key(&key).ok_or("there is no map of this name"))
 }
 
-/// The report of a run, which says how it was computed.
-const REPORT: &str = "fod.json";
-
 impl Options {
-    fn image(&self, name: &str) -> PathBuf {
-        self.images.path(&self.out, name)
-    }
-
-    fn response_file(&self, tissue: Tissue) -> PathBuf {
-        self.out
-            .join(format!("{}_response.txt", tissue_key(tissue)))
-    }
-
-    /// The image of a tissue: distributions, or amounts.
-    fn tissue_image(&self, tissue: Tissue) -> PathBuf {
-        match tissue {
-            Tissue::WhiteMatter => self.image("wm_fod"),
-            other => self.image(tissue_key(other)),
+    fn files(&self) -> FodFiles<'_> {
+        FodFiles {
+            folder: &self.out,
+            ending: &self.images.format,
         }
-    }
-
-    /// All files that a run may write: before the estimation the tissues are not known.
-    fn files(&self) -> Vec<PathBuf> {
-        let tissues = Tissue::ALL.into_iter();
-        let of_tissues = tissues.flat_map(|t| [self.tissue_image(t), self.response_file(t)]);
-        let maps = self.maps.iter().map(|map| self.image(map.key()));
-        let report = std::iter::once(self.out.join(REPORT));
-        report.chain(of_tissues).chain(maps).collect()
     }
 }
 
@@ -116,7 +94,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         ));
     }
     let given = options.responses.given()?;
-    runner.may_fill(&options.out, &options.files())?;
+    let files = options.files();
+    // Before the estimation the tissues are not known.
+    runner.may_fill(&options.out, &files.all(Tissue::ALL, &options.maps))?;
     let scan = options.scan.open(runner)?;
     for note in &scan.notes {
         remark(note, &options.scan.scan);
@@ -134,6 +114,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let responses = given.on(&scan.dwi.grid)?;
     let any_map = |is_of: fn(FodMap) -> bool| options.maps.iter().any(|map| is_of(*map));
     let (fods, wall_ms) = runner.run(EstimateFods {
+        key: None,
         dwi: scan.dwi.clone(),
         gradients: gradients.clone(),
         mask,
@@ -148,7 +129,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         about_mask(found, scan.companion_mask.as_deref());
     }
     report::warn(options, &given, &fods);
-    let recipe = FodRecipe {
+    let recipe = FodArguments {
         source: options.scan.source(),
         mask: options.mask.clone(),
         responses: match fods.algorithm {
@@ -164,22 +145,18 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         peak_params,
         maps: options.maps.clone(),
     };
-    let images = images(options, &fods);
-    let texts = fods.responses.iter().map(|(tissue, response)| {
-        let path = options.response_file(*tissue);
-        (path, io::response::text(response))
-    });
-    let texts: Vec<(PathBuf, String)> = texts.collect();
-    let report_file = options.out.join(REPORT);
+    let images = files.images(&fods, &options.maps);
+    let texts = files.texts(&fods);
+    let report_file = files.report();
     let mut written = vec![report_file.clone()];
     written.extend(images.iter().map(|(path, _)| path.clone()));
     written.extend(texts.iter().map(|(path, _)| path.clone()));
     let command = recipe.command(&options.out) + &options.images.argument();
-    let mut value = report::json(options, &params, &recipe, &fods, &gradients);
+    let mut value = json(&files, &params, &recipe, &fods, &gradients);
     value["repeat"] = Value::from(command.as_str());
     value["files"] = serde_json::json!(written);
     let _made = make_folder(&options.out)?;
-    let provenance = report::provenance(&value);
+    let provenance = provenance(&value);
     runner.run(SaveSet {
         first: (report_file, provenance),
         images,
@@ -190,68 +167,4 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let text = report::text(&fods, &gradients, wall_ms, &written);
     runner.report(&value, &text);
     Ok(())
-}
-
-/// The images of a run by their paths.
-fn images(options: &Options, fods: &Fods) -> Vec<(PathBuf, Volume)> {
-    let output = &fods.output;
-    let fibres = (
-        options.tissue_image(Tissue::WhiteMatter),
-        output.field.volume(),
-    );
-    let mut images = vec![fibres];
-    for ((tissue, _), amount) in fods.responses[1..].iter().zip(&output.tissues) {
-        images.push((options.tissue_image(*tissue), amount.clone()));
-    }
-    for map in &options.maps {
-        let volume = match map {
-            FodMap::Peaks => fods.peaks.as_ref().map(peak_image),
-            FodMap::Afd => fods.maps.as_ref().map(|m| m.density.clone()),
-            FodMap::AfdTotal => fods.maps.as_ref().map(|m| m.total.clone()),
-            FodMap::Dispersion => fods.maps.as_ref().map(|m| m.dispersion.clone()),
-            FodMap::Complexity => fods.maps.as_ref().map(|m| m.complexity.clone()),
-            FodMap::Dec => fods.maps.as_ref().map(|m| m.dec.clone()),
-            FodMap::Fractions => fraction_image(fods),
-        };
-        images.extend(volume.map(|volume| (options.image(map.key()), volume)));
-    }
-    images
-}
-
-/// Peaks as MRtrix writes them: NaN where there is none.
-fn peak_image(field: &PeakField) -> Volume {
-    let n = field.grid.voxel_count();
-    let mut values = field.values.to_vec();
-    for peak in values.chunks_exact_mut(3 * n) {
-        for voxel in 0..n {
-            let axes = [voxel, n + voxel, 2 * n + voxel];
-            if axes.iter().all(|i| peak[*i] == 0.0) {
-                for i in axes {
-                    peak[i] = f32::NAN;
-                }
-            }
-        }
-    }
-    let frames = values.len() / n.max(1);
-    Volume::new(field.grid.clone(), frames, VolumeKind::Scalar, values)
-}
-
-/// One volume for each tissue; `None` for a single tissue.
-fn fraction_image(fods: &Fods) -> Option<Volume> {
-    let output = &fods.output;
-    if output.tissues.is_empty() {
-        return None;
-    }
-    let fractions = csd::tissue_fractions(&output.field, &output.tissues);
-    let values: Vec<f32> = fractions
-        .iter()
-        .flat_map(|v| v.values.iter().copied())
-        .collect();
-    let grid = output.field.grid.clone();
-    Some(Volume::new(
-        grid,
-        fractions.len(),
-        VolumeKind::Scalar,
-        values,
-    ))
 }

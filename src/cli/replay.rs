@@ -25,7 +25,7 @@ use crate::state::update::{find_pathway, weight_request};
 use crate::state::{
     Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction,
 };
-use names::{PATHWAY, SURFACE, TENSORS, live_name, result_name, weights_key};
+use names::{DISTRIBUTIONS, PATHWAY, SURFACE, TENSORS, live_name, result_name, weights_key};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -104,12 +104,13 @@ impl Replayed {
         }
     }
 
+    fn with_noun(self, noun: &'static str) -> Self {
+        Self { noun, ..self }
+    }
+
     fn with_ray_labels(self, rays: bool) -> Self {
         match rays {
-            true => Self {
-                noun: "rays",
-                ..self
-            },
+            true => self.with_noun("rays"),
             false => self,
         }
     }
@@ -510,10 +511,13 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
     let mut add = |of: &str, result: Replayed| results.push((of.to_owned(), Ok(result)));
     if let Some(tensors) = &window.state.document.tensors {
         let again = RecomputedResult::Tensors(&tensors.field);
-        add(
-            saved::TENSORS,
-            Replayed::new(TENSORS, saved::TENSORS, read, &again),
-        );
+        let replayed = Replayed::new(TENSORS, saved::TENSORS, read, &again);
+        add(saved::TENSORS, replayed);
+    }
+    if let Some(found) = &window.state.document.distributions.result {
+        let again = RecomputedResult::Values(&found.fods.output.field.coefficients);
+        let replayed = Replayed::new(DISTRIBUTIONS, saved::DISTRIBUTIONS, read, &again);
+        add(saved::DISTRIBUTIONS, replayed.with_noun("coefficients"));
     }
     if let Some(live) = window.state.final_live() {
         let again = RecomputedResult::Curves(&live.output.kept);

@@ -1,21 +1,73 @@
-//! Tensor glyphs: which voxels have one, and how many there are.
+//! Glyphs of tensors and distributions: which voxels have one, and how many there are.
 
-use super::draw_list::{ById, CutPlane, GlyphPlace, Glyphs, TensorGlyphs};
+use super::draw_list::{ById, CutPlane, GlyphPlace, Glyphs, OdfGlyphs, TensorGlyphs};
 use super::pathways;
 use crate::data::Grid;
 use crate::state::State;
-use crate::state::core::glyph_look;
+use crate::state::core::glyph_look::{self, GlyphContent};
 use glam::DVec3;
 
-/// Glyphs of a slice through a point with a normal, or of the 3-D view.
-pub(super) fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<Glyphs> {
+/// Where glyphs are drawn, and how large a pixel is.
+#[derive(Clone, Copy)]
+pub(super) struct GlyphView {
+    /// A slice through a point with a normal; `None`: the 3-D view.
+    pub slice: Option<(DVec3, DVec3)>,
+    pub mm_per_point: f64,
+}
+
+pub(super) fn glyphs(state: &State, view: GlyphView) -> Option<Glyphs> {
     let look = state.view.glyphs;
-    let tensors = state.document.tensors.as_ref().filter(|_| look.shown)?;
+    let content = shown(state)?;
+    let requested = match content {
+        GlyphContent::Tensors => look.place,
+        GlyphContent::Distributions => look.distributions.place,
+    };
+    let place = place(state, requested, view.slice)?;
+    match content {
+        GlyphContent::Tensors => {
+            let tensors = state.document.tensors.as_ref()?;
+            Some(Glyphs::Tensors(TensorGlyphs {
+                tensors: ById(tensors.field.clone()),
+                place,
+                shape: look.shape,
+                size: look.size,
+                every: every(state),
+            }))
+        }
+        GlyphContent::Distributions => {
+            let result = state.document.distributions.result.as_ref()?;
+            let look = look.distributions;
+            let every = odf_every(state, view.mm_per_point)?;
+            Some(Glyphs::Odfs(OdfGlyphs {
+                field: ById(result.fods.output.field.clone()),
+                place,
+                size: look.size,
+                every,
+                full_amplitude: result.fods.high_peak.filter(|_| look.same_scale),
+                min_peak: look.min_amplitude,
+            }))
+        }
+    }
+}
+
+/// What the glyphs show; `None` if they are off or there is nothing to show.
+fn shown(state: &State) -> Option<GlyphContent> {
+    let look = state.view.glyphs;
+    let content = state.document.glyph_content(look.content);
+    content.filter(|_| look.shown)
+}
+
+/// `None` where this view has no glyphs.
+fn place(
+    state: &State,
+    requested: glyph_look::GlyphPlace,
+    slice: Option<(DVec3, DVec3)>,
+) -> Option<GlyphPlace> {
     let plane = |normal| CutPlane {
         point: state.view.crosshair,
         normal,
     };
-    let place = match (look.place, slice) {
+    Some(match (requested, slice) {
         (glyph_look::GlyphPlace::Pathways, None) => GlyphPlace::Below(pathways::sets(state)),
         (glyph_look::GlyphPlace::Scene | glyph_look::GlyphPlace::Slices, None) => {
             GlyphPlace::Planes(DVec3::AXES.map(plane).to_vec())
@@ -24,14 +76,31 @@ pub(super) fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<Gly
             GlyphPlace::Planes(vec![CutPlane { point, normal }])
         }
         (glyph_look::GlyphPlace::Scene | glyph_look::GlyphPlace::Pathways, Some(_)) => return None,
-    };
-    Some(Glyphs::Tensors(TensorGlyphs {
-        tensors: ById(tensors.field.clone()),
-        place,
-        shape: look.shape,
-        size: look.size,
-        every: every(state),
-    }))
+    })
+}
+
+/// Least size of a distribution's glyph on screen, points: the lobes of smaller ones cannot be told apart.
+const MIN_GLYPH_POINTS: f64 = 8.0;
+/// Largest spacing of glyphs, voxels.
+const MAX_EVERY: usize = 64;
+
+/// Spacing of the glyphs of distributions in voxels along each axis: the smallest with which they are large enough on
+/// screen and within the number that can be drawn. `None` without distributions.
+pub fn odf_every(state: &State, mm_per_point: f64) -> Option<usize> {
+    let grid = &state.document.distributions.field()?.grid;
+    let points = grid.spacing().min_element() / mm_per_point.max(1e-9);
+    let legible = (MIN_GLYPH_POINTS / points.max(1e-9)).ceil();
+    let legible = (legible as usize).clamp(1, MAX_EVERY);
+    let fits = |every: &usize| crossed(grid, *every) <= OdfGlyphs::MAX_COUNT;
+    (legible..=MAX_EVERY).find(fits).or(Some(MAX_EVERY))
+}
+
+/// One in this many voxels of a slice has a glyph of its distribution; `None` if all have one, or none.
+pub fn omitted_on_slice(state: &State, mm_per_point: f64) -> Option<usize> {
+    let is_shown = shown(state) == Some(GlyphContent::Distributions)
+        && state.view.glyphs.distributions.place == glyph_look::GlyphPlace::Slices;
+    let every = odf_every(state, mm_per_point).filter(|_| is_shown)?;
+    (every > 1).then_some(every * every)
 }
 
 /// Spacing of glyphs in voxels along each axis: the requested one, or the smallest that stays within the number that

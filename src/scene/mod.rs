@@ -26,8 +26,10 @@ mod flats;
 mod glyphs;
 mod volumes;
 
+use glyphs::GlyphView;
+
 pub use flats::{Flat, flats};
-pub use glyphs::every as glyphs_every;
+pub use glyphs::{every as glyphs_every, omitted_on_slice};
 pub use volumes::{layer_volumes, volume_of};
 
 /// A pane's size on screen.
@@ -109,7 +111,13 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
             all.chain(paths).chain(chosen).collect()
         },
         slab_mm: SLAB_MM,
-        glyphs: glyphs::glyphs(state, Some((plane.centre, plane.normal()))),
+        glyphs: glyphs::glyphs(
+            state,
+            GlyphView {
+                slice: Some((plane.centre, plane.normal())),
+                mm_per_point: plane.mm_per_point,
+            },
+        ),
     })
 }
 
@@ -167,7 +175,13 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
                 .collect()
         },
         surfaces: segment::surfaces(state, camera),
-        glyphs: glyphs::glyphs(state, None),
+        glyphs: glyphs::glyphs(
+            state,
+            GlyphView {
+                slice: None,
+                mm_per_point: camera.mm_per_pixel(size.points),
+            },
+        ),
         moving: view.moving,
     }
 }

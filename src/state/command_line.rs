@@ -17,6 +17,7 @@ use crate::state::regions::recipe::region_arguments;
 use crate::state::streamlines::recipe::{StreamlineInput, tables::TableCommand};
 use crate::state::tensors::recipe::FitArguments;
 use crate::state::tensors::recipe::ScanSource;
+use crate::state::tensors::recipe::fod::FodArguments;
 use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use std::fmt::Write as _;
@@ -35,6 +36,8 @@ pub enum CommandLine {
     BrainMask(ScanSource),
     /// A map of a tensor fit.
     Fit { fit: FitArguments, map: FitMap },
+    /// Fibre orientation distributions and their maps.
+    Fods(Box<FodArguments>),
     Track {
         fit: FitArguments,
         regions: Vec<RegionSpec>,
@@ -315,6 +318,7 @@ impl CommandLine {
             Self::Pathway { .. } => "pathway",
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
+            Self::Fods(_) => "fod",
             Self::Table(made) => made.file(),
             Self::Moved { base, .. } => return self.text_to(Path::new(&moved_name(base))),
             _ => "tracks.tck",
@@ -328,6 +332,7 @@ impl CommandLine {
         match self {
             Self::Segment(made) => made.text(out),
             Self::Commit(made) => made.text(out),
+            Self::Fods(made) => made.command(out),
             Self::Table(made) => made.text(out),
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Edited { base, steps } => match self.no_command() {

@@ -15,6 +15,7 @@ use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::sessions::types::file::ResultStorage;
 use crate::state::sessions::types::missing::UnrestoredRecords;
 use crate::state::streamlines::StreamlineSettings;
+use crate::state::tensors::types::fods::Distributions;
 use crate::state::tensors::types::{FitKey, ResidualCache};
 pub use crate::state::track::types::Method;
 use crate::state::track::types::TrackSettings;
@@ -59,6 +60,7 @@ pub struct Document {
     pub mask_origins: MaskOrigins,
     pub tensors: Option<Arc<Tensors>>,
     pub fit: tensor_fit::Params,
+    pub distributions: Distributions,
     /// The mask layer of the fit; `None`: a mask is found from the scan.
     pub fit_mask: Option<LayerId>,
     pub track: TrackSettings,
@@ -89,6 +91,7 @@ impl Default for Document {
             mask_origins: MaskOrigins::default(),
             tensors: None,
             fit: tensor_fit::Params::defaults(),
+            distributions: Distributions::default(),
             fit_mask: None,
             track: TrackSettings::default(),
             pathways: PathwaySettings::defaults(),

@@ -8,7 +8,7 @@ use crate::state::core::text::{count, file_name};
 use crate::state::origin::FitRecipe;
 use crate::state::origin::commands::live_curve_recipe;
 use crate::state::streamlines::methods::edits;
-use crate::state::tensors::methods::{fit, scans};
+use crate::state::tensors::methods::{distributions, fit, scans};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::track::methods::curves;
 use crate::state::{Document, State, density, filter, pathways, segment};
@@ -45,6 +45,7 @@ pub fn methods(state: &State) -> String {
             counted(tensors.fitted, "voxel")
         );
     }
+    text += &distributions(document, &mut citations);
     text += &moves(document, &mut citations);
     text += &file_changes(document);
     for layer in &document.layers {

@@ -5,8 +5,10 @@
 //! Command lines ([`Document::command_line`]), methods, replay, sessions and the layer's information all read this.
 
 pub mod commands;
+mod fods;
 mod masks;
 
+pub use fods::{FodMapRecipe, FodRecipe, FodResponses};
 pub use masks::MaskOrigins;
 
 use crate::data::BuiltInHead;
@@ -23,6 +25,7 @@ use crate::state::document::Document;
 pub use crate::state::files::types::PhantomPart;
 use crate::state::filter::{FitInputs, FittedWeights, WeightMapRecipe, WeightRecipe};
 use crate::state::segment::SegmentRecipe;
+use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::recipe::{FitMask, ScanSource};
 use crate::state::track::recipe::CurveRecipe;
 use glam::DAffine3;
@@ -107,6 +110,10 @@ recipes! {
     Fit: FitRecipe;
     /// A map of a tensor fit.
     FitMap: FitMapRecipe;
+    /// Fibre orientation distributions; not a layer themselves.
+    Fods: FodRecipe;
+    /// A map of distributions.
+    FodMap: FodMapRecipe;
     /// Kept streamlines or rays.
     Curves: CurveRecipe;
     /// A density map.
@@ -173,6 +180,19 @@ impl Origin {
             Self::Computed(Recipe::FitMap(made)) => Some(made.map),
             _ => None,
         }
+    }
+
+    /// The map of fibre orientation distributions; `None` for other origins.
+    pub fn fod_map(&self) -> Option<FodMap> {
+        match self {
+            Self::Computed(Recipe::FodMap(made)) => Some(made.map),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a map or a mask that is computed again whenever the scan is opened.
+    pub fn is_recomputed_from_scan(&self) -> bool {
+        self.fit_map().is_some() || self.fod_map().is_some() || self.is_found_mask()
     }
 
     /// Whether it is a brain mask found here.

@@ -198,7 +198,7 @@ pub struct View {
     pub visible: Visibility,
     /// `None`: streamlines are shown whole.
     pub slab: Option<Slab>,
-    /// Tensors on the slices of the 3-D view.
+    /// Glyphs of tensors and distributions.
     pub glyphs: GlyphLook,
     /// The 3-D view shows only live curves with an end that stopped for this reason.
     pub stop: Option<StopReason>,
@@ -416,6 +416,8 @@ pub enum ViewAction {
     /// The 3-D view shows only the parts of streamlines near a slice.
     CutToSlab(Option<Slab>),
     SetGlyphs(GlyphLook),
+    /// Shows or hides glyphs as they were set last.
+    ToggleGlyphs,
     ToggleMissed,
     /// The 3-D view shows only live curves with an end that stopped for this reason; `None`: all.
     ShowStop(Option<StopReason>),

@@ -94,7 +94,7 @@ pub fn handle(
         } else if modifiers.alt {
             standard_view(key, state, actions);
         } else if !focused || on_button && is_letter(key) {
-            single_key(key, state, memory, actions);
+            letter_key(key, modifiers, state, memory, actions);
         }
     }
 }
@@ -145,7 +145,7 @@ pub fn press(
     } else if modifiers.alt {
         standard_view(key, state, actions);
     } else {
-        single_key(key, state, memory, actions);
+        letter_key(key, modifiers, state, memory, actions);
     }
 }
 
@@ -258,6 +258,24 @@ fn standard_view(key: Key, state: &State, actions: &mut Vec<Action>) {
         camera,
         phase: Phase::Done,
     }));
+}
+
+/// A key without Ctrl and Alt.
+fn letter_key(
+    key: Key,
+    modifiers: Modifiers,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    match key {
+        Key::G if modifiers.shift => {
+            if !state.document.is_empty() {
+                actions.push(Action::View(ViewAction::ToggleGlyphs));
+            }
+        }
+        key => single_key(key, state, memory, actions),
+    }
 }
 
 fn single_key(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {

@@ -82,7 +82,7 @@ fn row_sign(state: &State, layer: &Layer) -> Sign {
     }
     Sign::Icon(match &layer.content {
         Content::Scan { .. } => icons::IMAGE,
-        Content::Image(_) if state.document.origin(layer).fit_map().is_some() => icons::MAP,
+        Content::Image(_) if state.document.origin(layer).is_recomputed_from_scan() => icons::MAP,
         Content::Image(_) => icons::IMAGE,
         Content::Mask(_) => icons::REGION,
         Content::Tractogram(_) => icons::PATH,

@@ -17,6 +17,7 @@ mod help;
 pub mod icons;
 mod keys;
 mod layers;
+mod odf_picture;
 pub mod paint_callback;
 pub mod palette;
 mod panels;

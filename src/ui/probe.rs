@@ -79,6 +79,7 @@ pub fn readings(state: &State) -> Vec<Reading> {
         let place = md.map_or(0, |i| i + 1);
         all.insert(place, reading_of(Quantity::Direction, "Direction", value));
     }
+    all.extend(peaks(state));
     all.extend(passing(state));
     all.extend(costs(state));
     all.extend(surface(state));
@@ -106,19 +107,53 @@ fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
     let Some(tensors) = &state.document.tensors else {
         return found;
     };
-    let of_fit =
-        state.document.origin(layer).fit_map().is_some() && layer.content.volume().is_some();
+    let origin = state.document.origin(layer);
+    let of_fit = origin.is_recomputed_from_scan() && layer.content.volume().is_some();
     let in_volume = tensors.fa.grid.nearest(at).is_some();
     if !of_fit || !in_volume || tensors.field.nearest(at).is_some() {
         return found;
     }
     let is_inside = tensors.mask.contains(at);
+    // A voxel without a tensor may have a distribution.
+    if is_inside && origin.fod_map().is_some() {
+        return found;
+    }
     let text = if is_inside { "no tensor" } else { OUTSIDE_MASK };
     Reading {
         value: text.to_owned(),
         is_outside_mask: !is_inside,
         ..found
     }
+}
+
+/// The peaks of the distribution in the voxel: `2, at 78°`, and their amplitudes.
+fn peaks(state: &State) -> Vec<Reading> {
+    let at = state.view.crosshair;
+    let result = state.document.distributions.result.as_ref();
+    let Some(peaks) = result.and_then(|result| result.fods.peaks.as_ref()) else {
+        return Vec::new();
+    };
+    let Some(voxel) = peaks.grid.nearest(at) else {
+        return vec![reading("Peaks", "outside")];
+    };
+    let peaks: Vec<DVec3> = peaks.peaks(peaks.grid.index(voxel)).collect();
+    let mut count = format::count(peaks.len() as u64);
+    if let [first, second, ..] = &peaks[..] {
+        // Opposite directions are the same.
+        let cosine = first.normalize().dot(second.normalize()).abs().min(1.0);
+        let angle = format::fixed(cosine.acos().to_degrees(), 0);
+        count = match peaks.len() {
+            2 => format!("{count}, at {angle}°"),
+            _ => format!("{count}, the largest at {angle}°"),
+        };
+    }
+    let mut all = vec![reading("Peaks", count)];
+    if !peaks.is_empty() {
+        let amplitudes = peaks.iter().map(|peak| format::fixed(peak.length(), 2));
+        let amplitudes: Vec<String> = amplitudes.collect();
+        all.push(reading("Amplitudes", amplitudes.join(", ")));
+    }
+    all
 }
 
 /// Shown where COMMIT has fitted no signal.

@@ -42,6 +42,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Right double-click", "Reset window and level"),
                 ("P + drag", "Sample values"),
                 ("F,  O", "Crosshair, letters"),
+                ("Shift + G", "Glyphs"),
             ],
         ),
         (

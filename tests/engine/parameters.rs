@@ -17,7 +17,7 @@ use arcuate::solvers::{
 };
 use arcuate::state::WholeBrain;
 use arcuate::state::alignment::Nudge;
-use arcuate::state::core::glyph_look::GlyphLook;
+use arcuate::state::core::glyph_look::{GlyphLook, OdfLook};
 use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
@@ -73,6 +73,7 @@ pub fn tests() -> Vec<Trial> {
             table::<geodesic::SharpeningParts>,
         ),
         test("parameters::tables::glyphs", table::<GlyphLook>),
+        test("parameters::tables::distributions", table::<OdfLook>),
         test("parameters::tables::whole brain", table::<WholeBrain>),
         test("parameters::tables::sample", table::<Sample>),
         test("parameters::composite texts", texts::composites),

@@ -1,7 +1,7 @@
 //! The table of origins in a session: each stands once, behind those that it is made from, and comes back.
 
 use crate::support::session_window::{Window, document_text};
-use crate::support::test;
+use crate::support::{distributions, done_event, test};
 use arcuate::data::{BuiltInHead, Role};
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::density::{DensityAction, DensityValue};
@@ -12,9 +12,10 @@ use arcuate::state::sessions::jobs::OpenSession;
 use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
+use arcuate::state::tensors::jobs::fod::EstimateFods;
 use arcuate::state::{
     Action, Event, FilesAction, LayerId, SessionAction, SnapshotAction, State, StreamlineAction,
-    Task, TrackAction, ViewAction, update,
+    Task, TensorAction, TrackAction, ViewAction, update,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -37,6 +38,7 @@ pub fn tests() -> Vec<Trial> {
             found_maps,
         ),
         test("sessions::another file's failure ends no reading", reading),
+        test("sessions::distributions come back", fods),
         test("sessions::a layer is selected, a mask offered", reopened),
     ]
 }
@@ -68,6 +70,44 @@ fn reading() {
     };
     update(&mut state, Action::Event(Event::new(own, failed())));
     assert!(state.runtime.sessions.recovery.reading.is_none());
+}
+
+/// The settings of distributions, and the layers of their maps: whether or not these few directions suffice to estimate
+/// them again, nothing of the session is lost.
+fn fods() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let mut settings = window.state.document.distributions.settings.clone();
+    settings.requested = true;
+    settings.params.order = Some(4);
+    settings.peak_params.count = 2;
+    let action = Action::Tensors(TensorAction::SetFods(settings.clone()));
+    let effects = update(&mut window.state, action);
+    let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
+    let job = jobs.next().expect("an estimation").clone();
+    let round = Box::new(distributions::round(&job.dwi.grid, &job.gradients));
+    let done = done_event(job, 7, round);
+    update(&mut window.state, Action::Event(done));
+    let table = origins(&window.state);
+    for kind in ["fods", "fod_map"] {
+        assert!(table.iter().any(|o| o[kind].is_object()), "{kind}");
+    }
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    assert_eq!(again.state.document.distributions.settings, settings);
+    let names = |state: &State| -> Vec<String> {
+        let content = saved::draft(state).content.value();
+        let layers = content["document"]["layers"]
+            .as_array()
+            .expect("layers")
+            .clone();
+        let names = layers.iter().filter_map(|l| l["name"].as_str());
+        names.map(str::to_owned).collect()
+    };
+    let before = names(&window.state);
+    assert!(before.iter().any(|name| name == "AFD"), "{before:?}");
+    assert_eq!(names(&again.state), before);
 }
 
 /// A reopened session has a selected layer, and offers the mask beside the scan as it did before.

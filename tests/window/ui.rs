@@ -4,6 +4,7 @@
 mod devices;
 mod filter;
 mod first;
+mod fods;
 mod fold;
 mod keys;
 mod lists;
@@ -171,6 +172,7 @@ pub fn tests() -> Vec<Trial> {
     [
         own,
         devices::tests(),
+        fods::tests(),
         fold::tests(),
         keys::tests(),
         menus::tests(),

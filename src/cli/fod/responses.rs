@@ -9,7 +9,9 @@ use crate::io;
 use crate::parameters::Parameters as _;
 use crate::solvers::response;
 use crate::state::tensors::jobs::fod::Responses;
-use crate::state::tensors::recipe::fod::{ROWS_OF_MASKS, ResponseAlgorithm, ResponseSource};
+use crate::state::tensors::recipe::fod::{
+    ROWS_OF_MASKS, ResponseAlgorithm, ResponseSource, tissues_of_files,
+};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,7 +61,7 @@ impl ResponseOptions {
                 counted(self.responses.len(), "response function")
             )));
         }
-        let tissues = tissues(&self.responses);
+        let tissues = tissues_of_files(&self.responses);
         let read = |(path, tissue): (&PathBuf, Tissue)| {
             let response = io::response::read(path).map_err(|e| Failure::new(e.to_string()))?;
             Ok((tissue, response))
@@ -110,24 +112,6 @@ impl ResponseOptions {
             ))),
         }
     }
-}
-
-/// The tissues of response files: by their names if these agree with white matter first, otherwise by their number.
-fn tissues(files: &[PathBuf]) -> Vec<Tissue> {
-    let name = |path: &Path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        Tissue::in_name(&name)
-    };
-    let named: Option<Vec<Tissue>> = files.iter().map(|path| name(path)).collect();
-    let by_number = match files.len() {
-        2 => vec![Tissue::WhiteMatter, Tissue::Csf],
-        _ => Tissue::ALL.to_vec(),
-    };
-    let is_usable = |tissues: &Vec<Tissue>| {
-        let differ = (1..tissues.len()).all(|i| !tissues[..i].contains(&tissues[i]));
-        differ && tissues.first() == Some(&Tissue::WhiteMatter)
-    };
-    named.filter(is_usable).unwrap_or(by_number)
 }
 
 impl GivenResponses<'_> {

@@ -6,6 +6,7 @@ use super::*;
 pub fn result_name(document: &Document, of: &str) -> String {
     match of {
         saved::TENSORS => TENSORS.to_owned(),
+        saved::DISTRIBUTIONS => DISTRIBUTIONS.to_owned(),
         saved::LIVE => live_name(document.track.method == Method::Rays).to_owned(),
         saved::PATHWAY => PATHWAY.to_owned(),
         saved::SURFACE => SURFACE.to_owned(),
@@ -33,6 +34,8 @@ pub fn live_name(rays: bool) -> &'static str {
 }
 
 pub const TENSORS: &str = "Tensors";
+
+pub const DISTRIBUTIONS: &str = "Fibre orientation distributions";
 
 pub const PATHWAY: &str = "The regions' pathway";
 

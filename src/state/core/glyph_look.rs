@@ -1,8 +1,8 @@
-//! Display of tensors as glyphs.
+//! Display of tensors and of fibre orientation distributions as glyphs.
 
 use crate::data::appearance::GlyphShape;
 use crate::data::keyed;
-use crate::parameters::{Kind, Limits, Number, Param, Parameters, shortest_f64};
+use crate::parameters::{Choice, Kind, Limits, Number, Param, Parameters, shortest_f64};
 use serde::{Deserialize, Serialize};
 
 /// The tensors that are shown.
@@ -34,10 +34,35 @@ impl GlyphPlace {
     }
 }
 
+/// What glyphs show where there are both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GlyphContent {
+    Tensors,
+    Distributions,
+}
+
+keyed!(GlyphContent, serde {
+    Tensors = "tensors",
+    Distributions = "distributions",
+});
+
+impl GlyphContent {
+    pub const ALL: [Self; 2] = [Self::Tensors, Self::Distributions];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tensors => "Tensors",
+            Self::Distributions => "Distributions",
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GlyphLook {
     pub shown: bool,
+    pub content: GlyphContent,
+    pub distributions: OdfLook,
     pub place: GlyphPlace,
     pub shape: GlyphShape,
     /// Length of the longest axis relative to a voxel's edge.
@@ -50,6 +75,8 @@ impl Default for GlyphLook {
     fn default() -> Self {
         Self {
             shown: false,
+            content: GlyphContent::Distributions,
+            distributions: OdfLook::default(),
             place: GlyphPlace::Scene,
             shape: GlyphShape::Ellipsoid,
             size: 0.9,
@@ -88,6 +115,93 @@ impl Parameters for GlyphLook {
                     ..Number::new(
                         |p| Some(p.every as f64),
                         |p, v| p.every = v.map_or(p.every, |v| v as usize),
+                    )
+                }),
+            )
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self::default()
+    }
+}
+
+/// Display of fibre orientation distributions.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OdfLook {
+    pub place: GlyphPlace,
+    /// Diameter of the largest glyph relative to a voxel's edge.
+    pub size: f32,
+    /// Distributions whose peak is lower have no glyph.
+    pub min_amplitude: f32,
+    /// Sizes compare amplitudes; otherwise the peak of each distribution has the full size.
+    pub same_scale: bool,
+}
+
+impl Default for OdfLook {
+    fn default() -> Self {
+        Self {
+            place: GlyphPlace::Slices,
+            size: 1.0,
+            min_amplitude: 0.05,
+            same_scale: false,
+        }
+    }
+}
+
+/// Only for the window.
+impl Parameters for OdfLook {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            help: "Own peak shows directions, even of small amounts; same scale compares amounts between voxels",
+            ..Param::new(
+                "scaling",
+                "Scaled to",
+                Kind::OneOf(&[
+                    Choice::new(
+                        "own-peak",
+                        "Own peak",
+                        |p| !p.same_scale,
+                        |p| p.same_scale = false,
+                    ),
+                    Choice::new(
+                        "same-scale",
+                        "Same scale",
+                        |p| p.same_scale,
+                        |p| p.same_scale = true,
+                    ),
+                ]),
+            )
+        },
+        Param {
+            help: "Distributions whose peak is lower are not drawn",
+            reason: "noise reaches 0.05 to 0.1",
+            ..Param::new(
+                "min-amplitude",
+                "Amplitude from",
+                Kind::Number(Number {
+                    decimals: 2,
+                    soft: (0.0, 0.3),
+                    hard: Limits::between(0.0, 100.0),
+                    ..Number::new(
+                        |p| Some(shortest_f64(p.min_amplitude)),
+                        |p, v| p.min_amplitude = v.map_or(p.min_amplitude, |v| v as f32),
+                    )
+                }),
+            )
+        },
+        Param {
+            help: "Diameter of the largest glyph divided by the edge of a voxel",
+            ..Param::new(
+                "odf-size",
+                "Glyph size",
+                Kind::Number(Number {
+                    soft: (0.5, 2.0),
+                    hard: Limits::between(0.1, 10.0),
+                    ..Number::new(
+                        |p| Some(shortest_f64(p.size)),
+                        |p, v| p.size = v.map_or(p.size, |v| v as f32),
                     )
                 }),
             )

@@ -66,7 +66,9 @@ impl Document {
                 MissingItem::Part(part) => &mut Arc::make_mut(part).session,
             });
         }
-        if let Some(awaited) = &mut self.unrestored.awaited {
+        let unrestored = &mut self.unrestored;
+        let awaited = unrestored.awaited.iter_mut();
+        for awaited in awaited.chain(&mut unrestored.awaited_fods) {
             replace(&mut awaited.session);
         }
     }

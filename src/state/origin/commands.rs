@@ -286,6 +286,10 @@ pub fn file_and_command(document: &Document, layer: &Layer) -> Option<(PathBuf, 
         let file = PathBuf::from(format!("maps/{}.nii.gz", map.key()));
         return Some((file, Some(document.command_line(layer).text())));
     }
+    if let Some(map) = origin.fod_map() {
+        let file = PathBuf::from(format!("fod/{}.nii.gz", map.key()));
+        return Some((file, Some(document.command_line(layer).text())));
+    }
     let plain = origin.is_plain_file() && layer.display.frame == 0;
     let file = document.path(layer).filter(|_| plain)?;
     Some((file.to_owned(), None))

@@ -372,7 +372,10 @@ pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     let on = glyphs.shown && !state.view.glyphs.shown;
     let any =
         state.runtime.pathways.live.value().is_some() || !state.document.kept_pathways.is_empty();
-    state.view.glyphs = parameters::sanitized(&glyphs);
+    state.view.glyphs = GlyphLook {
+        distributions: parameters::sanitized(&glyphs.distributions),
+        ..parameters::sanitized(&glyphs)
+    };
     if on && any && state.view.task == Task::Pathways && glyphs.place == GlyphPlace::Scene {
         state.view.glyphs.place = GlyphPlace::Pathways;
     }

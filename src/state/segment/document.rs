@@ -49,7 +49,7 @@ impl Document {
         if self.segment.image.is_some_and(|id| self.awaits(id)) {
             return None;
         }
-        let fitted = |l: &Layer| self.origin(l).fit_map().is_some();
+        let fitted = |l: &Layer| self.origin(l).is_recomputed_from_scan();
         let layers = || self.layers.iter().rev().filter(|l| !self.is_error(l));
         let images = || layers().filter(|l| !self.is_of_weights(l));
         let mut opened = images().filter(|l| matches!(l.content, Content::Image(_)) && !fitted(l));

@@ -3,6 +3,7 @@
 pub(in crate::state) mod alignment;
 pub(in crate::state) mod density;
 pub(in crate::state) mod filter;
+pub(in crate::state) mod fods;
 mod found_file;
 mod found_later;
 mod missing;
@@ -28,6 +29,7 @@ pub use crate::state::sessions::saved::snapshots::{
 };
 pub use crate::state::sessions::saved::write::{autosave, draft};
 pub use crate::state::sessions::types::content::*;
+pub use crate::state::sessions::types::fods::*;
 pub use crate::state::sessions::types::missing::{
     AwaitedLayers, MissingGroup, MissingItem, MissingLayer, MissingPart, MissingWeights,
     SessionPart, SpeedRegion,

@@ -3,6 +3,7 @@
 pub(in crate::state) mod content;
 pub(in crate::state) mod draft;
 pub(in crate::state) mod file;
+pub(in crate::state) mod fods;
 pub(in crate::state) mod missing;
 pub(in crate::state) mod origins;
 pub(in crate::state) mod restore_error;

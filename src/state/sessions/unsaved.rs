@@ -188,7 +188,7 @@ impl Document {
     fn is_in_a_file(&self, layer: &Layer) -> bool {
         let again = || {
             let from = self.origin(layer);
-            from.fit_map().is_some() || from.is_found_mask() || from.is_phantom()
+            from.is_recomputed_from_scan() || from.is_phantom()
         };
         (self.path(layer).is_some() || again())
             && !self.is_edited(layer.id)

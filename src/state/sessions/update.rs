@@ -138,7 +138,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     // Jobs for the CPU to repeat are of this document, too.
     runtime.device.fallback.requests.clear();
     runtime.device.fallback.live = false;
-    runtime.tensors.live = Live::default();
+    (runtime.tensors.live, runtime.tensors.fods) = (Live::default(), Live::default());
     runtime.streamlines = StreamlineRuntime::default();
     runtime.filter = Default::default();
     runtime.segment = crate::state::segment::SegmentRuntime {

@@ -1,6 +1,7 @@
 //! The fit, its mask, and checks of its input.
 
 use crate::state::edit::edit;
+use crate::state::tensors::types::fods::{FodSettings, ResponseChoice};
 use crate::state::{Effect, State, TensorAction, files, tensors};
 
 /// Applies one action.
@@ -17,6 +18,13 @@ pub fn act(state: &mut State, action: TensorAction, effects: &mut Vec<Effect>) {
             tensors::update::fit(state, effects);
         }
         TensorAction::TakeOfferedMask => files::opening::take_offered_mask(state, effects),
+        TensorAction::SetFods(settings) => tensors::fods::set(state, settings),
+        TensorAction::ReadResponses(files) => {
+            let responses = ResponseChoice::Files(files);
+            let now = state.document.distributions.settings.clone();
+            tensors::fods::set(state, FodSettings { responses, ..now });
+        }
+        TensorAction::SaveFods(path) => tensors::fods::save(state, path, effects),
         TensorAction::SetMask(layer) => {
             edit(state, "Fit", false, |d| d.fit_mask = layer);
             tensors::update::fit(state, effects);

@@ -1,11 +1,40 @@
 //! Differences of the tensor fit.
 
+use crate::solvers::csd;
 use crate::solvers::tensor_fit::Method;
 use crate::state::Document;
 use crate::state::core::fields::Fields;
+use crate::state::core::text::file_name;
+use crate::state::tensors::types::fods::ResponseChoice;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
-    fit(before).differences(&fit(after))
+    let mut all = fit(before).differences(&fit(after));
+    all.extend(fods(before).differences(&fods(after)));
+    all
+}
+
+fn fods(document: &Document) -> Fields {
+    let mut fields = Fields::default();
+    let settings = &document.distributions.settings;
+    fields.check("Fibre orientations", settings.requested);
+    let responses = match &settings.responses {
+        ResponseChoice::Estimated => "estimated".to_owned(),
+        ResponseChoice::Files(files) => {
+            let names: Vec<String> = files.iter().map(|path| file_name(path)).collect();
+            names.join(", ")
+        }
+    };
+    fields.name("Responses", responses);
+    fields.rows(&settings.response_params, &[]);
+    fields.rows(&settings.params, &["method"]);
+    // The fit has a row of this name, too.
+    let method = match settings.params.method {
+        csd::Method::Constrained => "Non-negative",
+        csd::Method::Paper => "As in the paper",
+    };
+    fields.name("Deconvolution", method);
+    fields.rows(&settings.peak_params, &[]);
+    fields
 }
 
 fn fit(document: &Document) -> Fields {

@@ -2,7 +2,9 @@
 
 use crate::data::{Mask, TensorLayout};
 use crate::solvers::tensor_fit::FitMap;
+use crate::state::core::glyph_look::GlyphContent;
 use crate::state::core::layer::{Content, Layer};
+use crate::state::tensors::types::fods::FodKey;
 use crate::state::tensors::types::{BootstrapInput, FitKey, OfferedMask};
 use crate::state::{Document, State};
 use std::path::PathBuf;
@@ -83,6 +85,34 @@ impl Document {
             mask: self.chosen_mask().map(|(_, mask)| mask.id()),
             params: self.fit.clone(),
         })
+    }
+
+    /// The key of the distributions of the present document; `None` if the user has not requested any, or without a scan
+    /// with gradients.
+    pub fn requested_fods(&self) -> Option<FodKey> {
+        let settings = &self.distributions.settings;
+        let scan = self.scan().filter(|_| settings.requested)?;
+        match &scan.content {
+            Content::Scan {
+                dwi,
+                gradients: Some(_),
+            } if dwi.tensors.is_none() => Some(FodKey {
+                scan: dwi.id(),
+                mask: self.chosen_mask().map(|(_, mask)| mask.id()),
+                settings: settings.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// What glyphs show, given a preference where there are both; `None` if there is neither.
+    pub fn glyph_content(&self, preferred: GlyphContent) -> Option<GlyphContent> {
+        match (self.tensors.is_some(), self.distributions.field().is_some()) {
+            (true, true) => Some(preferred),
+            (true, false) => Some(GlyphContent::Tensors),
+            (false, true) => Some(GlyphContent::Distributions),
+            (false, false) => None,
+        }
     }
 
     /// Whether the tensors that it wants are still to be computed.

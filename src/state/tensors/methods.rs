@@ -2,11 +2,13 @@
 
 use crate::data::HeadKind;
 use crate::data::text::counted;
-use crate::solvers::tensor_fit;
+use crate::solvers::{csd, tensor_fit};
 use crate::state::Document;
 use crate::state::core::citations::Citations;
 use crate::state::core::layer::{Content, Layer};
 use crate::state::tensors::recipe::ScanSource;
+use crate::state::tensors::recipe::fod::ResponseAlgorithm;
+use crate::state::tensors::types::fods::ResponseChoice;
 use std::fmt::Write as _;
 
 const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion tensor spectroscopy and \
@@ -16,6 +18,85 @@ const LEAST_SQUARES: &str = "Veraart J, Sijbers J, Sunaert S, Leemans A, Jeuriss
     NeuroImage 81:335–346.";
 const BRAIN_MASK: &str = "Otsu N (1979). A threshold selection method from gray-level histograms. IEEE \
     Transactions on Systems, Man, and Cybernetics 9:62–66.";
+
+const DECONVOLUTION: &str = "Tournier JD, Calamante F, Gadian DG, Connelly A (2004). Direct estimation of the \
+    fiber orientation density function from diffusion-weighted MRI data using spherical deconvolution. \
+    NeuroImage 23:1176–1185.";
+const NON_NEGATIVE: &str = "Jeurissen B, Tournier JD, Dhollander T, Connelly A, Sijbers J (2014). Multi-tissue \
+    constrained spherical deconvolution for improved analysis of multi-shell diffusion MRI data. NeuroImage \
+    103:411–426.";
+const PENALISED: &str = "Tournier JD, Calamante F, Connelly A (2007). Robust determination of the fibre \
+    orientation distribution in diffusion MRI: non-negativity constrained super-resolved spherical deconvolution. \
+    NeuroImage 35:1459–1472.";
+const DHOLLANDER: &str = "Dhollander T, Mito R, Raffelt D, Connelly A (2019). Improved white matter response \
+    function estimation for 3-tissue constrained spherical deconvolution. Proceedings of the ISMRM 27:555.";
+const TOURNIER: &str = "Tournier JD, Calamante F, Connelly A (2013). Determination of the appropriate b value and \
+    number of gradient directions for high-angular-resolution diffusion-weighted imaging. NMR in Biomedicine \
+    26:1775–1786.";
+
+/// Fibre orientation distributions, if they belong to the present settings.
+pub(in crate::state) fn distributions(document: &Document, citations: &mut Citations) -> String {
+    let result = document.distributions.result.as_ref();
+    let Some(result) = result.filter(|r| document.requested_fods().as_ref() == Some(&r.key)) else {
+        return String::new();
+    };
+    let (fods, settings) = (&result.fods, &result.key.settings);
+    let tissues: Vec<&str> = fods.responses.iter().map(|(t, _)| t.name()).collect();
+    let tissues = match tissues.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    };
+    let functions = match fods.responses.len() {
+        1 => "response function",
+        _ => "response functions",
+    };
+    let responses = match (&settings.responses, fods.algorithm) {
+        (ResponseChoice::Files(_), _) => {
+            format!("the {functions} of {tissues}, which were read from files")
+        }
+        (ResponseChoice::Estimated, algorithm) => {
+            let work = match algorithm {
+                Some(ResponseAlgorithm::Dhollander) => citations.cite(DHOLLANDER),
+                _ => citations.cite(TOURNIER),
+            };
+            let measured = fods.measured.iter().map(|t| {
+                let voxels = counted(t.voxels.count(), "voxel");
+                format!("{} in {voxels}", t.tissue.name())
+            });
+            let measured: Vec<String> = measured.collect();
+            format!(
+                "the {functions} of {tissues}, estimated in the scan {work} ({})",
+                measured.join(", ")
+            )
+        }
+    };
+    let deconvolution = citations.cite(DECONVOLUTION);
+    let constraint = match settings.params.method {
+        csd::Method::Constrained => {
+            format!("without negative values {}", citations.cite(NON_NEGATIVE))
+        }
+        csd::Method::Paper => {
+            format!(
+                "with a penalty on negative values {}",
+                citations.cite(PENALISED)
+            )
+        }
+    };
+    let shells = &fods.output.shells.shells[fods.used_shells.clone()];
+    let shells = shells
+        .iter()
+        .map(|s| format!("{} × {:.0}", s.volumes.len(), s.b_s_per_mm2));
+    let shells: Vec<String> = shells.collect();
+    format!(
+        " Fibre orientation distributions of order {} were estimated in {} by spherical deconvolution {deconvolution} \
+         with {responses}, {constraint}, from {} (number × b in s/mm²: {}).",
+        fods.output.order.order,
+        counted(fods.mask.count(), "voxel"),
+        counted(fods.used_volumes(), "volume"),
+        shells.join(", ")
+    )
+}
 
 /// The scans.
 pub(in crate::state) fn scans(document: &Document) -> String {

@@ -1,11 +1,14 @@
 //! The inputs of a tensor fit and of its bootstrap.
 
+pub mod fods;
+
 use crate::data::axis_change::AxisChange;
 use crate::data::{DataId, Gradients, Mask, TensorLayout, Volume};
 use crate::solvers::tensor_fit::{self, Residuals};
 use crate::solvers::{gradient_check, tensor_check};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey};
+use crate::state::tensors::types::fods::{FodKey, FodSettings};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -57,6 +60,12 @@ pub enum TensorAction {
     SetMask(Option<LayerId>),
     /// Uses the file next to the scan that appears to be its brain mask.
     TakeOfferedMask,
+    /// Sets how fibre orientation distributions are computed, and whether they are.
+    SetFods(FodSettings),
+    /// Deconvolves with the response functions of these files, white matter first.
+    ReadResponses(Vec<PathBuf>),
+    /// Writes the distributions, their response functions and maps into the folder of this report.
+    SaveFods(PathBuf),
 }
 
 /// The running fit, and checks of its input.
@@ -68,6 +77,8 @@ pub struct TensorRuntime {
     pub orders: Option<(LayerId, Arc<tensor_check::Output>)>,
     /// Schedules the fit; the document holds its result.
     pub live: Live<FitKey, ()>,
+    /// Schedules the distributions; the document holds them.
+    pub fods: Live<FodKey, ()>,
     /// A file next to a scan that appears to be its brain mask.
     pub offered_mask: Option<OfferedMask>,
 }

@@ -266,14 +266,15 @@ fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: 
     }));
 }
 
-struct LayerInserter<'a> {
-    document: &'a mut Document,
-    next_id: u64,
+/// Adds computed layers to a document, or replaces the content of those from before.
+pub(super) struct LayerInserter<'a> {
+    pub document: &'a mut Document,
+    pub next_id: u64,
 }
 
 impl LayerInserter<'_> {
     /// Creates a layer, or gives the one with that name new content; each call uses one id.
-    fn insert(
+    pub fn insert(
         &mut self,
         requested: bool,
         name: &str,
@@ -292,7 +293,7 @@ impl LayerInserter<'_> {
         let origin = document.origins.add(new_origin);
         let made_here = |l: &Layer| {
             let from = document.origins.get(l.origin);
-            l.name == name && (from.fit_map().is_some() || from.is_found_mask())
+            l.name == name && from.is_recomputed_from_scan()
         };
         if let Some(layer) = document.layers.iter_mut().find(|l| made_here(l)) {
             let layer = Arc::make_mut(layer);

@@ -37,6 +37,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     follow_opened(state, &mut effects);
     follow_failures(state, &mut effects);
     streamlines::update::keep_rules::exclude_new_regions(state, filter);
+    tensors::fods::follow(state, &mut effects);
     track::follow::follow(state, &mut effects);
     pathways::update::follow(state, &mut effects);
     segment::update::follow(state, &mut effects);

@@ -6,9 +6,10 @@ use crate::state::files::jobs::SAVE;
 use crate::state::pathways::jobs::PATHWAY;
 use crate::state::pictures::jobs::PICTURE;
 use crate::state::segment::jobs::SEGMENT;
+use crate::state::tensors::jobs::fod::FOD;
 use crate::state::track::jobs::LIVE;
 use crate::state::view::Tool;
-use crate::state::{Effect, State, pathways, pictures, regions, segment, track};
+use crate::state::{Effect, State, pathways, pictures, regions, segment, tensors, track};
 
 /// Does the first that applies.
 pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
@@ -38,6 +39,7 @@ pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     match slot {
         LIVE => track::update::stopped(state),
         PATHWAY => pathways::update::stopped(state),
+        FOD => tensors::fods::stopped(state),
         SEGMENT => segment::update::stopped(state),
         // This also ends the rest of a turntable.
         PICTURE => pictures::update::cancelled(state),

@@ -1,6 +1,7 @@
 //! Actions on the views: tasks, layouts, slices, the 3-D camera and what is visible.
 
 use crate::state::Effect;
+use crate::state::core::glyph_look::GlyphLook;
 use crate::state::core::pane::Pane;
 use crate::state::edit::{frame_all, stepped};
 use crate::state::runtime::TourStep;
@@ -48,6 +49,7 @@ pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
         ViewAction::ToggleOutline => state.view.visible.outline ^= true,
         ViewAction::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_valid),
         ViewAction::SetGlyphs(glyphs) => pathways::update::set_glyphs(state, glyphs),
+        ViewAction::ToggleGlyphs => toggle_glyphs(state),
         ViewAction::ToggleMissed => state.view.visible.missed ^= true,
         ViewAction::ShowStop(reason) => state.view.stop = reason,
         ViewAction::ToggleTheme => {
@@ -55,6 +57,17 @@ pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
             effects.push(Effect::Store);
         }
     }
+}
+
+fn toggle_glyphs(state: &mut State) {
+    let look = state.view.glyphs;
+    if state.document.glyph_content(look.content).is_none() {
+        let text = "There are no glyphs: open a scan with its gradients, whose tensors they show";
+        state.runtime.notices.status = text.into();
+        return;
+    }
+    let shown = !look.shown;
+    pathways::update::set_glyphs(state, GlyphLook { shown, ..look });
 }
 
 fn move_crosshair(state: &mut State, world: DVec3) {

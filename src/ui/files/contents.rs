@@ -23,6 +23,7 @@ pub fn show(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let place = row(ui, width, space::ROW);
     let hint = match sheet.purpose {
         PathPurpose::Open => "/folder/dwi.nii.gz; separate several with ;",
+        PathPurpose::Responses => "/folder/wm.txt; /folder/gm.txt; /folder/csf.txt",
         _ => "/folder/name",
     };
     let typed = field::path(ui, place, "Path", &mut sheet.text, hint, sheet.focus);
@@ -54,7 +55,8 @@ fn title(ui: &mut Ui, width: f32, purpose: &PathPurpose, state: &State) {
         PathPurpose::Locate { .. }
         | PathPurpose::Missing(..)
         | PathPurpose::Affine { .. }
-        | PathPurpose::Scheme => "Enter chooses it",
+        | PathPurpose::Scheme
+        | PathPurpose::Responses => "Enter chooses it",
         _ => "Enter saves",
     };
     let font = theme::semibold(size::LABEL);
@@ -154,7 +156,8 @@ fn buttons(ui: &mut Ui, buttons: Rect, sheet: &Sheet, native: bool) -> (Option<T
             PathPurpose::Locate { .. }
             | PathPurpose::Missing(..)
             | PathPurpose::Affine { .. }
-            | PathPurpose::Scheme,
+            | PathPurpose::Scheme
+            | PathPurpose::Responses,
             None,
         ) => "Take it",
         _ => "Save",

@@ -137,6 +137,12 @@ fn dialog(purpose: &PathPurpose, suggested: &str) -> Option<Vec<PathBuf>> {
         let file = pollster::block_on(dialog.save_file())?;
         return Some(vec![file.path().to_owned()]);
     }
+    if *purpose == PathPurpose::Responses {
+        let dialog = dialog.add_filter("Text", &["txt"]);
+        let dialog = dialog.add_filter("All files", &["*"]);
+        let files = pollster::block_on(dialog.pick_files())?;
+        return Some(files.iter().map(|f| f.path().to_owned()).collect());
+    }
     let endings = Format::all().filter(|f| f.content() != crate::io::Content::Picture);
     let mut known: Vec<&str> = endings
         .flat_map(|f| f.extensions().iter().copied().map(last_part))

@@ -1,5 +1,6 @@
 //! The purpose of a path, which decides endings, titles and the action.
 
+use crate::data::odf_field::Tissue;
 use crate::data::region::RegionId;
 use crate::io::Format;
 use crate::state::files::types::RecentExports;
@@ -7,11 +8,13 @@ use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::segment::SegmentFile;
 use crate::state::streamlines::BottomPanel;
+use crate::state::tensors::jobs::fod::{ENDING as FOD_ENDING, FodFiles};
+use crate::state::tensors::recipe::fod::{FodMap, SAVED_MAPS};
 use crate::state::update::is_session;
 use crate::state::{
     Action, AlignmentAction, Content, FilesAction, LayerId, Look, Pane, Picture, PictureAction,
     RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, State, StreamlineAction,
-    Turntable, UnsavedAction, ValueNames,
+    TensorAction, Turntable, UnsavedAction, ValueNames,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -71,6 +74,10 @@ pub enum PathPurpose {
     Segment(SegmentFile),
     /// A file of a COMMIT fit, with the values of its streamlines.
     Filter(FilterFile, ValueNames),
+    /// The report of distributions of these tissues, with their files beside it.
+    Distributions(Vec<Tissue>),
+    /// Response functions, white matter first.
+    Responses,
     /// The timing of the gradients.
     Scheme,
     /// The content of the panel below the views, as a table.
@@ -115,6 +122,7 @@ impl PathPurpose {
             } => values.companion_files(path),
             Self::Tracks { values, .. } => values.named(path),
             Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
+            Self::Distributions(tissues) => return files_of_distributions(tissues, path),
             _ => Vec::new(),
         };
         let described = adjacent.into_iter().map(|b| (ValueNames::text(&b), b.path));
@@ -211,6 +219,7 @@ impl PathPurpose {
                 | Self::Missing(..)
                 | Self::Affine { .. }
                 | Self::Scheme
+                | Self::Responses
         )
     }
 
@@ -246,6 +255,8 @@ impl PathPurpose {
                 FilterFile::All => "Export the streamlines with their weights",
                 FilterFile::Map(_) => "Export the map",
             },
+            Self::Distributions(_) => "Export fibre orientations",
+            Self::Responses => "Response functions, white matter first",
             Self::Scheme => "A Camino scheme file",
             Self::Session { .. } => "Save the session",
             Self::Locate { name, .. } | Self::Missing(_, name) => {
@@ -277,7 +288,8 @@ impl PathPurpose {
             | Self::Locate { .. }
             | Self::Missing(..)
             | Self::Affine { .. }
-            | Self::Scheme => None,
+            | Self::Scheme
+            | Self::Responses => None,
             Self::Session { .. } | Self::Csv(_) => None,
             Self::Tracks { .. } | Self::Filter(..) => Some(RecentExports::TRACKS),
             Self::Layer { .. } => Some(RecentExports::LAYER),
@@ -285,6 +297,7 @@ impl PathPurpose {
             Self::Screenshot { .. } => Some(RecentExports::PICTURE),
             Self::Pathway { file, .. } => Some(file.kind()),
             Self::Segment(_) => Some(RecentExports::REGION),
+            Self::Distributions(_) => Some(RecentExports::LAYER),
         }
     }
 
@@ -295,7 +308,8 @@ impl PathPurpose {
             | Self::Locate { .. }
             | Self::Missing(..)
             | Self::Affine { .. }
-            | Self::Scheme => Vec::new(),
+            | Self::Scheme
+            | Self::Responses => Vec::new(),
             Self::Filter(FilterFile::Weights, _) => vec!["txt"],
             Self::Session { .. } => vec![SESSION],
             Self::Tracks { .. }
@@ -329,7 +343,7 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
                 .map(|f| f.extensions()[0])
                 .collect(),
-            Self::Segment(SegmentFile::Script) => vec!["json"],
+            Self::Segment(SegmentFile::Script) | Self::Distributions(_) => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
             Self::Csv(_) => vec!["csv"],
         }
@@ -380,7 +394,9 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
                 .map(Format::short_name)
                 .collect(),
-            Self::Segment(SegmentFile::Script) => vec!["JSON".to_owned()],
+            Self::Segment(SegmentFile::Script) | Self::Distributions(_) => {
+                vec!["JSON".to_owned()]
+            }
             Self::Filter(FilterFile::Weights, _) => vec!["Text".to_owned()],
             _ => IMAGES.map(|(_, name)| name.to_owned()).to_vec(),
         }
@@ -393,9 +409,12 @@ impl PathPurpose {
         if self == Self::Open {
             return Some(Action::Files(FilesAction::Open(paths)));
         }
+        if self == Self::Responses {
+            return Some(Action::Tensors(TensorAction::ReadResponses(paths)));
+        }
         let path = self.named(&paths.swap_remove(0));
         Some(match self {
-            Self::Open => return None,
+            Self::Open | Self::Responses => return None,
             Self::Session { next } => {
                 let path = Some(path);
                 Action::Session(SessionAction::Save { path, next })
@@ -414,6 +433,7 @@ impl PathPurpose {
             }),
             Self::Segment(file) => Action::Segment(SegmentAction::Save { file, path }),
             Self::Filter(file, _) => Action::Filter(FilterAction::Save { file, path }),
+            Self::Distributions(_) => Action::Tensors(TensorAction::SaveFods(path)),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
             Self::Region(region) => Action::Region(RegionAction::Save { region, path }),
             Self::Regions { as_labels, .. } => {
@@ -431,4 +451,24 @@ impl PathPurpose {
             }
         })
     }
+}
+
+/// The files beside the report of distributions of these tissues.
+fn files_of_distributions(tissues: &[Tissue], report: &Path) -> Vec<(String, PathBuf)> {
+    let files = FodFiles {
+        folder: report.parent().unwrap_or(Path::new("")),
+        ending: FOD_ENDING,
+    };
+    let maps = SAVED_MAPS.iter().copied();
+    let maps: Vec<FodMap> = maps
+        .filter(|map| *map != FodMap::Fractions || tissues.len() > 1)
+        .collect();
+    let all = files.all(tissues.iter().copied(), &maps);
+    // The first is the report itself.
+    let others = all.into_iter().skip(1);
+    let described = others.map(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        (format!("Writes {name}"), path)
+    });
+    described.collect()
 }

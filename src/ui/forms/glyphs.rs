@@ -1,10 +1,10 @@
-//! The block "Tensor glyphs".
+//! The block of glyphs: tensors, distributions, or a choice between them.
 
-use super::display::select_row;
+use super::display::{segment_row, select_row};
 use super::parameters::{self, Rows};
 use crate::scene;
 use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
-use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
+use crate::state::core::glyph_look::{GlyphContent, GlyphLook, GlyphPlace, OdfLook};
 use crate::state::{Action, State, ViewAction};
 use crate::ui::widgets::{menu, rows, section};
 use crate::ui::{Memory, format};
@@ -20,18 +20,83 @@ pub const SHAPES: [(&str, Option<GlyphShape>); 3] = [
 ];
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    if state.document.tensors.is_none() {
+    let look = state.view.glyphs;
+    let Some(content) = state.document.glyph_content(look.content) else {
         return;
-    }
-    let (open, clicked) = section::fold(ui, BLOCK, memory.is_open(BLOCK, false));
+    };
+    let has_both =
+        state.document.tensors.is_some() && state.document.distributions.field().is_some();
+    let title = match (has_both, content) {
+        (true, _) => "Glyphs",
+        (false, GlyphContent::Tensors) => BLOCK,
+        (false, GlyphContent::Distributions) => "Glyphs of distributions",
+    };
+    let (open, clicked) = section::fold(ui, title, memory.is_open(BLOCK, false));
     if clicked {
         memory.toggle(BLOCK);
     }
     if !open {
         return;
     }
-    let look = state.view.glyphs;
     let mut set = |look: GlyphLook| actions.push(Action::View(ViewAction::SetGlyphs(look)));
+    if has_both {
+        let names = GlyphContent::ALL.map(GlyphContent::name);
+        let now = GlyphContent::ALL.iter().position(|c| *c == content);
+        let help = "What the glyphs show in each voxel";
+        let chosen = segment_row(ui, "Show", help, &names, now.unwrap_or(0));
+        if let Some(content) = chosen.map(|i| GlyphContent::ALL[i]) {
+            set(GlyphLook { content, ..look });
+        }
+    }
+    match content {
+        GlyphContent::Tensors => tensors(ui, state, look, &mut set),
+        GlyphContent::Distributions => distributions(ui, look, &mut set),
+    }
+}
+
+/// The rows of distributions.
+fn distributions(ui: &mut Ui, look: GlyphLook, set: &mut dyn FnMut(GlyphLook)) {
+    const PLACES: [(&str, Option<GlyphPlace>); 3] = [
+        ("Off", None),
+        ("On slices", Some(GlyphPlace::Slices)),
+        ("3-D only", Some(GlyphPlace::Scene)),
+    ];
+    let odfs = look.distributions;
+    let now = look.shown.then_some(odfs.place);
+    let at = PLACES.iter().position(|(_, place)| *place == now);
+    let help = "Surfaces whose distance from the centre is the amplitude, coloured by direction (Shift+G). Where \
+                voxels are small on screen, one in several is drawn";
+    let names = PLACES.map(|(name, _)| name);
+    if let Some(i) = segment_row(ui, "Glyphs", help, &names, at.unwrap_or(1)) {
+        let place = PLACES[i].1;
+        set(GlyphLook {
+            shown: place.is_some(),
+            distributions: OdfLook {
+                place: place.unwrap_or(odfs.place),
+                ..odfs
+            },
+            ..look
+        });
+    }
+    if look.shown {
+        let defaults = OdfLook::default();
+        parameters::rows(
+            ui,
+            &odfs,
+            &defaults,
+            Rows::AllBut(&[]),
+            &mut |distributions, _| {
+                set(GlyphLook {
+                    distributions,
+                    ..look
+                });
+            },
+        );
+    }
+}
+
+/// The rows of tensors.
+fn tensors(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(GlyphLook)) {
     let now = look.shown.then_some(look.shape);
     let help = "A glyph for each tensor. Superquadrics have edges that distinguish shapes which look alike as \
                 ellipsoids";

@@ -3,6 +3,7 @@
 pub mod alignment;
 pub mod commit;
 pub mod connectivity;
+mod csd;
 pub mod curve_parameters;
 pub mod density;
 pub mod display;
@@ -19,6 +20,8 @@ pub mod streamlines;
 pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;
+
+pub use csd::is_shown as has_fod_card;
 
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::{Memory, layers};

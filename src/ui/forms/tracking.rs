@@ -6,7 +6,7 @@ mod lines;
 mod results;
 mod whole_brain;
 
-use super::{command_line, curve_parameters, geodesic};
+use super::{command_line, csd, curve_parameters, geodesic};
 use crate::data::Role;
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
@@ -36,6 +36,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
     let rays = state.document.track.method == Method::Rays;
     inputs(ui, state, memory, rays, actions);
+    csd::card(ui, state, memory, actions);
     section::end(ui);
     match state.document.track.method {
         Method::Streamlines => controls(ui, state, memory, actions),

@@ -7,6 +7,7 @@ use crate::guide::synonyms::Subject;
 use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
+use crate::state::tensors::types::fods::FodSettings;
 use crate::state::update::panel_command;
 use crate::state::{
     Action, FilesAction, Layout, Look, Method, PictureAction, RegionAction, SessionAction, Slab,
@@ -54,6 +55,10 @@ fn ctrl(key: Key) -> EntryAction {
 
 fn plain(key: Key) -> EntryAction {
     EntryAction::Press(key, Modifiers::NONE)
+}
+
+fn shift(key: Key) -> EntryAction {
+    EntryAction::Press(key, Modifiers::SHIFT)
 }
 
 fn alt(key: Key) -> EntryAction {
@@ -285,6 +290,16 @@ fn results(state: &State, list: &mut Entries) {
             entry.about(Subject::GeodesicRays);
         }
     }
+    let fods = &state.document.distributions.settings;
+    if forms::has_fod_card(state) && !fods.requested {
+        let settings = FodSettings {
+            requested: true,
+            ..fods.clone()
+        };
+        let action = act(TensorAction::SetFods(settings));
+        list.add("Estimate fibre orientations", "", action)
+            .about(Subject::FibreOrientations);
+    }
     list.add(
         "Compare the axes of the gradients",
         "",
@@ -301,6 +316,7 @@ fn views(list: &mut Entries) {
         .about(Subject::Crosshair);
     list.add("Letters", "O", plain(Key::O))
         .about(Subject::Letters);
+    list.add("Glyphs", "Shift+G", shift(Key::G));
     list.add("Side panels", "Ctrl+\\", ctrl(Key::Backslash));
     list.add("Slices in 3-D", "", act(ViewAction::ToggleSlicesInScene));
     list.add("Head outline", "", act(ViewAction::ToggleOutline));

@@ -9,6 +9,7 @@ use super::{
     Views, annotations, chrome, fan, leak, pointer, region_drag, rings, sampling, spheres,
 };
 use crate::data::{AffineSource, VolumeKind};
+use crate::scene;
 use crate::state::regions::region_radius_mm;
 use crate::state::{Content, Convention, Layer, Pane, State, Tool};
 use crate::ui::format::{decimals_of, fixed, with_unit};
@@ -165,11 +166,14 @@ impl Views {
     /// `FA 0–0.87`: the values of black and white. If the halves of a divided view differ, each shows its own. Without
     /// its name, or not at all, if it would overlap other text.
     fn window_text(&self, painter: &Painter, slice: &Slice, taken: &[Rect]) -> Option<Rect> {
-        let limits = window_limits_text(slice.state)?;
+        let window = window_limits_text(slice.state);
+        let glyphs = scene::omitted_on_slice(slice.state, slice.plane.mm_per_point);
+        let glyphs = glyphs.map(|n| format!("1 of {n} shown"));
+        let limits = joined(window.as_deref(), glyphs.as_deref())?;
         let part = self.part(slice.rect);
         let font = theme::regular(size::CAPTION);
         let other = self.half.as_ref().map(|half| &half.other_window);
-        let differs = other.is_some_and(|other| other.as_ref() != Some(&limits));
+        let differs = other.is_some_and(|other| *other != window);
         let mut at = slice.rect.right_bottom() - vec2(MARGIN + 2.0, 8.0);
         if differs {
             // Above the letter of the lower edge, which is next to the divider.
@@ -180,7 +184,8 @@ impl Views {
                 return None;
             }
         }
-        let (_, range) = window_of(slice.state)?;
+        let range = window_of(slice.state).map(|(_, range)| range);
+        let range = joined(range.as_deref(), glyphs.as_deref())?;
         let free = |text: &&str| {
             let galley = painter.layout_no_wrap((*text).to_owned(), font.clone(), IN_VIEW.t2);
             let place = Align2::RIGHT_BOTTOM.anchor_size(at, galley.size());
@@ -551,6 +556,12 @@ pub(super) fn scale_bar(painter: &Painter, slice: &Slice) -> Rect {
     let at = bar.left_top() - vec2(0.0, 3.0);
     let span = (&*length_text, theme::regular(size::CAPTION), IN_VIEW.t1);
     annotations::text(painter, at, Align2::LEFT_BOTTOM, &[span]).union(bar)
+}
+
+/// The window and the share of glyphs, as far as they are shown.
+fn joined(window: Option<&str>, glyphs: Option<&str>) -> Option<String> {
+    let parts: Vec<&str> = window.into_iter().chain(glyphs).collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
 /// `FA 0–0.87`: the window of the topmost visible image.

@@ -5,7 +5,10 @@ use crate::state::Document;
 use crate::state::core::layer::{Input, LayerId, OriginId};
 use crate::state::density::recipe::DensityRecipe;
 use crate::state::filter::{WeightMapRecipe, WeightRecipe};
-use crate::state::origin::{BrainMaskRecipe, FitMapRecipe, FitRecipe, Origin, Origins, Recipe};
+use crate::state::origin::{
+    BrainMaskRecipe, FitMapRecipe, FitRecipe, FodMapRecipe, FodRecipe, FodResponses, Origin,
+    Origins, Recipe,
+};
 use crate::state::segment::SegmentRecipe;
 use crate::state::tensors::recipe::FitMask;
 use crate::state::track::recipe::CurveRecipe;
@@ -130,6 +133,26 @@ impl MovedFile<'_> {
             .into(),
             Recipe::FitMap(map) => FitMapRecipe {
                 fit: self.origin(map.fit),
+                map: map.map,
+            }
+            .into(),
+            Recipe::Fods(fods) => FodRecipe {
+                scan: self.origin(fods.scan),
+                mask: match &fods.mask {
+                    FitMask::File(path) => FitMask::File(self.path(path)),
+                    mask @ (FitMask::Found | FitMask::Head) => mask.clone(),
+                },
+                responses: match &fods.responses {
+                    FodResponses::Files(files) => {
+                        FodResponses::Files(files.iter().map(|path| self.path(path)).collect())
+                    }
+                    responses @ FodResponses::Algorithm(_) => responses.clone(),
+                },
+                ..(**fods).clone()
+            }
+            .into(),
+            Recipe::FodMap(map) => FodMapRecipe {
+                fods: self.origin(map.fods),
                 map: map.map,
             }
             .into(),

@@ -14,8 +14,8 @@ use crate::state::sessions::jobs::{LayerToRestore, RestoredLayer, RestoredLayers
 use crate::state::sessions::saved::origins::{ResolvedOrigins, edits};
 use crate::state::sessions::saved::{
     AwaitedLayers, Content, MissingItem, MissingLayer, SavedDocument, SavedLayer, SavedOrigin,
-    Table, alignment, changed_file, density, filter, missing_parts, pathways, regions, result_name,
-    segment, snapshots, stored,
+    Table, alignment, changed_file, density, filter, fods, missing_parts, pathways, regions,
+    result_name, segment, snapshots, stored,
 };
 use crate::state::sessions::types::file::Parse;
 use crate::state::sessions::{FileComparison, NotRestored, ParseError, ReadSession};
@@ -127,6 +127,7 @@ pub(in crate::state) fn item(
         }
         SavedOrigin::BrainMask { .. }
         | SavedOrigin::FitMap { .. }
+        | SavedOrigin::FodMap { .. }
         | SavedOrigin::Segment(_)
         | SavedOrigin::WeightMap { .. } => None,
         SavedOrigin::Density(saved) => {
@@ -150,6 +151,7 @@ pub(in crate::state) fn item(
             })
         }
         SavedOrigin::Fit(_)
+        | SavedOrigin::Fods(_)
         | SavedOrigin::Weights(_)
         | SavedOrigin::Edited { .. }
         | SavedOrigin::Moved { .. }
@@ -176,6 +178,7 @@ pub fn build(
     let mut document = Document::default();
     document.origins = origins.clone();
     fill(&mut document, saved);
+    document.distributions.settings = fods::settings(&saved.distributions, session);
     mask_origins(&mut document, session);
     let last = saved.layers.iter().map(|l| l.id).max().unwrap_or(0);
     document.reserve_ids(last + 1);
@@ -265,7 +268,10 @@ pub fn build(
     }
     set_missing(&mut document, &missing, saved, session);
     let layers = saved.layers.clone().into();
-    document.unrestored.awaited = Some(AwaitedLayers::new(layers, session.clone()));
+    let awaited = AwaitedLayers::new(layers, session.clone());
+    let is_requested = document.distributions.settings.requested;
+    document.unrestored.awaited_fods = is_requested.then(|| awaited.clone());
+    document.unrestored.awaited = Some(awaited);
     // It may use every other layer, also those that come with the fit.
     segment::insert_surface(&mut document, session, saved, &regions);
     let others = missing_parts(&document).into_iter();

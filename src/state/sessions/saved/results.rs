@@ -3,7 +3,9 @@
 use crate::state::core::layer::Content as DocumentContent;
 use crate::state::filter::WEIGHT;
 use crate::state::pathways::PathwayResult;
-use crate::state::sessions::types::content::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
+use crate::state::sessions::types::content::{
+    DISTRIBUTIONS, LIVE, PATHWAY, SURFACE, TENSORS, result_name,
+};
 use crate::state::sessions::types::draft::ResultToSum;
 use crate::state::{State, Task};
 use std::path::Path;
@@ -15,6 +17,17 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
         results.push(ResultToSum::Tensors(
             TENSORS.to_owned(),
             tensors.field.clone(),
+        ));
+    }
+    // Those of earlier settings are not what the session describes.
+    let requested = document.requested_fods();
+    let fods = document.distributions.result.as_ref();
+    if let Some(fods) = fods.filter(|fods| Some(&fods.key) == requested.as_ref()) {
+        let field = &fods.fods.output.field;
+        results.push(ResultToSum::Values(
+            DISTRIBUTIONS.to_owned(),
+            field.id(),
+            field.coefficients.clone(),
         ));
     }
     if let Some(live) = state.final_live() {

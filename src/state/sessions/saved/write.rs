@@ -183,18 +183,7 @@ impl ReferencedItems<'_> {
             .iter()
             .filter_map(|layer| self.layer(d, layer))
             .collect();
-        // The fit has not produced them yet.
-        if let Some(awaited) = &d.unrestored.awaited {
-            let here: Vec<u64> = layers.iter().map(|l| l.id).collect();
-            let missing = awaited.layers().iter().enumerate();
-            for (at, layer) in missing.filter(|(_, l)| !here.contains(&l.id)) {
-                if awaited.map_of(layer).is_some() {
-                    let layer = self.renumbered_layer(&awaited.session, layer);
-                    let at = at.min(layers.len());
-                    layers.splice(at..at, layer);
-                }
-            }
-        }
+        self.awaited_layers(d, &mut layers);
         for missing in d.missing_layers() {
             layers.extend(self.renumbered_layer(&missing.session, &missing.layer));
         }
@@ -208,6 +197,7 @@ impl ReferencedItems<'_> {
             layers,
             regions,
             fit: d.fit.clone(),
+            distributions: self.fod_settings(&d.distributions.settings),
             fit_mask: d.fit_mask.map(|id| id.0),
             method: d.track.method,
             track: d.track.streamlines.clone(),
@@ -241,15 +231,37 @@ impl ReferencedItems<'_> {
         }
     }
 
+    /// Adds the layers that the fit and the distributions have not produced yet.
+    fn awaited_layers(&mut self, d: &Document, layers: &mut Vec<SavedLayer>) {
+        let here: Vec<u64> = layers.iter().map(|l| l.id).collect();
+        let of_fit = d.unrestored.awaited.as_ref();
+        let of_fods = d.unrestored.awaited_fods.as_ref();
+        let Some(awaited) = of_fit.or(of_fods) else {
+            return;
+        };
+        let missing = awaited.layers().iter().enumerate();
+        for (at, layer) in missing.filter(|(_, l)| !here.contains(&l.id)) {
+            let is_awaited = of_fit.is_some_and(|a| a.map_of(layer).is_some())
+                || of_fods.is_some_and(|a| a.fod_map_of(layer).is_some());
+            if is_awaited {
+                let layer = self.renumbered_layer(&awaited.session, layer);
+                let at = at.min(layers.len());
+                layers.splice(at..at, layer);
+            }
+        }
+    }
+
     /// A layer; `None` if it cannot be recomputed.
     fn layer(&mut self, document: &Document, layer: &Layer) -> Option<SavedLayer> {
         if let Some(missing) = document.missing_origin(layer.id) {
             return self.layer_without_origin(document, layer, missing);
         }
         let content = match (document.origins.base(layer.origin), &layer.content) {
-            (Origin::Unknown | Origin::Computed(Recipe::Fit(_) | Recipe::Weights(_)), _) => {
-                return None;
-            }
+            (
+                Origin::Unknown
+                | Origin::Computed(Recipe::Fit(_) | Recipe::Fods(_) | Recipe::Weights(_)),
+                _,
+            ) => return None,
             (Origin::Computed(Recipe::Curves(made)), _) => {
                 document.origins.fit(made.fit)?;
                 None

@@ -17,6 +17,7 @@ use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
 use crate::state::pathways::{PathwaySettings, RandomPairRank};
 use crate::state::segment::{LeakNotice, SegmentSettings};
 use crate::state::sessions::types::file::{ReadSession, ResultStorage};
+use crate::state::sessions::types::fods::SavedFodSettings;
 use crate::state::sessions::types::origins::{SavedInput, SavedOrigin, Table};
 use crate::state::sessions::unsaved::PartsInSession;
 use crate::state::streamlines::StreamlineSettings;
@@ -94,6 +95,8 @@ pub struct SavedDocument {
     pub layers: Vec<SavedLayer>,
     pub regions: Vec<SavedRegion>,
     pub fit: tensor_fit::Params,
+    #[serde(default, skip_serializing_if = "SavedFodSettings::are_defaults")]
+    pub distributions: SavedFodSettings,
     /// A layer.
     pub fit_mask: Option<u64>,
     pub method: Method,
@@ -310,6 +313,7 @@ pub fn result_name(layer: u64) -> String {
 
 /// Keys of other results.
 pub const TENSORS: &str = "tensors";
+pub const DISTRIBUTIONS: &str = "distributions";
 pub const LIVE: &str = "live";
 pub const PATHWAY: &str = "pathway";
 pub const SURFACE: &str = "surface";

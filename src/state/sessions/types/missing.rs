@@ -11,6 +11,7 @@ use crate::state::sessions::types::content::{
 use crate::state::sessions::types::file::{FileComparison, ReadSession};
 use crate::state::sessions::types::origins::{SavedOrigin, Table};
 use crate::state::sessions::types::restore_error::{NotRestored, PartError};
+use crate::state::tensors::recipe::fod::FodMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub struct UnrestoredRecords {
     pub items: Vec<MissingItem>,
     /// The layers of the session while the opening runs, until the fit has added its own.
     pub awaited: Option<AwaitedLayers>,
+    /// The same layers, until the distributions have added theirs.
+    pub awaited_fods: Option<AwaitedLayers>,
 }
 
 #[derive(Clone, Debug)]
@@ -57,6 +60,14 @@ impl AwaitedLayers {
 
     pub fn layers(&self) -> &[SavedLayer] {
         &self.layers
+    }
+
+    /// The map of the distributions that a layer is.
+    pub(in crate::state) fn fod_map_of(&self, layer: &SavedLayer) -> Option<FodMap> {
+        match Table::new(&self.session).base(layer.origin)? {
+            SavedOrigin::FodMap { map, .. } => Some(*map),
+            _ => None,
+        }
     }
 
     /// The map of the fit that a layer is.

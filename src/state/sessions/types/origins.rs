@@ -17,6 +17,8 @@ use crate::state::sessions::types::content::{
     Content, SavedGrid, SavedInputs, SavedRegion, SavedStart,
 };
 use crate::state::sessions::types::file::ReadSession;
+use crate::state::sessions::types::fods::SavedFods;
+use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::track::types::CurveParams;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
@@ -49,6 +51,11 @@ pub enum SavedOrigin {
     FitMap {
         fit: usize,
         map: FitMap,
+    },
+    Fods(Box<SavedFods>),
+    FodMap {
+        fods: usize,
+        map: FodMap,
     },
     Curves(Box<SavedCurves>),
     Density(Box<SavedDensity>),
@@ -199,11 +206,13 @@ impl SavedOrigin {
             Self::File { .. } | Self::Phantom { .. } => Vec::new(),
             Self::BrainMask { scan: input }
             | Self::FitMap { fit: input, .. }
+            | Self::FodMap { fods: input, .. }
             | Self::WeightMap { fit: input, .. }
             | Self::Edited { input, .. }
             | Self::Moved { input, .. }
             | Self::Reoriented { input, .. } => vec![input],
             Self::Fit(fit) => vec![&mut fit.scan],
+            Self::Fods(fods) => vec![&mut fods.scan],
             Self::Curves(curves) => vec![&mut curves.fit],
             Self::Density(map) => vec![&mut map.input.origin],
             Self::Segment(made) => {
@@ -238,6 +247,7 @@ impl SavedOrigin {
                 SavedMask::File(file) => vec![file],
                 SavedMask::Found | SavedMask::Phantom => Vec::new(),
             },
+            Self::Fods(fods) => fods.files(),
             Self::Density(map) => map.template.into_iter().collect(),
             _ => Vec::new(),
         }

@@ -10,6 +10,7 @@ use crate::state::document::Document;
 use crate::state::filter::{FittedWeights, ScanTimings};
 use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{same_start, turned};
+use crate::state::tensors::types::fods::FodSettings;
 use crate::state::track::types::WholeBrain;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Debug)]
 pub(in crate::state) struct Parameters {
     fit: tensor_fit::Params,
+    fods: FodSettings,
     fit_mask: Option<LayerId>,
     track: curves::Params,
     whole_brain: WholeBrain,
@@ -92,6 +94,7 @@ impl Parameters {
             filter: FilterParameters::from_document(document),
             segment: Segment::from_document(document),
             fit: document.fit.clone(),
+            fods: document.distributions.settings.clone(),
             fit_mask: document.fit_mask,
             track: document.track.streamlines.clone(),
             whole_brain: document.track.whole_brain,
@@ -113,6 +116,7 @@ impl Parameters {
         let tracking = (&self.track, self.whole_brain, &self.rays);
         let all = [
             ("the fit", self.fit != other.fit),
+            ("fibre orientations", self.fods != other.fods),
             (
                 "tracking",
                 tracking != (&other.track, other.whole_brain, &other.rays),

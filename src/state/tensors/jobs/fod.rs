@@ -3,17 +3,26 @@
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
-use crate::data::{Gradients, Mask, PeakField, Response, Shells, Volume};
-use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
-use crate::solvers::peaks::Maps;
+use crate::data::{Gradients, Mask, Response, Shells, Volume};
+use crate::io;
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::response::{Estimate, TissueResponse};
-use crate::solvers::tensor_fit::{self, MaskReport};
-use crate::solvers::{csd, peaks, response};
+use crate::solvers::{csd, peaks, response, tensor_fit};
 use crate::state::job_end::ended;
+use crate::state::tensors::fods;
 use crate::state::tensors::jobs::fit::in_order;
-use crate::state::tensors::recipe::fod::ResponseAlgorithm;
+use crate::state::tensors::recipe::fod::{ResponseAlgorithm, tissues_of_files};
+use crate::state::tensors::types::fods::{FodKey, Fods};
 use crate::state::{Effect, State};
+use std::path::PathBuf;
 use std::sync::Arc;
+
+mod files;
+mod images;
+pub mod report;
+
+pub use files::{ENDING, FodFiles, SaveFods};
+pub use images::map_image;
 
 pub const FOD: Slot = Slot::latest_wins("fod");
 
@@ -28,6 +37,8 @@ pub enum Responses {
     Given(Vec<(Tissue, Response)>),
     /// `None`: three tissues if the scan has several shells, otherwise white matter alone.
     Estimated(Option<ResponseAlgorithm>),
+    /// MRtrix's text files, white matter first.
+    Files(Vec<PathBuf>),
     /// In the voxels of a mask for each tissue, white matter first.
     InMasks(Vec<(Tissue, Mask)>),
 }
@@ -36,6 +47,8 @@ pub enum Responses {
 /// is requested of peaks and lobes.
 #[derive(Clone, Debug)]
 pub struct EstimateFods {
+    /// What the document requested; `None` for the command line.
+    pub key: Option<FodKey>,
     pub dwi: Volume,
     pub gradients: Arc<Gradients>,
     pub mask: Option<Mask>,
@@ -45,25 +58,6 @@ pub struct EstimateFods {
     pub peak_params: peaks::Params,
     pub wants_peaks: bool,
     pub wants_lobes: bool,
-}
-
-/// Distributions, and what they were computed from.
-#[derive(Clone, Debug)]
-pub struct Fods {
-    pub output: csd::Output,
-    /// The response functions that the scan was deconvolved with, white matter first.
-    pub responses: Vec<(Tissue, Response)>,
-    /// Where they were measured; empty for given ones. A tissue that the shells cannot tell apart is here only.
-    pub measured: Vec<TissueResponse>,
-    /// `None` for given functions, and for those of masks.
-    pub algorithm: Option<ResponseAlgorithm>,
-    /// Indices of the shells whose volumes were used.
-    pub used_shells: std::ops::Range<usize>,
-    pub mask: Mask,
-    /// Reliability of the mask, if it was found from the scan.
-    pub mask_found: Option<MaskReport>,
-    pub peaks: Option<PeakField>,
-    pub maps: Option<Maps>,
 }
 
 impl Job for EstimateFods {
@@ -126,6 +120,13 @@ impl Job for EstimateFods {
             Some(field) => Some(peaks::maps(field, &self.peak_params, &backend, control)?),
             None => None,
         };
+        let fractions = images::fractions(&output);
+        if self.key.is_some() {
+            // Computed here to keep it off the window's thread.
+            for map in maps.iter().flat_map(|maps| [&maps.total, &maps.complexity]) {
+                map.precompute_windows();
+            }
+        }
         let mut used = found.used;
         // The method of the paper has one tissue.
         used.truncate(1 + output.tissues.len());
@@ -137,8 +138,10 @@ impl Job for EstimateFods {
             used_shells,
             mask,
             mask_found,
+            high_peak: peak_field.as_ref().and_then(images::high_peak),
             peaks: peak_field,
             maps,
+            fractions,
         }))
     }
 }
@@ -164,6 +167,13 @@ impl EstimateFods {
             Responses::Given(given) => {
                 return Ok(FoundResponses {
                     used: given.clone(),
+                    measured: Vec::new(),
+                    algorithm: None,
+                });
+            }
+            Responses::Files(files) => {
+                return Ok(FoundResponses {
+                    used: read_files(files)?,
                     measured: Vec::new(),
                     algorithm: None,
                 });
@@ -219,6 +229,25 @@ impl EstimateFods {
             false => ResponseAlgorithm::Tournier,
         }
     }
+}
+
+fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, JobError> {
+    if files.is_empty() || files.len() > Tissue::ALL.len() {
+        let found = match files.len() {
+            0 => "no response function".to_owned(),
+            many => counted(many, "response function"),
+        };
+        return Err(JobError::Sentence(format!(
+            "Found {found}, expected one to three files: white matter, grey matter and CSF; choose these files"
+        ).into()));
+    }
+    let tissues = tissues_of_files(files).into_iter();
+    let read = |(tissue, path): (Tissue, &PathBuf)| {
+        let read = io::response::read(path);
+        let response = read.map_err(|e| JobError::Sentence(e.to_string().into()))?;
+        Ok((tissue, response))
+    };
+    tissues.zip(files).map(read).collect()
 }
 
 /// The row of the shell with the highest b.
@@ -285,7 +314,25 @@ fn own_share(column: &[f64], others: &[&Vec<f64>]) -> f64 {
 
 impl Receive<State> for EstimateFods {
     fn receive(&self, delivery: Delivery<Box<Fods>>, state: &mut State, effects: &mut Vec<Effect>) {
-        // Only the command line requests this.
-        ended(state, self, delivery, effects, |_, _, _, _| {});
+        ended(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, estimated, wall_ms, _| {
+                // The command line has no document that requests them.
+                if let Some(key) = &self.key {
+                    fods::estimated(state, key, *estimated, wall_ms);
+                }
+            },
+        );
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        if let Some(key) = &self.key {
+            fods::not_estimated(state, key, end);
+        }
+        // The window reports a failure beside the button that repeats the estimation.
+        self.key.is_some() && matches!(end, Unfinished::Failed(_))
     }
 }

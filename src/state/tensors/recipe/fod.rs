@@ -18,7 +18,7 @@ pub enum ResponseAlgorithm {
     Tournier,
 }
 
-keyed!(ResponseAlgorithm {
+keyed!(ResponseAlgorithm, serde {
     Dhollander = "dhollander",
     Tournier = "tournier",
 });
@@ -68,7 +68,7 @@ pub enum FodMap {
     Fractions,
 }
 
-keyed!(FodMap {
+keyed!(FodMap, serde {
     Peaks = "peaks",
     Afd = "afd",
     AfdTotal = "afd_total",
@@ -82,14 +82,40 @@ impl FodMap {
     /// The maps that the command writes by default.
     pub const DEFAULT: &'static str = "peaks,afd,afd_total,complexity,fractions";
 
+    /// The maps that become layers of the window, from the bottom to the top.
+    pub const SHOWN: [Self; 4] = [Self::Fractions, Self::Complexity, Self::AfdTotal, Self::Dec];
+
+    /// The name of its layer.
+    pub fn layer_name(self) -> &'static str {
+        match self {
+            Self::Peaks => "Peaks",
+            Self::Afd => "AFD of lobes",
+            Self::AfdTotal => "AFD",
+            Self::Dispersion => "Dispersion of lobes",
+            Self::Complexity => "Complexity",
+            Self::Dec => "DEC of fibres",
+            Self::Fractions => "Tissue fractions",
+        }
+    }
+
     /// Whether it needs the integral over each lobe.
     pub fn is_of_lobes(self) -> bool {
         !matches!(self, Self::Peaks | Self::Fractions)
     }
 }
 
+/// The maps that are written with distributions, as the command does by default.
+pub const SAVED_MAPS: [FodMap; 5] = [
+    FodMap::Peaks,
+    FodMap::Afd,
+    FodMap::AfdTotal,
+    FodMap::Complexity,
+    FodMap::Fractions,
+];
+
+/// A scan, its mask, its response functions and the parameters of the deconvolution, as arguments of a command.
 #[derive(Clone, PartialEq, Debug)]
-pub struct FodRecipe {
+pub struct FodArguments {
     pub source: ScanSource,
     /// `None`: the mask is found from the scan itself.
     pub mask: Option<PathBuf>,
@@ -100,7 +126,7 @@ pub struct FodRecipe {
     pub maps: Vec<FodMap>,
 }
 
-impl FodRecipe {
+impl FodArguments {
     /// The command that writes these distributions and maps into a folder.
     pub fn command(&self, out: &Path) -> String {
         let mut text = format!("arcuate fod {}", self.source.arguments());
@@ -131,6 +157,11 @@ impl FodRecipe {
         let maps: Vec<&str> = self.maps.iter().map(FodMap::key).collect();
         let _ = write!(text, " --maps {}", maps.join(","));
         text + &format!(" --out {}", quoted_path(out))
+    }
+
+    /// The parameters of the peaks as JSON.
+    pub fn peak_json(&self) -> serde_json::Value {
+        crate::parameters::json(&self.peak_params)
     }
 
     /// The parameters of the response functions that have an effect, as JSON; null for those from files.
@@ -168,4 +199,27 @@ fn mask_option(tissue: Tissue) -> &'static str {
         Tissue::GreyMatter => "--gm-mask",
         Tissue::Csf => "--csf-mask",
     }
+}
+
+/// The parameters of a deconvolution as JSON.
+pub fn deconvolution_json(params: &csd::Params) -> serde_json::Value {
+    crate::parameters::json(params)
+}
+
+/// The tissues of response files: by their names if these agree with white matter first, otherwise by their number.
+pub fn tissues_of_files(files: &[PathBuf]) -> Vec<Tissue> {
+    let name = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Tissue::in_name(&name)
+    };
+    let named: Option<Vec<Tissue>> = files.iter().map(|path| name(path)).collect();
+    let by_number = match files.len() {
+        2 => vec![Tissue::WhiteMatter, Tissue::Csf],
+        _ => Tissue::ALL.to_vec(),
+    };
+    let is_usable = |tissues: &Vec<Tissue>| {
+        let differ = (1..tissues.len()).all(|i| !tissues[..i].contains(&tissues[i]));
+        differ && tissues.first() == Some(&Tissue::WhiteMatter)
+    };
+    named.filter(is_usable).unwrap_or(by_number)
 }

@@ -205,7 +205,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         .iter()
         .filter(|l| {
             let origin = state.document.origin(l);
-            origin.fit_map().is_none() && !origin.is_found_mask()
+            !origin.is_recomputed_from_scan()
         })
         .filter_map(|l| grid(l).map(|(g, frames)| (l, g, frames)))
         .collect();
@@ -360,7 +360,7 @@ impl SpaceReport {
             let origin = state.document.origin(l);
             matches!(
                 origin,
-                Origin::Computed(Recipe::FitMap(_) | Recipe::Curves(_))
+                Origin::Computed(Recipe::FitMap(_) | Recipe::FodMap(_) | Recipe::Curves(_))
             )
         };
         state.document.layers.iter().filter(move |l| !made(l))

@@ -11,10 +11,11 @@ use crate::state::filter::{WeightMapRecipe, WeightRecipe};
 use crate::state::origin::BrainMaskRecipe;
 use crate::state::origin::FitMapRecipe;
 use crate::state::origin::FitRecipe;
+use crate::state::origin::FodMapRecipe;
 use crate::state::origin::Origin;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::{
-    SavedEdit, SavedInput, SavedMask, SavedOrigin, Table, density, segment,
+    SavedEdit, SavedInput, SavedMask, SavedOrigin, Table, density, fods, segment,
 };
 use crate::state::sessions::{PartError, ReadSession};
 use crate::state::tensors::recipe::FitMask;
@@ -125,6 +126,12 @@ fn resolve(
         .into(),
         SavedOrigin::FitMap { fit, map } => FitMapRecipe {
             fit: before.get(*fit)?,
+            map: *map,
+        }
+        .into(),
+        SavedOrigin::Fods(saved) => fods::resolve(read, saved, before.get(saved.scan)?)?.into(),
+        SavedOrigin::FodMap { fods, map } => FodMapRecipe {
+            fods: before.get(*fods)?,
             map: *map,
         }
         .into(),

@@ -125,6 +125,11 @@ impl ReferencedItems<'_> {
                 fit: self.origin(document, recipe.fit),
                 map: recipe.map,
             },
+            Recipe::Fods(recipe) => SavedOrigin::Fods(Box::new(self.fods(document, recipe))),
+            Recipe::FodMap(recipe) => SavedOrigin::FodMap {
+                fods: self.origin(document, recipe.fods),
+                map: recipe.map,
+            },
             Recipe::Curves(recipe) => {
                 let regions = recipe.regions.iter();
                 SavedOrigin::Curves(Box::new(SavedCurves {
@@ -224,6 +229,7 @@ impl ReferencedItems<'_> {
                     self.renumber(read, file, &mut [])?;
                 }
             }
+            SavedOrigin::Fods(fods) => self.renumber_fods(read, fods)?,
             SavedOrigin::Curves(curves) => self.renumbered_regions(read, &mut curves.regions)?,
             SavedOrigin::Density(map) => {
                 if let Some(template) = &mut map.template {
@@ -247,6 +253,7 @@ impl ReferencedItems<'_> {
             SavedOrigin::Phantom { .. }
             | SavedOrigin::BrainMask { .. }
             | SavedOrigin::FitMap { .. }
+            | SavedOrigin::FodMap { .. }
             | SavedOrigin::Weights(_)
             | SavedOrigin::WeightMap { .. }
             | SavedOrigin::Edited { .. }

@@ -1,0 +1,78 @@
+//! Fibre orientation distributions in a session: their settings and their inputs, not their values.
+
+use crate::solvers::{csd, peaks, response};
+use crate::state::sessions::types::origins::SavedMask;
+use crate::state::tensors::recipe::fod::ResponseAlgorithm;
+use crate::state::tensors::types::fods::FodSettings;
+use serde::{Deserialize, Serialize};
+
+/// How the distributions of a document are computed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedFodSettings {
+    pub requested: bool,
+    pub responses: SavedResponseChoice,
+    pub response_params: response::Params,
+    pub params: csd::Params,
+    pub peak_params: peaks::Params,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SavedResponseChoice {
+    Estimated,
+    /// Files, white matter first.
+    Files(Vec<usize>),
+}
+
+impl Default for SavedFodSettings {
+    fn default() -> Self {
+        let settings = FodSettings::default();
+        Self {
+            requested: settings.requested,
+            responses: SavedResponseChoice::Estimated,
+            response_params: settings.response_params,
+            params: settings.params,
+            peak_params: settings.peak_params,
+        }
+    }
+}
+
+impl SavedFodSettings {
+    pub(in crate::state) fn are_defaults(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The inputs of distributions.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedFods {
+    pub scan: usize,
+    pub mask: SavedMask,
+    pub responses: SavedResponses,
+    pub response_params: response::Params,
+    pub params: csd::Params,
+    pub peak_params: peaks::Params,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SavedResponses {
+    /// Files, white matter first.
+    Files(Vec<usize>),
+    Algorithm(ResponseAlgorithm),
+}
+
+impl SavedFods {
+    /// The files that it names.
+    pub(in crate::state) fn files(&self) -> Vec<usize> {
+        let responses = match &self.responses {
+            SavedResponses::Files(files) => files.clone(),
+            SavedResponses::Algorithm(_) => Vec::new(),
+        };
+        let mask = match self.mask {
+            SavedMask::File(file) => Some(file),
+            SavedMask::Found | SavedMask::Phantom => None,
+        };
+        mask.into_iter().chain(responses).collect()
+    }
+}

@@ -1,0 +1,135 @@
+//! Files of distributions, as the command `fod` writes them into a folder.
+
+use super::{map_image, report};
+use crate::compute::Control;
+use crate::data::odf_field::Tissue;
+use crate::data::{Gradients, Volume};
+use crate::io;
+use crate::jobs::{JobError, Saved, Worker};
+use crate::solvers::csd;
+use crate::state::files::jobs::{SaveSet, WriteFile};
+use crate::state::tensors::recipe::fod::{FodArguments, FodMap, tissue_key};
+use crate::state::tensors::types::fods::Fods;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The report of a run, which says how it was computed.
+const REPORT: &str = "fod.json";
+
+/// Names of the files in a folder.
+#[derive(Clone, Copy)]
+pub struct FodFiles<'a> {
+    pub folder: &'a Path,
+    /// Ending of the images.
+    pub ending: &'a str,
+}
+
+impl FodFiles<'_> {
+    pub fn report(&self) -> PathBuf {
+        self.folder.join(REPORT)
+    }
+
+    pub fn image(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.{}", self.ending))
+    }
+
+    pub fn response(&self, tissue: Tissue) -> PathBuf {
+        self.folder
+            .join(format!("{}_response.txt", tissue_key(tissue)))
+    }
+
+    /// The image of a tissue: distributions, or amounts.
+    pub fn tissue_image(&self, tissue: Tissue) -> PathBuf {
+        match tissue {
+            Tissue::WhiteMatter => self.image("wm_fod"),
+            other => self.image(tissue_key(other)),
+        }
+    }
+
+    /// All files that a run with these tissues and maps writes, the report first.
+    pub fn all(&self, tissues: impl IntoIterator<Item = Tissue>, maps: &[FodMap]) -> Vec<PathBuf> {
+        let tissues = tissues.into_iter();
+        let of_tissues = tissues.flat_map(|t| [self.tissue_image(t), self.response(t)]);
+        let maps = maps.iter().map(|map| self.image(map.key()));
+        let report = std::iter::once(self.report());
+        report.chain(of_tissues).chain(maps).collect()
+    }
+
+    /// The images by their paths.
+    pub fn images(&self, fods: &Fods, maps: &[FodMap]) -> Vec<(PathBuf, Volume)> {
+        let output = &fods.output;
+        let fibres = self.tissue_image(Tissue::WhiteMatter);
+        let mut images = vec![(fibres, output.field.volume())];
+        let others = fods.responses.iter().skip(1);
+        for ((tissue, _), amount) in others.zip(&output.tissues) {
+            images.push((self.tissue_image(*tissue), amount.clone()));
+        }
+        for map in maps {
+            let volume = map_image(*map, fods);
+            images.extend(volume.map(|volume| (self.image(map.key()), volume)));
+        }
+        images
+    }
+
+    /// The response functions by their paths.
+    pub fn texts(&self, fods: &Fods) -> Vec<(PathBuf, String)> {
+        let texts = fods.responses.iter().map(|(tissue, response)| {
+            let path = self.response(*tissue);
+            (path, io::response::text(response))
+        });
+        texts.collect()
+    }
+}
+
+/// Writes distributions, their response functions, maps and a report into the folder of a file.
+#[derive(Clone, Debug)]
+pub struct SaveFods {
+    pub fods: Arc<Fods>,
+    pub gradients: Arc<Gradients>,
+    /// How they were computed, with the maps to write.
+    pub recipe: FodArguments,
+    pub params: csd::Params,
+    /// The report; the other files lie beside it.
+    pub path: PathBuf,
+}
+
+/// The ending of the images that the window writes.
+pub const ENDING: &str = "nii.gz";
+
+impl WriteFile for SaveFods {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, worker: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let files = FodFiles {
+            folder,
+            ending: ENDING,
+        };
+        let (images, texts) = (
+            files.images(&self.fods, &self.recipe.maps),
+            files.texts(&self.fods),
+        );
+        let mut written = vec![self.path.clone()];
+        written.extend(images.iter().map(|(path, _)| path.clone()));
+        written.extend(texts.iter().map(|(path, _)| path.clone()));
+        let command = self.recipe.command(folder);
+        let mut value = report::json(
+            &files,
+            &self.params,
+            &self.recipe,
+            &self.fods,
+            &self.gradients,
+        );
+        value["repeat"] = serde_json::Value::from(command.as_str());
+        value["files"] = serde_json::json!(written);
+        let set = SaveSet {
+            first: (self.path.clone(), report::provenance(&value)),
+            images,
+            texts,
+            command,
+        };
+        set.write(worker, control)
+    }
+}

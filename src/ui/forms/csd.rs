@@ -1,0 +1,389 @@
+//! The card of fibre orientation distributions in Track: their state, their response functions, and their parameters.
+
+mod profiles;
+mod report;
+
+use super::display::select_row;
+use super::glyphs;
+use super::parameters::{self, Rows};
+use crate::data::Shells;
+use crate::parameters::Parameters as _;
+use crate::solvers::{csd, response};
+use crate::state::core::text::{counted, duration_text};
+use crate::state::tensors::jobs::fod::FOD;
+use crate::state::tensors::recipe::fod::ResponseAlgorithm;
+use crate::state::tensors::types::fods::{FodResult, FodSettings, ResponseChoice};
+use crate::state::{Action, Content, Severity, State, TensorAction};
+use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
+use crate::ui::theme::{self, Palette, radius, size, space};
+use crate::ui::widgets::button::Button;
+use crate::ui::widgets::note::Note;
+use crate::ui::widgets::{charts, focus, menu, paint, section};
+use crate::ui::{Memory, icons};
+use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
+
+const NAME: &str = "Fibre orientations";
+/// Whether the report is open.
+const REPORT: &str = "Report of fibre orientations";
+const PARAMETERS: &str = "Responses, deconvolution, peaks";
+
+const HEAD: f32 = 28.0;
+/// Height under the head: a sentence with a button; the profiles of the response functions.
+const SENTENCE: f32 = 34.0;
+const PROFILES: f32 = 62.0;
+
+/// What the card shows.
+enum Status<'a> {
+    /// Not requested, or stopped.
+    NotEstimated,
+    /// The share that is done, if known.
+    Running(Option<f32>),
+    Failed(&'a str),
+    Done(&'a FodResult),
+}
+
+pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let Some(shells) = shells(state) else {
+        return;
+    };
+    let p = theme::palette(ui.style());
+    let status = status(state);
+    let body = match status {
+        Status::Done(_) => PROFILES,
+        _ => SENTENCE,
+    };
+    let desired_size = vec2(ui.available_width(), HEAD + body + 6.0);
+    let (rect, _) = ui.allocate_exact_size(desired_size, Sense::hover());
+    let mut rect = paint::inset(rect, space::INSET, space::INSET);
+    rect.max.y -= 6.0;
+    paint::field(ui.painter(), p, rect, p.b2);
+    let head = Rect::from_min_size(rect.min, vec2(rect.width(), HEAD));
+    let body = Rect::from_min_max(pos2(rect.left(), head.bottom()), rect.max);
+    let body = paint::inset(body, 10.0, 10.0);
+    let settings = &state.document.distributions.settings;
+    let one_shell = one_shell(&shells);
+    match &status {
+        Status::NotEstimated => {
+            title(
+                ui,
+                head,
+                NAME,
+                &facts_of_scan(&shells),
+                (icons::BRAIN, p.t2),
+            );
+            let text = match one_shell {
+                true => ("One shell: white matter alone", p.warning),
+                false => ("Not estimated yet", p.t2),
+            };
+            if sentence(ui, body, text, Button::primary("Estimate")).clicked() {
+                actions.push(request(settings));
+            }
+        }
+        Status::Running(share) => {
+            title(
+                ui,
+                head,
+                NAME,
+                &facts_of_scan(&shells),
+                (icons::BRAIN, p.accent),
+            );
+            if running(ui, body, *share).clicked() {
+                actions.push(Action::CancelJob(FOD));
+            }
+        }
+        Status::Failed(_) => {
+            title(
+                ui,
+                head,
+                NAME,
+                &facts_of_scan(&shells),
+                (icons::WARNING, p.error),
+            );
+            let text = ("Not estimated", p.error);
+            if sentence(ui, body, text, Button::plain("Try again")).clicked() {
+                actions.push(request(settings));
+            }
+        }
+        Status::Done(result) => {
+            let warns = one_shell || report::warns(result);
+            let sign = match warns {
+                true => (icons::WARNING, p.warning),
+                false => (icons::CHECK_CIRCLE, p.ok),
+            };
+            let name = counted(result.fods.responses.len(), "response");
+            title(ui, head, &name, &facts(result), sign);
+            profiles::show(ui, body, &result.fods.responses);
+            if opened(ui, rect, p, &name).clicked() {
+                memory.toggle(REPORT);
+            }
+        }
+    }
+    match status {
+        Status::Failed(why) => {
+            Note::new(p, Severity::Error, why).show(ui);
+        }
+        Status::Done(result) => {
+            if one_shell {
+                one_shell_note(ui, p);
+            }
+            if memory.is_open(REPORT, false) {
+                report::show(ui, result);
+                export(ui, state, result, memory);
+            }
+        }
+        Status::NotEstimated | Status::Running(_) => {}
+    }
+    rows(ui, state, memory, actions);
+    if state.document.distributions.field().is_some() {
+        glyphs::show(ui, state, memory, actions);
+    }
+}
+
+/// Whether the scan has signals and directions to estimate distributions from.
+pub fn is_shown(state: &State) -> bool {
+    shells(state).is_some()
+}
+
+/// The shells of the scan, if it holds signals and directions.
+fn shells(state: &State) -> Option<Shells> {
+    match &state.document.scan()?.content {
+        Content::Scan {
+            dwi,
+            gradients: Some(gradients),
+        } if dwi.tensors.is_none() => Some(Shells::new(gradients)),
+        _ => None,
+    }
+}
+
+/// Whether the scan has a single shell with diffusion weighting.
+fn one_shell(shells: &Shells) -> bool {
+    let weighted = shells.shells.iter().filter(|s| s.b_s_per_mm2 > 0.0);
+    weighted.count() == 1
+}
+
+fn status(state: &State) -> Status<'_> {
+    let live = &state.runtime.tensors.fods;
+    let requested = state.document.requested_fods();
+    if live.running().is_some() {
+        let mut jobs = state.runtime.jobs.running.iter();
+        let job = jobs.find(|job| job.slot == FOD);
+        return Status::Running(job.and_then(|job| job.control.progress().fraction()));
+    }
+    let result = state.document.distributions.result.as_deref();
+    match (result, live.failure()) {
+        (Some(result), _) if requested.as_ref() == Some(&result.key) => Status::Done(result),
+        (_, Some(why)) => Status::Failed(why),
+        _ => Status::NotEstimated,
+    }
+}
+
+fn request(settings: &FodSettings) -> Action {
+    set(FodSettings {
+        requested: true,
+        ..settings.clone()
+    })
+}
+
+fn set(settings: FodSettings) -> Action {
+    Action::Tensors(TensorAction::SetFods(settings))
+}
+
+/// `3 shells, 158 volumes`.
+fn facts_of_scan(shells: &Shells) -> String {
+    let weighted = shells.shells.iter().filter(|s| s.b_s_per_mm2 > 0.0);
+    let (shell_count, volumes) = (weighted.count(), shells.volume_count());
+    format!(
+        "{}, {}",
+        counted(shell_count, "shell"),
+        counted(volumes, "volume")
+    )
+}
+
+/// `3 shells · order 8 · 1.9 s`.
+fn facts(result: &FodResult) -> String {
+    let fods = &result.fods;
+    let used = &fods.output.shells.shells[fods.used_shells.clone()];
+    let weighted = used.iter().filter(|s| s.b_s_per_mm2 > 0.0).count();
+    format!(
+        "{} · order {} · {}",
+        counted(weighted, "shell"),
+        fods.output.order.order,
+        duration_text(result.wall_ms)
+    )
+}
+
+fn title(ui: &mut Ui, head: Rect, name: &str, fact: &str, (icon, ink): (&str, Color32)) {
+    let p = theme::palette(ui.style());
+    let painter = ui.painter();
+    paint::icon(
+        painter,
+        pos2(head.left() + 17.0, head.center().y),
+        icon,
+        size::ICON,
+        ink,
+    );
+    let text = paint::inset(head, 30.0, 10.0);
+    let font = theme::medium(size::LABEL);
+    let name_at = paint::left(painter, text, name, font, p.t1);
+    let rest = paint::inset(text, name_at.width() + 8.0, 0.0);
+    let font = theme::regular(size::LABEL);
+    let fact = paint::elided(painter, fact, font, rest.width());
+    section::label(ui, rest, &fact, true, p.t3);
+}
+
+/// A sentence with a button beside it.
+fn sentence(ui: &mut Ui, body: Rect, (text, ink): (&str, Color32), button: Button) -> Response {
+    let place = paint::at_right(body, vec2(button.width(ui), space::BUTTON));
+    let text_at = body.with_max_x(place.left() - 8.0);
+    section::label(ui, text_at, text, false, ink);
+    button.show_at(ui, place)
+}
+
+fn running(ui: &mut Ui, body: Rect, share: Option<f32>) -> Response {
+    let p = theme::palette(ui.style());
+    let button = Button::plain("Cancel");
+    let place = paint::at_right(body, vec2(button.width(ui), space::BUTTON));
+    let before = body.with_max_x(place.left() - 8.0);
+    let bar = paint::at_left(before, vec2(before.width(), 3.0));
+    charts::progress(ui.painter(), bar, share, p.b3, p.accent);
+    button.hint("Esc").show_at(ui, place)
+}
+
+/// The whole card opens the report.
+fn opened(ui: &mut Ui, rect: Rect, p: &Palette, name: &str) -> Response {
+    let response = ui.interact(rect, ui.make_persistent_id("fod card"), Sense::click());
+    paint::focus_ring(ui.painter(), p, &response, rect, radius::CONTROL);
+    focus::named_button(&response, &format!("{NAME}: {name}"));
+    response.on_hover_text("Shows where the responses were measured, and their values")
+}
+
+/// Writes what the command `fod` writes.
+fn export(ui: &mut Ui, state: &State, result: &FodResult, memory: &mut Memory) {
+    let button = Button::plain("Export distributions…").icon(icons::EXPORT);
+    let desired_size = vec2(ui.available_width(), space::BUTTON + 8.0);
+    let (rect, _) = ui.allocate_exact_size(desired_size, Sense::hover());
+    let row = paint::inset(rect, space::INSET, space::INSET);
+    let place = paint::at_left(row, vec2(button.width(ui), space::BUTTON));
+    if button.show_at(ui, place).clicked() {
+        let tissues = result.fods.responses.iter().map(|(tissue, _)| *tissue);
+        let purpose = PathPurpose::Distributions(tissues.collect());
+        let text = suggestion(state, "fod", &purpose);
+        memory
+            .files
+            .type_path(purpose, DialogPosition::Middle, &text);
+    }
+}
+
+fn one_shell_note(ui: &mut Ui, p: &Palette) {
+    let text = "One shell: a single response. The signal of grey matter and fluid counts as fibres";
+    Note::new(p, Severity::Warning, text).show(ui);
+}
+
+/// The parameters of the response functions, the deconvolution and the peaks.
+fn rows(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let (open, clicked) = section::fold(ui, PARAMETERS, memory.is_open(PARAMETERS, false));
+    if clicked {
+        memory.toggle(PARAMETERS);
+    }
+    if !open {
+        return;
+    }
+    let settings = &state.document.distributions.settings;
+    let result = state.document.distributions.result.as_ref();
+    // The rows of the algorithm in use; before the first estimation, of both.
+    let used = result.and_then(|result| result.fods.algorithm);
+    let unused: Vec<&str> = match (&settings.responses, used) {
+        (ResponseChoice::Files(_), _) => {
+            response::Params::TABLE.iter().map(|row| row.key).collect()
+        }
+        (ResponseChoice::Estimated, None) => Vec::new(),
+        (ResponseChoice::Estimated, Some(algorithm)) => unused_rows(algorithm),
+    };
+    responses(ui, settings, memory, actions);
+    let defaults = FodSettings::default();
+    let mut change = |settings: FodSettings| actions.push(set(settings));
+    parameters::rows(
+        ui,
+        &settings.response_params,
+        &defaults.response_params,
+        Rows::AllBut(&unused),
+        &mut |response_params, _| {
+            change(FodSettings {
+                response_params,
+                ..settings.clone()
+            });
+        },
+    );
+    parameters::rows(
+        ui,
+        &settings.params,
+        &defaults.params,
+        Rows::AllBut(&[]),
+        &mut |params: csd::Params, _| {
+            change(FodSettings {
+                params,
+                ..settings.clone()
+            });
+        },
+    );
+    parameters::rows(
+        ui,
+        &settings.peak_params,
+        &defaults.peak_params,
+        Rows::AllBut(&[]),
+        &mut |peak_params, _| {
+            change(FodSettings {
+                peak_params,
+                ..settings.clone()
+            });
+        },
+    );
+}
+
+/// Where the response functions come from.
+fn responses(ui: &mut Ui, settings: &FodSettings, memory: &mut Memory, actions: &mut Vec<Action>) {
+    const ESTIMATED: &str = "Estimate";
+    let names = match &settings.responses {
+        ResponseChoice::Estimated => None,
+        ResponseChoice::Files(files) => {
+            let names = files.iter().map(|path| {
+                let name = path.file_name().unwrap_or_default();
+                name.to_string_lossy().into_owned()
+            });
+            Some(names.collect::<Vec<String>>().join(", "))
+        }
+    };
+    let help = "Signal of one coherent fibre, of grey matter and of water: measured in the scan, or MRtrix's text \
+                files, white matter first";
+    let shown = names.as_deref().unwrap_or(ESTIMATED);
+    let chosen = select_row(ui, "Responses", help, shown, |ui| {
+        let estimated = menu::Item::new(ESTIMATED).chosen(names.is_none()).show(ui);
+        let from_files = menu::Item::new("From files…")
+            .chosen(names.is_some())
+            .show(ui);
+        match (estimated, from_files) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    });
+    match chosen {
+        Some(true) => actions.push(set(FodSettings {
+            responses: ResponseChoice::Estimated,
+            ..settings.clone()
+        })),
+        Some(false) => {
+            let place = DialogPosition::Middle;
+            memory
+                .files
+                .ask_for_path(ui.ctx(), PathPurpose::Responses, place, "");
+        }
+        None => {}
+    }
+}
+
+/// The keys of parameters that an algorithm does not use.
+fn unused_rows(algorithm: ResponseAlgorithm) -> Vec<&'static str> {
+    let keys = response::Params::TABLE.iter().map(|row| row.key);
+    keys.filter(|key| !algorithm.rows().contains(key)).collect()
+}

@@ -1,0 +1,101 @@
+//! The report of distributions: where the response functions were measured, their values, and what was left out.
+
+use crate::state::core::text::counted;
+use crate::state::tensors::mask_text;
+use crate::state::tensors::types::fods::FodResult;
+use crate::ui::format;
+use crate::ui::widgets::rows;
+use egui::Ui;
+
+/// Whether something in it needs attention.
+pub fn warns(result: &FodResult) -> bool {
+    let fods = &result.fods;
+    let doubtful = fods.mask_found.is_some_and(|found| found.doubtful());
+    doubtful || fods.output.counts.not_finite > 0 || fods.output.counts.unfinished > 0
+}
+
+pub fn show(ui: &mut Ui, result: &FodResult) {
+    for line in lines(result) {
+        rows::hint(ui, &line);
+    }
+    ui.add_space(4.0);
+}
+
+/// One sentence each.
+fn lines(result: &FodResult) -> Vec<String> {
+    let (fods, output) = (&result.fods, &result.fods.output);
+    let mut lines = Vec::new();
+    let shells = &output.shells.shells;
+    for (tissue, response) in &fods.responses {
+        let measured = fods.measured.iter().find(|m| m.tissue == *tissue);
+        let place = match measured {
+            Some(measured) => format!(
+                "measured in {} of {}",
+                format::count(measured.voxels.count() as u64),
+                counted(measured.candidates, "voxel")
+            ),
+            None => "from a file".to_owned(),
+        };
+        // A response with fewer rows than shells is that of the outermost ones.
+        let first = shells.len().saturating_sub(response.shell_count());
+        let values = shells[first..].iter().enumerate().map(|(k, shell)| {
+            let signal = format::significant(response.mean_signal(k));
+            format!("b {:.0}: {signal}", shell.b_s_per_mm2)
+        });
+        let values: Vec<String> = values.collect();
+        lines.push(format!(
+            "{}: {place}. Mean signal {}",
+            capital(tissue.name()),
+            values.join(", ")
+        ));
+    }
+    let unused = fods.measured.iter().filter(|m| {
+        let mut used = fods.responses.iter();
+        used.all(|(tissue, _)| *tissue != m.tissue)
+    });
+    for tissue in unused {
+        lines.push(format!(
+            "The response of {} was measured and not used: {} tell {} apart",
+            tissue.tissue.name(),
+            counted(fods.used_shells.len(), "shell"),
+            counted(fods.responses.len(), "tissue")
+        ));
+    }
+    lines.push(format!(
+        "Order {}: {}",
+        output.order.order, output.order.reason
+    ));
+    let all: usize = shells.iter().map(|shell| shell.volumes.len()).sum();
+    let without = output.shells.without_direction.len();
+    let used = fods.used_volumes();
+    lines.push(format!(
+        "{} of {} used",
+        format::count(used as u64),
+        counted(all + without, "volume")
+    ));
+    let counts = &output.counts;
+    let problems = [
+        (
+            counts.not_finite,
+            "with a sample that is not a number: no distribution",
+        ),
+        (counts.without_signal, "without signal: no distribution"),
+        (counts.negative_voxels, "with negative samples, taken as 0"),
+        (counts.unfinished, "with an approximate distribution"),
+    ];
+    for (count, what) in problems.into_iter().filter(|(count, _)| *count > 0) {
+        lines.push(format!("{} {what}", counted(count, "voxel")));
+    }
+    if let Some(found) = &fods.mask_found {
+        lines.push(format!("Mask found: {}", mask_text::facts(found)));
+        lines.extend(mask_text::doubt(found));
+    }
+    lines
+}
+
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}

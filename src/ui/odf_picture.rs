@@ -1,0 +1,75 @@
+//! A picture of one fibre orientation distribution, as seen in the 3-D view: the distance from the centre is the
+//! amplitude, the colour is that of the direction.
+
+use crate::data::half_sphere::HalfSphere;
+use crate::data::spherical_harmonics::evaluate;
+use egui::epaint::{Mesh, Vertex, WHITE_UV};
+use egui::{Color32, Painter, Pos2, Rect, Shape, vec2};
+use glam::{DMat3, DVec3};
+
+/// 321 directions of a half sphere, 8° apart.
+const SUBDIVISIONS: usize = 3;
+/// Brightness of surfaces seen edge-on.
+const AMBIENT: f64 = 0.45;
+
+/// `axes`: screen right, screen up and towards the viewer, in world axes.
+pub fn show(painter: &Painter, rect: Rect, order: usize, coefficients: &[f64], axes: DMat3) {
+    let sphere = HalfSphere::subdivided(SUBDIVISIONS);
+    let amplitude = |u: &DVec3| -> f64 {
+        let functions = evaluate(order, *u);
+        let sum: f64 = functions.iter().zip(coefficients).map(|(f, c)| f * c).sum();
+        sum.max(0.0)
+    };
+    let amplitudes: Vec<f64> = sphere.vertices.iter().map(amplitude).collect();
+    let peak = amplitudes.iter().copied().fold(0.0, f64::max);
+    if !(peak > 0.0 && peak.is_finite()) {
+        return;
+    }
+    // Opposite directions have the same amplitude: corner 2 i is vertex i, corner 2 i + 1 its opposite.
+    let corner = |number: u32| {
+        let vertex = number as usize / 2;
+        let sign = if number.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let direction = sphere.vertices[vertex] * sign;
+        (direction, direction * (amplitudes[vertex] / peak))
+    };
+    let mut triangles: Vec<(f64, [u32; 3])> = sphere
+        .triangles
+        .iter()
+        .map(|corners| {
+            let depth = corners.map(|c| corner(c).1.dot(axes.z_axis)).iter().sum();
+            (depth, *corners)
+        })
+        .collect();
+    // The farthest first: the nearer ones hide them.
+    triangles.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let radius = 0.5 * f64::from(rect.width().min(rect.height()));
+    let place = |at: DVec3| -> Pos2 {
+        let (right, up) = (at.dot(axes.x_axis) * radius, at.dot(axes.y_axis) * radius);
+        rect.center() + vec2(right as f32, -up as f32)
+    };
+    let mut mesh = Mesh::default();
+    for (_, corners) in triangles {
+        let all = corners.map(corner);
+        let normal = (all[1].1 - all[0].1).cross(all[2].1 - all[0].1);
+        let facing = normal.normalize_or_zero().dot(axes.z_axis).abs();
+        let light = AMBIENT + (1.0 - AMBIENT) * facing;
+        let first = mesh.vertices.len() as u32;
+        for (direction, at) in all {
+            mesh.vertices.push(Vertex {
+                pos: place(at),
+                uv: WHITE_UV,
+                color: colour(direction, light),
+            });
+        }
+        mesh.add_triangle(first, first + 1, first + 2);
+    }
+    painter.add(Shape::mesh(mesh));
+}
+
+/// Red for left and right, green for front and back, blue for up and down.
+fn colour(direction: DVec3, light: f64) -> Color32 {
+    let [r, g, b] = (direction.abs() * light * 255.0)
+        .to_array()
+        .map(|v| v as u8);
+    Color32::from_rgb(r, g, b)
+}

@@ -1,0 +1,124 @@
+//! The card of fibre orientation distributions in Track, its report, and the key of glyphs.
+
+use super::{Window, click, small_scan, submitted, window};
+use crate::support::{distributions, test};
+use arcuate::parameters::Parameters;
+use arcuate::solvers::{csd, peaks, response};
+use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
+use arcuate::state::tensors::types::fods::FodResult;
+use arcuate::state::{Action, Content, Effect, State, Task, TensorAction, Tool, update};
+use egui_kittest::kittest::Queryable as _;
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::fods::are estimated on request", estimated),
+        test("ui::fods::a failure says what to do", failed),
+        test("ui::fods::the report opens", report),
+        test("ui::fods::every parameter has a row", rows),
+        test("ui::fods::Shift+G shows glyphs", key),
+    ]
+}
+
+const SIZE: [f32; 2] = [1920.0, 1700.0];
+
+fn state() -> State {
+    let mut state = small_scan();
+    state.view.task = Task::Track;
+    state
+}
+
+/// Round distributions in every voxel.
+fn with_distributions() -> State {
+    let mut state = state();
+    let scan = state.document.scan().expect("a scan").clone();
+    let Content::Scan {
+        dwi,
+        gradients: Some(gradients),
+    } = &scan.content
+    else {
+        panic!("a scan with gradients");
+    };
+    state.document.distributions.settings.requested = true;
+    let key = state.document.requested_fods().expect("requested");
+    state.document.distributions.result = Some(Arc::new(FodResult {
+        key,
+        origin: scan.origin,
+        fods: Arc::new(distributions::round(&dwi.grid, gradients)),
+        wall_ms: 1900.0,
+    }));
+    state
+}
+
+fn requested(window: &Window) -> bool {
+    let document = &window.state().state.document;
+    document.distributions.settings.requested
+}
+
+fn estimated() {
+    let mut window = window(state(), SIZE);
+    assert!(!requested(&window));
+    click(&mut window, "Estimate");
+    assert!(requested(&window));
+    assert_eq!(submitted::<EstimateFods>(&window).len(), 1);
+    click(&mut window, "Cancel");
+    let effects = window.state().effects.iter();
+    let cancelled = effects.filter(|e| matches!(e, Effect::Cancel(FOD)));
+    assert_eq!(cancelled.count(), 1);
+    // It waits for the next request.
+    assert_eq!(submitted::<EstimateFods>(&window).len(), 1);
+    click(&mut window, "Estimate");
+    assert_eq!(submitted::<EstimateFods>(&window).len(), 2);
+}
+
+fn failed() {
+    const WHY: &str =
+        "The mask holds no voxel, so there is no response to measure; choose another mask";
+    let mut state = state();
+    let mut settings = state.document.distributions.settings.clone();
+    settings.requested = true;
+    update(&mut state, Action::Tensors(TensorAction::SetFods(settings)));
+    state.runtime.tensors.fods.fail_because(WHY);
+    let mut window = window(state, SIZE);
+    window.get_by_label_contains("The mask holds no voxel");
+    assert!(submitted::<EstimateFods>(&window).is_empty());
+    click(&mut window, "Try again");
+    assert_eq!(submitted::<EstimateFods>(&window).len(), 1);
+}
+
+fn report() {
+    let mut window = window(with_distributions(), SIZE);
+    assert!(window.query_by_label_contains("Order 4:").is_none());
+    click(&mut window, "Fibre orientations: 1 response");
+    window.get_by_label_contains("Order 4:");
+    window.get_by_label_contains("White matter: from a file");
+    window.get_by_label("Export distributions…");
+}
+
+fn rows() {
+    let mut window = window(state(), SIZE);
+    click(&mut window, "Responses, deconvolution, peaks");
+    let labels = |row: &str| window.query_all_by_label_contains(row).next().is_some();
+    for row in csd::Params::TABLE {
+        assert!(labels(row.label), "{}", row.label);
+    }
+    for row in peaks::Params::TABLE {
+        assert!(labels(row.label), "{}", row.label);
+    }
+    for row in response::Params::TABLE {
+        assert!(labels(row.label), "{}", row.label);
+    }
+}
+
+fn key() {
+    let mut window = window(with_distributions(), SIZE);
+    let tool = window.state().state.view.tool;
+    assert!(matches!(tool, Tool::Crosshair));
+    for shown in [true, false] {
+        window.key_press_modifiers(egui::Modifiers::SHIFT, egui::Key::G);
+        window.run();
+        assert_eq!(window.state().state.view.glyphs.shown, shown);
+        assert!(matches!(window.state().state.view.tool, Tool::Crosshair));
+    }
+}
