@@ -92,19 +92,12 @@ fn agrees(cuda: Backend) {
         assert_eq!(card.counts.unfinished, 0);
         let of_card = differences(&card, &double, COUNT);
         let of_cpu = differences(&single, &double, COUNT);
-        let (share, worst) = (COUNT * 99 / 100, of_card[COUNT - 1]);
-        assert!(worst < 3e-2, "order {order}: {worst}");
-        // Above order 8 single precision rests at a larger gap, on the CPU too.
-        let limit = if order == 8 {
-            5e-3
-        } else {
-            1.2 * of_cpu[share]
-        };
-        assert!(
-            of_card[share] < limit,
-            "order {order}: {} {limit}",
-            of_card[share]
-        );
+        // Both rest at the same gap, where small amounts of white matter differ most from double precision: an H200
+        // measured the CPU's figures within 1 %.
+        for at in [COUNT / 2, COUNT * 99 / 100, COUNT - 1] {
+            let (card, cpu) = (of_card[at], of_cpu[at]);
+            assert!(card < 1.2 * cpu, "order {order}, {at}: {card} {cpu}");
+        }
         let shells = Shells::new(&gradients);
         let directions = Directions::for_order(order);
         let problem = Problem::new(&gradients, &shells, &responses(order), order, directions);
