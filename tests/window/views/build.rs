@@ -248,7 +248,7 @@ fn colours_streamlines() {
         length,
         "whole centimetres around 40 to 72 mm"
     );
-    let stops = scalar("stop_end", (0.0, 11.0), ColourMap::Stops);
+    let stops = scalar("stop_end", (0.0, 16.0), ColourMap::Stops);
     assert_eq!(coloured(LineColouring::StopReason), stops);
     // A reason's number gets its own colour.
     assert_eq!(ColourMap::Stops.at(0.0), [0x2B, 0xB6, 0x8A]);

@@ -1,5 +1,6 @@
 //! Parameters of streamlines through distributions and peaks, and their defaults.
 
+use crate::data::keyed;
 use crate::data::text::number;
 use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Switch, Text,
@@ -8,14 +9,19 @@ use crate::parameters::{
 use crate::solvers::curves::{Match, Seeding, read_seeding, seeding_text};
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// How a streamline continues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     /// Arcs, drawn by the amplitudes along them.
     Probabilistic,
     /// The lobe or peak nearest to the last direction.
     Deterministic,
 }
+
+keyed!(Method, serde {
+    Probabilistic = "probabilistic",
+    Deterministic = "deterministic",
+});
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
@@ -307,14 +313,14 @@ const METHOD: Param<Params> = Param {
         "Method",
         Kind::OneOf(&[
             Choice {
-                key: "probabilistic",
+                key: Method::Probabilistic.key(),
                 label: "Probabilistic",
                 help: "Arcs drawn by the amplitudes along them, 32 candidates a step (after Tournier 2010)",
                 is: |p| p.method == Method::Probabilistic,
                 choose: |p| p.method = Method::Probabilistic,
             },
             Choice {
-                key: "deterministic",
+                key: Method::Deterministic.key(),
                 label: "Deterministic",
                 help: "Along the lobe or peak nearest to the last direction",
                 is: |p| p.method == Method::Deterministic,
