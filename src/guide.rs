@@ -33,6 +33,7 @@ pages![
     "segment",
     "filter",
     "streamlines",
+    "score",
     "alignment",
     "pictures",
     "sessions",

@@ -9,7 +9,7 @@ use super::bench_tracking::{field, prolate, seed};
 use super::runner::Failure;
 use crate::compute::{Backend, Control};
 use crate::data::statistics::quantile;
-use crate::data::{Region, Role, Shape, TensorField};
+use crate::data::{BuiltInHead, Region, Role, Shape, TensorField};
 use crate::phantom;
 use crate::solvers::curves::{self, Integrator, Interpolation, Seeding};
 use crate::solvers::geodesic::{
@@ -173,7 +173,7 @@ fn base() -> Params {
 /// of the corpus callosum.
 fn head(backend: &Backend) -> Result<Case, Failure> {
     let control = Control::new();
-    let demo = backend.install(|| phantom::Demo::new(1, &control))?;
+    let demo = backend.install(|| phantom::Demo::new(BuiltInHead::plain(1), &control))?;
     let fit = tensor_fit::fit(
         &demo.dwi,
         &demo.gradients,

@@ -182,7 +182,7 @@ pub fn prolate(along: f64, across: f64, e: DVec3) -> [f64; 6] {
 
 /// An ellipsoid of white matter (FA about 0.8) that arches in x–z and fans out in y, with a rim and
 /// two ventricles of low FA.
-fn brain() -> TensorField {
+pub fn brain() -> TensorField {
     let shape = [96, 96, 60];
     let half = DVec3::from_array(shape.map(|n| n as f64 / 2.0));
     field(shape, 2.0, |voxel| {

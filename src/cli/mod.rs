@@ -25,6 +25,7 @@ mod bench;
 mod bench_commit;
 mod bench_drawn;
 mod bench_eikonal;
+mod bench_fibres;
 mod bench_fit;
 mod bench_geodesic;
 mod bench_io;
@@ -59,9 +60,11 @@ mod region;
 mod render;
 mod replay;
 mod runner;
+mod score;
 mod segment;
 mod select;
 pub mod signals;
+mod streamlines;
 mod table;
 mod track;
 mod typed;
@@ -86,6 +89,7 @@ Examples:
   arcuate fit dwi.nii.gz --maps fa,dec --out maps
   arcuate fod dwi.nii.gz --mask brain.nii.gz --out fod
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
+  arcuate streamlines fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 10000 --out whole.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
   arcuate pathway dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
   arcuate segment t1.nii.gz --probe 21,-40,12 --add sphere:21,-40,12,6 --out tumour
@@ -100,13 +104,14 @@ Examples:
   arcuate table tracks.trx tracks.csv --image fa.nii.gz
   arcuate profile bundle.trx profile.csv --image fa.nii.gz --nodes 100
   arcuate connectome tracks.trx labels.nii.gz matrix.csv --radius 2
+  arcuate score tracks.tck --truth head
   arcuate methods tracts.arcuate       describe what was done, for a paper
   arcuate demo --out demo              show everything on the built-in head
   arcuate guide                        list the pages of the guide
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
 y to the front, z up), or mask:file.nii.gz. Wherever a command takes a scan, phantom:SEED is the
-built-in head made from that seed.
+built-in head made from that seed, and phantom:crossing:SEED one whose bundles cross in equal shares.
 
 Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage · 3 a segmentation leaked ·
 129, 130, 143 ended by SIGHUP, SIGINT (Ctrl+C), SIGTERM.
@@ -162,6 +167,8 @@ pub enum Command {
     Fod(fod::Options),
     /// Track streamlines between regions
     Track(track::Options),
+    /// Track streamlines through fibre orientation distributions, with anatomical rules
+    Streamlines(streamlines::Options),
     /// Trace geodesic rays between regions, ranked by connectivity
     Geodesic(geodesic::Options),
     /// Compute the cost of paths between two regions in every voxel, and the pathway
@@ -192,6 +199,8 @@ pub enum Command {
     Profile(profile::Options),
     /// Write the number of streamlines between the labels of a map
     Connectome(connectome::Options),
+    /// Score streamlines against bundles whose course is known
+    Score(score::Options),
     /// Draw a view to a PNG file, without a window
     Render(render::Options),
     /// Write the built-in head: scans, labels and true fibres
@@ -269,6 +278,7 @@ fn has_work_for_cards(command: &Command) -> bool {
         Command::Info(_)
             | Command::Fit(_)
             | Command::Fod(_)
+            | Command::Streamlines(_)
             | Command::Gradients(_)
             | Command::Density(_)
             | Command::Region(_)
@@ -278,6 +288,7 @@ fn has_work_for_cards(command: &Command) -> bool {
             | Command::Table(_)
             | Command::Profile(_)
             | Command::Connectome(_)
+            | Command::Score(_)
             | Command::Phantom(_)
             | Command::Guide(_)
     )
@@ -298,6 +309,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Fit(options) => fit::run(&options, &mut runner),
             Command::Fod(options) => fod::run(&options, &mut runner),
             Command::Track(options) => track::run(&options, &mut runner),
+            Command::Streamlines(options) => streamlines::run(&options, &mut runner),
             Command::Geodesic(options) => geodesic::run(&options, &mut runner),
             Command::Pathway(options) => pathway::run(&options, &mut runner),
             Command::Segment(options) => segment::run(&options, &mut runner),
@@ -313,6 +325,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Table(options) => table::run(&options, &mut runner),
             Command::Profile(options) => profile::run(&options, &mut runner),
             Command::Connectome(options) => connectome::run(&options, &mut runner),
+            Command::Score(options) => score::run(&options, &mut runner),
             Command::Render(options) => render::run(&options, &mut runner),
             Command::Phantom(options) => phantom::run(&options, &mut runner),
             Command::Guide(options) => guide::run(&options, &mut runner),

@@ -18,7 +18,7 @@ pub use value_error::ValueError;
 use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::axis_change::AxisChange;
-use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
+use crate::data::{BuiltInHead, Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::{self, AffineReading, Reading, Remark, RemarkTopic, Space};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct ScanOptions {
-    /// Diffusion scan (NIfTI), or phantom:SEED
+    /// Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED
     pub scan: String,
     /// Gradients as one MRtrix file, .b or an image with them in its header (default: the scan's header or files beside it)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec", "tensor_order"])]
@@ -332,14 +332,14 @@ impl ScanOptions {
         }
     }
 
-    /// The seed of `phantom:SEED`.
-    pub fn phantom_seed(&self) -> Result<Option<u64>, Failure> {
+    /// The head of `phantom:SEED` or `phantom:crossing:SEED`.
+    pub fn built_in_head(&self) -> Result<Option<BuiltInHead>, Failure> {
         match PhantomName::read(&self.scan) {
             None => Ok(None),
             // The scan is the head's only one.
-            Some(Ok(name)) if !name.is_scan => Ok(Some(name.seed)),
+            Some(Ok(name)) if !name.is_scan => Ok(Some(name.head)),
             Some(_) => Err(Failure::usage(format!(
-                "“{}” is not a built-in head: expected phantom:SEED, as in phantom:1",
+                "“{}” is not a built-in head: expected phantom:SEED or phantom:crossing:SEED, as in phantom:1",
                 self.scan
             ))),
         }
@@ -357,8 +357,8 @@ impl ScanOptions {
     }
 
     fn untouched(&self) -> ScanSource {
-        match (self.phantom_seed(), self.tensors.layout()) {
-            (Ok(Some(seed)), _) => ScanSource::Phantom { seed },
+        match (self.built_in_head(), self.tensors.layout()) {
+            (Ok(Some(head)), _) => ScanSource::Phantom { head },
             (_, Some(layout)) => ScanSource::Tensors {
                 file: PathBuf::from(&self.scan),
                 layout,
@@ -395,8 +395,8 @@ impl ScanOptions {
     }
 
     fn open_untouched(&self, runner: &mut Runner) -> Result<Scan, Failure> {
-        if let Some(seed) = self.phantom_seed()? {
-            let (head, _) = runner.run(MakeHead { seed })?;
+        if let Some(head) = self.built_in_head()? {
+            let (head, _) = runner.run(MakeHead { head })?;
             return Ok(Scan {
                 dwi: head.dwi,
                 gradients: Some(Arc::new(head.gradients)),

@@ -1,17 +1,20 @@
 //! `arcuate phantom`: the built-in head as files, with its truth.
 
+mod truth;
+
 use super::options::{GivenParameters, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
 use crate::data::labels::Labels;
-use crate::data::text::{count, number};
-use crate::data::{Gradients, Grid, Mask, Volume};
+use crate::data::text::{count, counted, number};
+use crate::data::{BuiltInHead, Gradients, Grid, HeadKind, Mask, Volume};
 use crate::io;
 use crate::jobs::ValueNames;
 use crate::parameters::arguments;
 use crate::phantom::{
-    self, Head, Picture, PictureOptions, ScanParams, TumourPicture, oblique_grid, scan_grid,
+    self, Head, Picture, PictureOptions, ScanParams, TRUTH_FIBRES, TumourPicture, oblique_grid,
+    scan_grid,
 };
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use serde_json::{Value, json};
@@ -22,11 +25,17 @@ const EXAMPLES: &str = "\
 Examples:
   arcuate phantom --out head
   arcuate phantom --seed 7 --shells 1000:30,2000:60 --b0 8 --spacing 1.5 --snr 20 --out head
+  arcuate phantom --crossing --scan-only --out head
 
 Files: dwi.nii.gz with .bval and .bvec, brain_mask, tissue and bundle labels with their names (.txt), on the scan's
 grid; t1, t1_tumour with tumour_core, tumour_rim and tumour_oedema, on an oblique 1 mm grid; fibres.tck, the true
 fibres; truth.json, the ground truth. All are synthetic: no person was scanned. With --scan-only: dwi, brain_mask, fibres.tck and
-truth.json, in a fraction of the time.";
+truth.json, in a fraction of the time.
+
+With --crossing, bundles fill the same voxels in equal shares, two or three at a time, and end apart from each other. The
+further files are what arcuate score --truth reads: bundles/*.tck, 200 true fibres of each bundle; ends.nii.gz with the
+names of its labels (.txt), where each bundle starts and ends; corridors/*.nii.gz, the voxels up to 4 mm around each
+bundle; truth.json, which names them; and 5tt.nii.gz, the fractions of five tissues for MRtrix's tckgen -act.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -36,6 +45,9 @@ pub struct Options {
     pub seed: u64,
     #[command(flatten)]
     pub params: GivenParameters<ScanParams>,
+    /// The head whose bundles cross in equal shares, with the files that arcuate score reads
+    #[arg(long)]
+    pub crossing: bool,
     /// Write only the scan with its gradients, mask and truth: no labels, no T1, no tumour
     #[arg(long)]
     pub scan_only: bool,
@@ -45,6 +57,8 @@ pub struct Options {
 }
 
 const FIBRES_PER_BUNDLE: usize = 60;
+/// Larger voxels hold whole bundles of the crossing head.
+const LARGEST_CROSSING_MM: f64 = 3.0;
 
 /// All files that a run writes.
 fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
@@ -72,25 +86,45 @@ fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let params = options.params.params()?;
+    let kind = options.head().kind;
+    let params = options.params.or_defaults(ScanParams::defaults_for(kind))?;
+    if options.crossing && params.spacing_mm > LARGEST_CROSSING_MM {
+        return Err(Failure::usage(format!(
+            "Voxels of {} mm are larger than bundles, expected --spacing from 0.5 to {LARGEST_CROSSING_MM} mm with \
+             --crossing",
+            number(params.spacing_mm)
+        )));
+    }
     let grids = grids(&params)?;
     let at = |name: &str| options.out.join(name);
+    let head = Head::built_in(options.head());
     for name in files(options.scan_only) {
         runner.may_write(&at(name))?;
     }
     let _made = super::options::make_folder(&options.out)?;
+    let mut _made_within = Vec::new();
+    if options.crossing {
+        for file in truth::files(&head) {
+            runner.may_write(&options.out.join(file))?;
+        }
+        for folder in truth::FOLDERS {
+            _made_within.push(super::options::make_folder(&at(folder))?);
+        }
+    }
     // A scan without its gradients would be taken for another kind of image, and part of one head beside part of
     // another for one head: whatever interrupts the command leaves the old files or all of the new ones.
     let set = io::atomic::PendingSet::begin();
 
-    let head = Head::new(options.seed);
     let images = options.images(&params, &head, &grids, runner)?;
     options.save(&params, &images, runner)?;
+    if let Some(truth) = &images.truth {
+        truth.save(&head, (options, &params), runner)?;
+    }
     let failed = |e: io::Error| Failure::new(e.to_string());
     let gradients = &images.gradients;
     io::gradients::save(&at("dwi.bval"), &at("dwi.bvec"), gradients, &grids.scan)
         .map_err(failed)?;
-    let tractogram = head.true_fibres(FIBRES_PER_BUNDLE);
+    let tractogram = head.true_fibres(options.fibres_per_bundle());
     let fibres = tractogram.len();
     runner.run(SaveTractogram {
         tractogram,
@@ -113,12 +147,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
     }
 
-    let truth = options.truth(&params, &images, fibres);
+    let truth = options.truth(&params, &head, &images, fibres);
     let text = serde_json::to_string_pretty(&truth).unwrap_or_default();
     io::atomic::write_text(&at("truth.json"), &text).map_err(failed)?;
     set.rename().map_err(failed)?;
     let message = format!(
-        "Head {} in {}: scan ({}){}, {} true fibres",
+        "{} {} in {}: scan ({}){}, {} true fibres{}",
+        match kind {
+            HeadKind::Plain => "Head",
+            HeadKind::Crossing => "Crossing head",
+        },
         options.seed,
         shown(&options.out),
         gradients.summary(),
@@ -127,7 +165,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         } else {
             ", labels, T1, T1 with tumour"
         },
-        count(fibres as u64)
+        count(fibres as u64),
+        match &images.truth {
+            Some(_) => format!(
+                ", end regions and corridors of {}",
+                counted(head.bundles().len(), "bundle")
+            ),
+            None => String::new(),
+        }
     );
     runner.report(&truth, &message);
     Ok(())
@@ -156,6 +201,8 @@ struct Images {
     brain: Mask,
     /// `None` with --scan-only.
     pictures: Option<Pictures>,
+    /// `None` without --crossing.
+    truth: Option<truth::TruthImages>,
 }
 
 struct Pictures {
@@ -165,9 +212,30 @@ struct Pictures {
 }
 
 impl Options {
+    fn head(&self) -> BuiltInHead {
+        match self.crossing {
+            true => BuiltInHead::crossing(self.seed),
+            false => BuiltInHead::plain(self.seed),
+        }
+    }
+
+    fn fibres_per_bundle(&self) -> usize {
+        match self.crossing {
+            true => TRUTH_FIBRES,
+            false => FIBRES_PER_BUNDLE,
+        }
+    }
+
     fn command(&self, params: &ScanParams) -> String {
-        let mut text = format!("arcuate phantom --seed {}", self.seed);
-        text += &arguments(params);
+        let mut text = "arcuate phantom".to_owned();
+        if self.crossing {
+            text += " --crossing";
+        }
+        text += &format!(" --seed {}{}", self.seed, arguments(params));
+        // The default shells of the plain head are no default here.
+        if self.crossing && params.shells == ScanParams::defaults().shells {
+            text += &format!(" --shells {}", params.shells_text());
+        }
         if self.scan_only {
             text += " --scan-only";
         }
@@ -193,7 +261,10 @@ impl Options {
             noise_seed: self.seed,
         };
         // Labels and masks take one or two bytes per voxel.
-        let volumes = scan.gradients().directions.len() + 3;
+        let mut volumes = scan.gradients().directions.len() + 3;
+        if self.crossing {
+            volumes += truth::TruthImages::numbers_per_voxel(head);
+        }
         let pictures = if self.scan_only {
             0
         } else {
@@ -219,7 +290,12 @@ impl Options {
                 })
             })
         });
+        let truth = self.crossing.then(|| {
+            let make = || truth::TruthImages::new(head, grid, &control);
+            runner.backend.install(make)
+        });
         Ok(Images {
+            truth: truth.transpose().map_err(cancelled)?,
             dwi,
             gradients,
             brain,
@@ -268,21 +344,28 @@ impl Options {
     }
 
     /// The content of truth.json, and of the report.
-    fn truth(&self, params: &ScanParams, images: &Images, fibres: usize) -> Value {
+    fn truth(&self, params: &ScanParams, head: &Head, images: &Images, fibres: usize) -> Value {
         let names = |list: &[(u16, String)]| {
             list.iter()
                 .map(|(n, name)| (n.to_string(), json!(name)))
                 .collect::<serde_json::Map<_, _>>()
         };
-        let mut truth = json!({
+        let mut value = json!({
             "command": "phantom", "seed": self.seed, "snr": params.snr, "folder": self.out,
-            "gradients": images.gradients.summary(), "fibres": fibres, "fibres_per_bundle": FIBRES_PER_BUNDLE,
+            "gradients": images.gradients.summary(), "fibres": fibres, "fibres_per_bundle": self.fibres_per_bundle(),
         });
         if let Some(Pictures { labels, tumour, .. }) = &images.pictures {
-            truth["tissue_labels"] = json!(names(&labels.tissue_names));
-            truth["bundle_labels"] = json!(names(&labels.bundle_names));
-            truth["tumour_centre_mm"] = json!(tumour.centre.to_array());
+            value["tissue_labels"] = json!(names(&labels.tissue_names));
+            value["bundle_labels"] = json!(names(&labels.bundle_names));
+            value["tumour_centre_mm"] = json!(tumour.centre.to_array());
         }
-        truth
+        if images.truth.is_some() {
+            let files = truth::members(head);
+            value["crossing"] = json!(true);
+            value["five_tissues"] = json!(truth::TISSUES);
+            value["ends"] = json!(files.ends);
+            value["bundles"] = json!(files.bundles);
+        }
+        value
     }
 }

@@ -33,7 +33,7 @@ A scan with gradients is fitted first; --tensor-order refers to the first file. 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Scans, images, masks, streamlines, or phantom:SEED; later ones lie on top; or a single session
+    /// Scans, images, masks, streamlines, phantom:SEED or phantom:crossing:SEED; later ones lie on top; or a single session
     #[arg(required = true)]
     pub inputs: Vec<String>,
     /// View to draw, or the whole window
@@ -245,10 +245,10 @@ impl Options {
         // Applies to the first file.
         let mut tensors = self.tensors.layout();
         for input in others {
-            let phantom = ScanOptions::from_name(input).phantom_seed()?;
+            let phantom = ScanOptions::from_name(input).built_in_head()?;
             let path = PathBuf::from(input);
             match (phantom, tensors.take()) {
-                (Some(seed), _) => window.request(MakeHead { seed })?,
+                (Some(head), _) => window.request(MakeHead { head })?,
                 (None, Some(layout)) => window.act(FilesAction::OpenAs {
                     path,
                     reading: Reading {

@@ -361,13 +361,13 @@ fn built_in(path: &Path, runner: &mut Runner) -> Result<Option<Volume>, Failure>
     let Some(name) = path.to_str().and_then(PhantomName::read) else {
         return Ok(None);
     };
-    let PhantomName { seed, is_scan } = name.map_err(|_| {
+    let PhantomName { head, is_scan } = name.map_err(|_| {
         Failure::usage(format!(
-            "Found {}, expected phantom:1 or phantom:1:dwi",
+            "Found {}, expected phantom:1, phantom:crossing:1 or phantom:1:dwi",
             path.display()
         ))
     })?;
-    let (head, _) = runner.run(MakeHead { seed })?;
+    let (head, _) = runner.run(MakeHead { head })?;
     Ok(Some(if is_scan { head.dwi } else { head.t1 }))
 }
 

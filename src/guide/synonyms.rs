@@ -43,6 +43,7 @@ pub enum Subject {
     Alignment,
     TensorFit,
     FibreOrientations,
+    Score,
     Information,
 }
 
@@ -145,6 +146,7 @@ const NAMES: &[Names] = &[
         "csd, odf, fodf, dwi2fod, dwi2response, spherical deconvolution",
     )
     .command("fod", &["response"]),
+    row(Subject::Score, "tractometer, evaluate, ground truth").command("score", &[]),
     row(Subject::Information, "open").command("info", &[]),
 ];
 

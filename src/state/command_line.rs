@@ -1,6 +1,7 @@
 //! The command line that recomputes a result. Nothing stores one: it is assembled on request, from the origin of a layer
 //! or from the controls, with the files of the inputs in place of their origins.
 
+use crate::data::HeadKind;
 use crate::io::AffineReading;
 use crate::io::{Reading, quoted};
 use crate::parameters::arguments;
@@ -350,8 +351,12 @@ impl CommandLine {
             Self::Scan(source @ ScanSource::Tensors { .. }) => {
                 format!("arcuate info {}", source.arguments())
             }
-            Self::Scan(ScanSource::Phantom { seed }) => {
-                format!("arcuate phantom --seed {seed} --out head")
+            Self::Scan(ScanSource::Phantom { head }) => {
+                let kind = match head.kind {
+                    HeadKind::Plain => "",
+                    HeadKind::Crossing => " --crossing",
+                };
+                format!("arcuate phantom{kind} --seed {} --out head", head.seed)
             }
             Self::File { file, reading } => {
                 format!("arcuate info {}{reading}", quoted_path(file))

@@ -11,6 +11,7 @@ mod masks;
 pub use fods::{FodMapRecipe, FodRecipe, FodResponses};
 pub use masks::MaskOrigins;
 
+use crate::data::BuiltInHead;
 use crate::data::axis_change::AxisChange;
 use crate::io::Reading;
 use crate::solvers::tensor_fit::{self, FitMap};
@@ -44,9 +45,9 @@ pub enum Origin {
         /// Gradient files of a scan that cannot be derived from its name: one `.b`, or bval and bvec.
         gradients: Vec<PathBuf>,
     },
-    /// The built-in head.
+    /// A built-in head.
     Phantom {
-        seed: u64,
+        head: BuiltInHead,
         part: PhantomPart,
     },
     Computed(Recipe),
@@ -386,8 +387,8 @@ impl Origins {
     /// The origin of a scan.
     pub fn scan(&self, source: &ScanSource) -> OriginId {
         match source {
-            ScanSource::Phantom { seed } => self.add(Origin::Phantom {
-                seed: *seed,
+            ScanSource::Phantom { head } => self.add(Origin::Phantom {
+                head: *head,
                 part: PhantomPart::Dwi,
             }),
             ScanSource::File { dwi, gradients } => {
@@ -407,7 +408,7 @@ impl Origins {
     /// The source of a scan, for the recipes of results.
     pub fn source(&self, id: OriginId) -> ScanSource {
         match self.get(id) {
-            Origin::Phantom { seed, .. } => ScanSource::Phantom { seed: *seed },
+            Origin::Phantom { head, .. } => ScanSource::Phantom { head: *head },
             Origin::Reoriented { input, turn } => self.source(*input).with_turn(Some(*turn)),
             Origin::File {
                 file,

@@ -213,6 +213,8 @@ pub fn dropped(output: &Output, missed_is_reported: bool) -> String {
         (SeedOutcome::TouchedExclude, "touched an exclude region"),
         (SeedOutcome::TooShort, "too short"),
         (SeedOutcome::NoStart, "not started"),
+        (SeedOutcome::EndsInCsf, "ended in CSF"),
+        (SeedOutcome::EndsInWhite, "ended in white matter"),
     ];
     let is_reported = |f: SeedOutcome| missed_is_reported && f == SeedOutcome::MissedTargets;
     let message = text
@@ -329,6 +331,11 @@ pub fn stops(
         StopReason::Loop,
         StopReason::Indefinite,
         StopReason::Leap,
+        StopReason::LowAmplitude,
+        StopReason::CorticalGrey,
+        StopReason::DeepGrey,
+        StopReason::BrainStem,
+        StopReason::EnteredCsf,
     ]
     .into_iter()
     .map(|reason| {

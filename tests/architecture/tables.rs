@@ -157,10 +157,13 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
         "odf_check",
         &["gradient_check", "tensor_check", "tensor_fit"],
     ),
+    ("odf_tracking", &["curves", "peaks"]),
     ("pathway", &["eikonal", "metric"]),
     ("peaks", &[]),
     ("region", &[]),
     ("response", &["csd", "peaks", "tensor_fit"]),
+    // Which voxels a streamline passes.
+    ("score", &["density"]),
     ("tensor_check", &["gradient_check", "tensor_fit"]),
     ("tensor_fit", &["region"]),
     ("tracking", &["curves", "tensor_fit"]),
@@ -349,7 +352,7 @@ pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
 pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
 /// Stems without a form in the window: each row is removed when the form is added.
-pub const WITHOUT_FORM: &[&str] = &[];
+pub const WITHOUT_FORM: &[&str] = &["odf_tracking", "score"];
 
 /// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, if the user meets it
 /// separately.
@@ -369,8 +372,10 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("connectivity", Some("connectome")),
     ("pathway", None),
     ("csd", Some("fod")),
+    ("odf_tracking", Some("streamlines")),
     ("peaks", None),
     ("response", None),
+    ("score", Some("score")),
 ];
 
 /// Largest number of lines of a function, from `fn` to its last brace.

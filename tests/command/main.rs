@@ -9,10 +9,12 @@ mod backend;
 mod cli;
 mod contract;
 mod faults;
+mod fibres;
 mod fod;
 #[cfg(unix)]
 mod folders;
 mod mrtrix;
+mod score;
 mod sessions;
 mod streamlines;
 
@@ -35,10 +37,12 @@ fn main() {
         cli::tests(),
         contract::tests(),
         faults::tests(),
+        fibres::tests(),
         fod::tests(),
         #[cfg(unix)]
         folders::tests(),
         mrtrix::tests(),
+        score::tests(),
         sessions::tests(),
     ])
 }

@@ -1,6 +1,7 @@
 //! The synthetic head and the analytic fields: closed forms, invariants, moments of the noise.
 
 mod bundles;
+mod crossing;
 mod fields;
 mod images;
 mod scan;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     let all = [
         bundles::tests(),
+        crossing::tests(),
         fields::tests(),
         images::tests(),
         scan::tests(),

@@ -3,6 +3,7 @@
 pub mod cases;
 mod crossings;
 mod inputs;
+mod parity;
 
 use crate::support::{Random, test};
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
@@ -30,6 +31,7 @@ pub fn tests() -> Vec<Trial> {
     ];
     all.extend(crossings::tests());
     all.extend(inputs::tests());
+    all.extend(parity::tests());
     all
 }
 

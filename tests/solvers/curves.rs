@@ -109,6 +109,11 @@ fn reasons() {
         "circled-on-spot",
         "no-metric",
         "leapt",
+        "low-amplitude",
+        "cortical-grey",
+        "deep-grey",
+        "brain-stem",
+        "csf",
     ];
     assert_eq!(StopReason::ALL.map(|reason| reason.key()), keys);
     for (number, reason) in StopReason::ALL.into_iter().enumerate() {

@@ -17,10 +17,12 @@ mod gradient_check;
 mod level_set;
 mod metric;
 mod odf_check;
+mod odf_tracking;
 mod pathway;
 mod peaks;
 mod region;
 mod response;
+mod score;
 mod tensor_fit;
 mod tracking;
 mod tractogram;
@@ -39,10 +41,12 @@ fn main() {
         level_set::tests(),
         metric::tests(),
         odf_check::tests(),
+        odf_tracking::tests(),
         pathway::tests(),
         peaks::tests(),
         region::tests(),
         response::tests(),
+        score::tests(),
         tensor_fit::tests(),
         tracking::tests(),
         tractogram::tests(),

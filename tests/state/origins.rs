@@ -2,7 +2,7 @@
 
 use crate::support::test;
 use arcuate::data::axis_change::AxisChange;
-use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram};
+use arcuate::data::{BuiltInHead, Grid, Mask, Region, Role, Shape, Tractogram};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::solvers::{curves, tensor_fit};
@@ -114,7 +114,9 @@ fn done_to_it() {
 fn sources() {
     let origins = Origins::default();
     let turn: AxisChange = "y,x,z".parse().expect("a turn");
-    let head = ScanSource::Phantom { seed: 3 };
+    let head = ScanSource::Phantom {
+        head: BuiltInHead::plain(3),
+    };
     let own = ScanSource::File {
         dwi: "/data/dwi.nii.gz".into(),
         gradients: vec!["/other/a.bval".into(), "/other/a.bvec".into()],
@@ -130,9 +132,17 @@ fn sources() {
             assert_eq!(origins.source(straight), *source.untouched().0);
         }
     }
-    let dwi = origins.scan(&ScanSource::Phantom { seed: 3 });
+    let dwi = origins.scan(&ScanSource::Phantom {
+        head: BuiltInHead::plain(3),
+    });
     let part = PhantomPart::Dwi;
-    assert_eq!(*origins.get(dwi), Origin::Phantom { seed: 3, part });
+    assert_eq!(
+        *origins.get(dwi),
+        Origin::Phantom {
+            head: BuiltInHead::plain(3),
+            part
+        }
+    );
 }
 
 fn fit(origins: &Origins) -> OriginId {
@@ -244,16 +254,27 @@ fn undone() {
 }
 
 fn phantoms() {
-    for (name, seed, is_scan) in [
-        ("phantom:1", 1, false),
-        ("phantom:1:dwi", 1, true),
-        ("phantom:18446744073709551615", u64::MAX, false),
+    let (plain, crossing) = (BuiltInHead::plain, BuiltInHead::crossing);
+    for (name, head, is_scan) in [
+        ("phantom:1", plain(1), false),
+        ("phantom:1:dwi", plain(1), true),
+        ("phantom:18446744073709551615", plain(u64::MAX), false),
+        ("phantom:crossing:1", crossing(1), false),
+        ("phantom:crossing:7:dwi", crossing(7), true),
     ] {
-        let expected = PhantomName { seed, is_scan };
+        let expected = PhantomName { head, is_scan };
         assert_eq!(PhantomName::read(name), Some(Ok(expected)), "{name}");
         assert_eq!(expected.to_string(), name);
     }
-    for wrong in ["phantom:", "phantom:one", "phantom:-1", "phantom:1:t1"] {
+    for wrong in [
+        "phantom:",
+        "phantom:one",
+        "phantom:-1",
+        "phantom:1:t1",
+        "phantom:crossing",
+        "phantom:crossing:",
+        "phantom:crossings:1",
+    ] {
         assert!(matches!(PhantomName::read(wrong), Some(Err(_))), "{wrong}");
     }
     for file in ["dwi.nii.gz", "phantom", "phantom.nii", ""] {

@@ -2,7 +2,7 @@
 
 use crate::support::session_window::{Window, document_text};
 use crate::support::{distributions, done_event, test};
-use arcuate::data::Role;
+use arcuate::data::{BuiltInHead, Role};
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::density::{DensityAction, DensityValue};
 use arcuate::state::files::jobs::LOAD;
@@ -56,7 +56,12 @@ fn reading() {
             outcome: Outcome::Failed("Found nothing".to_owned().into()),
         }
     }
-    let other = Event::new(MakeHead { seed: 1 }, failed());
+    let other = Event::new(
+        MakeHead {
+            head: BuiltInHead::plain(1),
+        },
+        failed(),
+    );
     update(&mut state, Action::Event(other));
     assert!(state.runtime.sessions.recovery.reading.is_some());
     let own = OpenSession {

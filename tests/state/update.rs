@@ -22,9 +22,9 @@ mod stale;
 mod steps;
 mod undone;
 mod user_choices;
+mod values_in_files;
 mod whole_brain;
 mod windows;
-mod wording;
 
 use crate::support::{Random, opened_event, opened_file, start_of_new_job, test};
 use arcuate::compute::{Backend, BackendChoice};
@@ -82,7 +82,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own
         .chain(segment_changes::tests())
         .chain(segment_ended::tests())
-        .chain(wording::tests())
+        .chain(values_in_files::tests())
         .chain(segment_steered::tests())
         .chain(filter::tests());
     let own = own.chain(masks::tests()).chain(whole_brain::tests());

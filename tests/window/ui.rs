@@ -481,7 +481,7 @@ fn empty_result() {
     let mut state = tracking();
     let mut live = state.runtime.track.live.value().cloned().unwrap();
     let mut output = sample::output(0);
-    output.seed_outcomes = [0, 900, 0, 0, 20, 80];
+    output.seed_outcomes = [0, 900, 0, 0, 20, 80, 0, 0];
     live.output = std::sync::Arc::new(output);
     state.runtime.track.show(Some(live));
     let mut window = window(state, [1280.0, 800.0]);

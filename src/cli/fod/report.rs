@@ -29,6 +29,9 @@ pub fn warn(options: &Options, given: &GivenResponses<'_>, fods: &Fods) {
             counted(counts.unfinished, "voxel")
         );
     }
+    if let Some(why) = fods.output.on_cpu {
+        note!("The deconvolution ran on the CPU: {why}: {scan}");
+    }
     if counts.negative_samples > 0 {
         note!(
             "{} in {} of the mask are negative and were taken as 0: {scan}",

@@ -140,7 +140,14 @@ pub const COMMIT: KernelFile = KernelFile {
     ],
 };
 
+/// Spherical deconvolution.
+pub const CSD: KernelFile = KernelFile {
+    stem: "csd",
+    ptx: include_str!("../../../kernels/ptx/csd.sm70.ptx"),
+    entries: &["csd_project", "csd_fit_8", "csd_fit_12"],
+};
+
 /// Every kernel file.
 pub const ALL: &[KernelFile] = &[
-    PROBE, TRACKING, GEODESIC, EIKONAL, PATHWAY, LEVEL_SET, COMMIT,
+    PROBE, TRACKING, GEODESIC, EIKONAL, PATHWAY, LEVEL_SET, COMMIT, CSD,
 ];

@@ -85,6 +85,7 @@ pub mod tck;
 pub mod text;
 pub mod tinytrack;
 pub mod trk;
+pub mod truth;
 pub mod trx;
 mod voxels;
 pub mod vtk;

@@ -326,6 +326,23 @@ impl Bundle {
         (coordinates, frame)
     }
 
+    /// Coordinates of a point, and its distance from the bundle's side or its extension beyond an end (mm, negative
+    /// inside; first-order).
+    pub(super) fn coordinates_and_side(&self, x: DVec3) -> (Coordinates, f64) {
+        let (c, frame) = self.coordinates_at(x, self.nearest(x));
+        (c, Self::side_mm(&c, &frame))
+    }
+
+    fn side_mm(c: &Coordinates, frame: &Frame) -> f64 {
+        let rho = hypot(c.u, c.v);
+        let slope = hypot(c.u / frame.radii[0], c.v / frame.radii[1]);
+        if rho < 1e-6 {
+            -frame.radii[0].min(frame.radii[1])
+        } else {
+            (rho - 1.0) * rho / slope
+        }
+    }
+
     pub fn contains(&self, x: DVec3) -> bool {
         self.coordinates(x).inside()
     }
@@ -362,6 +379,20 @@ impl Bundle {
             .collect()
     }
 
+    /// This many of its fibres, distributed evenly over its cross-section, as points 1 mm apart.
+    pub fn fibres(&self, count: usize) -> impl Iterator<Item = Vec<[f32; 3]>> {
+        const STEP_MM: f64 = 1.0;
+        let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
+        let points = (self.length_mm() / STEP_MM).ceil() as usize + 1;
+        (0..count).map(move |i| {
+            // Sunflower pattern: equal areas, the first point in the middle.
+            let radius = (i as f64 / count as f64).sqrt();
+            let turn = golden * i as f64;
+            let fibre = self.fibre(radius * turn.cos(), radius * turn.sin(), points);
+            fibre.iter().map(|p| p.as_vec3().to_array()).collect()
+        })
+    }
+
     /// The bundle relative to x, found from any sample of the centre line that is not too distant; `None` if its
     /// surface is certainly farther than `reach_mm`.
     pub(super) fn near(&self, x: DVec3, sample: usize, reach_mm: f64) -> Option<NearBundle> {
@@ -379,13 +410,7 @@ impl Bundle {
             return None;
         }
         let (c, frame) = self.coordinates_at(x, self.refine(x, s, 1e-4));
-        let rho = hypot(c.u, c.v);
-        let slope = hypot(c.u / frame.radii[0], c.v / frame.radii[1]);
-        let radial = if rho < 1e-6 {
-            -frame.radii[0].min(frame.radii[1])
-        } else {
-            (rho - 1.0) * rho / slope
-        };
+        let radial = Self::side_mm(&c, &frame);
         let distance = if c.beyond_mm > 0.0 {
             hypot(radial.max(0.0), c.beyond_mm)
         } else {

@@ -5,7 +5,7 @@ use super::images::{PictureOptions, oblique_grid};
 use super::parameters::ScanParams;
 use super::scan::ScanOptions;
 use crate::compute::{Cancelled, Control};
-use crate::data::{Gradients, Grid, Mask, Role, Volume};
+use crate::data::{BuiltInHead, Gradients, Grid, Mask, Role, Volume};
 use glam::DVec3;
 use std::sync::Arc;
 
@@ -61,29 +61,34 @@ fn default_grid() -> Option<Arc<Grid>> {
     scan_grid(ScanParams::defaults().spacing_mm)
 }
 
+/// The scan of a built-in head where a command names it.
+fn scan_of(head: BuiltInHead, grid: Arc<Grid>) -> ScanOptions {
+    ScanParams::defaults_for(head.kind).options(grid, head.seed)
+}
+
 impl Demo {
-    /// Memory that the demo takes, bytes.
-    pub fn bytes() -> u64 {
+    /// Memory that the images of a head take, bytes.
+    pub fn bytes(head: BuiltInHead) -> u64 {
         let voxels = |grid: Option<Arc<Grid>>| grid.map_or(0, |grid| grid.voxel_count() as u64);
-        let options = default_grid().map(|grid| scan_options(grid, 0));
+        let options = default_grid().map(|grid| scan_of(head, grid));
         let volumes = options.map_or(0, |o| o.gradients().directions.len() as u64);
         (voxels(default_grid()) * volumes + voxels(oblique_grid())) * size_of::<f32>() as u64
     }
 
     /// Never panics: both grids are constants of this program.
-    pub fn new(seed: u64, control: &Control) -> Result<Self, Cancelled> {
+    pub fn new(built_in: BuiltInHead, control: &Control) -> Result<Self, Cancelled> {
         // Shares of time per stage; the last stage prepares the views.
         control.plan(&[0.3, 0.6, 0.1]);
-        let head = Head::new(seed);
+        let head = Head::built_in(built_in);
         let (Some(grid), Some(oblique)) = (default_grid(), oblique_grid()) else {
             return Err(Cancelled);
         };
-        let scan = scan_options(grid, seed);
+        let scan = scan_of(built_in, grid);
         let (dwi, gradients, mask) = head.scan_and_mask(&scan, control)?;
         let options = PictureOptions {
             snr: Some(40.0),
             shading: 0.08,
-            noise_seed: seed,
+            noise_seed: built_in.seed,
         };
         let t1 = head.t1(&oblique, &options, control)?.image;
         let suggestions = suggestions(&head);

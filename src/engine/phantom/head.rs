@@ -2,15 +2,16 @@
 
 use super::bundles::Bundle;
 use super::cortex::Cortex;
+use super::crossings;
 use super::deep_structures::{Cerebellum, DeepStructures, SKULL_SEAM_MM, cavity};
 use super::implicit::{Surface, bump, cover, ramp};
 use super::shell::Shell;
 use super::tissue::{Fractions, Layers, Tissue};
 use super::tracts::{self, Locator};
 use super::waves::Waves;
-use crate::data::Tractogram;
 use crate::data::random::Random;
 use crate::data::tensor_field::dyad;
+use crate::data::{BuiltInHead, HeadKind, Tractogram};
 use glam::DVec3;
 
 /// Bundles displace sulci up to this distance from their surface, so that a gyrus surrounds them.
@@ -30,6 +31,7 @@ const FOLIUM_MM: f64 = 1.3;
 /// determines its size, the width of its ventricles and its own folds.
 #[derive(Clone, Debug)]
 pub struct Head {
+    pub kind: HeadKind,
     pub seed: u64,
     /// World mm per mm of the reference head, along each axis.
     scale: DVec3,
@@ -65,6 +67,11 @@ pub(super) struct Fibres {
 
 impl Head {
     pub fn new(seed: u64) -> Self {
+        Self::built_in(BuiltInHead::plain(seed))
+    }
+
+    /// The head of this kind and seed. Heads of the same seed differ in their bundles and in the gyri around them.
+    pub fn built_in(BuiltInHead { kind, seed }: BuiltInHead) -> Self {
         let random = Random::new(seed);
         let size = random.stream(1);
         let overall = size.within(0, 0.93, 0.965);
@@ -73,10 +80,14 @@ impl Head {
             overall * size.within(2, 0.98, 1.02),
             overall * size.within(3, 0.98, 1.02),
         );
-        let bundles = tracts::bundles(scale);
+        let bundles = match kind {
+            HeadKind::Plain => tracts::bundles(tracts::PAIRED, tracts::COMMISSURAL, scale),
+            HeadKind::Crossing => tracts::bundles(crossings::PAIRED, crossings::COMMISSURAL, scale),
+        };
         let close = Locator::new(&bundles, DISPLACEMENT_MM);
         let around = Locator::new(&bundles, ALIGNMENT_MM);
         Self {
+            kind,
             seed,
             scale,
             cortex: Cortex::new(random.stream(2)),
@@ -127,20 +138,12 @@ impl Head {
             .0
     }
 
-    /// True fibres: `per_bundle` of each bundle, distributed evenly over its cross-section, as a tractogram with the
-    /// bundle's label per streamline.
+    /// True fibres: `per_bundle` of each bundle, as a tractogram with the bundle's label per streamline.
     pub fn true_fibres(&self, per_bundle: usize) -> Tractogram {
-        const STEP_MM: f64 = 1.0;
-        let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
         let (mut points, mut offsets, mut labels) = (Vec::new(), vec![0], Vec::new());
         for bundle in &self.bundles {
-            let count = (bundle.length_mm() / STEP_MM).ceil() as usize + 1;
-            for i in 0..per_bundle {
-                // Sunflower pattern: equal areas, the first point in the middle.
-                let radius = (i as f64 / per_bundle as f64).sqrt();
-                let turn = golden * i as f64;
-                let fibre = bundle.fibre(radius * turn.cos(), radius * turn.sin(), count);
-                points.extend(fibre.iter().map(|p| p.as_vec3().to_array()));
+            for fibre in bundle.fibres(per_bundle) {
+                points.extend(fibre);
                 offsets.push(points.len() as u64);
                 labels.push(f32::from(bundle.label));
             }

@@ -3,8 +3,9 @@
 //! [`Head::new`] generates a head from a seed: folded cortex, white matter, ventricles, deep grey matter, cerebellum,
 //! brain stem, skull and face as implicit surfaces, and fibre bundles ([`Bundle`]) as curves in closed form. It can
 //! be scanned ([`Head::diffusion_scan`]) and imaged ([`Head::t1`], [`Head::tumour_t1`]), and it provides the ground
-//! truth ([`Head::labels`], [`Head::brain_mask`], [`Head::true_fibres`]). [`fields`] contains analytic fields whose
-//! streamlines and geodesics are known exactly.
+//! truth ([`Head::labels`], [`Head::brain_mask`], [`Head::true_fibres`], [`Head::bundle_regions`],
+//! [`Head::five_tissues`]). [`Head::built_in`] also makes a head whose bundles cross in equal shares. [`fields`]
+//! contains analytic fields whose streamlines and geodesics are known exactly.
 //!
 //! World space is RAS mm with the anterior commissure near the origin.
 //!
@@ -32,6 +33,7 @@
 mod arcs;
 mod bundles;
 mod cortex;
+mod crossings;
 mod deep_structures;
 mod demo;
 pub mod directions;
@@ -45,6 +47,7 @@ mod scan;
 mod shell;
 mod tissue;
 mod tracts;
+mod truth;
 mod waves;
 mod whole_head;
 
@@ -59,4 +62,5 @@ pub use scan::{
     signal,
 };
 pub use tissue::{Fractions, Tissue};
+pub use truth::{BundleRegions, TRUTH_FIBRES};
 pub use whole_head::{Imaging, Weighting, WholeHead};

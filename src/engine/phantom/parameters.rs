@@ -1,7 +1,7 @@
 //! Parameters of the diffusion scan of a head.
 
 use super::scan::{ScanOptions, Shell};
-use crate::data::Grid;
+use crate::data::{Grid, HeadKind};
 use crate::parameters::{DefaultText, Kind, Limits, Number, Param, Parameters, Text, Unit};
 use std::sync::Arc;
 
@@ -30,6 +30,27 @@ impl ScanParams {
             b0_count: 6,
             spacing_mm: 2.0,
         }
+    }
+
+    /// A scan of this kind of head. That of the crossing head has enough directions for harmonics of order 8, and
+    /// shells that tell three tissues apart.
+    pub fn defaults_for(kind: HeadKind) -> Self {
+        let shell = |b_s_per_mm2, directions| Shell {
+            b_s_per_mm2,
+            directions,
+        };
+        match kind {
+            HeadKind::Plain => Self::defaults(),
+            HeadKind::Crossing => Self {
+                shells: vec![shell(1000.0, 30), shell(2500.0, 60)],
+                ..Self::defaults()
+            },
+        }
+    }
+
+    /// The shells as the option gives them.
+    pub fn shells_text(&self) -> String {
+        shells_text(&self.shells)
     }
 
     /// The scan on a grid.
@@ -86,7 +107,7 @@ impl Parameters for ScanParams {
         },
         Param {
             value_name: "B:N,…",
-            help: "b in s/mm² and number of directions of each shell",
+            help: "b in s/mm² and number of directions of each shell; without this option, a crossing head has 1000:30,2500:60",
             default_text: DefaultText::Implied,
             ..Param::new(
                 "shells",

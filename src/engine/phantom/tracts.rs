@@ -6,25 +6,25 @@ use super::bundles::{Bundle, Knot, NearBundle};
 use glam::DVec3;
 
 /// Centre x y z (mm, right side) and half widths along and perpendicular to the reference vector.
-type Row = [f64; 5];
+pub(super) type Row = [f64; 5];
 
 /// A bundle of the right side; that of the left side is its mirror image.
-struct Paired {
-    name: &'static str,
-    weight: f64,
-    across: [f64; 3],
-    rows: &'static [Row],
+pub(super) struct Paired {
+    pub name: &'static str,
+    pub weight: f64,
+    pub across: [f64; 3],
+    pub rows: &'static [Row],
 }
 
 /// A bundle through the midline, defined from there to its right end.
-struct Commissural {
-    name: &'static str,
-    weight: f64,
-    across: [f64; 3],
-    rows: &'static [Row],
+pub(super) struct Commissural {
+    pub name: &'static str,
+    pub weight: f64,
+    pub across: [f64; 3],
+    pub rows: &'static [Row],
 }
 
-const PAIRED: &[Paired] = &[
+pub(super) const PAIRED: &[Paired] = &[
     Paired {
         name: "Corticospinal tract",
         weight: 1.0,
@@ -211,7 +211,7 @@ const PAIRED: &[Paired] = &[
     },
 ];
 
-const COMMISSURAL: &[Commissural] = &[
+pub(super) const COMMISSURAL: &[Commissural] = &[
     Commissural {
         name: "Corpus callosum, genu",
         weight: 1.0,
@@ -325,19 +325,19 @@ fn knots(rows: &[Row], across: [f64; 3], flip: f64, scale: DVec3) -> Vec<Knot> {
 }
 
 /// All bundles of a head that is `scale` times the reference head along each axis. Labels count from 1.
-pub(super) fn bundles(scale: DVec3) -> Vec<Bundle> {
+pub(super) fn bundles(paired: &[Paired], commissural: &[Commissural], scale: DVec3) -> Vec<Bundle> {
     let mut all = Vec::new();
     let mut add = |name: String, weight: f64, knots: &[Knot]| {
         let label = all.len() as u16 + 1;
         all.push(Bundle::new(name, label, weight, knots));
     };
-    for p in PAIRED {
+    for p in paired {
         for (side, flip) in [("left", -1.0), ("right", 1.0)] {
             let name = format!("{} {side}", p.name);
             add(name, p.weight, &knots(p.rows, p.across, flip, scale));
         }
     }
-    for c in COMMISSURAL {
+    for c in commissural {
         // From the left end through the midline to the right end. Rows lie in x ≥ 0, the first one at 0.
         let mut both = knots(c.rows, c.across, -1.0, scale);
         both.reverse();
@@ -428,6 +428,11 @@ impl Locator {
                 found(b as usize, near);
             }
         }
+    }
+
+    /// The bundles that may be within reach of x.
+    pub fn candidates(&self, x: DVec3) -> impl Iterator<Item = usize> {
+        self.cell(x).iter().map(|&(b, _)| usize::from(b))
     }
 
     /// Signed distance from the surface of the nearest bundle, mm; a lower bound far away.

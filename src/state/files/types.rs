@@ -1,6 +1,6 @@
 //! Answers about the typed path, stored with their question: an answer holds for exactly this path.
 
-use crate::data::keyed;
+use crate::data::{BuiltInHead, HeadKind, keyed};
 use crate::io::Reading;
 use crate::jobs::{Folder, PathAnswer, PathCheck};
 use crate::state::core::layer::LayerId;
@@ -65,33 +65,45 @@ impl Paths {
 
 impl LiveKey for PathCheck {}
 
-/// The name of the built-in head on the command line: `phantom:1`, or `phantom:1:dwi` for its scan where its T1 would
-/// be meant.
+/// The name of a built-in head on the command line: `phantom:1`, `phantom:crossing:1` for the head whose bundles cross,
+/// or `phantom:1:dwi` for its scan where its T1 would be meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PhantomName {
-    pub seed: u64,
+    pub head: BuiltInHead,
     pub is_scan: bool,
 }
 
 impl PhantomName {
     const PREFIX: &str = "phantom:";
+    const CROSSING: &str = "crossing:";
     const SCAN: &str = ":dwi";
 
     /// Reads a name; `None` for the name of a file, an error if the seed is not a number.
     pub fn read(name: &str) -> Option<Result<Self, ParseIntError>> {
         let name = name.strip_prefix(Self::PREFIX)?;
-        let (seed, is_scan) = match name.strip_suffix(Self::SCAN) {
-            Some(seed) => (seed, true),
+        let (name, is_scan) = match name.strip_suffix(Self::SCAN) {
+            Some(name) => (name, true),
             None => (name, false),
         };
-        Some(seed.parse().map(|seed| Self { seed, is_scan }))
+        let (kind, seed) = match name.strip_prefix(Self::CROSSING) {
+            Some(seed) => (HeadKind::Crossing, seed),
+            None => (HeadKind::Plain, name),
+        };
+        Some(seed.parse().map(|seed| Self {
+            head: BuiltInHead { kind, seed },
+            is_scan,
+        }))
     }
 }
 
 impl fmt::Display for PhantomName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = if self.is_scan { Self::SCAN } else { "" };
-        write!(f, "{}{}{part}", Self::PREFIX, self.seed)
+        let kind = match self.head.kind {
+            HeadKind::Plain => "",
+            HeadKind::Crossing => Self::CROSSING,
+        };
+        write!(f, "{}{kind}{}{part}", Self::PREFIX, self.head.seed)
     }
 }
 

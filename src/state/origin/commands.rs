@@ -50,7 +50,7 @@ impl Document {
                 reading: reading.clone(),
             }
             .with_gradients(file, gradients.clone()),
-            Origin::Phantom { seed, .. } => CommandLine::Scan(ScanSource::Phantom { seed: *seed }),
+            Origin::Phantom { head, .. } => CommandLine::Scan(ScanSource::Phantom { head: *head }),
             Origin::Computed(made) => made.describe().command_line(self),
             Origin::Edited { .. } => {
                 let base = self.command_line_from(self.origins.unedited(origin));
@@ -414,11 +414,11 @@ pub fn is_own_mask(mask: &Origin, scan: &Origin) -> bool {
     match (mask, scan) {
         (
             Origin::Phantom {
-                seed,
+                head,
                 part: PhantomPart::BrainMask,
             },
-            Origin::Phantom { seed: of, .. },
-        ) => seed == of,
+            Origin::Phantom { head: of, .. },
+        ) => head == of,
         _ => false,
     }
 }
@@ -438,9 +438,9 @@ impl Files<'_> {
         let origins = &self.document.origins;
         let origin = self.document.origin_of(input);
         let found = match origins.get(origin) {
-            Origin::Phantom { seed, part } => {
+            Origin::Phantom { head, part } => {
                 let name = PhantomName {
-                    seed: *seed,
+                    head: *head,
                     is_scan: *part == PhantomPart::Dwi,
                 };
                 Some(PathBuf::from(name.to_string()))

@@ -9,8 +9,7 @@ use crate::state::{Layout, State, Task};
 use std::sync::Arc;
 
 const NO_IMAGE: &str = "There is no image of numbers: open one";
-const AWAITS_FIT: &str =
-    "The surface of the session needs a map of the fit, which is not there yet";
+const AWAITS_FIT: &str = "The saved surface needs a map of the fit: wait";
 const NO_TARGET: &str = "Hold P and drag over the structure, or set T";
 const NO_SPHERE: &str = "Press A, then click inside the structure";
 /// All reasons why a surface cannot run yet.

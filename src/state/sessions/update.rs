@@ -4,6 +4,7 @@ pub(in crate::state) mod checked;
 pub(in crate::state) mod demo;
 pub(in crate::state) mod restore_missing;
 
+use crate::data::BuiltInHead;
 use crate::io::Remark;
 use crate::jobs::{Receive, Slot};
 use crate::state::core::layer::LayerId;
@@ -587,5 +588,7 @@ fn make_head(state: &mut State, tour: bool, effects: &mut Vec<Effect>) {
         true => state.runtime.start_tour(),
         false => state.runtime.tour = None,
     }
-    effects.push(Effect::submit(MakeHead { seed: 1 }));
+    effects.push(Effect::submit(MakeHead {
+        head: BuiltInHead::plain(1),
+    }));
 }

@@ -6,6 +6,7 @@ pub mod csv;
 pub mod edit;
 pub mod pick;
 pub mod profile;
+pub mod score;
 pub mod select;
 pub mod table;
 

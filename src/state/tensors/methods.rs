@@ -1,5 +1,6 @@
 //! The methods text of scans and tensor fits.
 
+use crate::data::HeadKind;
 use crate::data::text::counted;
 use crate::solvers::{csd, tensor_fit};
 use crate::state::Document;
@@ -113,7 +114,13 @@ pub(in crate::state) fn scans(document: &Document) -> String {
         let source = document.source(layer);
         let (source, turn) = source.untouched();
         let name = match source {
-            ScanSource::Phantom { seed } => format!("the built-in head (seed {seed})"),
+            ScanSource::Phantom { head } => {
+                let kind = match head.kind {
+                    HeadKind::Plain => "head",
+                    HeadKind::Crossing => "crossing head",
+                };
+                format!("the built-in {kind} (seed {})", head.seed)
+            }
             _ => layer.name.clone(),
         };
         let what = match &dwi.tensors {

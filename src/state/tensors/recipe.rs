@@ -2,8 +2,8 @@
 
 pub mod fod;
 
-use crate::data::TensorLayout;
 use crate::data::axis_change::AxisChange;
+use crate::data::{BuiltInHead, TensorLayout};
 use crate::parameters::{arguments, arguments_of};
 use crate::solvers::tensor_fit;
 use crate::state::core::text::quoted_path;
@@ -19,8 +19,8 @@ pub enum ScanSource {
         dwi: PathBuf,
         gradients: Vec<PathBuf>,
     },
-    /// The built-in head.
-    Phantom { seed: u64 },
+    /// A built-in head.
+    Phantom { head: BuiltInHead },
     /// An image of tensors.
     Tensors { file: PathBuf, layout: TensorLayout },
     /// A source whose gradient axes were permuted or flipped.
@@ -61,8 +61,8 @@ impl ScanSource {
 
     pub(in crate::state) fn arguments(&self) -> String {
         match self {
-            Self::Phantom { seed } => PhantomName {
-                seed: *seed,
+            Self::Phantom { head } => PhantomName {
+                head: *head,
                 is_scan: false,
             }
             .to_string(),

@@ -139,6 +139,11 @@ fn most_frequent_end(output: &Output) -> String {
         StopReason::Loop => "circled on the spot",
         StopReason::Indefinite => "met a tensor without a metric",
         StopReason::Leap => "leapt over voxels",
+        StopReason::LowAmplitude => "stopped at low amplitudes",
+        StopReason::CorticalGrey => "entered cortical grey matter",
+        StopReason::DeepGrey => "ended in deep grey matter",
+        StopReason::BrainStem => "left at the brain stem",
+        StopReason::EnteredCsf => "entered CSF",
     };
     format!("; {} {did}", with_unit(&share, "%"))
 }

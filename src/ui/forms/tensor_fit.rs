@@ -41,10 +41,6 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             rows::hint(ui, "Hidden. Click its eye in Layers to show it (H)");
         }
         controls(ui, state, layer, memory, actions);
-        if matches!(layer.content, Content::Tractogram(_)) {
-            // The rows of the filter are above.
-            panels::in_sight(ui);
-        }
         volume::show(ui, state, layer, memory, actions);
         alignment::show(ui, state, layer, memory, actions);
         if let Content::Tractogram(tractogram) = &layer.content {

@@ -39,6 +39,8 @@ const LINES: &[&str] = &[
     "table whole.trx table.csv --image maps/fa.nii.gz",
     "profile bundle.tck profile.csv --image maps/fa.nii.gz --nodes 10",
     "connectome whole.trx labels.nii.gz matrix.csv --radius 4",
+    "phantom --crossing --scan-only --spacing 3 --shells 1000:6 --b0 1 --out crossing",
+    "score crossing/fibres.tck --truth crossing --out scores.csv",
 ];
 
 pub fn arcuate(arguments: &[&str], folder: &Path) -> Output {

@@ -66,7 +66,7 @@ fn come_back() {
     assert_eq!(code, Some(0), "{said}");
     let all = outcomes(&value);
     let costs = all.iter().filter(|o| {
-        (o.starts_with("pathway: ") || o.starts_with("layer "))
+        (o.starts_with("pathway: ") || o.starts_with("layer_"))
             && (o.ends_with("same_bytes") || o.ends_with("within_tolerance"))
     });
     assert_eq!(costs.count(), 3, "{all:?}");

@@ -107,7 +107,7 @@ fn outline() {
         let none = vec![0.0; count(order)];
         let field = row(&mut random, order, [&none, &coefficients, &none]);
         let radius = random.uniform(10.0, 14.0);
-        // Some 10,000 directions: 2° apart.
+        // Some 10,000 directions and their opposites, 1° apart.
         let sphere: Vec<(DVec3, f64)> = quadrature(140)
             .into_iter()
             .map(|(u, _)| (u, amplitude(&coefficients, order, u)))
@@ -117,7 +117,7 @@ fn outline() {
             for (i, found) in extents(picture).iter().enumerate() {
                 let (s, c) = (i as f64 * std::f64::consts::TAU / 24.0).sin_cos();
                 let d = right * c + up * s;
-                let extent = |(u, f): &(DVec3, f64)| f.max(0.0) / peak * u.dot(d) * radius;
+                let extent = |(u, f): &(DVec3, f64)| f.max(0.0) / peak * u.dot(d).abs() * radius;
                 let expected = sphere.iter().map(extent).fold(0.0, f64::max);
                 // Half a pixel is 0.13 mm.
                 assert!(

@@ -278,7 +278,7 @@ fn no_start() {
     };
     assert_eq!(
         run(&everywhere, &[], &picky).seed_outcomes,
-        [0, 0, 0, 0, 0, 4000]
+        [0, 0, 0, 0, 0, 4000, 0, 0]
     );
     let elsewhere = [
         sphere(Role::Seed, DVec3::ZERO, 3.0),
@@ -286,7 +286,7 @@ fn no_start() {
     ];
     assert_eq!(
         run(&everywhere, &elsewhere, &params).seed_outcomes,
-        [0, 0, 0, 0, 0, 4000]
+        [0, 0, 0, 0, 0, 4000, 0, 0]
     );
 }
 

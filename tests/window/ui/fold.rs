@@ -24,7 +24,6 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::fold::results are in sight in every task", results),
         test("ui::fold::a pathway's results need no scrolling", pathway),
-        test("ui::fold::the colours of streamlines are in sight", colours),
         test("ui::fold::results stay while something is dragged", held),
         test("ui::fold::a list gives the views their room", lists),
         test("ui::fold::the first page shows how far it is", first_page),
@@ -110,19 +109,6 @@ fn pathway() {
         assert!(last.bottom() < FOOT, "{guide:?}: {last:?}");
         assert!(heading(&window).top() > 0.4 * FOOT, "{guide:?}");
     }
-}
-
-/// The rows of a filter leave the colours of its streamlines in sight, above the results.
-fn colours() {
-    let mut state = state_with_weights();
-    state.view.task = Task::View;
-    let lines = state.document.filtered().expect("streamlines").0.id;
-    state.runtime.selected_layer = Some(lines);
-    let window = window(state, SIZE);
-    let colours = window.get_by_role_and_label(egui::Role::ComboBox, "Colour by");
-    let (row, results) = (colours.rect(), heading(&window));
-    assert!(row.bottom() <= results.top(), "{row:?} {results:?}");
-    assert!(FOOT - results.bottom() >= 100.0, "{results:?}");
 }
 
 /// The mask to compare with is visible below the plot of the first surface.

@@ -193,7 +193,7 @@ fn unreached(centre: glam::DVec3) -> State {
     live.key.regions = regions;
     let mut output = sample::output(0);
     output.missed = sample::output(20).kept;
-    output.seed_outcomes = [0, 8_000, 0, 0, 0, 0];
+    output.seed_outcomes = [0, 8_000, 0, 0, 0, 0, 0, 0];
     output.stops = [0; StopReason::COUNT];
     output.stops[StopReason::LeftMask as usize] = 8_000;
     live.output = Arc::new(output);

@@ -250,9 +250,11 @@ fn nothing() {
     let mut state = shot();
     let live = state.runtime.track.live.value_mut().unwrap();
     let mut output = sample::output(0);
-    output.seed_outcomes = [0, 81_920, 0, 0, 0, 0];
+    output.seed_outcomes = [0, 81_920, 0, 0, 0, 0, 0, 0];
     // 71 % of the ends other than seeds.
-    output.stops = [0, 0, 3_000, 58_163, 0, 0, 20_757, 0, 81_920, 0, 0, 0];
+    output.stops = [
+        0, 0, 3_000, 58_163, 0, 0, 20_757, 0, 81_920, 0, 0, 0, 0, 0, 0, 0, 0,
+    ];
     live.output = Arc::new(output);
     let rays_live = live.rays.as_mut().unwrap();
     rays_live.measures = Vec::new().into();

@@ -203,7 +203,7 @@ fn figures() {
 
 fn streamlines() {
     let full = tracking();
-    let with = |fates: [u64; 6], stops: &[(StopReason, u64)], coarse: bool| {
+    let with = |fates: [u64; SeedOutcome::COUNT], stops: &[(StopReason, u64)], coarse: bool| {
         let mut state = full.clone();
         let live = state.runtime.track.live.value_mut().expect("live");
         let output = Arc::make_mut(&mut live.output);
@@ -225,7 +225,7 @@ fn streamlines() {
         }
         state
     };
-    let mut short = [450, 0, 0, 0, 0, 0];
+    let mut short = [450, 0, 0, 0, 0, 0, 0, 0];
     short[SeedOutcome::TooShort as usize] = 4;
     let few = [(StopReason::ReachedTarget, 900)];
     let many = [
@@ -236,10 +236,10 @@ fn streamlines() {
         (StopReason::MaxLength, 1),
     ];
     let states = [
-        with([450, 0, 0, 0, 0, 0], &few, true),
+        with([450, 0, 0, 0, 0, 0, 0, 0], &few, true),
         with(short, &few, true),
-        with([450, 812, 0, 37, 193, 8], &many, false),
-        with([450, 0, 0, 0, 0, 0], &few, false),
+        with([450, 812, 0, 37, 193, 8, 0, 0], &many, false),
+        with([450, 0, 0, 0, 0, 0, 0, 0], &few, false),
     ];
     for size in SIZES {
         let mut window = window(states[0].clone(), size);

@@ -3,7 +3,7 @@
 use super::rays::{measured, rays, shot};
 use super::{App, Window, click, count_submitted, small_scan, tracking, type_over, window};
 use crate::support::{Random, opened_event, opened_file, test, wait_for};
-use arcuate::data::{Role, Shape, Tractogram};
+use arcuate::data::{BuiltInHead, Role, Shape, Tractogram};
 use arcuate::io::Remark;
 use arcuate::solvers::geodesic::Cut;
 use arcuate::state::core::display::LineColouring;
@@ -59,8 +59,8 @@ fn not_run() {
     // The axes of a synthetic head are known.
     let mut known = state;
     let scan = known.document.scan().expect("a scan").id;
-    let (seed, part) = (1, PhantomPart::Dwi);
-    let origin = known.document.origins.add(Origin::Phantom { seed, part });
+    let (head, part) = (BuiltInHead::plain(1), PhantomPart::Dwi);
+    let origin = known.document.origins.add(Origin::Phantom { head, part });
     known.document.edit_layer(scan, |l| l.origin = origin);
     let after = open(known);
     after.get_by_label("checks passed · 1 note");
@@ -72,8 +72,8 @@ fn contradicted() {
     let tensors = state.document.tensors.as_mut().expect("tensors");
     Arc::make_mut(tensors).repaired = 0;
     let scan = state.document.scan().expect("a scan").clone();
-    let (seed, part) = (1, PhantomPart::Dwi);
-    let origin = state.document.origins.add(Origin::Phantom { seed, part });
+    let (head, part) = (BuiltInHead::plain(1), PhantomPart::Dwi);
+    let origin = state.document.origins.add(Origin::Phantom { head, part });
     state.document.edit_layer(scan.id, |l| l.origin = origin);
     let centre = scan.content.volume().expect("a volume").grid.centre();
     let points = [-1.0, 0.0, 1.0].map(|x| (centre + x * DVec3::X).as_vec3().to_array());

@@ -156,23 +156,23 @@ fn no_rays() {
     output.stops[StopReason::ReachedTarget as usize] = 10;
     for (fates, targets, reported) in [
         (
-            [0, 100, 0, 0, 0, 0],
+            [0, 100, 0, 0, 0, 0, 0, 0],
             &["Target"][..],
             "0 of 100 rays reach “Target”; 90\u{202F}% left the mask",
         ),
         (
-            [0, 71, 0, 29, 0, 0],
+            [0, 71, 0, 29, 0, 0, 0, 0],
             &["Target"],
             "29 of 100 rays reach “Target”, but touch an exclude region",
         ),
         (
-            [0, 70, 10, 0, 20, 0],
+            [0, 70, 10, 0, 20, 0, 0, 0],
             &["A", "B"],
             "30 of 100 rays reach a target: 10 miss an include region, 20 are shorter than the \
              smallest length",
         ),
         (
-            [0, 0, 100, 0, 0, 0],
+            [0, 0, 100, 0, 0, 0, 0, 0],
             &[],
             "0 of 100 rays are kept: 100 miss an include region",
         ),
@@ -261,7 +261,7 @@ fn lengths() {
 fn none_kept() {
     let reported = |missed: u64, short: u64, no_start: u64| {
         let mut output = sample::output(0);
-        output.seed_outcomes = [0; 6];
+        output.seed_outcomes = [0; SeedOutcome::COUNT];
         output.seed_outcomes[SeedOutcome::MissedTargets as usize] = missed;
         output.seed_outcomes[SeedOutcome::TooShort as usize] = short;
         output.seed_outcomes[SeedOutcome::NoStart as usize] = no_start;
@@ -352,7 +352,7 @@ fn remarks() {
 
 fn reported() {
     let mut output = sample::output(3);
-    output.seed_outcomes = [3, 10, 20, 30, 40, 50];
+    output.seed_outcomes = [3, 10, 20, 30, 40, 50, 0, 0];
     assert_eq!(tracks::started_count(&output), 103);
     assert_eq!(
         tracks::headline(&output, "", true),
@@ -365,15 +365,15 @@ fn reported() {
     for n in ["10 ", "20 ", "30 ", "40 ", "50 seeds not started"] {
         assert!(dropped.contains(n), "{dropped}");
     }
-    output.seed_outcomes = [1, 1, 0, 0, 0, 1];
+    let several = std::mem::replace(&mut output.seed_outcomes, [1, 1, 0, 0, 0, 1, 0, 0]);
     assert_eq!(
         tracks::headline(&output, "", true),
         "1 of 2 reaches a target"
     );
     let dropped = tracks::dropped(&output, false);
     assert!(dropped.ends_with("1 seed not started"), "{dropped}");
-    output.seed_outcomes = [3, 10, 20, 30, 40, 50];
-    output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+    output.seed_outcomes = several;
+    output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17];
     let parts = tracks::stops(&output, &curves::Params::defaults(), None);
     let counted: u64 = parts.iter().map(|p| p.count).sum();
     // All ends except those that are seeds by intent.
@@ -394,13 +394,13 @@ fn reported() {
         SeedOutcome::TooShort,
         SeedOutcome::NoStart,
     ] {
-        output.seed_outcomes = [0; 6];
+        output.seed_outcomes = [0; SeedOutcome::COUNT];
         output.seed_outcomes[outcome as usize] = 5;
         let (text, _) =
             tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask").unwrap();
         assert!(!text.is_empty() && !text.ends_with('.'), "{text}");
     }
-    output.seed_outcomes = [1, 5, 0, 0, 0, 0];
+    output.seed_outcomes = [1, 5, 0, 0, 0, 0, 0, 0];
     assert_eq!(
         tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask"),
         None
@@ -462,7 +462,7 @@ fn no_start() {
         ),
     ] {
         let mut output = sample::output(0);
-        output.seed_outcomes = [0, 0, 0, 0, 0, 9];
+        output.seed_outcomes = [0, 0, 0, 0, 0, 9, 0, 0];
         output.starts = Some(starts);
         let (text, way_out) =
             tracks::nothing_kept(&output, &curves::Params::defaults(), mask).unwrap();

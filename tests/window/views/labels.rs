@@ -44,7 +44,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// The text of the views with the pointer at a place.
-fn words(state: &State, area: (Vec2, f32), pointer: Option<Pos2>) -> Vec<(String, Rect)> {
+fn painted_texts(state: &State, area: (Vec2, f32), pointer: Option<Pos2>) -> Vec<(String, Rect)> {
     texts(&painted(state, area, pointer))
 }
 
@@ -84,7 +84,7 @@ fn titles() {
     let mut state = state();
     state.view.crosshair = dvec3(-26.9, -14.0, 8.0);
     for area in AREAS {
-        let all = words(&state, area, None);
+        let all = painted_texts(&state, area, None);
         for (pane, rect) in panes(&state, area) {
             let inside: Vec<_> = all
                 .iter()
@@ -92,17 +92,17 @@ fn titles() {
                 .collect();
             let message: String = inside
                 .iter()
-                .map(|(words, _)| format!("{words} / "))
+                .map(|(text, _)| format!("{text} / "))
                 .collect();
-            for (i, (words, place)) in inside.iter().enumerate() {
+            for (i, (text, place)) in inside.iter().enumerate() {
                 assert!(
                     rect.contains_rect(*place),
-                    "{area:?} {pane:?}: {words:?} at {place:?} leaves {rect:?}"
+                    "{area:?} {pane:?}: {text:?} at {place:?} leaves {rect:?}"
                 );
                 for (other, beside) in &inside[..i] {
                     assert!(
                         !place.shrink(1.0).intersects(*beside),
-                        "{area:?} {pane:?}: {words:?} over {other:?}"
+                        "{area:?} {pane:?}: {text:?} over {other:?}"
                     );
                 }
             }
@@ -143,10 +143,10 @@ fn clear() {
         let size = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
         let plane = state.plane(pane, size).expect("a plane");
         // Next to the upper figure of the bar, so that the name would cover it.
-        let bare = words(&state, area, None);
+        let bare = painted_texts(&state, area, None);
         let high = bare
             .iter()
-            .find(|(words, _)| words == "110")
+            .find(|(text, _)| text == "110")
             .expect("a bar")
             .1;
         for shift in [-30.0, -60.0, -90.0] {
@@ -154,8 +154,8 @@ fn clear() {
             let at = high.center() + vec2(shift, 0.0);
             let centre = plane.world(DVec2::new(f64::from(at.x), f64::from(at.y)));
             add_sphere(&mut state, Role::Target, centre, 6.0);
-            let all = words(&state, area, Some(at));
-            let name = all.iter().find(|(words, _)| words.starts_with("Target"));
+            let all = painted_texts(&state, area, Some(at));
+            let name = all.iter().find(|(text, _)| text.starts_with("Target"));
             let (name, place) = name.unwrap_or_else(|| panic!("{all:?}"));
             for (other, beside) in all.iter().filter(|(other, _)| other != name) {
                 assert!(
@@ -193,14 +193,14 @@ fn beside() {
         camera.distance_mm *= random.uniform(0.3, 1.2);
         let mut state = state.clone();
         state.view.camera = camera;
-        let all = words(&state, area, None);
+        let all = painted_texts(&state, area, None);
         let scene = panes(&state, area).into_iter().find(|p| p.0 == Pane::Scene);
         let rect = scene.expect("3-D").1;
         let aspect = f64::from(rect.width()) / f64::from(rect.height());
         for (name, centre) in &spheres {
             let label = all
                 .iter()
-                .find(|(words, r)| words == name && rect.contains(r.center()));
+                .find(|(text, r)| text == name && rect.contains(r.center()));
             let Some((_, place)) = label else { continue };
             seen += 1;
             let screen = |world: DVec3| {
@@ -293,7 +293,7 @@ fn bars() {
         let all = texts(&shapes);
         for (pane, rect) in panes(&state, area) {
             let inside = all.iter().filter(|(_, r)| rect.contains(r.center()));
-            let inside: Vec<&str> = inside.map(|(words, _)| &**words).collect();
+            let inside: Vec<&str> = inside.map(|(text, _)| &**text).collect();
             let shown = highs.iter().filter(|high| inside.contains(&&***high));
             let shown = shown.count();
             let more = inside.iter().find_map(|w| w.strip_suffix(" more"));
@@ -327,11 +327,11 @@ fn missing_bars() {
     let state = four_scales();
     let is_short = |word: &(String, Rect)| word.0.ends_with(" more");
     for area in AREAS {
-        let words = texts(&painted(&state, area, None));
-        for (_, place) in words.iter().filter(|word| is_short(word)) {
-            let words = texts(&painted(&state, area, Some(place.center())));
-            let is_named = words.iter().any(|(w, _)| w.contains("Kept 5 · CM"));
-            assert!(is_named, "{area:?}: {words:?}");
+        let seen = texts(&painted(&state, area, None));
+        for (_, place) in seen.iter().filter(|word| is_short(word)) {
+            let seen = texts(&painted(&state, area, Some(place.center())));
+            let is_named = seen.iter().any(|(w, _)| w.contains("Kept 5 · CM"));
+            assert!(is_named, "{area:?}: {seen:?}");
         }
     }
 }
@@ -359,14 +359,14 @@ fn uncovered() {
     state.view.layout = Layout::Single;
     state.view.single = Pane::Axial;
     let area = AREAS[2];
-    let bare = words(&state, area, None);
-    let high = bare.iter().find(|(words, _)| words == "110");
+    let bare = painted_texts(&state, area, None);
+    let high = bare.iter().find(|(text, _)| text == "110");
     let high = high.expect("a bar").1;
     state.view.tool = Tool::Sphere { add: true };
     for shift in [vec2(-30.0, 0.0), vec2(-20.0, 40.0), vec2(-60.0, 80.0)] {
         let shapes = painted(&state, area, Some(high.center() + shift));
         let all = texts(&shapes);
-        let word = all.iter().find(|(words, _)| words.starts_with("Add"));
+        let word = all.iter().find(|(text, _)| text.starts_with("Add"));
         let (word, place) = word.unwrap_or_else(|| panic!("{shift}: {all:?}"));
         for (other, beside) in all.iter().filter(|(other, _)| other != word) {
             assert!(!place.intersects(*beside), "{shift}: {word} over {other}");
@@ -409,7 +409,7 @@ fn little() {
     let shapes = painted(&state, area, None);
     let all = texts(&shapes);
     for high in [2.0, 3.0].map(format::measure) {
-        assert!(all.iter().any(|(words, _)| *words == high), "{all:?}");
+        assert!(all.iter().any(|(text, _)| *text == high), "{all:?}");
     }
     let pane = panes(&state, area)[0].1;
     // The picture's own ground covers the pane.
@@ -425,7 +425,7 @@ fn little() {
 fn buttons() {
     let state = four_scales();
     for area in AREAS {
-        let bare = words(&state, area, None);
+        let bare = painted_texts(&state, area, None);
         for (pane, rect) in panes(&state, area) {
             let shapes = painted(&state, area, Some(rect.center()));
             let is_buttons = |r: &RectShape| r.fill == Color32::from_black_alpha(140);
@@ -433,14 +433,13 @@ fn buttons() {
             let buttons = buttons.expect("buttons under the pointer").rect;
             assert!(rect.contains_rect(buttons), "{area:?} {pane:?}");
             let figures = [1.0, 2.0, 3.0, 4.0, 5.0].map(format::measure);
-            let of_bar = |(words, _): &&(String, Rect)| {
-                figures.contains(words) || words.starts_with("Kept ")
-            };
+            let of_bar =
+                |(text, _): &&(String, Rect)| figures.contains(text) || text.starts_with("Kept ");
             let all = texts(&shapes);
-            for (words, place) in all.iter().filter(of_bar) {
-                assert!(!place.intersects(buttons), "{area:?} {pane:?}: {words}");
-                let stays = bare.iter().any(|(w, p)| w == words && p == place);
-                assert!(stays, "{area:?} {pane:?}: {words} moves");
+            for (text, place) in all.iter().filter(of_bar) {
+                assert!(!place.intersects(buttons), "{area:?} {pane:?}: {text}");
+                let stays = bare.iter().any(|(w, p)| w == text && p == place);
+                assert!(stays, "{area:?} {pane:?}: {text} moves");
             }
         }
     }
@@ -451,13 +450,13 @@ fn above() {
     let mut state = state();
     state.view.crosshair = dvec3(-6.2, 8.5, -0.4);
     for area in AREAS {
-        let words = words(&state, area, None);
+        let seen = painted_texts(&state, area, None);
         for (pane, rect) in panes(&state, area) {
             let letters = state.view.letters(pane);
             let Some([.., upper, _]) = letters else {
                 continue;
             };
-            let inside = words.iter().filter(|(_, place)| rect.contains_rect(*place));
+            let inside = seen.iter().filter(|(_, place)| rect.contains_rect(*place));
             let inside: Vec<_> = inside.collect();
             let letter = inside.iter().find(|(word, place)| {
                 *word == upper.to_string() && place.center().y < rect.center().y

@@ -241,7 +241,7 @@ fn command() {
         found.map(|c| c.1)
     };
     assert_eq!(chunk(&state), None);
-    let mut fates = [0; 6];
+    let mut fates = [0; SeedOutcome::COUNT];
     fates[SeedOutcome::Kept as usize] = 1;
     add_live(
         &mut state,

@@ -298,7 +298,7 @@ fn by_pieces() {
         (0..600).flat_map(curve).collect::<Vec<[f32; 3]>>(),
         (0..=600).map(|i| i * 60).collect::<Vec<_>>(),
     );
-    let mut fates = [0; 6];
+    let mut fates = [0; SeedOutcome::COUNT];
     fates[SeedOutcome::Kept as usize] = 600;
     add_live(
         &mut state,
@@ -462,7 +462,7 @@ fn missed_in_both() {
     add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 5.0);
     add_sphere(&mut state, Role::Target, dvec3(5.0, 2.0, 3.0), 5.0);
     let curve = |y: f32| Tractogram::new(vec![[0.0, y, 0.0], [9.0, y, 0.0]], vec![0, 2]);
-    let mut fates = [0; 6];
+    let mut fates = [0; SeedOutcome::COUNT];
     fates[SeedOutcome::Kept as usize] = 1;
     fates[SeedOutcome::MissedTargets as usize] = 1;
     add_live(

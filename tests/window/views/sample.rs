@@ -1,7 +1,9 @@
 //! A small document, and a window that shows its views without a screen.
 
 use arcuate::data::region::RegionId;
-use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
+use arcuate::data::{
+    AffineSource, BuiltInHead, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume,
+};
 use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::core::display;
 use arcuate::state::core::layer::{Content, LayerId};
@@ -72,10 +74,10 @@ pub fn state_with(source: AffineSource) -> State {
     let mask = Mask::new(grid.clone(), inside);
     let scan_id = volume.id();
     let along_y = Tensor::new([0.3e-3, 0.0, 0.0, 1.5e-3, 0.0, 0.3e-3]);
-    let (seed, part) = (1, PhantomPart::Dwi);
+    let (head, part) = (BuiltInHead::plain(1), PhantomPart::Dwi);
     let origins = &state.document.origins;
     let fit = origins.add(FitRecipe {
-        scan: origins.add(Origin::Phantom { seed, part }),
+        scan: origins.add(Origin::Phantom { head, part }),
         mask: FitMask::Found,
         params: tensor_fit::Params::defaults(),
     });

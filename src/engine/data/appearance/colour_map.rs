@@ -66,7 +66,7 @@ impl ColourMap {
     pub const FOR_MEASURES: [Self; 2] = [Self::Viridis, Self::GreenRed];
 
     /// One colour for each stop reason of a streamline, by its number: the desired ones are green.
-    pub const STOP_COLOURS: [[u8; 3]; 12] = [
+    pub const STOP_COLOURS: [[u8; 3]; 17] = [
         [0x2B, 0xB6, 0x8A],
         [0xF5, 0xD9, 0x0A],
         [0x9A, 0x86, 0xFF],
@@ -79,6 +79,11 @@ impl ColourMap {
         [0xFF, 0x7F, 0x50],
         [0xE2, 0x4B, 0x6C],
         [0xB0, 0x60, 0xFF],
+        [0x8A, 0x6D, 0x3B],
+        [0x7F, 0xC9, 0x3F],
+        [0x00, 0x9E, 0x9E],
+        [0xF2, 0xB8, 0xC6],
+        [0x3B, 0x6F, 0xE0],
     ];
 
     pub fn name(self) -> &'static str {

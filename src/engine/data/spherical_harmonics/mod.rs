@@ -28,11 +28,13 @@
 //! ```
 
 mod basis;
+mod even;
 mod products;
 mod rotation;
 mod series;
 
 pub use basis::Basis;
+pub use even::{EvenRecurrence, EvenStep};
 pub use products::{Product, products};
 pub use rotation::Rotation;
 pub use series::{Derivatives, Polynomials, Series};

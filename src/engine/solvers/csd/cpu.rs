@@ -14,7 +14,7 @@ use std::ops::Add;
 use std::sync::Arc;
 
 /// Voxels of a piece: some ms of work, and whole groups of lanes.
-const PIECE: usize = 64;
+pub const PIECE: usize = 64;
 
 /// In single precision the matrix is no longer positive definite near this gap.
 const GAP: f64 = 1e-9;
@@ -125,11 +125,7 @@ impl Solver {
                 if failed.is_empty() {
                     return (solved.unknowns, 0, 0);
                 }
-                let volumes = double.project.inputs;
-                let gathered: Vec<f32> = (0..volumes * failed.len())
-                    .map(|i| samples[i / failed.len() * stride + failed[i % failed.len()]])
-                    .collect();
-                let again = run(double, &gathered, failed.len(), failed.len(), DOUBLE);
+                let again = repeat(double, samples, stride, &failed);
                 let n = double.unknowns;
                 for (values, &voxel) in again.unknowns.chunks_exact(n).zip(&failed) {
                     solved.unknowns[voxel * n..(voxel + 1) * n].copy_from_slice(values);
@@ -146,6 +142,15 @@ impl Solver {
             }
         }
     }
+}
+
+/// Solves some of the voxels in double precision.
+pub fn repeat(double: &Tables<f64>, samples: &[f32], stride: usize, voxels: &[usize]) -> Solved {
+    let (volumes, count) = (double.project.inputs, voxels.len());
+    let gathered: Vec<f32> = (0..volumes * count)
+        .map(|i| samples[i / count * stride + voxels[i % count]])
+        .collect();
+    run(double, &gathered, count, count, DOUBLE)
 }
 
 fn run<S: Scalar>(
@@ -228,7 +233,7 @@ pub fn planes(rows: &[f32], width: usize, voxels: &[usize], grid: usize) -> Arc<
 }
 
 /// Fills `samples[volume * PIECE + voxel]`, frame by frame; samples that are not usable become 0.
-fn load(dwi: &Volume, problem: &Problem, piece: &[usize], samples: &mut [f32]) -> Counts {
+pub fn load(dwi: &Volume, problem: &Problem, piece: &[usize], samples: &mut [f32]) -> Counts {
     let (mut negative, mut not_finite) = ([0; PIECE], [false; PIECE]);
     for (row, &volume) in samples.chunks_exact_mut(PIECE).zip(&problem.volumes) {
         let frame = dwi.frame(volume);
@@ -255,6 +260,6 @@ fn load(dwi: &Volume, problem: &Problem, piece: &[usize], samples: &mut [f32]) -
 }
 
 /// A new shared slice to be filled in place, which avoids a copy into the `Arc` at the end.
-fn unshared<T>(slice: &mut Arc<[T]>) -> &mut [T] {
+pub fn unshared<T>(slice: &mut Arc<[T]>) -> &mut [T] {
     Arc::get_mut(slice).expect("made here and not shared yet")
 }

@@ -60,6 +60,7 @@
 //! ```
 
 mod cpu;
+mod cuda;
 mod direction_tables;
 mod directions;
 mod error;
@@ -69,6 +70,7 @@ mod order;
 mod paper;
 mod parameters;
 mod problem;
+mod slabs;
 mod solve;
 mod tables;
 
@@ -81,7 +83,7 @@ pub use problem::Problem;
 pub use solve::Solution;
 
 pub use super::Error;
-use crate::compute::{Backend, Control, memory};
+use crate::compute::{Accelerator, Backend, Control, memory};
 use crate::data::spherical_harmonics::{at_pole, count};
 use crate::data::{Gradients, Mask, OdfField, Response, ShellVolumes, Shells, Volume};
 use cpu::Solver;
@@ -98,6 +100,8 @@ pub struct Output {
     /// The shells of the scan.
     pub shells: Shells,
     pub counts: Counts,
+    /// Why the CPU solved this although there is a graphics card, as part of a sentence.
+    pub on_cpu: Option<&'static str>,
 }
 
 /// Estimates a distribution for each voxel of the mask. The first response is that of white matter.
@@ -134,6 +138,7 @@ pub fn fit(
         order,
         shells,
         counts,
+        on_cpu: obstacle(&problem, &solver, backend),
     })
 }
 
@@ -192,7 +197,12 @@ fn run(
     let rows = (8 + 4 * (n + problem.tissues) as u64) * voxels.len() as u64;
     let volumes = 4 * (n + problem.tissues) as u64 * grid as u64;
     memory::claim("The deconvolution", rows + volumes)?;
-    let fitted = backend.install(|| cpu::fit(dwi, &voxels, problem, solver, control))?;
+    let fitted = match (backend.accelerator(), obstacle(problem, solver, backend)) {
+        (Some(Accelerator::Cuda(_)), None) => {
+            cuda::fit(dwi, &voxels, problem, solver, backend, control)?
+        }
+        _ => backend.install(|| cpu::fit(dwi, &voxels, problem, solver, control))?,
+    };
     let planes =
         |rows: &[f32], width: usize| backend.install(|| cpu::planes(rows, width, &voxels, grid));
     let coefficients = planes(&fitted.coefficients, n);
@@ -209,6 +219,14 @@ fn run(
     let tissues = (0..problem.tissues).map(tissue).collect();
     let field = OdfField::new(dwi.grid.clone(), problem.order, coefficients);
     Ok((field, tissues, fitted.counts))
+}
+
+/// Why the CPU solves this although there is a graphics card; `None` without a card, too.
+fn obstacle(problem: &Problem, solver: &Solver, backend: &Backend) -> Option<&'static str> {
+    match backend.accelerator() {
+        Some(Accelerator::Cuda(devices)) => cuda::obstacle(problem, solver, devices),
+        None => None,
+    }
 }
 
 fn chosen_order(

@@ -42,6 +42,13 @@ impl<S: Scalar> Tiled<S> {
         }
     }
 
+    /// The entry of an input and an output.
+    pub fn at(&self, input: usize, output: usize) -> S {
+        let first = output / 12 * 12;
+        let size = (self.outputs - first).min(12);
+        self.values[first * self.inputs + input * size + output - first]
+    }
+
     /// `out[o] = Σ values[i] · entry(i, o)`, in the order of the inputs.
     #[inline(always)]
     pub fn apply<V: Vector<Scalar = S>>(&self, values: &[V], out: &mut [V]) {

@@ -18,6 +18,11 @@ pub fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result
     if field.tensors.len() > MAX_VOXELS {
         return Err(InputError::TooManyVoxels(field.tensors.len()));
     }
+    check_regions(regions)
+}
+
+/// Returns an error about the first region without a volume.
+pub fn check_regions(regions: &[Region]) -> Result<(), InputError> {
     for region in regions {
         let valid = match &*region.shape {
             Shape::Sphere { centre, radius_mm } => {

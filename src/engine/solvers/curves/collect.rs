@@ -32,7 +32,7 @@ impl CurvePart {
 pub struct JoinedCurves {
     pub kept: CurvePart,
     pub missed: CurvePart,
-    pub seed_outcomes: [u64; 6],
+    pub seed_outcomes: [u64; SeedOutcome::COUNT],
     pub stops: [u64; StopReason::COUNT],
     pub per_target: Vec<u64>,
     pub steps: u64,
@@ -87,7 +87,7 @@ pub fn gather(
         kept: Tractogram::empty(),
         missed: Tractogram::empty(),
         missed_every: MISSED_EVERY,
-        seed_outcomes: [0; 6],
+        seed_outcomes: [0; SeedOutcome::COUNT],
         stops: [0; StopReason::COUNT],
         per_target: vec![0; region_tests.targets],
         steps: 0,
@@ -109,13 +109,29 @@ pub fn gather(
         kept.push(part.kept);
         missed.push(part.missed);
     }
-    output.kept = tractogram(kept, region_tests.cut_at_targets(), measured);
+    let reasons = reason_labels(&output.stops);
+    output.kept = tractogram(kept, region_tests.cut_at_targets(), measured, &reasons);
     // None of them ends in a target.
-    output.missed = tractogram(missed, false, measured);
+    output.missed = tractogram(missed, false, measured, &reasons);
     Ok(output)
 }
 
-fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Tractogram {
+/// The meanings of stop reasons as numbers: those of distributions only where one occurs.
+fn reason_labels(stops: &[u64; StopReason::COUNT]) -> Arc<[String]> {
+    let count = |reason: &StopReason| stops[*reason as usize];
+    let mut of_distributions = StopReason::ALL.iter().filter(|r| r.is_of_distributions());
+    let all = of_distributions.any(|reason| count(reason) > 0);
+    let used = StopReason::ALL.into_iter();
+    let used = used.filter(|reason| all || !reason.is_of_distributions());
+    used.map(|reason| reason.label().to_owned()).collect()
+}
+
+fn tractogram(
+    parts: Vec<CurvePart>,
+    with_targets: bool,
+    measured: bool,
+    reasons: &Arc<[String]>,
+) -> Tractogram {
     let offsets: Arc<[u64]> = std::iter::once(0)
         .chain(parts.iter().flat_map(|p| &p.lengths).scan(0, |end, &n| {
             *end += u64::from(n);
@@ -136,9 +152,8 @@ fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Trac
         .with_per_streamline("stop_start", start)
         .with_per_streamline("stop_end", end)
         .with_per_streamline("seed", seed);
-    let text: Arc<[String]> = StopReason::ALL.map(|r| r.label().to_owned()).into();
     for name in ["stop_start", "stop_end"] {
-        tractogram = tractogram.with_codes(name, text.clone());
+        tractogram = tractogram.with_codes(name, reasons.clone());
     }
     if let Some(target) = target {
         tractogram = tractogram.with_per_streamline("target", target);

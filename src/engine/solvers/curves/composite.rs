@@ -169,7 +169,7 @@ impl Parameters for SeedingParts {
 }
 
 /// `random:2000`, `grid:1.5` or `per-voxel:4`.
-pub(super) fn seeding_text(seeding: Seeding) -> String {
+pub(in crate::solvers) fn seeding_text(seeding: Seeding) -> String {
     match seeding {
         Seeding::Random { count } => format!("random:{count}"),
         Seeding::Grid { spacing_mm } => format!("grid:{spacing_mm}"),
@@ -178,7 +178,7 @@ pub(super) fn seeding_text(seeding: Seeding) -> String {
 }
 
 /// Parses such a text, even with values beyond the limits, which the check reports.
-pub(super) fn read_seeding(text: &str) -> Option<Seeding> {
+pub(in crate::solvers) fn read_seeding(text: &str) -> Option<Seeding> {
     let (kind, number) = text.split_once(':')?;
     match kind {
         "random" => number.parse().ok().map(|count| Seeding::Random { count }),

@@ -51,3 +51,19 @@ impl Queue {
         })
     }
 }
+
+/// Number of steps that each of two halves may keep of a total: the longer one is shortened first, so that neither
+/// sense is favoured.
+pub fn split_total(forward: u32, backward: u32, total: u32) -> [u32; 2] {
+    if forward.saturating_add(backward) <= total {
+        return [forward, backward];
+    }
+    let half = total / 2;
+    if forward <= half {
+        [forward, total - forward]
+    } else if backward <= half {
+        [total - backward, backward]
+    } else {
+        [half, half]
+    }
+}

@@ -53,8 +53,9 @@ pub(super) mod regions;
 pub(super) mod seeding;
 pub(super) mod spline;
 
-pub(super) use check::check;
+pub(super) use check::{check, check_regions};
 pub use composite::{DeflectionParts, SeedingKind, SeedingParts};
+pub(super) use composite::{read_seeding, seeding_text};
 pub(super) use error::InputError;
 pub use integrate::{DirectionField, step};
 pub use output::{Output, SeedOutcome, Starts, StopReason};

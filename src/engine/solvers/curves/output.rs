@@ -26,10 +26,19 @@ pub enum StopReason {
     Indefinite = 10,
     /// Accelerated so much that a step would have skipped voxels (only the papers' form of geodesic rays).
     Leap = 11,
+    /// No direction ahead has the amplitude that is required (only distributions and peaks).
+    LowAmplitude = 12,
+    /// Entered cortical grey matter, or started at its surface (this and the following only with a tissue map).
+    CorticalGrey = 13,
+    /// Ended inside deep grey matter.
+    DeepGrey = 14,
+    /// Left the map in white matter at its lower end.
+    BrainStem = 15,
+    EnteredCsf = 16,
 }
 
 impl StopReason {
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 17;
 
     /// In the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -45,7 +54,17 @@ impl StopReason {
         Self::Loop,
         Self::Indefinite,
         Self::Leap,
+        Self::LowAmplitude,
+        Self::CorticalGrey,
+        Self::DeepGrey,
+        Self::BrainStem,
+        Self::EnteredCsf,
     ];
+
+    /// Whether only streamlines along distributions and peaks stop for it.
+    pub fn is_of_distributions(self) -> bool {
+        self as u8 >= Self::LowAmplitude as u8
+    }
 
     /// A label short enough for a legend.
     pub fn label(self) -> &'static str {
@@ -62,6 +81,11 @@ impl StopReason {
             Self::Loop => "Circled on the spot",
             Self::Indefinite => "No metric",
             Self::Leap => "Leapt",
+            Self::LowAmplitude => "Low amplitude",
+            Self::CorticalGrey => "Cortical grey matter",
+            Self::DeepGrey => "Deep grey matter",
+            Self::BrainStem => "Brain stem",
+            Self::EnteredCsf => "CSF",
         }
     }
 }
@@ -79,6 +103,11 @@ keyed!(StopReason, serde {
     Loop = "circled-on-spot",
     Indefinite = "no-metric",
     Leap = "leapt",
+    LowAmplitude = "low-amplitude",
+    CorticalGrey = "cortical-grey",
+    DeepGrey = "deep-grey",
+    BrainStem = "brain-stem",
+    EnteredCsf = "csf",
 });
 
 /// The outcome of a seed.
@@ -93,10 +122,14 @@ pub enum SeedOutcome {
     TooShort = 4,
     /// Outside the mask or below the FA limit at the seed.
     NoStart = 5,
+    /// An end in CSF (this and the next only with a tissue map).
+    EndsInCsf = 6,
+    /// An end in white matter.
+    EndsInWhite = 7,
 }
 
 impl SeedOutcome {
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 8;
 
     /// In the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -106,7 +139,14 @@ impl SeedOutcome {
         Self::TouchedExclude,
         Self::TooShort,
         Self::NoStart,
+        Self::EndsInCsf,
+        Self::EndsInWhite,
     ];
+
+    /// Whether only a tissue map gives it.
+    pub fn is_of_tissues(self) -> bool {
+        matches!(self, Self::EndsInCsf | Self::EndsInWhite)
+    }
 
     /// A label for a list of numbers.
     pub fn label(self) -> &'static str {
@@ -117,6 +157,8 @@ impl SeedOutcome {
             Self::TouchedExclude => "Touched an exclude region",
             Self::TooShort => "Too short",
             Self::NoStart => "No start",
+            Self::EndsInCsf => "Ends in CSF",
+            Self::EndsInWhite => "Ends in white matter",
         }
     }
 }
@@ -128,6 +170,8 @@ keyed!(SeedOutcome {
     TouchedExclude = "touched-exclude",
     TooShort = "too-short",
     NoStart = "no-start",
+    EndsInCsf = "ends-in-csf",
+    EndsInWhite = "ends-in-white",
 });
 
 /// Streamlines with, per streamline, `stop_start` and `stop_end` (a [`StopReason`] as a number), `seed` (index of the

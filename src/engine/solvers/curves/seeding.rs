@@ -19,6 +19,26 @@ pub(super) const MAX_CANDIDATES: f64 = 4e8;
 /// 10⁴³.
 const MAX_TRIES: usize = 10_000;
 
+/// Voxels in which curves may start.
+#[derive(Clone, Copy)]
+pub struct SeedableVoxels<'a, 'b> {
+    pub grid: &'a Grid,
+    /// Whether a voxel has data, by its index.
+    pub has_data: &'b (dyn Fn(usize) -> bool + Sync),
+}
+
+impl SeedableVoxels<'_, '_> {
+    fn all(&self) -> Vec<u32> {
+        let voxels = 0..self.grid.voxel_count() as u32;
+        voxels.filter(|v| (self.has_data)(*v as usize)).collect()
+    }
+
+    fn contains(&self, point: DVec3) -> bool {
+        let voxel = self.grid.nearest(point);
+        voxel.is_some_and(|v| (self.has_data)(self.grid.index(v)))
+    }
+}
+
 /// The seed points, by index.
 pub enum Seeds<'a> {
     Random {
@@ -59,25 +79,40 @@ impl<'a> Seeds<'a> {
         params: &Params,
         control: &Control,
     ) -> Result<Self, Error> {
+        let voxels = SeedableVoxels {
+            grid: &field.grid,
+            has_data: &|voxel| field.tensors[voxel].inside > 0.5,
+        };
+        Self::in_voxels(voxels, regions, params.seeding, params.random_seed, control)
+    }
+
+    /// Seeds in the regions with role seed, or in all voxels with data. Needs the backend's threads installed.
+    pub fn in_voxels(
+        voxels: SeedableVoxels<'a, '_>,
+        regions: &'a [Region],
+        seeding: Seeding,
+        random_seed: u64,
+        control: &Control,
+    ) -> Result<Self, Error> {
         let shapes: Vec<&Shape> = regions
             .iter()
             .filter(|r| r.role == Role::Seed)
             .map(|r| &*r.shape)
             .collect();
-        if !shapes.is_empty() && !shapes.iter().any(|s| s.intersects_grid(&field.grid)) {
+        if !shapes.is_empty() && !shapes.iter().any(|s| s.intersects_grid(voxels.grid)) {
             return Err(InputError::SeedsOutside.into());
         }
-        let seeds = match params.seeding {
+        let seeds = match seeding {
             Seeding::Random { count } => Self::Random {
-                parts: parts(field, &shapes)?,
-                seed: params.random_seed,
+                parts: parts(voxels, &shapes)?,
+                seed: random_seed,
                 count,
             },
-            Seeding::Grid { spacing_mm } => lattice(field, &shapes, spacing_mm, control)?,
+            Seeding::Grid { spacing_mm } => lattice(voxels, &shapes, spacing_mm, control)?,
             Seeding::PerVoxel { count } => Self::PerVoxel {
-                voxels: voxels_of_area(field, &shapes),
-                grid: &field.grid,
-                seed: params.random_seed,
+                voxels: voxels_of_area(voxels, &shapes),
+                grid: voxels.grid,
+                seed: random_seed,
                 count,
             },
         };
@@ -89,7 +124,7 @@ impl<'a> Seeds<'a> {
         if found > 0 {
             return Ok(seeds);
         }
-        let error = match params.seeding {
+        let error = match seeding {
             _ if shapes.is_empty() => InputError::NothingToSeed,
             Seeding::Grid { spacing_mm } => InputError::NoGridPoint(spacing_mm),
             _ => InputError::NoVoxelCentre,
@@ -136,17 +171,10 @@ fn check_count(seeds: usize) -> Result<(), InputError> {
     }
 }
 
-/// The voxels of the field's own mask.
-fn fitted_voxels(field: &TensorField) -> Vec<u32> {
-    let inside = |(i, _): (usize, _)| i as u32;
-    let tensors = field.tensors.iter().enumerate();
-    tensors
-        .filter(|(_, t)| t.inside > 0.5)
-        .map(inside)
-        .collect()
-}
-
-fn parts<'a>(field: &'a TensorField, shapes: &[&'a Shape]) -> Result<Vec<SeedRegion<'a>>, Error> {
+fn parts<'a>(
+    area: SeedableVoxels<'a, '_>,
+    shapes: &[&'a Shape],
+) -> Result<Vec<SeedRegion<'a>>, Error> {
     let mut total = 0.0;
     let mut parts = Vec::new();
     let mut add = |shape, mm3: f64| {
@@ -162,11 +190,11 @@ fn parts<'a>(field: &'a TensorField, shapes: &[&'a Shape]) -> Result<Vec<SeedReg
     let voxels_mm3 =
         |grid: &Grid, n: usize| n as f64 * grid.world_from_voxel.matrix3.determinant().abs();
     if shapes.is_empty() {
-        let voxels = fitted_voxels(field);
-        let mm3 = voxels_mm3(&field.grid, voxels.len());
+        let voxels = area.all();
+        let mm3 = voxels_mm3(area.grid, voxels.len());
         add(
             PartShape::Voxels {
-                grid: &field.grid,
+                grid: area.grid,
                 voxels,
                 mask: None,
             },
@@ -262,11 +290,11 @@ fn in_voxel(grid: &Grid, voxel: u32, stream: &mut Stream) -> DVec3 {
 }
 
 /// Voxels of the field whose centres lie in the seed area.
-fn voxels_of_area(field: &TensorField, shapes: &[&Shape]) -> Vec<u32> {
+fn voxels_of_area(area: SeedableVoxels, shapes: &[&Shape]) -> Vec<u32> {
     if shapes.is_empty() {
-        return fitted_voxels(field);
+        return area.all();
     }
-    let grid = &*field.grid;
+    let grid = area.grid;
     let in_area = |&i: &u32| {
         let centre = grid.world(DVec3::from_array(grid.voxel(i as usize).map(|v| v as f64)));
         shapes.iter().any(|s| s.contains(centre))
@@ -280,13 +308,13 @@ fn voxels_of_area(field: &TensorField, shapes: &[&Shape]) -> Vec<u32> {
 /// A regular world-axis grid through the first region's centre (or the middle of the field without regions), so that
 /// the points move with a dragged region.
 fn lattice(
-    field: &TensorField,
+    area: SeedableVoxels,
     shapes: &[&Shape],
     spacing: f64,
     control: &Control,
 ) -> Result<Seeds<'static>, Error> {
-    let (mut low, mut high) = field.grid.bounds();
-    let mut anchor = field.grid.centre();
+    let (mut low, mut high) = area.grid.bounds();
+    let mut anchor = area.grid.centre();
     if let Some(first) = shapes.first() {
         anchor = first.centre();
         let (first_low, first_high) = first.bounds();
@@ -308,7 +336,7 @@ fn lattice(
     }
     let in_area = |point: DVec3| {
         if shapes.is_empty() {
-            field.nearest(point).is_some()
+            area.contains(point)
         } else {
             shapes.iter().any(|s| s.contains(point))
         }

@@ -39,7 +39,7 @@ pub use parameters::Params;
 
 use super::Error;
 use crate::compute::{Backend, Cancelled, Control, memory};
-use crate::data::spherical_harmonics::Polynomials;
+use crate::data::spherical_harmonics::{Polynomials, Series};
 use crate::data::{HalfSphere, OdfField, PeakField};
 use amplitudes::Amplitudes;
 use glam::DVec3;
@@ -59,6 +59,11 @@ pub struct Peak {
     /// Unit vector in world axes; its sign has no meaning.
     pub direction: DVec3,
     pub amplitude: f64,
+}
+
+/// The peak that Newton's method reaches from a unit vector, to 1e-7 rad if it is near.
+pub(super) fn uphill(series: &Series, start: DVec3) -> Peak {
+    newton::follow(series, start)
 }
 
 /// The largest peaks of each voxel, by descending amplitude.

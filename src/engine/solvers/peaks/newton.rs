@@ -12,8 +12,20 @@ const MAX_STEPS: usize = 50;
 /// Cosine of the angle below which two peaks are one: 1°, a hundredth of a lobe.
 pub const SAME: f64 = 0.999_848;
 
+/// Shortest step of a peak that is followed from point to point, rad.
+const FOLLOWED: f64 = 1e-4;
+
 /// The maximum uphill from a unit vector.
 pub fn climb(series: &Series, start: DVec3) -> Peak {
+    climb_until(series, start, CONVERGED)
+}
+
+/// Does the same from a unit vector near the maximum, to 1e-7 rad.
+pub fn follow(series: &Series, start: DVec3) -> Peak {
+    climb_until(series, start, FOLLOWED)
+}
+
+fn climb_until(series: &Series, start: DVec3, converged: f64) -> Peak {
     let mut u = start;
     for _ in 0..MAX_STEPS {
         let at = series.derivatives(u);
@@ -25,7 +37,7 @@ pub fn climb(series: &Series, start: DVec3) -> Peak {
         }
         let along = length.min(MAX_STEP);
         u = (along.cos() * u + along.sin() * (step / length)).normalize();
-        if length < CONVERGED {
+        if length < converged {
             break;
         }
     }

@@ -4,7 +4,7 @@ use super::follow::StreamlineHalves;
 use super::job::StartableSeeds;
 use crate::data::tractogram::length_mm;
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
-use crate::solvers::curves::half_queue::halves_per_start;
+use crate::solvers::curves::half_queue::{halves_per_start, split_total};
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{SeedOutcome, StopReason};
 use rayon::prelude::*;
@@ -138,22 +138,6 @@ impl Limits {
 /// choice does not depend on the others.
 fn is_shown(seed: u32) -> bool {
     (seed as usize).is_multiple_of(MISSED_EVERY)
-}
-
-/// Number of steps that each of two halves may keep of a total: the longer one is shortened first, so that neither
-/// sense is favoured.
-fn split_total(forward: u32, backward: u32, total: u32) -> [u32; 2] {
-    if forward.saturating_add(backward) <= total {
-        return [forward, backward];
-    }
-    let half = total / 2;
-    if forward <= half {
-        [forward, total - forward]
-    } else if backward <= half {
-        [total - backward, backward]
-    } else {
-        [half, half]
-    }
 }
 
 /// All streamlines of these starts, in parts that threads share. Needs the backend's threads installed.

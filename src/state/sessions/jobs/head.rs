@@ -1,6 +1,7 @@
-//! The built-in head.
+//! The built-in heads.
 
 use crate::compute::{Backend, Control, memory};
+use crate::data::BuiltInHead;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::phantom::Demo;
 use crate::solvers;
@@ -10,10 +11,10 @@ use crate::state::sessions::update::demo::{self, HeadImages};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
-/// Generates the head of a seed.
+/// Generates a head.
 #[derive(Clone, Debug)]
 pub struct MakeHead {
-    pub seed: u64,
+    pub head: BuiltInHead,
 }
 
 impl Job for MakeHead {
@@ -33,29 +34,33 @@ impl Job for MakeHead {
         control: &Control,
         _: &PartialSender<Box<Demo>>,
     ) -> Result<Box<Demo>, JobError> {
-        Ok(Box::new(make(self.seed, &worker.backend(), control)?))
+        Ok(Box::new(make(self.head, &worker.backend(), control)?))
     }
 }
 
 impl Receive<State> for MakeHead {
     fn receive(&self, delivery: Delivery<Box<Demo>>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |state, demo, _, effects| {
-            let head = HeadImages {
-                seed: self.seed,
+            let images = HeadImages {
+                head: self.head,
                 dwi: demo.dwi,
                 gradients: Arc::new(demo.gradients),
                 t1: demo.t1,
                 mask: demo.mask,
             };
-            demo::open(state, head, effects);
+            demo::open(state, images, effects);
         });
     }
 }
 
-/// Generates the head of a seed.
-pub fn make(seed: u64, backend: &Backend, control: &Control) -> Result<Demo, solvers::Error> {
-    memory::claim("The built-in head", Demo::bytes())?;
-    let demo = backend.install(|| Demo::new(seed, control))?;
+/// Generates a head.
+pub fn make(
+    head: BuiltInHead,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Demo, solvers::Error> {
+    memory::claim("The built-in head", Demo::bytes(head))?;
+    let demo = backend.install(|| Demo::new(head, control))?;
     control.begin("Preparing the views", 0);
     demo.dwi.precompute_windows();
     demo.t1.precompute_windows();

@@ -1,7 +1,7 @@
 //! Reads the layers of a session, and computes those that are in no file.
 
 use crate::compute::{Backend, Cancelled, Control};
-use crate::data::{Tractogram, Volume};
+use crate::data::{BuiltInHead, Tractogram, Volume};
 use crate::io::session::{self, Change, Entry, FileComparison};
 use crate::io::{Reading, Remark};
 use crate::jobs::{
@@ -87,7 +87,7 @@ pub enum LayerToRestore {
         entry: Option<Box<Entry>>,
     },
     /// The built-in head.
-    Head { seed: u64 },
+    Head { head: BuiltInHead },
     /// Streamlines stored next to the session.
     Stored { path: PathBuf, sha256: String },
     /// A density map of another layer's streamlines; its grid was checked.
@@ -277,7 +277,7 @@ fn load(
     backend: &Backend,
     control: &Control,
 ) -> Result<RestoredLayers, Cancelled> {
-    let mut head: Option<(u64, Arc<phantom::Demo>)> = None;
+    let mut made: Option<(BuiltInHead, Arc<phantom::Demo>)> = None;
     let mut restored: RestoredLayers = Vec::new();
     // Maps come after the layers that they are computed from.
     let (maps, others): (Vec<_>, Vec<_>) = items
@@ -296,12 +296,12 @@ fn load(
                 .and_then(|restored| with_change(restored, &path, entry.as_deref(), control))
                 .and_then(|restored| edited(restored, &edits, backend, control))
                 .map(|restored| with_transforms(restored, &moves)),
-            LayerToRestore::Head { seed } => match &head {
-                Some((made, demo)) if *made == seed => Ok(RestoredLayer::Head(demo.clone())),
-                _ => head::make(seed, backend, control)
+            LayerToRestore::Head { head } => match &made {
+                Some((known, demo)) if *known == head => Ok(RestoredLayer::Head(demo.clone())),
+                _ => head::make(head, backend, control)
                     .map(|demo| {
                         let demo = Arc::new(demo);
-                        head = Some((seed, demo.clone()));
+                        made = Some((head, demo.clone()));
                         RestoredLayer::Head(demo)
                     })
                     .map_err(NotRestored::from),

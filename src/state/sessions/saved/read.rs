@@ -1,5 +1,6 @@
 //! From a session to the state.
 
+use crate::data::BuiltInHead;
 use crate::data::axis_change::AxisChange;
 use crate::io::{Reading, Remark};
 use crate::parameters;
@@ -119,7 +120,11 @@ pub(in crate::state) fn item(
                 .collect(),
             entry: None,
         }),
-        SavedOrigin::Phantom { seed, .. } => Some(LayerToRestore::Head { seed: *seed }),
+        SavedOrigin::Phantom { kind, seed, .. } => {
+            let (kind, seed) = (*kind, *seed);
+            let head = BuiltInHead { kind, seed };
+            Some(LayerToRestore::Head { head })
+        }
         SavedOrigin::BrainMask { .. }
         | SavedOrigin::FitMap { .. }
         | SavedOrigin::FodMap { .. }
@@ -434,17 +439,18 @@ pub(in crate::state) fn restore(
             };
             (content, origin)
         }
-        (Some(SavedOrigin::Phantom { seed, part }), RestoredLayer::Head(head)) => {
+        (Some(SavedOrigin::Phantom { kind, seed, part }), RestoredLayer::Head(made)) => {
             let content = match part {
                 PhantomPart::Dwi => DocumentContent::Scan {
-                    dwi: head.dwi.clone(),
-                    gradients: Some(Arc::new(head.gradients.clone())),
+                    dwi: made.dwi.clone(),
+                    gradients: Some(Arc::new(made.gradients.clone())),
                 },
-                PhantomPart::BrainMask => DocumentContent::Mask(head.mask.clone()),
-                PhantomPart::T1 => DocumentContent::Image(head.t1.clone()),
+                PhantomPart::BrainMask => DocumentContent::Mask(made.mask.clone()),
+                PhantomPart::T1 => DocumentContent::Image(made.t1.clone()),
             };
-            let (seed, part) = (*seed, *part);
-            (content, Origin::Phantom { seed, part })
+            let (kind, seed, part) = (*kind, *seed, *part);
+            let head = BuiltInHead { kind, seed };
+            (content, Origin::Phantom { head, part })
         }
         // Their origins follow once all layers are loaded.
         (Some(SavedOrigin::Curves(_)), RestoredLayer::Curves(tractogram)) => {

@@ -1,8 +1,8 @@
 //! The table of origins in a session: where layers, kept pathways and weights come from. Each record stands once, and
 //! names files, masks and the origins before it by their numbers.
 
-use crate::data::TensorLayout;
 use crate::data::axis_change::AxisChange;
+use crate::data::{HeadKind, TensorLayout};
 use crate::io::{AffineReading, Space};
 use crate::solvers::curves::StopReason;
 use crate::solvers::geodesic::Cut;
@@ -37,8 +37,10 @@ pub enum SavedOrigin {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         gradients: Vec<usize>,
     },
-    /// The built-in head.
+    /// A built-in head.
     Phantom {
+        #[serde(default, skip_serializing_if = "HeadKind::is_plain")]
+        kind: HeadKind,
         seed: u64,
         part: PhantomPart,
     },

@@ -1,6 +1,6 @@
 //! The built-in head as a new document.
 
-use crate::data::{Gradients, Mask, Volume};
+use crate::data::{BuiltInHead, Gradients, Mask, Volume};
 use crate::solvers::tensor_fit;
 use crate::state::core::layer::Content;
 use crate::state::files::opening::{self, NewLayer};
@@ -9,24 +9,24 @@ use crate::state::sessions::update::{empty, untouched};
 use crate::state::{Effect, State, tensors};
 use std::sync::Arc;
 
-/// Images of the built-in head.
+/// Images of a built-in head.
 pub struct HeadImages {
-    pub seed: u64,
+    pub head: BuiltInHead,
     pub dwi: Volume,
     pub gradients: Arc<Gradients>,
     pub t1: Volume,
     pub mask: Mask,
 }
 
-/// Replaces everything by the built-in head.
-pub fn open(state: &mut State, head: HeadImages, effects: &mut Vec<Effect>) {
+/// Replaces everything by a built-in head.
+pub fn open(state: &mut State, images: HeadImages, effects: &mut Vec<Effect>) {
     let HeadImages {
-        seed,
+        head,
         dwi,
         gradients,
         t1,
         mask,
-    } = head;
+    } = images;
     let tour = state.runtime.tour;
     // Chosen while it was being generated.
     let task = state.document.is_empty().then_some(state.view.task);
@@ -48,7 +48,7 @@ pub fn open(state: &mut State, head: HeadImages, effects: &mut Vec<Effect>) {
         let new = NewLayer {
             name: name.to_owned(),
             content,
-            origin: Origin::Phantom { seed, part },
+            origin: Origin::Phantom { head, part },
             notes: Vec::new(),
         };
         opening::add(state, new, |document, id| {

@@ -6,6 +6,7 @@ use crate::io::text::{counted, in_line};
 use crate::jobs::{JobError, Saved, Worker};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::curves::StopReason;
+use crate::solvers::score::Scores;
 use crate::solvers::tractogram::profile::Profile;
 use crate::solvers::tractogram::selection::NAMED_STOPS;
 use crate::state::files::jobs::{WriteFile, saved};
@@ -187,6 +188,40 @@ impl WriteFile for SaveConnectome {
                 ConnectomeTable::Pairs => self.pairs(to, control),
                 _ => self.matrix(to, control),
             }
+        })
+    }
+}
+
+/// Saves one row per bundle of a truth.
+#[derive(Clone, Debug)]
+pub struct SaveScores {
+    pub path: PathBuf,
+    pub scores: Arc<Scores>,
+}
+
+impl WriteFile for SaveScores {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let bundles = &self.scores.bundles;
+        let what = format!("scores of {}", counted(bundles.len(), "bundle"));
+        save(self.path, what, control, |to| {
+            write!(
+                to,
+                "bundle,valid_connections,wrong_paths,true_voxels,shared_voxels,"
+            )?;
+            writeln!(to, "excess_voxels,overlap,overreach,f1")?;
+            for bundle in bundles {
+                write!(to, "{},{},", field(&bundle.name), bundle.valid)?;
+                write!(to, "{},{},", bundle.wrong_paths, bundle.true_voxels)?;
+                write!(to, "{},{},", bundle.shared_voxels, bundle.excess_voxels)?;
+                let volumes = [bundle.overlap(), bundle.overreach(), bundle.f1()];
+                let [overlap, overreach, f1] = volumes.map(|v| format!("{v:.4}"));
+                writeln!(to, "{overlap},{overreach},{f1}")?;
+            }
+            Ok(())
         })
     }
 }

@@ -9,10 +9,13 @@ use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("update::filter::what_is_not_fitted_is_said", said)]
+    vec![test(
+        "update::filter::what_is_not_fitted_has_no_value",
+        no_value,
+    )]
 }
 
-fn said() {
+fn no_value() {
     let mut window = fitted();
     let id = layer(&window).id;
     let maps = [WeightMap::Intra, WeightMap::Extra, WeightMap::Error];

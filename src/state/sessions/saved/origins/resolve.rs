@@ -1,5 +1,6 @@
 //! From the table of origins in a session to that of a document.
 
+use crate::data::BuiltInHead;
 use crate::io::{AffineReading, Reading};
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, ValueCondition};
 use crate::state::Document;
@@ -102,8 +103,11 @@ fn resolve(
             },
             gradients: paths(read, gradients)?,
         },
-        SavedOrigin::Phantom { seed, part } => Origin::Phantom {
-            seed: *seed,
+        SavedOrigin::Phantom { kind, seed, part } => Origin::Phantom {
+            head: BuiltInHead {
+                kind: *kind,
+                seed: *seed,
+            },
             part: *part,
         },
         SavedOrigin::BrainMask { scan } => BrainMaskRecipe {

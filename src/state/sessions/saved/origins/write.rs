@@ -74,8 +74,9 @@ impl ReferencedItems<'_> {
                 },
                 gradients: gradients.iter().map(|p| self.file(p, false)).collect(),
             },
-            Origin::Phantom { seed, part } => SavedOrigin::Phantom {
-                seed: *seed,
+            Origin::Phantom { head, part } => SavedOrigin::Phantom {
+                kind: head.kind,
+                seed: head.seed,
                 part: *part,
             },
             Origin::Computed(made) => self.saved_recipe(document, made),

@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("update::wording::a_file_names_its_values", values)]
+    vec![test("update::values_in_files::the_form_names_them", values)]
 }
 
 /// A file that holds all values names them; where the format holds none, none is named.

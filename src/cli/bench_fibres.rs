@@ -1,0 +1,149 @@
+//! `arcuate bench fibres`: streamlines per second through fibre orientation distributions.
+//!
+//! The field is the brain of `bench tracking` with one lobe of order 8 along each principal direction, in a cortex with
+//! CSF around it and in two ventricles. `arcs` is the probabilistic method, `lobes` the deterministic one; with
+//! tissues, streamlines obey the anatomical rules, and those that are kept are counted.
+
+use super::bench::Choice;
+use super::bench_tracking::brain;
+use crate::compute::{Backend, Control};
+use crate::data::spherical_harmonics::{at_pole, count, degrees, evaluate, index, quadrature};
+use crate::data::statistics::quantile;
+use crate::data::{OdfField, TensorField, TissueMap, TissueType};
+use crate::solvers::curves::Seeding;
+use crate::solvers::odf_tracking::{Fibres, Method, Params, track};
+use crate::solvers::tracking::principal_direction;
+use glam::{DVec3, Vec3};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+const ORDER: usize = 8;
+
+/// A case: whether tissues end streamlines.
+type Case = (&'static str, Method, bool);
+
+const CASES: [Case; 4] = [
+    ("arcs", Method::Probabilistic, false),
+    ("arcs with tissues", Method::Probabilistic, true),
+    ("lobes", Method::Deterministic, false),
+    ("lobes with tissues", Method::Deterministic, true),
+];
+
+/// One JSON object per case.
+pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
+    let (seeds, repeats) = if choice.quick {
+        (4_000, 3)
+    } else {
+        (20_000, 5)
+    };
+    let tensors = brain();
+    let (fibres, tissues) = (
+        Fibres::Distributions(distributions(&tensors)),
+        tissues(&tensors),
+    );
+    CASES
+        .iter()
+        .filter(|case| choice.takes(case.0))
+        .map(|&(name, method, with_tissues)| {
+            let params = Params {
+                seeding: Seeding::Random { count: seeds },
+                ..Params::defaults_for(method, 2.0, with_tissues)
+            };
+            let map = with_tissues.then_some(&tissues);
+            measure(name, &fibres, map, &params, repeats, backend)
+        })
+        .collect()
+}
+
+fn measure(
+    name: &str,
+    fibres: &Fibres,
+    tissues: Option<&TissueMap>,
+    params: &Params,
+    repeats: usize,
+    backend: &Backend,
+) -> Value {
+    let workload = format!("fibres {name}");
+    let mut walls = Vec::new();
+    let mut size = (0, 0, 0.0, 0);
+    for _ in 0..repeats {
+        let start = Instant::now();
+        match track(fibres, tissues, &[], params, None, backend, &Control::new()) {
+            Ok(out) => {
+                walls.push(start.elapsed().as_secs_f64());
+                let kept = out.kept.len();
+                let lengths = (0..kept).map(|i| f64::from(out.kept.length_mm(i)));
+                let mean = lengths.sum::<f64>() / kept.max(1) as f64;
+                size = (out.seed_outcomes.iter().sum::<u64>(), kept, mean, out.steps);
+            }
+            Err(error) => return json!({"workload": workload, "error": error.to_string()}),
+        }
+    }
+    let wall = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
+    let (seeds, kept, mean_mm, steps) = size;
+    json!({
+        "workload": workload,
+        "size": {
+            "seeds": seeds, "kept": kept, "mean_mm": mean_mm, "steps": steps, "step_mm": params.step_mm,
+            "voxels": fibres.grid().shape, "order": ORDER,
+        },
+        "rate": kept as f64 / wall,
+        "unit": "streamlines_per_s",
+        "steps_per_s": steps as f64 / wall,
+        "wall_s": wall,
+        "backend": "cpu",
+        "detail": backend.detail(),
+        "threads": backend.threads(),
+    })
+}
+
+/// (u · e)^8 along the principal direction e of each tensor.
+fn distributions(tensors: &TensorField) -> OdfField {
+    let mut zonal = vec![0.0; ORDER + 1];
+    for (u, weight) in quadrature(2 * ORDER) {
+        let functions = evaluate(ORDER, u);
+        for l in (0..=ORDER).step_by(2) {
+            zonal[l] += weight * u.z.powi(8) * functions[index(l, 0)] / at_pole(l);
+        }
+    }
+    let n = tensors.grid.voxel_count();
+    let mut values = vec![0f32; n * count(ORDER)];
+    for (voxel, tensor) in tensors.tensors.iter().enumerate() {
+        if tensor.inside <= 0.5 {
+            continue;
+        }
+        let e = Vec3::from(principal_direction(tensor.d, [0.0; 3])).as_dvec3();
+        for ((l, m), y) in degrees(ORDER).zip(evaluate(ORDER, e)) {
+            values[index(l, m) * n + voxel] = (zonal[l] * y) as f32;
+        }
+    }
+    OdfField::new(tensors.grid.clone(), ORDER, values)
+}
+
+/// White matter up to the cortex, CSF outside it and in two ventricles.
+fn tissues(tensors: &TensorField) -> TissueMap {
+    let grid = &tensors.grid;
+    let half = DVec3::from_array(grid.shape.map(|n| n as f64 / 2.0));
+    let at = |voxel: usize| {
+        let position = DVec3::from_array(grid.voxel(voxel).map(|v| v as f64));
+        let DVec3 { x, y, z } = (position - half + 0.5) / half;
+        let rho = (DVec3::new(x, y, z) / 0.9).length();
+        let side = (x - 0.18).powi(2).min((x + 0.18).powi(2));
+        let in_ventricle = side * 30.0 + (y * 2.2).powi(2) + (z * 2.8).powi(2) < 0.1;
+        let mut fractions = [0f32; 8];
+        if rho <= 1.0 {
+            let tissue = match rho {
+                _ if in_ventricle => TissueType::Csf,
+                rho if rho < 0.84 => TissueType::White,
+                rho if rho < 0.93 => TissueType::CorticalGrey,
+                _ => TissueType::Csf,
+            };
+            fractions[tissue as usize] = 1.0;
+        }
+        fractions
+    };
+    TissueMap::new(
+        grid.clone(),
+        (0..grid.voxel_count()).map(at).collect::<Vec<_>>(),
+    )
+}

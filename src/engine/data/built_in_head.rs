@@ -1,0 +1,43 @@
+//! Which synthetic head: its kind and its seed.
+
+use crate::keyed;
+
+/// The kinds of synthetic heads.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum HeadKind {
+    /// Bundles that mostly keep clear of each other.
+    #[default]
+    Plain,
+    /// Bundles that cross in equal shares.
+    Crossing,
+}
+
+keyed!(HeadKind, serde {
+    Plain = "plain",
+    Crossing = "crossing",
+});
+
+impl HeadKind {
+    pub fn is_plain(&self) -> bool {
+        *self == Self::Plain
+    }
+}
+
+/// A synthetic head, which its kind and seed determine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct BuiltInHead {
+    pub kind: HeadKind,
+    pub seed: u64,
+}
+
+impl BuiltInHead {
+    pub fn plain(seed: u64) -> Self {
+        let kind = HeadKind::Plain;
+        Self { kind, seed }
+    }
+
+    pub fn crossing(seed: u64) -> Self {
+        let kind = HeadKind::Crossing;
+        Self { kind, seed }
+    }
+}

@@ -1,0 +1,48 @@
+//! The folder of a truth against which streamlines are scored: `truth.json` names an image of end regions, and for each
+//! bundle the labels of its ends, its true fibres and its corridor, as files in the same folder.
+
+use super::source::read_text;
+use super::{Error, json};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The file that names the others.
+pub const FILE: &str = "truth.json";
+
+const TEXT_LIMIT_BYTES: u64 = 1 << 22;
+const EXPECTED: &str =
+    "the truth of a head with end regions and bundles, as arcuate phantom --crossing writes it";
+
+/// The members of `truth.json` about the bundles; paths are relative to its folder.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TruthFiles {
+    /// Labels of the end regions.
+    pub ends: PathBuf,
+    pub bundles: Vec<BundleFiles>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BundleFiles {
+    pub name: String,
+    /// Labels of its two end regions.
+    pub start: u32,
+    pub end: u32,
+    /// Its true fibres.
+    pub fibres: PathBuf,
+    /// The mask that valid streamlines do not leave.
+    pub corridor: PathBuf,
+}
+
+/// The files of a truth, with the folder before each.
+pub fn read(folder: &Path) -> Result<TruthFiles, Error> {
+    let path = folder.join(FILE);
+    let text = read_text(&path, TEXT_LIMIT_BYTES)?;
+    let files: Result<TruthFiles, _> = serde_json::from_str(&text);
+    let mut files = files.map_err(|e| Error::malformed(&path, json::found(&e), EXPECTED))?;
+    files.ends = folder.join(&files.ends);
+    for bundle in &mut files.bundles {
+        bundle.fibres = folder.join(&bundle.fibres);
+        bundle.corridor = folder.join(&bundle.corridor);
+    }
+    Ok(files)
+}

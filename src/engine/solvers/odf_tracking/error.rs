@@ -1,0 +1,92 @@
+//! Errors of the inputs of tracking in distributions and peaks.
+
+use crate::data::Sentence;
+use crate::data::text::number;
+use crate::solvers::Error;
+use std::fmt;
+
+/// Distributions, tissues or parameters in which nothing can be tracked: one sentence each.
+#[derive(Clone, PartialEq, Debug)]
+pub enum InputError {
+    /// Distributions of order 0, which have no directions.
+    NoDirections,
+    /// No voxel has a distribution or a peak.
+    Empty,
+    /// The share of voxels whose coefficients no distribution can have.
+    NoDistributions {
+        share: f64,
+    },
+    /// Parameters for arcs with an image of peaks.
+    ArcsInPeaks,
+    /// The share of voxels with fibres that the tissue map covers.
+    TissuesElsewhere {
+        share: f64,
+    },
+    InterfaceWithoutTissues,
+    /// No place where grey and white matter meet.
+    NoInterface,
+    /// Seed regions with seeds at the interface, none of which lies in them.
+    NoInterfaceInSeeds,
+    SeedsOutside,
+    /// A step longer than two voxels.
+    Step {
+        step_mm: f64,
+        most_mm: f64,
+    },
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoDirections => f.write_str(
+                "Found distributions of order 0, expected order 2 or more; name the image of white matter",
+            ),
+            Self::Empty => f.write_str(
+                "Found no voxel with fibres, expected a distribution or a peak in some; name another image",
+            ),
+            Self::NoDistributions { share } => write!(
+                f,
+                "In {:.0} % of the voxels the coefficients are those of no distribution of fibres, expected less than \
+                 25 %; name an image of fibre orientation distributions, or state its basis",
+                100.0 * share
+            ),
+            Self::ArcsInPeaks => f.write_str(
+                "Found peaks with the probabilistic method, which expects distributions; choose the deterministic \
+                 method or name the distributions",
+            ),
+            Self::TissuesElsewhere { share } => write!(
+                f,
+                "The tissue image covers {:.0} % of the voxels with fibres, expected at least 90 %; align it with the \
+                 distributions, or name one that covers the brain",
+                100.0 * share
+            ),
+            Self::InterfaceWithoutTissues => f.write_str(
+                "Seeds at the grey-white interface need an image of tissues; name one",
+            ),
+            Self::NoInterface => f.write_str(
+                "Found no place where grey and white matter meet, expected their interface; check the tissue image",
+            ),
+            Self::NoInterfaceInSeeds => f.write_str(
+                "The seed regions contain none of the grey-white interface, expected a part; enlarge or move one",
+            ),
+            Self::SeedsOutside => f.write_str(
+                "The seed regions lie outside the image of fibres, expected at least one inside; move one into the \
+                 brain",
+            ),
+            Self::Step { step_mm, most_mm } => write!(
+                f,
+                "The step is {} mm, expected at most two voxels, {} mm; choose half a voxel",
+                number(*step_mm),
+                number(*most_mm)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        Self::Input(Sentence::new(&error))
+    }
+}

@@ -1,0 +1,373 @@
+//! One streamline: its start, its halves with back-tracking, and its outcome.
+
+use super::interface::InterfaceSeeds;
+use super::model::{Model, Position};
+use super::tissue_rules::{Passed, TissueEffect, TissueRules};
+use crate::data::random::Random;
+use crate::data::tractogram::length_mm;
+use crate::solvers::curves::collect::{CurvePart, JoinedCurves, MISSED_EVERY};
+use crate::solvers::curves::half_queue::split_total;
+use crate::solvers::curves::regions::RegionTests;
+use crate::solvers::curves::seeding::Seeds;
+use crate::solvers::curves::{SeedOutcome, StopReason};
+
+/// Attempts from one point before a streamline goes back by one step more.
+const TRIES_PER_LENGTH: usize = 3;
+/// Attempts of a half in all: a guard, since each of them may get farther than the one before.
+const MAX_ATTEMPTS: u64 = 300;
+
+/// Numbers of random streams of a streamline, apart from those of its halves.
+const START_STREAM: u64 = 0;
+
+/// Where streamlines start.
+pub enum SeedPoints<'a> {
+    Anywhere(Seeds<'a>),
+    Interface(InterfaceSeeds<'a>),
+}
+
+/// What all streamlines of a run share.
+pub struct Tracker<'a> {
+    pub model: &'a dyn Model,
+    pub tissues: Option<&'a TissueRules>,
+    pub gates: &'a RegionTests<'a>,
+    pub seeds: &'a SeedPoints<'a>,
+    pub random: Random,
+    pub both_ways: bool,
+    pub goes_back: bool,
+    /// Largest number of steps of both halves.
+    pub max_steps: u32,
+    pub min_length_mm: f32,
+}
+
+/// A seed that starts.
+struct Start {
+    position: Position,
+    passed: Passed,
+    /// The end at the seed itself, if a streamline leaves in one sense only.
+    end: Option<StopReason>,
+}
+
+/// One half, from the seed outwards.
+#[derive(Default)]
+struct Half {
+    /// Points after the seed, with the direction and the tissues passed at each.
+    points: Vec<Position>,
+    passed: Vec<Passed>,
+    /// For each gate the number of points at which it was first met; `u32::MAX` if never.
+    met: Vec<u32>,
+}
+
+/// How a half ended.
+#[derive(Clone, Copy)]
+struct HalfEnd {
+    reason: StopReason,
+    target: Option<u32>,
+    is_kept: bool,
+}
+
+impl Half {
+    fn cut_to(&mut self, points: usize) {
+        self.points.truncate(points);
+        self.passed.truncate(points);
+        for met in &mut self.met {
+            if *met != u32::MAX && *met as usize > points {
+                *met = u32::MAX;
+            }
+        }
+    }
+}
+
+impl Tracker<'_> {
+    /// Tracks the streamline with this number, and adds it or its outcome.
+    pub fn add_streamline(&self, id: u64, joined: &mut JoinedCurves) {
+        let numbers = self.random.stream(id);
+        let Some(start) = self.start(id, numbers) else {
+            joined.no_start(1);
+            return;
+        };
+        let (inside, cut) = self.gates.gates_containing(start.position.at);
+        let met_at_seed: Vec<u32> = inside
+            .iter()
+            .map(|inside| if *inside { 0 } else { u32::MAX })
+            .collect();
+        let new_half = || Half {
+            met: met_at_seed.clone(),
+            ..Half::default()
+        };
+        let (mut forward, mut backward) = (new_half(), new_half());
+        let at_seed = |reason| HalfEnd {
+            reason,
+            target: None,
+            is_kept: true,
+        };
+        let cut_at_seed = cut.map(|(reason, target)| HalfEnd {
+            reason,
+            target,
+            is_kept: true,
+        });
+        let follow = |half: &mut Half, sense: f32, number: u64, most: u32| match cut_at_seed {
+            Some(end) => end,
+            None => self.follow(&start, sense, numbers, number, most, half),
+        };
+        let tail = follow(&mut forward, 1.0, 0, self.max_steps);
+        let mut ends = [at_seed(start.end.unwrap_or(StopReason::Seed)), tail];
+        joined.steps += forward.points.len() as u64;
+        let has_backward = self.both_ways && start.end.is_none();
+        if tail.is_kept && has_backward {
+            ends[0] = follow(&mut backward, -1.0, 1, self.max_steps);
+            joined.steps += backward.points.len() as u64;
+            let steps = [&forward, &backward].map(|half| half.points.len() as u32);
+            let most = split_total(steps[0], steps[1], self.max_steps);
+            self.shorten(&mut forward, most[0], &mut ends[1]);
+            self.shorten(&mut backward, most[1], &mut ends[0]);
+        }
+        joined.stops[ends[1].reason as usize] += 1;
+        if tail.is_kept {
+            joined.stops[ends[0].reason as usize] += 1;
+        }
+        self.join(id, &start, [backward, forward], ends, joined);
+    }
+
+    /// Applies the length limit of both halves to one of them; later events are discarded.
+    fn shorten(&self, half: &mut Half, most: u32, end: &mut HalfEnd) {
+        let most = most as usize;
+        if half.points.len() <= most || most == 0 {
+            return;
+        }
+        half.cut_to(most);
+        *end = self.stopped(
+            half.points[most - 1],
+            StopReason::MaxLength,
+            &half.passed[most - 1],
+        );
+    }
+
+    fn start(&self, id: u64, numbers: Random) -> Option<Start> {
+        let (at, inwards) = match self.seeds {
+            SeedPoints::Anywhere(seeds) => (seeds.point(id as usize), None),
+            SeedPoints::Interface(seeds) => {
+                let seed = seeds.seed(id)?;
+                (seed.at, Some(seed.inwards))
+            }
+        };
+        if !self.gates.allows(at)
+            || !self
+                .model
+                .lattice()
+                .contains(self.model.lattice().voxel(at))
+        {
+            return None;
+        }
+        let passed = match self.tissues {
+            Some(rules) => rules.at_seed(at, inwards.is_some())?,
+            None => Passed::default(),
+        };
+        let along = self
+            .model
+            .start(at, inwards, numbers.stream(START_STREAM))?;
+        let end = self
+            .tissues
+            .and_then(|_| TissueRules::ends_at_seed(&passed));
+        Some(Start {
+            position: Position { at, along },
+            passed,
+            end,
+        })
+    }
+
+    /// Follows a half from the seed; where the tissue rejects its end, it goes back by one, two, three … steps and
+    /// tries with other random numbers, three times each.
+    fn follow(
+        &self,
+        start: &Start,
+        sense: f32,
+        numbers: Random,
+        number: u64,
+        most: u32,
+        half: &mut Half,
+    ) -> HalfEnd {
+        let seed = Position {
+            at: start.position.at,
+            along: start.position.along.map(|c| sense * c),
+        };
+        let (mut longest, mut back, mut tries) = (0, 1, 0);
+        for attempt in 0.. {
+            let stream = numbers.stream(1 + 2 * attempt + number);
+            let end = self.attempt(seed, start.passed, stream, most, half);
+            let too_long = matches!(end.reason, StopReason::MaxLength | StopReason::MaxSteps);
+            if end.is_kept || !self.goes_back || too_long || attempt + 1 >= MAX_ATTEMPTS {
+                return end;
+            }
+            let reached = half.points.len();
+            if reached > longest {
+                (longest, back, tries) = (reached, 1, 0);
+            } else if tries == TRIES_PER_LENGTH {
+                (back, tries) = (back + 1, 0);
+            }
+            tries += 1;
+            if back > longest {
+                return end;
+            }
+            half.cut_to(longest - back);
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// Continues a half from its last point until it ends.
+    fn attempt(
+        &self,
+        seed: Position,
+        passed: Passed,
+        numbers: Random,
+        most: u32,
+        half: &mut Half,
+    ) -> HalfEnd {
+        let mut position = half.points.last().copied().unwrap_or(seed);
+        let mut passed = half.passed.last().copied().unwrap_or(passed);
+        loop {
+            let step = half.points.len();
+            if step as u32 >= most {
+                return self.stopped(position, StopReason::MaxLength, &passed);
+            }
+            let next = match self.model.advance(position, numbers.stream(step as u64)) {
+                Ok(next) => next,
+                Err(reason) => {
+                    let reason = self.named(position, reason);
+                    return self.stopped(position, reason, &passed);
+                }
+            };
+            let lattice = self.model.lattice();
+            if !lattice.contains(lattice.voxel(next.at)) {
+                return self.stopped(position, StopReason::LeftVolume, &passed);
+            }
+            if !self.gates.allows(next.at) {
+                return self.stopped(position, StopReason::LeftMask, &passed);
+            }
+            let met = &mut half.met;
+            let crossing = self
+                .gates
+                .crossed(position.at, next.at, |gate| met[gate] == u32::MAX);
+            for gate in &crossing.met {
+                met[*gate] = step as u32 + 1;
+            }
+            if let Some((reason, target)) = crossing.cut {
+                half.points.push(Position {
+                    at: crossing.end(),
+                    ..next
+                });
+                half.passed.push(passed);
+                return HalfEnd {
+                    reason,
+                    target,
+                    is_kept: true,
+                };
+            }
+            if let Some(rules) = self.tissues {
+                let downwards = next.at[2] < position.at[2];
+                let effect = rules.enter(next.at, downwards, &mut passed);
+                if let TissueEffect::End {
+                    reason,
+                    with_point,
+                    is_kept,
+                } = effect
+                {
+                    if with_point {
+                        half.points.push(next);
+                        half.passed.push(passed);
+                    } else {
+                        half.cut_to(step);
+                    }
+                    return HalfEnd {
+                        reason,
+                        target: None,
+                        is_kept,
+                    };
+                }
+            }
+            half.points.push(next);
+            half.passed.push(passed);
+            position = next;
+        }
+    }
+
+    /// Low amplitudes beyond the last voxel with fibres are those of a border.
+    fn named(&self, position: Position, reason: StopReason) -> StopReason {
+        if reason != StopReason::LowAmplitude {
+            return reason;
+        }
+        let voxel = self.model.lattice().nearest(position.at);
+        match voxel.is_some_and(|voxel| self.model.has_fibres(voxel)) {
+            true => reason,
+            false => StopReason::LeftMask,
+        }
+    }
+
+    fn stopped(&self, at: Position, reason: StopReason, passed: &Passed) -> HalfEnd {
+        let (reason, is_kept) = match self.tissues {
+            Some(rules) => rules.stopped(at.at, at.along[2] < 0.0, reason, passed),
+            None => (reason, true),
+        };
+        HalfEnd {
+            reason,
+            target: None,
+            is_kept,
+        }
+    }
+
+    /// The outcome of the streamline with these halves, backward and forward.
+    fn join(
+        &self,
+        id: u64,
+        start: &Start,
+        halves: [Half; 2],
+        ends: [HalfEnd; 2],
+        joined: &mut JoinedCurves,
+    ) {
+        let [mut head, mut tail] = ends;
+        let [mut first, mut last] = halves;
+        let mut outcome = match ends.iter().find(|end| !end.is_kept) {
+            Some(end) if end.reason == StopReason::EnteredCsf => SeedOutcome::EndsInCsf,
+            Some(_) => SeedOutcome::EndsInWhite,
+            None => {
+                let reached = ends.iter().any(|end| end.target.is_some());
+                let meets = |gate: usize| [&first, &last].iter().any(|h| h.met[gate] != u32::MAX);
+                self.gates.outcome(reached, meets)
+            }
+        };
+        // A streamline that reached a target ends in it; with targets at both ends, in the first named one.
+        let order = |end: &HalfEnd| end.target.unwrap_or(u32::MAX);
+        if order(&head) < order(&tail) {
+            std::mem::swap(&mut head, &mut tail);
+            std::mem::swap(&mut first, &mut last);
+        }
+        let points: Vec<[f32; 3]> = {
+            let head = first.points.iter().rev().map(|p| p.at);
+            let tail = last.points.iter().map(|p| p.at);
+            head.chain(std::iter::once(start.position.at))
+                .chain(tail)
+                .collect()
+        };
+        let short = points.len() < 2 || (length_mm(&points) as f32) < self.min_length_mm;
+        if outcome == SeedOutcome::Kept && short {
+            outcome = SeedOutcome::TooShort;
+        }
+        joined.seed_outcomes[outcome as usize] += 1;
+        let lines: &mut CurvePart = match outcome {
+            SeedOutcome::Kept => &mut joined.kept,
+            SeedOutcome::MissedTargets
+                if id.is_multiple_of(MISSED_EVERY as u64) && points.len() > 1 =>
+            {
+                &mut joined.missed
+            }
+            _ => return,
+        };
+        lines.lengths.push(points.len() as u32);
+        lines.points.extend(points);
+        lines.stops.push([head.reason, tail.reason]);
+        lines.seeds.push(id as u32);
+        lines.targets.push(order(&tail));
+        if outcome == SeedOutcome::Kept {
+            joined.reached([head.target, tail.target]);
+        }
+    }
+}

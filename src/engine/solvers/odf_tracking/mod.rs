@@ -1,0 +1,313 @@
+//! Streamlines through fibre orientation distributions and images of peaks, with anatomical rules.
+//!
+//! - [`Method::Probabilistic`]: arcs of second order, 32 candidates a step, one drawn by its share (`arcs`).
+//! - [`Method::Deterministic`]: along the lobe that is followed, by Newton's method from the last direction, or along
+//!   the nearest peak of an image; the midpoint rule (`model`).
+//!
+//! *Rules.* Those of [`super::curves`] and [`super::tracking`] for regions, lengths and joining. With a tissue map, the
+//! anatomical rules of `tissue_rules` decide which ends are valid, and a probabilistic half with an invalid end goes back and tries
+//! again (`follow`). An end that they reject ends the streamline: its other half is not tracked, and has no stop reason.
+//!
+//! *Random numbers* are functions of (seed, streamline, attempt, half, step), so that a streamline is the same on any
+//! thread and in any order. A requested number of streamlines are the first ones by their number that are kept.
+//!
+//! *Layout.* Coefficients are one record for each voxel, tissues one of 32 bytes; a step reads the records around a
+//! point, which a kernel for graphics cards can read as they are.
+
+mod arcs;
+mod error;
+mod follow;
+mod harmonics;
+mod interface;
+mod lattice;
+mod model;
+mod parameters;
+mod records;
+mod run;
+mod tissue_rules;
+
+pub use error::InputError;
+pub use parameters::{Method, Params};
+
+use super::Error;
+use super::curves::collect::gather;
+use super::curves::memory_budget::MemoryBudget;
+use super::curves::regions::RegionTests;
+use super::curves::seeding::{SeedableVoxels, Seeds};
+use super::curves::{self, MAX_SEEDS, Output, Seeding, check_regions};
+use super::peaks::Search;
+use crate::compute::{Backend, Control};
+use crate::data::random::Random;
+use crate::data::spherical_harmonics::{Polynomials, count};
+use crate::data::{Grid, OdfField, PeakField, Region, Role, TissueMap};
+use arcs::ArcTables;
+use follow::{SeedPoints, Tracker};
+use interface::InterfaceSeeds;
+use lattice::Lattice;
+use model::{Arcs, Lobes, Model, Peaks, StepRules};
+use records::Records;
+use run::Run;
+use std::sync::Arc;
+use tissue_rules::TissueRules;
+
+/// Coefficients of the highest order that an image may have, and one more to make their number even.
+const MAX_COEFFICIENTS: usize = count(crate::data::odf_field::MAX_ODF_ORDER) + 1;
+/// Streamlines that are tried for each one that is requested.
+const TRIES_PER_STREAMLINE: u64 = 1000;
+/// Largest step in voxels: candidates of longer arcs would pass whole bundles.
+const MAX_STEP_VOXELS: f64 = 2.0;
+/// Largest number of steps without a length limit.
+const MAX_STEPS: f64 = 100_000.0;
+/// Above this share of implausible voxels an image holds something else.
+const MAX_IMPLAUSIBLE: f64 = 0.25;
+/// The share of voxels with fibres that a tissue map has to cover.
+const LEAST_COVERED: f64 = 0.9;
+
+/// The directions of fibres.
+#[derive(Clone, Debug)]
+pub enum Fibres {
+    Distributions(OdfField),
+    Peaks(PeakField),
+}
+
+impl Fibres {
+    pub fn grid(&self) -> &Arc<Grid> {
+        match self {
+            Self::Distributions(field) => &field.grid,
+            Self::Peaks(field) => &field.grid,
+        }
+    }
+}
+
+/// Tracks from the regions with role seed (from all voxels with fibres if there is none), filters by the others and,
+/// with tissues, by anatomical rules. Returns an error if the streamlines take more than this much memory, in bytes.
+pub fn track(
+    fibres: &Fibres,
+    tissues: Option<&TissueMap>,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    params.check().map_err(Error::from)?;
+    check_regions(regions)?;
+    check_step(fibres.grid(), params)?;
+    if params.at_interface && tissues.is_none() {
+        return Err(InputError::InterfaceWithoutTissues.into());
+    }
+    let seed_regions = || regions.iter().filter(|r| r.role == Role::Seed);
+    if seed_regions().next().is_some()
+        && !seed_regions().any(|r| r.shape.intersects_grid(fibres.grid()))
+    {
+        return Err(InputError::SeedsOutside.into());
+    }
+    control.check()?;
+    backend.install(|| {
+        let model = model(fibres, params, control)?;
+        run(&*model, fibres, tissues, regions, params, memory, control)
+    })
+}
+
+fn check_step(grid: &Grid, params: &Params) -> Result<(), Error> {
+    let most_mm = MAX_STEP_VOXELS * grid.spacing().min_element();
+    match params.step_mm <= most_mm {
+        true => Ok(()),
+        false => Err(InputError::Step {
+            step_mm: params.step_mm,
+            most_mm,
+        }
+        .into()),
+    }
+}
+
+/// Prepares the model of a method; refuses images that cannot be tracked.
+fn model(fibres: &Fibres, params: &Params, control: &Control) -> Result<Box<dyn Model>, Error> {
+    let rules = StepRules {
+        step_mm: params.step_mm as f32,
+        min_cos: params.max_angle_rad.cos() as f32,
+        cut: params.min_amplitude as f32,
+    };
+    let field = match fibres {
+        Fibres::Peaks(_) if params.method == Method::Probabilistic => {
+            return Err(InputError::ArcsInPeaks.into());
+        }
+        Fibres::Peaks(field) => {
+            return Ok(Box::new(Peaks {
+                lattice: Lattice::new(&field.grid),
+                field: field.clone(),
+                rules,
+            }));
+        }
+        Fibres::Distributions(field) => field,
+    };
+    if field.order() == 0 {
+        return Err(InputError::NoDirections.into());
+    }
+    control.begin("Preparing distributions", 0);
+    let records = Records::new(field, control)?;
+    if records.is_empty() {
+        return Err(InputError::Empty.into());
+    }
+    let share = records.implausible_share();
+    if share > MAX_IMPLAUSIBLE {
+        return Err(InputError::NoDistributions { share }.into());
+    }
+    let order = field.order();
+    Ok(match params.method {
+        Method::Probabilistic => Box::new(Arcs {
+            tables: arc_tables(order, params),
+            records,
+        }),
+        Method::Deterministic => Box::new(Lobes {
+            polynomials: Polynomials::new(order),
+            search: Search::new(
+                order,
+                super::peaks::Params {
+                    min_amplitude: params.min_amplitude,
+                    ..super::peaks::Params::defaults()
+                },
+            ),
+            records,
+            rules,
+        }),
+    })
+}
+
+fn arc_tables(order: usize, params: &Params) -> ArcTables {
+    ArcTables::new(
+        order,
+        params.step_mm,
+        params.max_angle_rad,
+        params.min_amplitude,
+        params.samples,
+    )
+}
+
+fn run(
+    model: &dyn Model,
+    fibres: &Fibres,
+    tissues: Option<&TissueMap>,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    control: &Control,
+) -> Result<Output, Error> {
+    let grid = fibres.grid();
+    let has_data = |voxel: usize| model.has_fibres(voxel);
+    if let Some(map) = tissues {
+        check_covered(grid, &has_data, map)?;
+    }
+    let rules = tissues.map(TissueRules::new);
+    let limit = params.select.map(|n| {
+        (n as u64)
+            .saturating_mul(TRIES_PER_STREAMLINE)
+            .min(MAX_SEEDS as u64)
+    });
+    let seeding = match (params.seeding, limit) {
+        (Seeding::Random { .. }, Some(limit)) => Seeding::Random {
+            count: limit as usize,
+        },
+        (seeding, _) => seeding,
+    };
+    let (seeds, available) = match (tissues, &rules) {
+        (Some(map), Some(rules)) if params.at_interface => {
+            let seeds = InterfaceSeeds::new(map, rules, regions, params.random_seed)?;
+            let count = match seeding {
+                Seeding::Random { count } => count,
+                _ => MAX_SEEDS,
+            };
+            (SeedPoints::Interface(seeds), count as u64)
+        }
+        _ => {
+            let voxels = SeedableVoxels {
+                grid,
+                has_data: &has_data,
+            };
+            let seeds = Seeds::in_voxels(voxels, regions, seeding, params.random_seed, control)?;
+            let count = seeds.len() as u64;
+            (SeedPoints::Anywhere(seeds), count)
+        }
+    };
+    let curve_params = curves::Params {
+        targets: params.targets,
+        includes: params.includes,
+        ..curves::Params::defaults()
+    };
+    let gates = RegionTests::new(regions, params.step_mm, &curve_params);
+    let longest = params
+        .max_length_mm
+        .map_or(MAX_STEPS, |mm| mm / params.step_mm);
+    let run = Run {
+        tracker: Tracker {
+            model,
+            tissues: rules.as_ref(),
+            gates: &gates,
+            seeds: &seeds,
+            random: Random::new(params.random_seed),
+            both_ways: params.both_ways,
+            goes_back: params.back_track
+                && rules.is_some()
+                && params.method == Method::Probabilistic,
+            // A small margin keeps 250 mm at 250 steps of 1 mm despite rounding.
+            max_steps: (longest * (1.0 + 1e-9)).min(MAX_STEPS) as u32,
+            min_length_mm: params.min_length_mm as f32,
+        },
+        control,
+        memory: MemoryBudget::new("streamlines", available as usize, memory, control),
+    };
+    let parts = match params.select {
+        Some(requested) => {
+            run.select(requested as u64, available.min(limit.unwrap_or(available)))?
+        }
+        None => run.all(available)?,
+    };
+    Ok(gather(parts, &gates, false)?)
+}
+
+/// Refuses tissues elsewhere than the fibres: of another head, or before alignment.
+fn check_covered(
+    grid: &Grid,
+    has_fibres: &(dyn Fn(usize) -> bool + Sync),
+    map: &TissueMap,
+) -> Result<(), Error> {
+    /// Voxels that are examined, evenly spaced.
+    const MAX_EXAMINED: usize = 20_000;
+    let voxels: Vec<usize> = (0..grid.voxel_count()).filter(|v| has_fibres(*v)).collect();
+    if voxels.is_empty() {
+        return Err(InputError::Empty.into());
+    }
+    let step = voxels.len().div_ceil(MAX_EXAMINED);
+    let (mut covered, mut examined) = (0usize, 0usize);
+    for voxel in voxels.into_iter().step_by(step) {
+        let centre = grid.world(glam::DVec3::from_array(grid.voxel(voxel).map(|v| v as f64)));
+        covered += usize::from(map.grid.nearest(centre).is_some());
+        examined += 1;
+    }
+    let share = covered as f64 / examined as f64;
+    match share >= LEAST_COVERED {
+        true => Ok(()),
+        false => Err(InputError::TissuesElsewhere { share }.into()),
+    }
+}
+
+/// End directions of arcs that leave a world point along a unit vector, one for each number: the law of a probabilistic
+/// step. Refuses what [`track`] refuses.
+pub fn drawn_directions(
+    field: &OdfField,
+    (at, along): ([f32; 3], [f32; 3]),
+    params: &Params,
+    numbers: std::ops::Range<u64>,
+    control: &Control,
+) -> Result<Vec<Option<[f32; 3]>>, Error> {
+    params.check().map_err(Error::from)?;
+    check_step(&field.grid, params)?;
+    let records = Records::new(field, control)?;
+    let tables = arc_tables(field.order(), params);
+    let random = Random::new(params.random_seed);
+    let draw = |number: u64| {
+        let uniform = [0, 1, 2].map(|i| random.stream(number).uniform(i) as f32);
+        arcs::draw(&records, &tables, at, along, uniform).map(|end| end.direction)
+    };
+    Ok(numbers.map(draw).collect())
+}

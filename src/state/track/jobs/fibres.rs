@@ -1,0 +1,72 @@
+//! Tracking through fibre orientation distributions and peaks.
+
+use crate::compute::Control;
+use crate::data::{Region, TissueMap, Tractogram};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
+};
+use crate::solvers::curves::Output;
+use crate::solvers::odf_tracking::{self, Fibres};
+use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::job_end::ended;
+use crate::state::{Effect, State};
+use std::sync::Arc;
+
+pub const FIBRES: Slot = Slot::latest_wins("fibres");
+
+/// Tracks streamlines through the fibres of each voxel, with anatomical rules if there are tissues.
+#[derive(Clone, Debug)]
+pub struct TrackFibres {
+    pub fibres: Fibres,
+    pub tissues: Option<TissueMap>,
+    pub regions: Vec<Region>,
+    pub params: odf_tracking::Params,
+}
+
+impl Job for TrackFibres {
+    type Output = Arc<Output>;
+
+    fn slot(&self) -> Slot {
+        FIBRES
+    }
+
+    fn label(&self) -> String {
+        "Tracking".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let mut output = odf_tracking::track(
+            &self.fibres,
+            self.tissues.as_ref(),
+            &self.regions,
+            &self.params,
+            memory_for_curves(),
+            &worker.backend(),
+            control,
+        )?;
+        let kept = with_target_names(with_lengths(output.kept), &self.regions);
+        output.kept = kept.with_grid(self.fibres.grid().clone());
+        Ok(Arc::new(output))
+    }
+
+    fn curves(output: &Self::Output) -> Vec<&Tractogram> {
+        vec![&output.kept, &output.missed]
+    }
+}
+
+impl Receive<State> for TrackFibres {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        // Only the command line requests this.
+        ended(state, self, delivery, effects, |_, _, _, _| {});
+    }
+}

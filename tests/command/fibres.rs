@@ -1,0 +1,147 @@
+//! `arcuate streamlines`: its files and report, tissues, the same streamlines on any number of threads, refusals.
+
+use crate::cli::{json, refuses};
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{Volume, VolumeKind};
+use arcuate::io::image;
+use libtest_mimic::Trial;
+use serde_json::Value;
+use std::path::Path;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("fibres::streamlines_of_a_head", head),
+        test("fibres::refusals", refusals),
+    ]
+}
+
+fn run(line: &str, here: &Path) -> Value {
+    let parts: Vec<&str> = line.split(' ').collect();
+    json(&parts, here)
+}
+
+/// A coarse head with its distributions and peaks, and tissues: white matter where they are, grey matter around.
+fn make_head(here: &Path) {
+    run(
+        "phantom --scan-only --spacing 4 --shells 2500:45 --b0 4 --out head",
+        here,
+    );
+    run(
+        "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 4 --maps peaks --out fod",
+        here,
+    );
+    let fod = image::read(&here.join("fod/wm_fod.nii.gz"), &Control::new());
+    let fod = fod.expect("distributions").0;
+    let n = fod.grid.voxel_count();
+    let mut values = vec![0f32; 5 * n];
+    for (voxel, mean) in fod.frame(0).iter().enumerate() {
+        let tissue = match *mean {
+            c if c > 0.15 => 2,
+            c if c > 0.0 => 0,
+            _ => 3,
+        };
+        values[tissue * n + voxel] = 1.0;
+    }
+    let tissues = Volume::new(fod.grid.clone(), 5, VolumeKind::Scalar, values);
+    let path = here.join("5tt.nii.gz");
+    image::save_volume(&path, &tissues, "tissues", &Control::new()).expect("written");
+}
+
+fn sum(counts: &Value) -> u64 {
+    let counts = counts.as_object().expect("counts");
+    counts.values().filter_map(Value::as_u64).sum()
+}
+
+fn head() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    make_head(here);
+    let line = "streamlines fod/wm_fod.nii.gz --tissues 5tt.nii.gz --seeds random:500";
+    let report = run(&format!("{line} --threads 2 --out whole.tck"), here);
+    assert_eq!(report["command"], "streamlines");
+    assert_eq!(report["seeds"], 500);
+    assert_eq!(sum(&report["outcomes"]), 500);
+    assert_eq!(report["outcomes"]["kept"], report["kept"]);
+    assert!(report["outcomes"]["ends-in-white"].is_u64());
+    assert!(report["stops"]["cortical-grey"].as_u64() > Some(0));
+    // Half a voxel, and lower with tissues.
+    assert_eq!(report["parameters"]["step"], 2.0);
+    assert_eq!(report["parameters"]["cutoff"], 0.05);
+    run(&format!("{line} --threads 1 --out one.tck"), here);
+    let points = |name: &str| {
+        let bytes = std::fs::read(here.join(name)).expect("a file");
+        let end = bytes
+            .windows(4)
+            .position(|w| w == b"END\n")
+            .expect("a header");
+        bytes[end..].to_vec()
+    };
+    assert_eq!(points("whole.tck"), points("one.tck"));
+    // The repeat is the same, too.
+    let repeat = report["repeat"].as_str().expect("a command");
+    let again = repeat
+        .strip_prefix("arcuate ")
+        .expect("arcuate")
+        .replace("whole.tck", "again.tck");
+    run(&again, here);
+    assert_eq!(points("whole.tck"), points("again.tck"));
+    let select = run(
+        "streamlines fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 20 --seed-interface --out few.trx",
+        here,
+    );
+    assert_eq!(select["kept"], 20);
+    assert_eq!(
+        sum(&select["outcomes"]),
+        select["seeds"].as_u64().unwrap_or(0)
+    );
+    let peaks = run(
+        "streamlines fod/peaks.nii.gz --peaks --seeds random:200 --out peaks.trk",
+        here,
+    );
+    assert_eq!(peaks["parameters"]["method"], "deterministic");
+    assert!(peaks["kept"].as_u64() > Some(20));
+    assert!(peaks["outcomes"]["ends-in-white"] == 0);
+}
+
+fn refusals() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    make_head(here);
+    let refused = |rest: &str, parts: &[&str]| {
+        let line = format!("streamlines {rest} --out no.tck");
+        refuses(&line.split(' ').collect::<Vec<_>>(), parts, here);
+        assert!(!here.join("no.tck").exists(), "{rest}");
+    };
+    let fod = "fod/wm_fod.nii.gz";
+    refused(
+        &format!("{fod} --seed-interface"),
+        &["--seed-interface", "--tissues"],
+    );
+    refused(
+        "head/dwi.nii.gz",
+        &["49 volumes", "1, 6, 15, 28, 45, 66 or 91"],
+    );
+    refused("head/brain_mask.nii.gz", &["order 0", "order 2 or more"]);
+    refused(
+        &format!("{fod} --tissues {fod}"),
+        &["15 volumes", "five of a tissue image"],
+    );
+    refused(
+        &format!("{fod} --tissues head/brain_mask.nii.gz"),
+        &["no voxel of white matter"],
+    );
+    refused(
+        "fod/peaks.nii.gz --peaks --method probabilistic",
+        &["peaks", "probabilistic", "deterministic"],
+    );
+    refused(
+        &format!("{fod} --tissue-mask bone=head/brain_mask.nii.gz"),
+        &["cortical-grey"],
+    );
+    refused(&format!("{fod} --step 30"), &["30 mm", "two voxels"]);
+    refused(
+        &format!("{fod} --method deterministic --samples 4"),
+        &["--samples", "draws no arcs"],
+    );
+}

@@ -1,0 +1,182 @@
+//! Requested numbers of streamlines, threads, cancellation, refusals.
+
+use super::{field, grid, lobes, params, run, sphere};
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{OdfField, PeakField, Role, TissueMap, TissueType};
+use arcuate::solvers::Error;
+use arcuate::solvers::curves::Output;
+use arcuate::solvers::odf_tracking::{Fibres, InputError, Method, Params, track};
+use glam::DVec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "odf_tracking::any number of threads gives equal bytes",
+            threads,
+        ),
+        test("odf_tracking::the first that are kept", first_kept),
+        test("odf_tracking::fewer than requested", too_few),
+        test("odf_tracking::cancelled", cancelled),
+        test("odf_tracking::refusals", refusals),
+    ]
+}
+
+fn fan() -> Fibres {
+    let fibres = field(&grid([24, 24, 12], 1.0), |p| {
+        let along = DVec3::new(1.0, 0.05 * (p.y - 12.0), 0.1).normalize();
+        lobes(&[(along, 1.0), (DVec3::Y, 0.4)])
+    });
+    Fibres::Distributions(fibres)
+}
+
+fn equal(a: &Output, b: &Output) {
+    assert_eq!(a.kept.points.as_ref(), b.kept.points.as_ref());
+    assert_eq!(a.kept.offsets, b.kept.offsets);
+    assert_eq!(a.seed_outcomes, b.seed_outcomes);
+    assert_eq!(a.stops, b.stops);
+    assert_eq!(a.steps, b.steps);
+}
+
+fn threads() {
+    for method in [Method::Probabilistic, Method::Deterministic] {
+        let params = params(method, 300);
+        let one = run(&fan(), None, &[], &params, 1).unwrap();
+        assert!(one.kept.len() > 100);
+        for threads in [2, 3] {
+            equal(&one, &run(&fan(), None, &[], &params, threads).unwrap());
+        }
+    }
+}
+
+/// The kept set and the counts are those of the first seeds, on any number of threads.
+fn first_kept() {
+    let exclude = || sphere(Role::Exclude, DVec3::new(12.0, 12.0, 6.0), 4.0);
+    let all = params(Method::Probabilistic, 2000);
+    let all = run(&fan(), None, &[exclude()], &all, 2).unwrap();
+    let requested = 150;
+    assert!(
+        all.kept.len() > 300 && all.kept.len() < 1900,
+        "{}",
+        all.kept.len()
+    );
+    let select = Params {
+        select: Some(requested),
+        ..params(Method::Probabilistic, 7)
+    };
+    let one = run(&fan(), None, &[exclude()], &select, 1).unwrap();
+    assert_eq!(one.kept.len(), requested);
+    for i in 0..requested {
+        assert_eq!(one.kept.streamline(i), all.kept.streamline(i));
+    }
+    let seed = |output: &Output, i: usize| output.kept.per_streamline["seed"][i];
+    let last = seed(&one, requested - 1);
+    assert_eq!(last, seed(&all, requested - 1));
+    // Every seed up to the last one has an outcome.
+    assert_eq!(one.seed_outcomes.iter().sum::<u64>(), last as u64 + 1);
+    for threads in [2, 3] {
+        equal(
+            &one,
+            &run(&fan(), None, &[exclude()], &select, threads).unwrap(),
+        );
+    }
+}
+
+/// After 1000 seeds for each, it stops; every seed has an outcome.
+fn too_few() {
+    let target = sphere(Role::Target, DVec3::new(500.0, 0.0, 0.0), 1.0);
+    let select = Params {
+        select: Some(2),
+        ..params(Method::Deterministic, 1)
+    };
+    let output = run(&fan(), None, &[target], &select, 2).unwrap();
+    assert!(output.kept.is_empty());
+    assert_eq!(output.seed_outcomes.iter().sum::<u64>(), 2000);
+}
+
+fn cancelled() {
+    let control = Control::new();
+    control.cancel();
+    let backend = crate::csd::backend(1);
+    let params = params(Method::Probabilistic, 10);
+    let result = track(&fan(), None, &[], &params, None, &backend, &control);
+    assert_eq!(result.unwrap_err(), Error::Cancelled);
+}
+
+fn sentence(result: Result<Output, Error>) -> String {
+    match result {
+        Ok(_) => panic!("expected an error"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn refusals() {
+    let arcs = params(Method::Probabilistic, 10);
+    let refused = |fibres: &Fibres, map: Option<&TissueMap>, params: &Params, error: InputError| {
+        let found = sentence(run(fibres, map, &[], params, 1));
+        assert_eq!(found, error.to_string());
+        assert!(found.contains(';'), "{found}");
+    };
+    let small = grid([3, 3, 3], 1.0);
+    let flat = Fibres::Distributions(OdfField::new(small.clone(), 0, vec![1f32; 27]));
+    refused(&flat, None, &arcs, InputError::NoDirections);
+    let empty = Fibres::Distributions(field(&small, |_| vec![0.0; 45]));
+    refused(&empty, None, &arcs, InputError::Empty);
+    let wild = Fibres::Distributions(field(&small, |_| {
+        let mut c = vec![0.0; 45];
+        c[0] = -0.1;
+        c[7] = 0.5;
+        c
+    }));
+    refused(
+        &wild,
+        None,
+        &arcs,
+        InputError::NoDistributions { share: 1.0 },
+    );
+    let peaks = Fibres::Peaks(PeakField::new(small.clone(), 1, vec![0.5f32; 81]));
+    refused(&peaks, None, &arcs, InputError::ArcsInPeaks);
+    let long = Params {
+        step_mm: 3.0,
+        ..arcs.clone()
+    };
+    let step = InputError::Step {
+        step_mm: 3.0,
+        most_mm: 2.0,
+    };
+    refused(&fan(), None, &long, step);
+    let at_interface = Params {
+        at_interface: true,
+        ..arcs.clone()
+    };
+    refused(
+        &fan(),
+        None,
+        &at_interface,
+        InputError::InterfaceWithoutTissues,
+    );
+    let white = |shape: [usize; 3]| {
+        let grid = grid(shape, 1.0);
+        let mut fractions = [0f32; 8];
+        fractions[TissueType::White as usize] = 1.0;
+        TissueMap::new(grid.clone(), vec![fractions; grid.voxel_count()])
+    };
+    refused(
+        &fan(),
+        Some(&white([24, 24, 12])),
+        &at_interface,
+        InputError::NoInterface,
+    );
+    let elsewhere = InputError::TissuesElsewhere { share: 0.5 };
+    refused(&fan(), Some(&white([12, 24, 12])), &arcs, elsewhere);
+    let outside = sphere(Role::Seed, DVec3::splat(900.0), 2.0);
+    let found = sentence(run(&fan(), None, &[outside], &arcs, 1));
+    assert_eq!(found, InputError::SeedsOutside.to_string());
+    let short = Params {
+        min_length_mm: 300.0,
+        ..arcs
+    };
+    let found = sentence(run(&fan(), None, &[], &short, 1));
+    assert!(found.contains("250 mm"), "{found}");
+}
