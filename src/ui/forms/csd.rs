@@ -50,39 +50,39 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     let p = theme::palette(ui.style());
     let status = status(state);
-    let body = match status {
-        Status::Done(_) => PROFILES,
-        _ => SENTENCE,
+    // Before it is used, the card leaves the room to the controls below.
+    let (head_height, body) = match status {
+        Status::NotEstimated => (SENTENCE, 0.0),
+        Status::Done(_) => (HEAD, PROFILES),
+        _ => (HEAD, SENTENCE),
     };
-    let desired_size = vec2(ui.available_width(), HEAD + body + 6.0);
+    let desired_size = vec2(ui.available_width(), head_height + body + 6.0);
     let (rect, _) = ui.allocate_exact_size(desired_size, Sense::hover());
     let mut rect = paint::inset(rect, space::INSET, space::INSET);
     rect.max.y -= 6.0;
     paint::field(ui.painter(), p, rect, p.b2);
-    let head = Rect::from_min_size(rect.min, vec2(rect.width(), HEAD));
+    let head = Rect::from_min_size(rect.min, vec2(rect.width(), head_height));
     let body = Rect::from_min_max(pos2(rect.left(), head.bottom()), rect.max);
     let body = paint::inset(body, 10.0, 10.0);
     let settings = &state.document.distributions.settings;
     let one_shell = one_shell(&shells);
     // Below its buttons.
     let open = memory.is_open(DETAILS, false);
-    if details(ui, rect, &status, open).clicked() {
+    if details(ui, (rect, head), &status, open).clicked() {
         memory.toggle(DETAILS);
     }
     match &status {
         Status::NotEstimated => {
-            title(
-                ui,
-                head,
-                NAME,
-                &facts_of_scan(&shells),
-                (icons::BRAIN, p.t2),
-            );
-            let text = match one_shell {
-                true => ("One shell: white matter alone", p.warning),
-                false => ("Not estimated yet", p.t2),
-            };
-            if sentence(ui, body, text, Button::plain("Estimate")).clicked() {
+            let button = Button::plain("Estimate").hint(match one_shell {
+                true => "One shell: white matter alone",
+                false => "Deconvolution with response functions from the scan",
+            });
+            let place = paint::inset(head, 0.0, CARET + 4.0);
+            let place = paint::at_right(place, vec2(button.width(ui), space::BUTTON));
+            let ink = if one_shell { p.warning } else { p.t2 };
+            let text = head.with_max_x(place.left() - 8.0 + CARET);
+            title(ui, text, NAME, &facts_of_scan(&shells), (icons::BRAIN, ink));
+            if button.show_at(ui, place).clicked() {
                 actions.push(request(settings));
             }
         }
@@ -256,7 +256,7 @@ fn running(ui: &mut Ui, body: Rect, share: Option<f32>) -> Response {
 }
 
 /// The card opens and closes its report and its parameters.
-fn details(ui: &mut Ui, rect: Rect, status: &Status, open: bool) -> Response {
+fn details(ui: &mut Ui, (rect, head): (Rect, Rect), status: &Status, open: bool) -> Response {
     let p = theme::palette(ui.style());
     let response = ui.interact(rect, ui.make_persistent_id("fod card"), Sense::click());
     paint::focus_ring(ui.painter(), p, &response, rect, radius::CONTROL);
@@ -264,7 +264,7 @@ fn details(ui: &mut Ui, rect: Rect, status: &Status, open: bool) -> Response {
         true => icons::CARET_DOWN,
         false => icons::CARET_RIGHT,
     };
-    let at = pos2(rect.right() - CARET * 0.5, rect.top() + HEAD * 0.5);
+    let at = pos2(rect.right() - CARET * 0.5, head.center().y);
     let ink = if response.hovered() { p.t1 } else { p.t2 };
     paint::icon(ui.painter(), at, icon, 14.0, ink);
     let name = match status {

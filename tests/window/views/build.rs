@@ -252,7 +252,7 @@ fn colours_streamlines() {
     assert_eq!(coloured(LineColouring::StopReason), stops);
     // A reason's number gets its own colour.
     assert_eq!(ColourMap::Stops.at(0.0), [0x2B, 0xB6, 0x8A]);
-    assert_eq!(ColourMap::Stops.at(5.0 / 11.0), [0xE6, 0x9F, 0x00]);
+    assert_eq!(ColourMap::Stops.at(5.0 / 16.0), [0xE6, 0x9F, 0x00]);
 
     // A file without values is coloured by direction, whatever the setting.
     let bare = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]);
