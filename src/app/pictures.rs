@@ -2,6 +2,7 @@
 //! frame, so that it stays responsive.
 
 use super::App;
+use crate::data::Sentence;
 use crate::jobs::JobHandle;
 use crate::render::Renderer;
 use crate::render::offscreen::{Error, Picture as DrawnPicture};
@@ -130,7 +131,7 @@ impl App {
             Err(error) => actions.push(Action::Picture(PictureAction::Taken {
                 ticket,
                 path: picture.path,
-                writing: Err(error.to_string()),
+                writing: Err(Sentence::new(&error)),
             })),
         }
         actions
@@ -184,7 +185,7 @@ impl App {
                 vec![Action::Picture(PictureAction::Taken {
                     ticket,
                     path: drawn.picture.path,
-                    writing: Err(error.to_string()),
+                    writing: Err(Sentence::new(&error)),
                 })]
             }
         }
