@@ -9,7 +9,9 @@ use arcuate::parameters::{
     Unit, Value, used,
 };
 use arcuate::phantom::ScanParams;
+use arcuate::solvers::commit::WaterParts;
 use arcuate::solvers::commit::cylinder::{GammaRadii, Timing};
+use arcuate::solvers::level_set::TargetParts;
 use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{
     alignment, commit, connectivity, csd, curves, density, geodesic, gradient_check, level_set,
@@ -62,6 +64,8 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("parameters::tables::scan of the head", table::<ScanParams>),
         test("parameters::tables::radii", table::<GammaRadii>),
+        test("parameters::tables::water", table::<WaterParts>),
+        test("parameters::tables::target", table::<TargetParts>),
         test("parameters::tables::timing", table::<Timing>),
         test("parameters::tables::rays", table::<geodesic::Rays>),
         test(
