@@ -31,6 +31,11 @@ fn fixed() {
         "circled-on-spot",
         "no-metric",
         "leapt",
+        "low-amplitude",
+        "cortical-grey",
+        "deep-grey",
+        "brain-stem",
+        "csf",
     ];
     assert_eq!(StopReason::KEYS, stops);
     let outcomes = [
@@ -40,6 +45,8 @@ fn fixed() {
         "touched-exclude",
         "too-short",
         "no-start",
+        "ends-in-csf",
+        "ends-in-white",
     ];
     assert_eq!(SeedOutcome::KEYS, outcomes);
     let roles = [

@@ -23,11 +23,13 @@ use crate::ui::{Memory, icons};
 use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
 
 const NAME: &str = "Fibre orientations";
-/// Whether the report is open.
-const REPORT: &str = "Report of fibre orientations";
+/// Whether the report and the parameters are open.
+const DETAILS: &str = "Details of fibre orientations";
 const PARAMETERS: &str = "Responses, deconvolution, peaks";
 
 const HEAD: f32 = 28.0;
+/// Width of the caret that shows whether the details are open.
+const CARET: f32 = 26.0;
 /// Height under the head: a sentence with a button; the profiles of the response functions.
 const SENTENCE: f32 = 34.0;
 const PROFILES: f32 = 62.0;
@@ -62,6 +64,11 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let body = paint::inset(body, 10.0, 10.0);
     let settings = &state.document.distributions.settings;
     let one_shell = one_shell(&shells);
+    // Below its buttons.
+    let open = memory.is_open(DETAILS, false);
+    if details(ui, rect, &status, open).clicked() {
+        memory.toggle(DETAILS);
+    }
     match &status {
         Status::NotEstimated => {
             title(
@@ -75,7 +82,7 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
                 true => ("One shell: white matter alone", p.warning),
                 false => ("Not estimated yet", p.t2),
             };
-            if sentence(ui, body, text, Button::primary("Estimate")).clicked() {
+            if sentence(ui, body, text, Button::plain("Estimate")).clicked() {
                 actions.push(request(settings));
             }
         }
@@ -113,9 +120,6 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             let name = counted(result.fods.responses.len(), "response");
             title(ui, head, &name, &facts(result), sign);
             profiles::show(ui, body, &result.fods.responses);
-            if opened(ui, rect, p, &name).clicked() {
-                memory.toggle(REPORT);
-            }
         }
     }
     match status {
@@ -126,16 +130,18 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             if one_shell {
                 one_shell_note(ui, p);
             }
-            if memory.is_open(REPORT, false) {
+            if open {
                 report::show(ui, result);
                 export(ui, state, result, memory);
             }
         }
         Status::NotEstimated | Status::Running(_) => {}
     }
-    rows(ui, state, memory, actions);
-    if state.document.distributions.field().is_some() {
-        glyphs::show(ui, state, memory, actions);
+    if open {
+        rows(ui, state, memory, actions);
+        if state.document.distributions.field().is_some() {
+            glyphs::show(ui, state, memory, actions);
+        }
     }
 }
 
@@ -222,7 +228,7 @@ fn title(ui: &mut Ui, head: Rect, name: &str, fact: &str, (icon, ink): (&str, Co
         size::ICON,
         ink,
     );
-    let text = paint::inset(head, 30.0, 10.0);
+    let text = paint::inset(head, 30.0, CARET);
     let font = theme::medium(size::LABEL);
     let name_at = paint::left(painter, text, name, font, p.t1);
     let rest = paint::inset(text, name_at.width() + 8.0, 0.0);
@@ -249,12 +255,26 @@ fn running(ui: &mut Ui, body: Rect, share: Option<f32>) -> Response {
     button.hint("Esc").show_at(ui, place)
 }
 
-/// The whole card opens the report.
-fn opened(ui: &mut Ui, rect: Rect, p: &Palette, name: &str) -> Response {
+/// The card opens and closes its report and its parameters.
+fn details(ui: &mut Ui, rect: Rect, status: &Status, open: bool) -> Response {
+    let p = theme::palette(ui.style());
     let response = ui.interact(rect, ui.make_persistent_id("fod card"), Sense::click());
     paint::focus_ring(ui.painter(), p, &response, rect, radius::CONTROL);
+    let icon = match open {
+        true => icons::CARET_DOWN,
+        false => icons::CARET_RIGHT,
+    };
+    let at = pos2(rect.right() - CARET * 0.5, rect.top() + HEAD * 0.5);
+    let ink = if response.hovered() { p.t1 } else { p.t2 };
+    paint::icon(ui.painter(), at, icon, 14.0, ink);
+    let name = match status {
+        Status::NotEstimated => "not estimated".to_owned(),
+        Status::Running(_) => "being estimated".to_owned(),
+        Status::Failed(_) => "failed".to_owned(),
+        Status::Done(result) => counted(result.fods.responses.len(), "response"),
+    };
     focus::named_button(&response, &format!("{NAME}: {name}"));
-    response.on_hover_text("Shows where the responses were measured, and their values")
+    response.on_hover_text("Where the responses were measured, their values, and the parameters")
 }
 
 /// Writes what the command `fod` writes.

@@ -45,7 +45,10 @@ fn shares() {
             let outside_mm = |b: &Bundle| {
                 let at = b.coordinates(x);
                 let [r, s] = b.radii_mm(at.t);
-                ((at.u.hypot(at.v) - 1.0) * r.min(s)).max(at.beyond_mm)
+                match at.beyond_mm {
+                    beyond if beyond > 0.0 => beyond,
+                    _ => (at.u.hypot(at.v) - 1.0) * r.min(s),
+                }
             };
             let touches = |b: &&Bundle| outside_mm(b) < 3.0;
             let around: Vec<&Bundle> = head.bundles().iter().filter(touches).collect();

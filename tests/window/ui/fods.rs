@@ -98,6 +98,7 @@ fn report() {
 
 fn rows() {
     let mut window = window(state(), SIZE);
+    click(&mut window, "Fibre orientations: not estimated");
     click(&mut window, "Responses, deconvolution, peaks");
     let labels = |row: &str| window.query_all_by_label_contains(row).next().is_some();
     for row in csd::Params::TABLE {

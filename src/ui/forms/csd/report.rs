@@ -86,6 +86,9 @@ fn lines(result: &FodResult) -> Vec<String> {
     for (count, what) in problems.into_iter().filter(|(count, _)| *count > 0) {
         lines.push(format!("{} {what}", counted(count, "voxel")));
     }
+    if let Some(why) = output.on_cpu {
+        lines.push(format!("The deconvolution ran on the CPU: {why}"));
+    }
     if let Some(found) = &fods.mask_found {
         lines.push(format!("Mask found: {}", mask_text::facts(found)));
         lines.extend(mask_text::doubt(found));
