@@ -2,7 +2,6 @@
 //! frame, so that it stays responsive.
 
 use super::App;
-use crate::data::Sentence;
 use crate::jobs::JobHandle;
 use crate::render::Renderer;
 use crate::render::offscreen::{Error, Picture as DrawnPicture};
@@ -131,7 +130,7 @@ impl App {
             Err(error) => actions.push(Action::Picture(PictureAction::Taken {
                 ticket,
                 path: picture.path,
-                writing: Err(Sentence::new(&error)),
+                writing: Err(error.to_string().into()),
             })),
         }
         actions
@@ -185,7 +184,7 @@ impl App {
                 vec![Action::Picture(PictureAction::Taken {
                     ticket,
                     path: drawn.picture.path,
-                    writing: Err(Sentence::new(&error)),
+                    writing: Err(error.to_string().into()),
                 })]
             }
         }
