@@ -130,7 +130,7 @@ impl App {
             Err(error) => actions.push(Action::Picture(PictureAction::Taken {
                 ticket,
                 path: picture.path,
-                writing: Err(error.to_string()),
+                writing: Err(error.to_string().into()),
             })),
         }
         actions
@@ -184,7 +184,7 @@ impl App {
                 vec![Action::Picture(PictureAction::Taken {
                     ticket,
                     path: drawn.picture.path,
-                    writing: Err(error.to_string()),
+                    writing: Err(error.to_string().into()),
                 })]
             }
         }

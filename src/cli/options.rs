@@ -10,7 +10,7 @@ mod value_error;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
 pub use images::ImageEnding;
-pub use orientations::OrientationOptions;
+pub use orientations::{OrientationOptions, basis_keys};
 pub use parameters::{GivenParameters, RowSelection};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 pub use value_error::ValueError;
@@ -215,11 +215,6 @@ pub fn not_reversed<T: PartialOrd + std::fmt::Display>(
         }),
         _ => Ok(()),
     }
-}
-
-/// Any number; its limits are checked where it is used.
-pub fn number<T: std::str::FromStr>(text: &str) -> Result<T, ValueError> {
-    text.parse().map_err(|_| ValueError::new("a number", text))
 }
 
 pub fn whole<T: std::str::FromStr>(text: &str) -> Result<T, ValueError> {

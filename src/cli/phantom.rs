@@ -13,10 +13,11 @@ use crate::io;
 use crate::jobs::ValueNames;
 use crate::parameters::arguments;
 use crate::phantom::{
-    self, Head, Picture, PictureOptions, ScanParams, TRUTH_FIBRES, TumourPicture, oblique_grid,
-    scan_grid,
+    self, Head, Picture, PictureOptions, SPACINGS_MM, ScanParams, TRUTH_FIBRES, TumourPicture,
+    oblique_grid, scan_grid,
 };
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
+use clap::Arg;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,7 +39,10 @@ names of its labels (.txt), where each bundle starts and ends; corridors/*.nii.g
 bundle; truth.json, which names them; and 5tt.nii.gz, the fractions of five tissues for MRtrix's tckgen -act.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("shells", with_crossing_default),
+)]
 pub struct Options {
     /// Seed of the head: each seed gives another head
     #[arg(long, default_value = "1", allow_negative_numbers = true, value_parser = whole::<u64>)]
@@ -54,6 +58,16 @@ pub struct Options {
     /// Folder for the files; created if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
+}
+
+/// Adds the shells of a crossing head to the default in the help.
+fn with_crossing_default(arg: Arg) -> Arg {
+    let help = arg.get_help().map(|help| help.to_string());
+    let help = help.unwrap_or_default();
+    let default = help.strip_suffix(']').unwrap_or(&help);
+    let crossing = ScanParams::defaults_for(HeadKind::Crossing).shells_text();
+    let help = format!("{default}; with --crossing {crossing}]");
+    arg.help(help)
 }
 
 const FIBRES_PER_BUNDLE: usize = 60;
@@ -90,9 +104,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let params = options.params.or_defaults(ScanParams::defaults_for(kind))?;
     if options.crossing && params.spacing_mm > LARGEST_CROSSING_MM {
         return Err(Failure::usage(format!(
-            "Voxels of {} mm are larger than bundles, expected --spacing from 0.5 to {LARGEST_CROSSING_MM} mm with \
+            "Voxels of {} mm are larger than bundles, expected --spacing from {} to {LARGEST_CROSSING_MM} mm with \
              --crossing",
-            number(params.spacing_mm)
+            number(params.spacing_mm),
+            number(SPACINGS_MM.low)
         )));
     }
     let grids = grids(&params)?;

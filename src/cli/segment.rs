@@ -13,7 +13,7 @@ use crate::data::text::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
 use crate::solvers::level_set::{
-    LayerSpeed, Layout, Params, Probe, RangeDoubt, RunHistory, Sphere, Start,
+    LayerSpeed, Layout, Params, Probe, RangeDoubt, RunHistory, Sphere, Start, TargetParts,
 };
 use crate::solvers::region;
 use crate::state::files::jobs::SaveMask;
@@ -96,17 +96,10 @@ pub struct Options {
     /// Volume of the image, counted from 0
     #[arg(long, value_name = "N", default_value = "0", allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub volume: usize,
-    /// Voxels within R (default: 2) of a world point, mm: their mean is the target; the tolerance is a little under
-    /// half of the contrast to the values just outside, but at least 1.5 standard deviations; where it would reach the
-    /// background, the target moves away from it
-    #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = parse_ball)]
+    #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = parse_ball, help = probe_help())]
     pub probe: Vec<(DVec3, f64)>,
-    /// Grey value of the structure
-    #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
-    pub target: Option<f32>,
-    /// Largest difference of a value from the target
-    #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
-    pub tolerance: Option<f32>,
+    #[command(flatten)]
+    pub values: GivenParameters<TargetParts>,
     #[command(flatten)]
     pub start: StartOptions,
     #[command(flatten)]
@@ -150,13 +143,26 @@ pub struct Options {
     pub images: ImageEnding,
 }
 
+/// Radius of a probe that states none, mm.
+const PROBE_RADIUS_MM: f64 = 2.0;
+
+fn probe_help() -> String {
+    format!(
+        "Voxels within R (default: {PROBE_RADIUS_MM}) of a world point, mm: their mean is the target; the tolerance is \
+         a little under half of the contrast to the values just outside, but at least 1.5 standard deviations; where \
+         it would reach the background, the target moves away from it"
+    )
+}
+
 fn parse_ball(text: &str) -> Result<(DVec3, f64), ValueError> {
-    let (place, radius) = match text.split(',').count() {
-        4 => text.rsplit_once(',').unwrap_or((text, "")),
-        _ => (text, "2"),
+    let (place, radius_mm) = match text.split(',').count() {
+        4 => {
+            let (place, radius) = text.rsplit_once(',').unwrap_or((text, ""));
+            (place, super::options::positive(radius)?)
+        }
+        _ => (text, PROBE_RADIUS_MM),
     };
-    let radius = super::options::positive(radius)?;
-    super::region::point(place).map(|p| (p, radius))
+    super::region::point(place).map(|p| (p, radius_mm))
 }
 
 impl Options {
@@ -173,14 +179,14 @@ impl Options {
 
     /// Target and tolerance as given, otherwise from the probes.
     fn target(&self, image: &Volume, runner: &Runner) -> Result<(f32, f32), Failure> {
+        let given = self.values.params()?;
+        let has = (self.values.has("target"), self.values.has("tolerance"));
         if self.probe.is_empty() {
-            if let (Some(target), Some(tolerance)) = (self.target, self.tolerance) {
-                return Ok((target, tolerance));
-            }
-            return Err(Failure::usage(match (self.target, self.tolerance) {
-                (Some(_), _) => "The segmentation has no tolerance: add --tolerance, or --probe",
-                (None, Some(_)) => "The segmentation has no target: add --target, or --probe",
-                (None, None) => {
+            return Err(Failure::usage(match has {
+                (true, true) => return Ok((given.target, given.tolerance)),
+                (true, false) => "The segmentation has no tolerance: add --tolerance, or --probe",
+                (false, true) => "The segmentation has no target: add --target, or --probe",
+                (false, false) => {
                     "The segmentation has no target: add --probe, or --target and --tolerance"
                 }
             }));
@@ -200,8 +206,12 @@ impl Options {
         let probe = || Probe::new(image, self.volume, &voxels);
         let probe = runner.backend.install(probe);
         let probe = probe.map_err(|e| Failure::new(e.to_string()))?;
-        let target = self.target.unwrap_or(probe.target);
-        let tolerance = self.tolerance.unwrap_or(probe.tolerance);
+        let target = if has.0 { given.target } else { probe.target };
+        let tolerance = if has.1 {
+            given.tolerance
+        } else {
+            probe.tolerance
+        };
         let [low, high] = [target - tolerance, target + tolerance];
         match probe.range_doubt([low, high].map(f64::from)) {
             Some(RangeDoubt::Mixed) => warning!(

@@ -2,13 +2,12 @@
 
 mod tissues;
 
-use super::options::{GivenParameters, OrientationOptions, RegionOptions};
+use super::options::{GivenParameters, OrientationOptions, RegionOptions, basis_keys};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::{CountedCurves, must_be_streamlines};
 use crate::compute::Control;
-use crate::data::spherical_harmonics::Basis;
-use crate::data::{OdfLayout, TensorFrame};
+use crate::data::OdfLayout;
 use crate::io::{Format, orientations, quoted};
 use crate::jobs::ValueNames;
 use crate::parameters::arguments;
@@ -39,10 +38,11 @@ again. Streamlines are the same on any number of threads.";
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = EXAMPLES,
-    mut_arg("odf_basis", |arg| arg.help(
-        "Basis of the distributions: mrtrix (also DIPY's tournier07), mrtrix-0.2, descoteaux07, descoteaux07-legacy \
-         (DIPY's default) or camino [default: mrtrix]"
-    )),
+    mut_arg("odf_basis", |arg| arg.help(format!(
+        "Basis of the distributions: {} [default: {}]",
+        basis_keys(),
+        OdfLayout::MRTRIX.basis.key()
+    ))),
     mut_arg("peaks", |arg| arg.help(
         "The input holds peaks: three volumes per peak in world axes, FSL's dyads1 with the other files beside it, or \
          a model of DSI Studio (.fib.gz)"
@@ -110,10 +110,7 @@ impl Options {
                 let implied = orientations::implied_layout(path);
                 let layout = match reading {
                     Some(OrientationReading::Distributions(layout)) => layout,
-                    _ => implied.unwrap_or(OdfLayout {
-                        basis: Basis::MRtrix,
-                        frame: TensorFrame::World,
-                    }),
+                    _ => implied.unwrap_or(OdfLayout::MRTRIX),
                 };
                 if reading.is_none() && implied.is_none() {
                     note!(

@@ -182,6 +182,14 @@ impl Origin {
         }
     }
 
+    /// The map of a tensor fit, or the brain mask found for one; `None` for other origins.
+    pub fn fit_map_or_mask(&self) -> Option<FitMap> {
+        match self.is_found_mask() {
+            true => Some(FitMap::Mask),
+            false => self.fit_map(),
+        }
+    }
+
     /// The map of fibre orientation distributions; `None` for other origins.
     pub fn fod_map(&self) -> Option<FodMap> {
         match self {
@@ -193,6 +201,12 @@ impl Origin {
     /// Whether it is a map or a mask that is computed again whenever the scan is opened.
     pub fn is_recomputed_from_scan(&self) -> bool {
         self.fit_map().is_some() || self.fod_map().is_some() || self.is_found_mask()
+    }
+
+    /// Whether both are the same map, or brain masks found here, if perhaps of different computations.
+    pub fn is_same_map(&self, other: &Self) -> bool {
+        let maps = |of: &Self| (of.fit_map_or_mask(), of.fod_map());
+        self.is_recomputed_from_scan() && maps(self) == maps(other)
     }
 
     /// Whether it is a brain mask found here.

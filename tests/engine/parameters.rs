@@ -9,7 +9,9 @@ use arcuate::parameters::{
     Unit, Value, used,
 };
 use arcuate::phantom::ScanParams;
+use arcuate::solvers::commit::WaterParts;
 use arcuate::solvers::commit::cylinder::{GammaRadii, Timing};
+use arcuate::solvers::level_set::TargetParts;
 use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{
     alignment, commit, connectivity, csd, curves, density, geodesic, gradient_check, level_set,
@@ -62,6 +64,8 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("parameters::tables::scan of the head", table::<ScanParams>),
         test("parameters::tables::radii", table::<GammaRadii>),
+        test("parameters::tables::water", table::<WaterParts>),
+        test("parameters::tables::target", table::<TargetParts>),
         test("parameters::tables::timing", table::<Timing>),
         test("parameters::tables::rays", table::<geodesic::Rays>),
         test(
@@ -409,6 +413,9 @@ fn limits() {
     assert!(!Limits::between(0.0, f64::INFINITY).contains(f64::INFINITY));
     assert!(!Limits::whole(1.0, 9.0).contains(2.5));
     assert!(Limits::whole(1.0, 9.0).contains(2.0));
+    // The smallest value that a field with this many decimals accepts.
+    assert_eq!(above.least(2), 0.1f64.powi(2));
+    assert_eq!(Limits::whole(1.0, 9.0).least(0), 1.0);
 }
 
 fn errors() {

@@ -7,9 +7,10 @@ use crate::state::files::jobs::OrientationReading;
 
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OrientationOptions {
-    /// The input holds fibre orientation distributions in this basis: mrtrix (also DIPY's tournier07), mrtrix-0.2,
-    /// descoteaux07, descoteaux07-legacy (DIPY's default) or camino; they are written in MRtrix's, in world axes
-    #[arg(long, value_name = "BASIS", requires = "odf_frame", value_parser = odf_basis)]
+    #[arg(long, value_name = "BASIS", requires = "odf_frame", value_parser = odf_basis, help = format!(
+        "The input holds fibre orientation distributions in this basis: {}; they are written in MRtrix's, in world axes",
+        basis_keys()
+    ))]
     pub odf_basis: Option<Basis>,
     /// Axes of the distributions: voxel (those of FSL's bvec: DIPY, Camino) or world (MRtrix)
     #[arg(long, value_name = "AXES", requires = "odf_basis", value_parser = tensor_frame)]
@@ -41,4 +42,16 @@ fn odf_basis(text: &str) -> Result<Basis, ValueError> {
         let keys = Basis::ALL.map(Basis::key);
         ValueError::new(format!("one of {}", keys.join(", ")), text)
     })
+}
+
+/// The keys of all bases with the programs that use them: `mrtrix (also DIPY's tournier07), … or camino`.
+pub fn basis_keys() -> String {
+    let described = Basis::ALL.map(|basis| match basis.note() {
+        "" => basis.key().to_owned(),
+        note => format!("{} ({note})", basis.key()),
+    });
+    match described.split_last() {
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
 }

@@ -266,6 +266,14 @@ impl Limits {
         value.is_finite() && enough && value <= self.high && (!self.whole || value.fract() == 0.0)
     }
 
+    /// The smallest permitted value with this many decimals.
+    pub fn least(&self, decimals: u8) -> f64 {
+        match self.above {
+            true => self.low + 0.1f64.powi(i32::from(decimals)),
+            false => self.low,
+        }
+    }
+
     /// `a number above 0 and at most 16`; `unit` converts the limits to another unit.
     fn sentence(&self, unit: impl Fn(f64) -> f64) -> String {
         let noun = match self.whole {

@@ -56,7 +56,7 @@ pub use bundles::{Bundle, Coordinates, End, Knot};
 pub use demo::{Demo, Placement, Suggestion, scan_grid, scan_options, suggestions};
 pub use head::Head;
 pub use images::{Labels, Picture, PictureOptions, TumourPicture, oblique_grid, t1_intensity};
-pub use parameters::ScanParams;
+pub use parameters::{SPACINGS_MM, ScanParams};
 pub use scan::{
     BUNDLE_MM2_PER_S, Compartment, REST_MM2_PER_S, ScanOptions, Shell, WHITE_SIGNAL, noise_free,
     signal,

@@ -87,6 +87,9 @@ fn read_shells(text: &str) -> Option<Vec<Shell>> {
     text.split(',').map(one).collect()
 }
 
+/// Permitted voxel sizes, mm: larger voxels exceed parts of the head; smaller ones make the scan too large.
+pub const SPACINGS_MM: Limits = Limits::between(0.5, 10.0);
+
 impl Parameters for ScanParams {
     const TABLE: &'static [Param<Self>] = &[
         Param {
@@ -107,7 +110,7 @@ impl Parameters for ScanParams {
         },
         Param {
             value_name: "B:N,…",
-            help: "b in s/mm² and number of directions of each shell; without this option, a crossing head has 1000:30,2500:60",
+            help: "b in s/mm² and number of directions of each shell",
             default_text: DefaultText::Implied,
             ..Param::new(
                 "shells",
@@ -153,8 +156,7 @@ impl Parameters for ScanParams {
                     unit: Unit::Mm,
                     decimals: 1,
                     soft: (1.0, 4.0),
-                    // Larger voxels exceed parts of the head; smaller ones make the scan too large.
-                    hard: Limits::between(0.5, 10.0),
+                    hard: SPACINGS_MM,
                     ..Number::new(
                         |p| Some(p.spacing_mm),
                         |p, v| p.spacing_mm = v.unwrap_or(p.spacing_mm),

@@ -1,7 +1,7 @@
 //! Differences between two values of one panel: each parameter by its label, in the format of its row.
 
 use crate::data::appearance::Transfer;
-use crate::parameters::{self, Kind, Parameters, Unit, shortest_f64};
+use crate::parameters::{self, Kind, Param, Parameters, Unit, shortest_f64};
 use crate::state::core::colours::{CATEGORIES, CATEGORY_NAMES};
 use crate::state::core::text::{self, counted, fixed};
 use crate::state::core::volume_look::VolumeCut;
@@ -132,24 +132,40 @@ impl Fields {
     pub(in crate::state) fn rows<P: Parameters>(&mut self, params: &P, but: &[&str]) {
         let rows = P::TABLE.iter().filter(|row| !but.contains(&row.key));
         for row in rows.filter(|row| (row.unused)(params).is_none()) {
-            match (&row.kind, row.value(params)) {
-                (Kind::Number(number), parameters::Value::Number(stored)) => {
-                    let unit = match number.unit {
-                        Unit::Diffusivity => DIFFUSIVITY,
-                        unit => unit.symbol(),
-                    };
-                    let (shown, decimals) = (number.unit.displayed(stored), number.decimals);
-                    self.number(row.label, shown, decimals.into(), unit);
-                }
-                (Kind::OneOf(choices), parameters::Value::Choice(i)) => {
-                    self.name(row.label, choices.get(i).map_or("", |choice| choice.label));
-                }
-                (Kind::Switch(switch), parameters::Value::Switch(on)) => match switch.labels {
-                    Some(labels) => self.name(row.label, labels[usize::from(on)]),
-                    None => self.check(row.label, on),
-                },
-                (_, value) => self.name(row.label, row.text(&value)),
+            self.row(row.label, row, params);
+        }
+    }
+
+    /// The row with this key under another label, since a panel may have the same parameter for several things.
+    pub(in crate::state) fn row_named<P: Parameters>(
+        &mut self,
+        label: &str,
+        params: &P,
+        key: &str,
+    ) {
+        if let Some(row) = parameters::row(key) {
+            self.row(label, row, params);
+        }
+    }
+
+    fn row<P: Parameters>(&mut self, label: &str, row: &Param<P>, params: &P) {
+        match (&row.kind, row.value(params)) {
+            (Kind::Number(number), parameters::Value::Number(stored)) => {
+                let unit = match number.unit {
+                    Unit::Diffusivity => DIFFUSIVITY,
+                    unit => unit.symbol(),
+                };
+                let (shown, decimals) = (number.unit.displayed(stored), number.decimals);
+                self.number(label, shown, decimals.into(), unit);
             }
+            (Kind::OneOf(choices), parameters::Value::Choice(i)) => {
+                self.name(label, choices.get(i).map_or("", |choice| choice.label));
+            }
+            (Kind::Switch(switch), parameters::Value::Switch(on)) => match switch.labels {
+                Some(labels) => self.name(label, labels[usize::from(on)]),
+                None => self.check(label, on),
+            },
+            (_, value) => self.name(label, row.text(&value)),
         }
     }
 
@@ -191,6 +207,11 @@ impl Fields {
         });
         pairs.collect()
     }
+}
+
+/// The label of the row with this key.
+pub(in crate::state) fn label<P: Parameters>(key: &str) -> &'static str {
+    parameters::row::<P>(key).map_or("", |row| row.label)
 }
 
 fn difference(label: &str, before: &Value, after: &Value) -> String {

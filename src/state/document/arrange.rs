@@ -4,7 +4,6 @@ use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::layer::Layer;
 use crate::state::core::layer::LayerId;
 use crate::state::document::Document;
-use crate::state::origin::Origin;
 use crate::state::sessions::types::content::SavedLayer;
 use crate::state::sessions::types::missing::AwaitedLayers;
 use crate::state::tensors::recipe::fod::FodMap;
@@ -36,10 +35,6 @@ impl Document {
 
     /// Puts the layers produced by the fit in the order of the session, with the display that it stored.
     pub(in crate::state) fn arrange_maps(&mut self, saved: &AwaitedLayers) {
-        let map_of = |origin: &Origin| match origin.is_found_mask() {
-            true => Some(FitMap::Mask),
-            false => origin.fit_map(),
-        };
         let was = |map: FitMap| {
             let mut layers = saved.layers().iter();
             layers.find(|l| saved.map_of(l) == Some(map))
@@ -47,7 +42,7 @@ impl Document {
         let here: Vec<(LayerId, FitMap)> = self
             .layers
             .iter()
-            .filter_map(|l| Some((l.id, map_of(self.origin(l))?)))
+            .filter_map(|l| Some((l.id, self.origin(l).fit_map_or_mask()?)))
             .collect();
         for (id, map) in here {
             match was(map) {

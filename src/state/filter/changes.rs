@@ -1,7 +1,8 @@
 //! COMMIT fits: their inputs, the model, and the cut.
 
-use crate::parameters::Unit;
-use crate::solvers::commit::model::{Intra, Model};
+use crate::parameters::Parameters as _;
+use crate::solvers::commit::model::Intra;
+use crate::solvers::commit::{Params, WaterParts};
 use crate::state::core::fields::Fields;
 use crate::state::core::text::significant;
 use crate::state::filter::ScanTimings;
@@ -60,35 +61,25 @@ fn model(document: &Document) -> Fields {
     {
         fields.rows(first, &[]);
     }
-    water(&mut fields, &params.model);
+    water(&mut fields, &params);
     fields.rows(&params, &["across", "free", "tolerance"]);
     fields.name("Stop at change", power(params.stop.objective));
     fields
 }
 
 /// Water around the fibres and free water, each compartment in a row of its own as in the panel; commands use lists.
-fn water(fields: &mut Fields, model: &Model) {
+fn water(fields: &mut Fields, params: &Params) {
+    let model = &params.model;
     if model.intra == Intra::Density {
         return;
     }
     let name = |some: bool, name| if some { name } else { "None" };
     fields.name("Around them", name(!model.extra.is_empty(), "Zeppelin"));
     fields.name("Free water", name(!model.free.is_empty(), "Ball"));
-    let across: Vec<f64> = model.extra.iter().map(|z| z.across).collect();
-    for (label, all) in [("Radial", &across), ("Ball", &model.free)] {
-        for (i, stored) in all.iter().enumerate() {
-            let label = match i {
-                0 => label.to_owned(),
-                i => format!("{label} {}", i + 1),
-            };
-            let displayed = Unit::Diffusivity.displayed(*stored);
-            fields.number(
-                &label,
-                displayed,
-                2,
-                crate::state::core::fields::DIFFUSIVITY,
-            );
-        }
+    let across = (0..model.extra.len()).map(|i| ("across", i));
+    for (key, i) in across.chain((0..model.free.len()).map(|i| ("free", i))) {
+        let parts = WaterParts::of(params, i, WaterParts::defaults());
+        fields.row_named(&WaterParts::label(key, i), &parts, key);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Pathways: the controls of the live one, and kept ones.
 
 use crate::data::appearance::Transfer;
+use crate::solvers::pathway::Width;
 use crate::state::Document;
 use crate::state::core::fields::{Fields, colour, cut, event_text, prefixed, renamed};
 use crate::state::pathways::{KeptPathway, PathwaySettings, ShownCost};
@@ -24,7 +25,8 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
 
 fn controls(settings: &PathwaySettings) -> Fields {
     let mut fields = Fields::default();
-    fields.number("Pathway width ε", settings.epsilon * 100.0, 1, "%");
+    let epsilon = settings.epsilon;
+    fields.rows(&Width { epsilon }, &[]);
     fields.rows(&settings.params.metric, &[]);
     fields.rows(&settings.params, &[]);
     fields.name("Show cost", settings.shown.name());
@@ -51,7 +53,8 @@ fn controls(settings: &PathwaySettings) -> Fields {
 
 fn kept_fields(pathway: &KeptPathway) -> Fields {
     let mut fields = Fields::default();
-    fields.number("Pathway width ε", pathway.epsilon * 100.0, 1, "%");
+    let epsilon = pathway.epsilon;
+    fields.rows(&Width { epsilon }, &[]);
     fields.name("Colour", colour(pathway.colour));
     fields.name("", if pathway.visible { "shown" } else { "hidden" });
     fields

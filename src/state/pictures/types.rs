@@ -1,5 +1,6 @@
 //! Pictures to take: a single one, or the frames of a turntable.
 
+use crate::data::Sentence;
 use crate::state::core::camera::Camera;
 use crate::state::core::pane::Pane;
 use std::path::{Path, PathBuf};
@@ -122,11 +123,11 @@ pub enum PictureAction {
     NextFrame,
     /// Copies the command of a picture.
     Copy(Option<Pane>, Look),
-    /// A picture is finished, and the job with another ticket writes it; or drawing failed: a sentence.
+    /// A picture is finished, and the job with another ticket writes it; or drawing failed.
     Taken {
         ticket: u64,
         path: PathBuf,
-        writing: Result<u64, String>,
+        writing: Result<u64, Sentence>,
     },
     /// Drawing of a picture was stopped by the user.
     Cancelled {

@@ -1,5 +1,6 @@
 //! Screenshots, and pictures of a turntable.
 
+use crate::data::Sentence;
 use crate::state::action::Effect;
 use crate::state::command_line::picture;
 use crate::state::core::notices::{Status, StatusSubject};
@@ -187,7 +188,7 @@ fn report_stop(state: &mut State, status: String) {
 }
 
 /// A picture was drawn. If one of a turntable failed, the rest would fail, too.
-pub fn finish(state: &mut State, ticket: u64, path: &Path, writing: Result<u64, String>) {
+pub fn finish(state: &mut State, ticket: u64, path: &Path, writing: Result<u64, Sentence>) {
     state.runtime.jobs.running.retain(|j| j.ticket != ticket);
     let turning = state.runtime.turning.as_mut().filter(|t| t.is_at(path));
     match (writing, turning) {
@@ -197,7 +198,7 @@ pub fn finish(state: &mut State, ticket: u64, path: &Path, writing: Result<u64, 
             if turning.is_some() {
                 stop_before(state);
             }
-            state.runtime.notify(Severity::Error, sentence);
+            state.runtime.notify(Severity::Error, sentence.for_window());
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Parameters of a surface, and its spheres.
 
 use crate::parameters::shortest_f64;
-use crate::solvers::level_set::Params;
-use crate::state::core::fields::Fields;
+use crate::solvers::level_set::{Params, TargetParts};
+use crate::state::core::fields::{Fields, label};
 use crate::state::core::text::{counted, fixed, with_unit};
 use crate::state::segment::jobs::PlacedSphere;
 use crate::state::segment::{Segmentation, frame_of};
@@ -75,7 +75,8 @@ fn target(fields: &mut Fields, document: &Document, params: &Params) {
         true => layer.unit,
         false => "",
     };
-    for (label, value) in [("Target T", params.target), ("Range ε", params.tolerance)] {
+    for (key, value) in [("target", params.target), ("tolerance", params.tolerance)] {
+        let label = label::<TargetParts>(key);
         fields.number(label, shortest_f64(value) * scale, decimals, unit);
     }
 }

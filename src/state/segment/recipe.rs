@@ -2,7 +2,7 @@
 
 use crate::io::quoted;
 use crate::parameters::arguments;
-use crate::solvers::level_set::{Mode, Params, RunHistory, Sphere};
+use crate::solvers::level_set::{Mode, Params, RunHistory, Sphere, TargetParts};
 use crate::state::core::text::quoted_path;
 use crate::state::regions::recipe::ShapeSpec;
 use glam::DVec3;
@@ -155,7 +155,7 @@ impl SegmentScript {
 
 /// Target and range, then all rows of the table that have an effect.
 fn of_params(p: &Params) -> String {
-    let mut text = format!(" --target {} --tolerance {}", p.target, p.tolerance);
+    let mut text = arguments(&TargetParts::from(p));
     if let Some(layer) = p.layer.filter(|_| p.mode == Mode::Scaled) {
         text += &format!(" --layer-range {}..{}", layer.low, layer.high);
     }

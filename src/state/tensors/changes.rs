@@ -1,9 +1,8 @@
 //! Differences of the tensor fit.
 
-use crate::solvers::csd;
-use crate::solvers::tensor_fit::Method;
+use crate::solvers::tensor_fit::Params;
 use crate::state::Document;
-use crate::state::core::fields::Fields;
+use crate::state::core::fields::{Fields, label};
 use crate::state::core::text::file_name;
 use crate::state::tensors::types::fods::ResponseChoice;
 
@@ -28,11 +27,7 @@ fn fods(document: &Document) -> Fields {
     fields.rows(&settings.response_params, &[]);
     fields.rows(&settings.params, &["method"]);
     // The fit has a row of this name, too.
-    let method = match settings.params.method {
-        csd::Method::Constrained => "Non-negative",
-        csd::Method::Paper => "As in the paper",
-    };
-    fields.name("Deconvolution", method);
+    fields.row_named("Deconvolution", &settings.params, "method");
     fields.rows(&settings.peak_params, &[]);
     fields
 }
@@ -40,17 +35,12 @@ fn fods(document: &Document) -> Fields {
 fn fit(document: &Document) -> Fields {
     let mut fields = Fields::default();
     let params = &document.fit;
-    let method = match params.method {
-        Method::Ols => "Ordinary least squares",
-        Method::Wls => "Weighted",
-        Method::Iwls { .. } => "Reweighted",
-    };
-    fields.name("Method", method);
-    if let Method::Iwls { iterations } = params.method {
-        fields.number("Iterations", f64::from(iterations), 0, "");
-    }
+    let range = "b-range";
+    fields.rows(params, &[range]);
+    // In the format of its field in the form, not of the option.
     let (low, high) = params.b_range_s_per_mm2;
-    fields.numbers("b range", &[low, high], "–", (0, "s/mm²"));
+    let range = label::<Params>(range);
+    fields.numbers(range, &[low, high], "–", (0, "s/mm²"));
     let mask = document.fit_mask.and_then(|id| document.layer(id));
     let mask = mask.map_or("Found from the scan", |layer| &layer.name);
     fields.name("Mask", mask);

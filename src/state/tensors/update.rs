@@ -236,7 +236,7 @@ fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: 
     if repaired == 0 {
         document
             .layers
-            .retain(|l| !(l.name == REPAIRED && of_fit.contains(&(l.id, FitMap::Repaired))));
+            .retain(|l| !of_fit.contains(&(l.id, FitMap::Repaired)));
     }
     if first {
         // The picture that users expect first: colour by direction, on black.
@@ -273,7 +273,7 @@ pub(super) struct LayerInserter<'a> {
 }
 
 impl LayerInserter<'_> {
-    /// Creates a layer, or gives the one with that name new content; each call uses one id.
+    /// Creates a layer, or gives that with the same map new content, whatever its name; each call uses one id.
     pub fn insert(
         &mut self,
         requested: bool,
@@ -290,12 +290,10 @@ impl LayerInserter<'_> {
         let document = &mut *self.document;
         let new_origin = new_origin.into();
         let diffusivity = new_origin.fit_map().is_some_and(FitMap::is_diffusivity);
+        let is_earlier = |l: &Layer| document.origins.get(l.origin).is_same_map(&new_origin);
+        let earlier = document.layers.iter().position(|l| is_earlier(l));
         let origin = document.origins.add(new_origin);
-        let made_here = |l: &Layer| {
-            let from = document.origins.get(l.origin);
-            l.name == name && from.is_recomputed_from_scan()
-        };
-        if let Some(layer) = document.layers.iter_mut().find(|l| made_here(l)) {
+        if let Some(layer) = earlier.and_then(|i| document.layers.get_mut(i)) {
             let layer = Arc::make_mut(layer);
             layer.content = content();
             layer.origin = origin;

@@ -1,10 +1,12 @@
 //! Differences of streamlines, rays and the whole brain.
 
+use crate::parameters::{Kind, row};
 use crate::solvers::curves::{DeflectionParts, Params, SeedingParts};
-use crate::solvers::geodesic::{Cut, DirectionParts, SharpeningParts};
+use crate::solvers::geodesic::{Cut, DirectionParts, Rays, SharpeningParts};
 use crate::state::Document;
-use crate::state::core::fields::Fields;
+use crate::state::core::fields::{Fields, label};
 use crate::state::core::text::{measure, significant};
+use crate::state::track::types::RAY_COUNT;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = Vec::new();
@@ -36,7 +38,11 @@ const SEPARATE: &[&str] = &["seeds", "deflect", "min-length", "max-length"];
 /// Both lengths in one field, as in the form.
 fn length(fields: &mut Fields, params: &Params) {
     // Without a limit the row's upper handle stands at the end of its slider.
-    let ends = [params.min_length_mm, params.max_length_mm.unwrap_or(500.0)];
+    let end = match row::<Params>("max-length").map(|row| &row.kind) {
+        Some(Kind::Number(longest)) => longest.soft.1,
+        _ => f64::INFINITY,
+    };
+    let ends = [params.min_length_mm, params.max_length_mm.unwrap_or(end)];
     fields.numbers("Length", &ends, "–", (0, "mm"));
 }
 
@@ -44,7 +50,7 @@ fn rays(document: &Document) -> Fields {
     let mut fields = Fields::default();
     let rays = &document.track.rays;
     if let Some(count) = rays.count() {
-        fields.whole("Rays", count);
+        fields.whole(RAY_COUNT, count);
     }
     fields.rows(&DirectionParts::from(rays.params.directions), &[]);
     fields.rows(&SharpeningParts::from(rays.metric.sharpening), &[]);
@@ -53,7 +59,8 @@ fn rays(document: &Document) -> Fields {
     fields.rows(rays, &separate);
     fields.rows(&rays.params.curves, SEPARATE);
     length(&mut fields, &rays.params.curves);
-    fields.detailed("Keep", cut_text(rays.cut), format!("{:?}", rays.cut));
+    let keep = label::<Rays>("cut");
+    fields.detailed(keep, cut_text(rays.cut), format!("{:?}", rays.cut));
     fields
 }
 

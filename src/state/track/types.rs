@@ -277,6 +277,9 @@ pub struct StopFilterKey {
 
 impl LiveKey for StopFilterKey {}
 
+/// Label of the number of rays, which no table of parameters has: seed points times directions.
+pub const RAY_COUNT: &str = "Rays";
+
 /// Settings of the task Track.
 #[derive(Clone, Debug)]
 pub struct TrackSettings {

@@ -10,7 +10,8 @@ use super::curve_parameters;
 use super::display::{extent, select_row, short_unit};
 use super::parameters::{self, Rows};
 use crate::data::Role;
-use crate::solvers::level_set;
+use crate::parameters::row;
+use crate::solvers::level_set::{self, TargetParts};
 use crate::state::core::text::counted;
 use crate::state::segment::jobs::SEGMENT;
 use crate::state::segment::{
@@ -218,29 +219,22 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         sliders_from = ui.cursor().top();
         let scaled = |v: f32| f64::from(v * scale);
         let decimals = decimals(scaled(high) - scaled(low));
-        let row = SliderRow::new(
-            "Target T",
-            scaled(params.target),
-            scaled(low)..=scaled(high),
-        )
-        .decimals(decimals)
-        .limits(scaled(least)..=scaled(most))
-        .unit(short_unit(layer))
-        .help("Grows where the value is within ε of this; hold P and drag on a slice to sample it");
+        let (name, help) = described("target");
+        let row = SliderRow::new(name, scaled(params.target), scaled(low)..=scaled(high))
+            .decimals(decimals)
+            .limits(scaled(least)..=scaled(most))
+            .unit(short_unit(layer))
+            .help(help);
         if let Some((target, phase)) = row.value(ui) {
             change((target as f32) / scale, params.tolerance, phase);
         }
         let span = scaled(high) - scaled(low);
-        let row = SliderRow::new(
-            "Range ε",
-            scaled(params.tolerance),
-            span * 1e-3..=span * 0.5,
-        )
-        .decimals(decimals)
-        .limits(0.0..=10.0 * span)
-        .unit(short_unit(layer))
-        .help("Largest difference from T; a sample sets it to a little under half of the contrast to the \
-               values just outside, without reaching the background");
+        let (name, help) = described("tolerance");
+        let row = SliderRow::new(name, scaled(params.tolerance), span * 1e-3..=span * 0.5)
+            .decimals(decimals)
+            .limits(0.0..=10.0 * span)
+            .unit(short_unit(layer))
+            .help(help);
         if let Some((tolerance, phase)) = row.value(ui) {
             change(params.target, (tolerance as f32) / scale, phase);
         }
@@ -264,6 +258,11 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         Note::new(p, Severity::Error, why).show(ui);
     }
     speeds::show(ui, state, memory, actions);
+}
+
+/// Label and hint of T or ε; their sliders have the unit and the range of the image.
+fn described(key: &str) -> (&'static str, &'static str) {
+    row::<TargetParts>(key).map_or(("", ""), |row| (row.label, row.hint))
 }
 
 /// Enough decimals for a thousand steps of a range.

@@ -50,7 +50,7 @@ pub fn composites() {
     same::<geodesic::Rays>(
         "cut",
         &["all", "1.2", "top:100", "top:10%", "top:12.5%"],
-        &["top:0", "top:101%", "-1", "0"],
+        &["top:0", "top:16777217", "top:101%", "-1", "0"],
     );
     same::<ScanParams>(
         "shells",

@@ -21,6 +21,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::fits::repaired_voxels_are_no_mask", repaired),
+        test("update::fits::renamed_maps_are_replaced", renamed),
         test("update::fits::a_mask_is_chosen", chosen),
         test("update::fits::a_mask_elsewhere_is_told", elsewhere),
         test(
@@ -90,6 +91,29 @@ fn repaired() {
     // Nor on request.
     window.act(Action::Tensors(TensorAction::SetMask(Some(repaired))));
     assert_eq!(window.tensors().fitted, before);
+}
+
+/// A new fit replaces a map that the user has renamed, and keeps its name.
+fn renamed() {
+    let mut window = Window::fitted();
+    let md = layer(&window.state, "MD");
+    window.act(Action::Layer(LayerAction::Rename {
+        layer: md,
+        name: "Mean".to_owned(),
+    }));
+    let origin = |window: &Window| window.state.document.layer(md).expect("the map").origin;
+    let (before, count) = (origin(&window), window.state.document.layers.len());
+    window.act(Action::Tensors(TensorAction::SetFit {
+        params: tensor_fit::Params {
+            method: tensor_fit::Method::Ols,
+            ..window.state.document.fit.clone()
+        },
+    }));
+    let document = &window.state.document;
+    assert_eq!(document.layers.len(), count);
+    assert!(document.layer_named("MD").is_none());
+    assert_eq!(layer(&window.state, "Mean"), md);
+    assert_ne!(origin(&window), before, "a map of the new fit");
 }
 
 fn chosen() {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::support::{failed_save, saved_event};
 use arcuate::compute::Control;
+use arcuate::data::Sentence;
 use arcuate::jobs::JobHandle;
 use arcuate::state::pictures::jobs::{PICTURE, SaveFilm};
 use arcuate::state::{Layout, Look, Picture, PictureAction, Turntable, ViewAction};
@@ -108,7 +109,7 @@ fn not_saved() {
         state.runtime.notices.status,
         "Not saved: The disk is full: /tmp/labels.nii.gz"
     );
-    update(&mut state, drawn(10, "/tmp/one.png", Err("Why".to_owned())));
+    update(&mut state, drawn(10, "/tmp/one.png", Err("Why".into())));
     assert!(state.runtime.turning.is_some());
     update(&mut state, failed(4, "/tmp/t-002.png"));
     assert!(state.runtime.turning.is_none());
@@ -119,7 +120,7 @@ fn not_saved() {
     );
 }
 
-fn drawn(ticket: u64, path: &str, writing: Result<u64, String>) -> Action {
+fn drawn(ticket: u64, path: &str, writing: Result<u64, Sentence>) -> Action {
     Action::Picture(PictureAction::Taken {
         ticket,
         path: PathBuf::from(path),
@@ -187,10 +188,7 @@ fn stopped() {
     update(&mut state, drawn(3, "/tmp/t-001.png", Ok(5)));
     assert!(state.runtime.jobs.running.is_empty() && state.runtime.turning.is_some());
     let mut state = start_time(4);
-    update(
-        &mut state,
-        drawn(4, "/tmp/t-001.png", Err("Why".to_owned())),
-    );
+    update(&mut state, drawn(4, "/tmp/t-001.png", Err("Why".into())));
     assert!(state.runtime.jobs.running.is_empty() && state.runtime.turning.is_none());
     assert_eq!(
         state.runtime.notices.status,

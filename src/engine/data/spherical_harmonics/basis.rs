@@ -52,6 +52,15 @@ impl Basis {
         }
     }
 
+    /// The program that also uses the basis, or the one whose default it is; may be empty.
+    pub fn note(self) -> &'static str {
+        match self {
+            Self::MRtrix => "also DIPY's tournier07",
+            Self::DipyLegacy => "DIPY's default",
+            Self::MRtrixLegacy | Self::Dipy | Self::Camino => "",
+        }
+    }
+
     /// For each coefficient of MRtrix's basis, the index of the source's coefficient and its factor.
     pub fn table(self, order: usize) -> Vec<(usize, f64)> {
         let of = |(l, m): (usize, isize)| {

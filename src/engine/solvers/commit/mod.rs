@@ -90,9 +90,11 @@ mod prepare;
 pub mod samples;
 pub mod solver;
 mod time_estimate;
+mod water_parameters;
 
 pub use fit::Fit;
 pub use maps::Maps;
 pub use parameters::{DEFAULT_GAMMA, DEFAULT_RADII_UM, Params};
 pub use prepare::{Inputs, MemoryDemand, Prepared};
 pub use time_estimate::TimeEstimate;
+pub use water_parameters::WaterParts;

@@ -4,7 +4,7 @@ use super::cylinder::{GammaRadii, Timing, across};
 use super::harmonics::{DEGREES, zonal};
 use super::model_error::ModelError;
 use super::samples::{Samples, Shell};
-use crate::parameters;
+use crate::parameters::{self, Limits, Unit};
 use serde::{Deserialize, Serialize};
 
 /// The intra-axonal compartment. Diffusivities in mm²/s.
@@ -51,6 +51,8 @@ pub struct Responses {
     pub scale: [Vec<f64>; 3],
 }
 
+/// Permitted diffusivities, 10⁻³ mm²/s. None in a head is larger: such a value is most likely in another unit.
+pub(super) const DIFFUSIVITIES: Limits = Limits::above(0.0, 10.0);
 /// The series of the signal underflows for thinner cylinders; axons are far thicker.
 pub(super) const MIN_RADIUS_UM: f64 = 1e-3;
 pub(super) const MAX_RADIUS_UM: f64 = 50.0;
@@ -92,8 +94,7 @@ impl Model {
 
     /// Checks the parameters by themselves.
     pub fn check(&self) -> Result<(), ModelError> {
-        // No diffusivity in a head exceeds 0.01 mm²/s: a larger value is most likely in another unit.
-        let valid = |d: f64| d > 0.0 && d <= 0.01;
+        let valid = |d: f64| DIFFUSIVITIES.contains(Unit::Diffusivity.displayed(d));
         let along = match &self.intra {
             Intra::Stick { along }
             | Intra::Cylinders { along, .. }

@@ -1,10 +1,11 @@
 //! Parameters of a fit, and their defaults.
 
 use super::cylinder::GammaRadii;
-use super::model::{Intra, Model, Zeppelin};
+use super::model::{DIFFUSIVITIES, Intra, Model, Zeppelin};
 use super::operator::{OperatorKind, Precision};
 use super::samples::Switches;
 use super::solver::Stop;
+use super::water_parameters::{BALL, RADIAL};
 use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
     Text, Unit, number_text, shortest_f64, used,
@@ -266,8 +267,7 @@ impl Parameters for Params {
             kind: Kind::Number(Number {
                 unit: Unit::Diffusivity,
                 soft: (0.5, 3.0),
-                // No diffusivity in a head is larger: such a value is most likely in another unit.
-                hard: Limits::above(0.0, 10.0),
+                hard: DIFFUSIVITIES,
                 ..Number::new(
                     |p| Some(p.along().unwrap_or(ALONG)),
                     |p, v| p.set_along(v.or(p.along()).unwrap_or(ALONG)),
@@ -278,7 +278,7 @@ impl Parameters for Params {
         Param {
             key: "across",
             value_name: "D",
-            label: "Radial",
+            label: RADIAL,
             help: "Diffusivity across fibres of the water around them, mm²/s; 0: no such water",
             reason: "what a volume fraction of 0.7 leaves (Szafer et al. 1995)",
             hint: "",
@@ -300,7 +300,7 @@ impl Parameters for Params {
         Param {
             key: "free",
             value_name: "D",
-            label: "Ball",
+            label: BALL,
             help: "Diffusivity of free water, mm²/s; 0: none",
             reason: "in tissue and in cerebrospinal fluid; one shell cannot separate it from the others",
             hint: "",

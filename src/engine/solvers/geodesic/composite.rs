@@ -141,7 +141,7 @@ impl Parameters for DirectionParts {
                 Kind::Number(Number {
                     unit: Unit::Degrees,
                     decimals: 0,
-                    soft: (0.0, 90.0),
+                    soft: (1.0, 90.0),
                     hard: Limits::above(0.0, 180.0),
                     ..Number::new(
                         |p| Some(p.half_angle_rad),
@@ -426,11 +426,15 @@ pub(super) fn read_cut(text: &str) -> Option<Cut> {
         None if text == "all" => Some(Cut::All),
         Some(rest) => match rest.strip_suffix('%') {
             Some(percent) => {
-                let share = percent.parse::<f64>().ok().map(|p| p / 100.0);
-                let share = share.filter(|s| *s > 0.0 && *s <= 1.0);
-                share.map(Cut::TopShare)
+                let percent = percent.parse::<f64>().ok();
+                let percent = percent.filter(|percent| Cut::PERCENTAGES.contains(*percent));
+                percent.map(|percent| Cut::TopShare(percent / 100.0))
             }
-            None => rest.parse().ok().filter(|n| *n > 0).map(Cut::Top),
+            None => {
+                let count = rest.parse::<usize>().ok();
+                let count = count.filter(|count| Cut::COUNTS.contains(*count as f64));
+                count.map(Cut::Top)
+            }
         },
         None => {
             let least = text.parse::<f32>().ok();

@@ -1,6 +1,8 @@
 //! Keeps the curves with the strongest support by diffusion.
 
 use crate::data::Tractogram;
+use crate::parameters::Limits;
+use crate::solvers::curves::MAX_SEEDS;
 use serde::{Deserialize, Serialize};
 
 /// A rule that keeps some of the curves that pass the regions, by their connectivity measure.
@@ -17,6 +19,11 @@ pub enum Cut {
 }
 
 impl Cut {
+    /// Permitted numbers of the strongest: no run has more rays.
+    pub const COUNTS: Limits = Limits::whole(1.0, MAX_SEEDS as f64);
+    /// Permitted shares of the strongest, percent.
+    pub const PERCENTAGES: Limits = Limits::above(0.0, 100.0);
+
     /// Number of curves kept, from their measures.
     pub fn count(self, measures: &[f32]) -> usize {
         match self {

@@ -85,6 +85,7 @@ mod speed;
 mod start;
 mod stencil;
 mod surface;
+mod target_parameters;
 mod visit;
 
 pub use background::{Background, Contact};
@@ -100,6 +101,7 @@ pub use run_history::{Ended, Event, RunHistory, ScriptEvent};
 pub use speed::{Inputs, speed_picture};
 pub use start::{Sphere, Start};
 pub use surface::surface;
+pub use target_parameters::TargetParts;
 
 /// Changes in the voxels inside during a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,10 +1,10 @@
 //! The model of fibres, their surroundings and free water, the settings of the fit, and its estimated cost.
 
 use super::act;
-use crate::parameters::row;
+use crate::parameters::{Parameters as _, row};
 use crate::solvers::commit::cylinder::GammaRadii;
-use crate::solvers::commit::model::{Intra, Zeppelin};
-use crate::solvers::commit::{self, Params};
+use crate::solvers::commit::model::Intra;
+use crate::solvers::commit::{self, Params, WaterParts};
 use crate::state::filter::{FilterAction, FitEstimate};
 use crate::state::{Action, Phase, Severity, State};
 use crate::ui::format::{count, fixed, with_unit};
@@ -12,7 +12,6 @@ use crate::ui::forms::curve_parameters;
 use crate::ui::forms::display::{segment_row, select_row};
 use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::widgets::note::{Note, NoteResponse};
-use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows, section};
 use crate::ui::{Memory, panels, theme};
 use egui::Ui;
@@ -30,8 +29,6 @@ const PLACED: &[&str] = &[
     "group",
     "tolerance",
 ];
-/// Factor from mm²/s to the displayed unit.
-const SHOWN: f64 = 1e3;
 
 type OnChange<'a> = dyn FnMut(Params, Phase) + 'a;
 
@@ -184,60 +181,28 @@ fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut OnChange)
     }
 }
 
-fn diffusivity(
-    ui: &mut Ui,
-    (name, help): (&str, &str),
-    (now, default_value): (f64, Option<f64>),
-    range: std::ops::RangeInclusive<f64>,
-) -> Option<(f64, Phase)> {
-    let row = SliderRow::new(name, now * SHOWN, range)
-        .default(default_value.unwrap_or(now) * SHOWN)
-        .limits(0.001..=10.0)
-        .help(help);
-    // Rounded to the digits that can be typed.
-    let exact = |v: f64| (v / SHOWN * 1e9).round() / 1e9;
-    row.value(ui).map(|(v, phase)| (exact(v), phase))
-}
-
+/// A row for each compartment of water: the defaults of one that has none are its own value.
 fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut OnChange) {
     panels::caption(ui, "10⁻³ mm²/s", "");
     parameters::rows(ui, params, default_value, Rows::Only(&["along"]), set);
-    for (i, zeppelin) in params.model.extra.iter().enumerate() {
-        let name = numbered("Radial", i);
-        let description = (
-            &*name,
-            "Diffusivity of the water around fibres, across them",
-        );
-        let known = default_value.model.extra.get(i).map(|z| z.across);
-        let row = diffusivity(ui, description, (zeppelin.across, known), 0.1..=1.5);
-        if let Some((across, phase)) = row {
+    let model = &params.model;
+    let across = (0..model.extra.len()).map(|i| ("across", i));
+    for (key, i) in across.chain((0..model.free.len()).map(|i| ("free", i))) {
+        let now = WaterParts::of(params, i, WaterParts::defaults());
+        let defaults = WaterParts::of(default_value, i, now);
+        let name = WaterParts::label(key, i);
+        let shown = Shown {
+            name: Some(&name),
+            ..Shown::default()
+        };
+        parameters::number(ui, &now, &defaults, key, shown, &mut |parts, phase| {
             let mut params = params.clone();
-            params.model.extra[i] = Zeppelin {
-                across,
-                ..*zeppelin
-            };
+            match key {
+                "across" => params.model.extra[i].across = parts.across,
+                _ => params.model.free[i] = parts.free,
+            }
             set(params, phase);
-        }
-    }
-    for (i, free) in params.model.free.iter().enumerate() {
-        let name = numbered("Ball", i);
-        let description = (
-            &*name,
-            "Diffusivity of free water, in tissue or cerebrospinal fluid",
-        );
-        let known = default_value.model.free.get(i).copied();
-        if let Some((to, phase)) = diffusivity(ui, description, (*free, known), 1.0..=4.0) {
-            let mut params = params.clone();
-            params.model.free[i] = to;
-            set(params, phase);
-        }
-    }
-}
-
-fn numbered(name: &str, i: usize) -> String {
-    match i {
-        0 => name.to_owned(),
-        i => format!("{name} {}", i + 1),
+        });
     }
 }
 

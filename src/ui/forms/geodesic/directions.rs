@@ -4,6 +4,7 @@ use super::{KindSettings, OnChange, with};
 use crate::parameters::{Kind, Parameters as _, row};
 use crate::solvers::curves::{MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::{DirectionKind, DirectionParts, Directions, Params};
+use crate::state::track::types::RAY_COUNT;
 use crate::state::{Phase, Rays};
 use crate::ui::forms::display::select_row;
 use crate::ui::forms::parameters::{self, Shown};
@@ -11,8 +12,6 @@ use crate::ui::widgets::menu;
 use crate::ui::widgets::slider::SliderRow;
 use egui::Ui;
 
-/// The solver refuses a cone of zero angle; this one is practically the same, radians.
-const MINIMUM_ANGLE_RAD: f64 = 1e-3;
 /// Largest number of rays that the solver accepts.
 const MAXIMUM_RAYS: f64 = MAX_SEEDS as f64;
 
@@ -46,7 +45,7 @@ pub fn number(
     set: &mut OnChange,
 ) {
     let now = rays.count().or(defaults.count()).unwrap_or(1);
-    let row = SliderRow::new("Rays", now as f64, 100.0..=1e6)
+    let row = SliderRow::new(RAY_COUNT, now as f64, 100.0..=1e6)
         .logarithmic()
         .whole()
         .default(defaults.count().unwrap_or(1) as f64)
@@ -59,19 +58,14 @@ pub fn number(
 
 /// Row of the cone's opening angle; disabled for other kinds of directions.
 pub fn opening_angle(ui: &mut Ui, rays: &Rays, parts: &DirectionParts, set: &mut OnChange) {
-    let shown = Shown {
-        limits: Some(0.0..=180.0),
-        ..Shown::default()
-    };
-    let defaults = DirectionParts::defaults();
+    let (defaults, shown) = (DirectionParts::defaults(), Shown::default());
     parameters::number(
         ui,
         parts,
         &defaults,
         "half-angle",
         shown,
-        &mut |mut parts, phase| {
-            parts.half_angle_rad = parts.half_angle_rad.max(MINIMUM_ANGLE_RAD);
+        &mut |parts, phase| {
             let directions = parts.into();
             let params = Params {
                 directions,
@@ -112,10 +106,14 @@ pub fn kind(ui: &mut Ui, rays: &Rays, kinds: &mut KindSettings, set: &mut OnChan
 /// One row, whatever the kind.
 fn per_seed(ui: &mut Ui, rays: &Rays, kinds: &mut KindSettings, set: &mut OnChange) {
     let (parts, defaults) = (kinds.directions, DirectionParts::defaults());
-    let (key, limits) = match parts.kind {
+    let key = match parts.kind {
+        DirectionKind::Icosphere => "level",
+        _ => "count",
+    };
+    let limits = match row::<DirectionParts>(key).map(|row| &row.kind) {
         // Levels beyond the slider's range take long to compute.
-        DirectionKind::Icosphere => ("level", Some(0.0..=4.0)),
-        _ => ("count", None),
+        Some(Kind::Number(level)) if key == "level" => Some(level.soft.0..=level.soft.1),
+        _ => None,
     };
     let shown = Shown {
         limits,

@@ -1,8 +1,9 @@
 //! Results of rays: the histogram of their measures with the cut, and why there are none.
 
 use crate::data::appearance::ColourMap;
+use crate::parameters::{Kind, Limits, row};
 use crate::solvers::curves::Seeding;
-use crate::solvers::geodesic::{Cut, Directions};
+use crate::solvers::geodesic::{Cut, DirectionParts, Directions};
 use crate::state::core::text::counted;
 use crate::state::tensors::mask_text;
 use crate::state::track::types::RayResult;
@@ -48,7 +49,7 @@ pub fn nothing(
     let word = match remedy {
         Suggestion::WidenCone => {
             if let Directions::Cone { half_angle_rad, .. } = &mut better.params.directions {
-                *half_angle_rad = (*half_angle_rad * 1.5).clamp(0.1, std::f64::consts::FRAC_PI_2);
+                *half_angle_rad = widened(*half_angle_rad);
             }
             Some("Widen the cone")
         }
@@ -82,6 +83,17 @@ pub fn nothing(
             phase: Phase::Done,
         }));
     }
+}
+
+/// The opening angle of a wider cone, at most that at the end of its slider; radians.
+fn widened(half_angle_rad: f64) -> f64 {
+    /// A narrow cone becomes this wide at once.
+    const LEAST_RAD: f64 = 0.1;
+    let Some(Kind::Number(angle)) = row::<DirectionParts>("half-angle").map(|row| &row.kind) else {
+        return half_angle_rad;
+    };
+    let wider = (half_angle_rad * 1.5).max(LEAST_RAD);
+    wider.min(angle.unit.stored(angle.soft.1))
 }
 
 /// Measures of all rays, and the cut, which can be dragged; returns the cut now requested.
@@ -203,11 +215,13 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
         notice::show_at(ui, columns.field, sentence);
         return None;
     };
+    // Percentages are typed with two decimals.
+    let within = |limits: Limits, value: f64| value.clamp(limits.least(2), limits.high);
     let cut = match now.cut {
-        Cut::TopShare(_) => Cut::TopShare(number.clamp(0.01, 100.0) / 100.0),
+        Cut::TopShare(_) => Cut::TopShare(within(Cut::PERCENTAGES, number) / 100.0),
         _ => {
             let whole = typed::whole(ui, columns.field, name, number);
-            Cut::Top(whole.clamp(1.0, 16_777_216.0) as usize)
+            Cut::Top(within(Cut::COUNTS, whole) as usize)
         }
     };
     Some((cut, Phase::Done))
