@@ -28,6 +28,7 @@ pub fn round(grid: &Arc<Grid>, gradients: &Gradients) -> Fods {
             },
             shells: Shells::new(gradients),
             counts: csd::Counts::default(),
+            on_cpu: None,
         },
         responses: vec![(Tissue::WhiteMatter, response)],
         measured: Vec::new(),
