@@ -30,7 +30,7 @@ Examples:
 
 Files: dwi.nii.gz with .bval and .bvec, brain_mask, tissue and bundle labels with their names (.txt), on the scan's
 grid; t1, t1_tumour with tumour_core, tumour_rim and tumour_oedema, on an oblique 1 mm grid; fibres.tck, the true
-fibres; truth.json, the ground truth. All are synthetic: no person was scanned. With --scan-only: dwi, brain_mask, fibres.tck and
+fibres; truth.json, how the head was made. All are synthetic: no person was scanned. With --scan-only: dwi, brain_mask, fibres.tck and
 truth.json, in a fraction of the time.
 
 With --crossing, bundles fill the same voxels in equal shares, two or three at a time, and end apart from each other. The
@@ -71,7 +71,7 @@ fn with_crossing_default(arg: Arg) -> Arg {
 }
 
 const FIBRES_PER_BUNDLE: usize = 60;
-/// Larger voxels hold whole bundles of the crossing head.
+/// Larger voxels contain whole bundles of the crossing head.
 const LARGEST_CROSSING_MM: f64 = 3.0;
 
 /// All files that a run writes.
@@ -116,14 +116,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for name in files(options.scan_only) {
         runner.may_write(&at(name))?;
     }
-    let _made = super::options::make_folder(&options.out)?;
-    let mut _made_within = Vec::new();
+    let _folder = super::options::make_folder(&options.out)?;
+    let mut subfolders = Vec::new();
     if options.crossing {
         for file in truth::files(&head) {
             runner.may_write(&options.out.join(file))?;
         }
         for folder in truth::FOLDERS {
-            _made_within.push(super::options::make_folder(&at(folder))?);
+            subfolders.push(super::options::make_folder(&at(folder))?);
         }
     }
     // A scan without its gradients would be taken for another kind of image, and part of one head beside part of
@@ -197,7 +197,7 @@ fn grids(params: &ScanParams) -> Result<Grids, Failure> {
     match (scan_grid(params.spacing_mm), oblique_grid()) {
         (Some(scan), Some(oblique)) => Ok(Grids { scan, oblique }),
         _ => Err(Failure::usage(format!(
-            "Found no grid with voxels of {} mm, expected one; choose another --spacing",
+            "The head cannot be sampled with voxels of {} mm; choose another --spacing",
             number(params.spacing_mm)
         ))),
     }

@@ -15,7 +15,7 @@ use crate::solvers::odf_tracking::{Fibres, Method, Params};
 use crate::state::core::text::count;
 use crate::state::files::jobs::{OrientationReading, SaveTractogram};
 use crate::state::regions::recipe::region_arguments;
-use crate::state::track::jobs::fibres::TrackFibres;
+use crate::state::track::jobs::orientations::TrackOrientations;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -50,6 +50,7 @@ again. Streamlines are the same on any number of threads.";
 )]
 pub struct Options {
     /// Image of fibre orientation distributions, or of peaks with --peaks
+    #[arg(value_name = "IMAGE")]
     pub fibres: PathBuf,
     #[command(flatten)]
     pub orientations: OrientationOptions,
@@ -157,7 +158,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let params = options.params((spacing.x + spacing.y + spacing.z) / 3.0)?;
     let tissues = options.tissues.open(fibres.grid())?;
     let regions = options.regions.regions()?;
-    let (output, wall_ms) = runner.run(TrackFibres {
+    let (output, wall_ms) = runner.run(TrackOrientations {
         fibres,
         tissues,
         regions: regions.clone(),
@@ -201,14 +202,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(requested) = params.select.filter(|requested| kept.len() < *requested) {
         let tried: u64 = output.seed_outcomes.iter().sum();
         warning!(
-            "Kept {} of {} streamlines after {} seeds; see why the others were discarded, and loosen what discards most",
+            "Kept {} of {} streamlines after {} seeds; see why the others were discarded, and relax the rule that discards most",
             count(kept.len() as u64),
             count(requested as u64),
             count(tried)
         );
     } else if kept.is_empty() {
         warning!(
-            "No streamline was kept; see why they were discarded, and loosen what discards most"
+            "No streamline was kept; see why they were discarded, and relax the rule that discards most"
         );
     }
     runner.report(&value, &text);

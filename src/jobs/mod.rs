@@ -22,8 +22,8 @@ pub use job::{
     AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive, Unfinished,
 };
 pub use paths::{
-    CHECK_PATH, CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer,
-    PathCheck, PathError, PathQuestion,
+    CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer, PathError,
+    PathQuestion,
 };
 pub use saved::{CompleteData, Saved};
 pub use slot::Slot;

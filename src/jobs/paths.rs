@@ -3,7 +3,7 @@
 //! A disk may be slow, or never answer: each question waits on a thread of its own, which is abandoned once its job is
 //! cancelled. The next question is then answered at once.
 
-use super::{Job, JobError, PartialSender, Slot, Worker};
+use super::JobError;
 use crate::compute::thread::{self, ThreadError};
 use crate::compute::{Cancelled, Control};
 use crate::io;
@@ -11,9 +11,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
-
-/// Checking typed paths before they are read or written.
-pub const CHECK_PATH: Slot = Slot::latest_wins("path").beyond_document();
 
 /// Whether files can be written, and which of them exist.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -132,43 +129,22 @@ pub enum PathAnswer {
     Complete(Completed),
 }
 
-/// A question with its number: the same question asked later may have another answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PathCheck {
-    pub number: u64,
-    pub question: PathQuestion,
-}
-
-impl Job for PathCheck {
-    type Output = PathAnswer;
-
-    fn slot(&self) -> Slot {
-        CHECK_PATH
+impl PathQuestion {
+    /// The first path that the question concerns.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Destination(check) => Some(&check.path),
+            Self::Readable(check) => check.paths.first().map(PathBuf::as_path),
+            Self::Complete(complete) => Some(&complete.path),
+        }
     }
 
-    fn label(&self) -> String {
-        let path = match &self.question {
-            PathQuestion::Destination(check) => Some(&check.path),
-            PathQuestion::Readable(check) => check.paths.first(),
-            PathQuestion::Complete(complete) => Some(&complete.path),
-        };
-        let path = path.map_or_else(String::new, |path| path.display().to_string());
-        format!("Checking {path}")
-    }
-
-    fn run(
-        self,
-        _: &Worker,
-        control: &Control,
-        _: &PartialSender<PathAnswer>,
-    ) -> Result<PathAnswer, JobError> {
-        let question = self.question;
-        let answer = unless_cancelled(control, move || question.answer())?;
+    /// Answers the question on a thread of its own, so that cancelling need not wait for the disk.
+    pub fn answer_unless_cancelled(self, control: &Control) -> Result<PathAnswer, JobError> {
+        let answer = unless_cancelled(control, move || self.answer())?;
         Ok(answer.ok_or(Cancelled)?)
     }
-}
 
-impl PathQuestion {
     /// Answers the question; blocks on the disk.
     pub fn answer(&self) -> PathAnswer {
         match self {

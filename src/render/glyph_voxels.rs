@@ -109,7 +109,7 @@ impl Candidates {
         }
     }
 
-    /// Done from the second limit on: an image that a drag replaces has only one.
+    /// Sorts once a second limit is requested: an image that a drag replaces has only one.
     fn sort_values(&mut self) {
         if !self.ascending {
             self.values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));

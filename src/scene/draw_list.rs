@@ -237,7 +237,7 @@ pub struct CutFace {
     pub mask: Option<ById<Mask>>,
 }
 
-/// What a voxel holds, as a shape coloured by direction.
+/// Content of a voxel, drawn as a shape coloured by direction.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Glyphs {
     Tensors(TensorGlyphs),

@@ -50,7 +50,7 @@ pub(super) fn glyphs(state: &State, view: GlyphView) -> Option<Glyphs> {
     }
 }
 
-/// What the glyphs show; `None` if they are off or there is nothing to show.
+/// Content of the glyphs; `None` if they are off or there is nothing to show.
 fn shown(state: &State) -> Option<GlyphContent> {
     let look = state.view.glyphs;
     let content = state.document.glyph_content(look.content);

@@ -39,14 +39,15 @@ pub mod view;
 pub use crate::io::{Reading, Space};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination,
-    DeviceChoice, Ffmpeg, Folder, JobHandle, NoFfmpeg, PathAnswer, PathCheck, PathError,
-    PathQuestion, Slot, ValueNames, Visit,
+    DeviceChoice, Ffmpeg, Folder, JobHandle, NoFfmpeg, PathAnswer, PathError, PathQuestion, Slot,
+    ValueNames, Visit,
 };
 pub use crate::state::alignment::AlignmentAction;
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::layer::LayerAction;
 pub use crate::state::density::DensityAction;
 pub use crate::state::device::types::DeviceAction;
+pub use crate::state::files::jobs::PathCheck;
 pub use crate::state::files::types::FilesAction;
 pub use crate::state::history::History;
 pub use crate::state::pictures::PictureAction;

@@ -161,7 +161,7 @@ fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut V
     paint_row(ui, response.rect, Sign::Colour(LIVE_RGB), NAME, &fact, seen);
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     let elsewhere =
-        (!here).then_some("Only the task Segment shows it: Keep as mask shows it in all");
+        (!here).then_some("Visible only in Segment. Keep as mask makes it a layer for every task");
     if eye_unless(ui, place, NAME, settings.shown, elsewhere) {
         let settings = SegmentSettings {
             shown: !settings.shown,

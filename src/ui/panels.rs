@@ -74,7 +74,7 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
         let open = memory.list == Some(list);
         let mut button = IconButton::new(icon, name).active(open);
         if open {
-            // A closed list's icon is as light while the pointer is on it: the bar and the colour tell them apart.
+            // A closed list's icon is as light while the pointer is on it: the bar and the colour distinguish them.
             button = button.colour(p.accent);
             let bar = Rect::from_min_size(pos2(panel.left(), place.top()), vec2(2.0, 30.0));
             ui.painter().rect_filled(bar, 0.0, p.accent);

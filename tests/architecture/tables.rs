@@ -162,7 +162,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("peaks", &[]),
     ("region", &[]),
     ("response", &["csd", "peaks", "tensor_fit"]),
-    // Which voxels a streamline passes.
+    // The voxels that a streamline passes.
     ("score", &["density"]),
     ("tensor_check", &["gradient_check", "tensor_fit"]),
     ("tensor_fit", &["region"]),

@@ -8,11 +8,11 @@ mod endings;
 mod guide;
 mod info;
 mod live;
-mod mended;
+mod messages;
+mod mistakes;
 mod pathway;
 mod pictures;
 mod refusals;
-mod said;
 mod segment;
 mod select;
 mod tensors;
@@ -79,13 +79,13 @@ pub fn tests() -> Vec<Trial> {
     ];
     let own = own.into_iter().chain(refusals::tests());
     own.chain(info::tests())
-        .chain(mended::tests())
+        .chain(mistakes::tests())
         .chain(pictures::tests())
         .chain(drivers::tests())
         .chain(edges::tests())
         .chain(endings::tests())
         .chain(guide::tests())
-        .chain(said::tests())
+        .chain(messages::tests())
         .collect()
 }
 

@@ -83,7 +83,7 @@ fn crossing_head() {
         "{text}"
     );
 
-    // The same head by its name.
+    // The name denotes this head.
     let named = run("info phantom:crossing:1", here);
     let volumes = &named["files"][0]["volumes"];
     assert_eq!(volumes, 96, "{named}");

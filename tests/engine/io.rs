@@ -1,6 +1,11 @@
 //! Files: reading, refusals with their sentences, writing.
 
 mod bids;
+pub mod conversion;
+mod conversion_gradients;
+mod conversion_headers;
+mod conversion_losses;
+mod conversion_mif;
 mod definitions;
 mod differential;
 mod fibres;
@@ -9,11 +14,6 @@ pub mod formats;
 mod gradients;
 mod hostile;
 mod images;
-pub mod kept;
-mod kept_gradients;
-mod kept_losses;
-mod kept_mif;
-mod kept_rest;
 mod labels;
 mod masks;
 pub mod mif;
@@ -35,11 +35,11 @@ pub fn tests() -> Vec<Trial> {
     [
         bids::tests(),
         images::tests(),
-        kept::tests(),
-        kept_gradients::tests(),
-        kept_losses::tests(),
-        kept_mif::tests(),
-        kept_rest::tests(),
+        conversion::tests(),
+        conversion_gradients::tests(),
+        conversion_losses::tests(),
+        conversion_mif::tests(),
+        conversion_headers::tests(),
         hostile::tests(),
         labels::tests(),
         masks::tests(),

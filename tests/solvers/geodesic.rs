@@ -1,7 +1,7 @@
 //! Geodesic rays: closed forms, invariants, orders of convergence, ranking.
 
+mod behaviour;
 mod closed_forms;
-mod conduct;
 mod fans;
 mod noise;
 mod parity;
@@ -23,7 +23,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     let all = [
         closed_forms::tests(),
-        conduct::tests(),
+        behaviour::tests(),
         fans::tests(),
         noise::tests(),
         parity::tests(),

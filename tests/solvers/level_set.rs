@@ -1,7 +1,7 @@
 //! Level sets: closed forms and orders, topology, invariants, leaks, refusals.
 
+mod behaviour;
 mod closed_forms;
-mod conduct;
 mod distance;
 mod invariants;
 mod keep_out;
@@ -36,7 +36,7 @@ pub fn tests() -> Vec<Trial> {
         leak_allowance::tests(),
         leak_second::tests(),
         leak_starts::tests(),
-        conduct::tests(),
+        behaviour::tests(),
         distance::tests(),
         keep_out::tests(),
         parity::tests(),

@@ -10,15 +10,15 @@ use arcuate::data::spherical_harmonics::{Basis, degrees, evaluate};
 use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, VolumeKind};
 use arcuate::io::{self, nifti};
 use arcuate::jobs::{
-    BackendKind, CompletePath, DeviceChoice, JobHandle, Jobs, Outcome, PathAnswer, PathCheck,
-    PathQuestion, Receive, ValueNames,
+    BackendKind, CompletePath, DeviceChoice, JobHandle, Jobs, Outcome, PathAnswer, PathQuestion,
+    Receive, ValueNames,
 };
 use arcuate::solvers::curves::{self, Params, Seeding};
 use arcuate::solvers::tractogram::profile::Profile;
 use arcuate::solvers::tractogram::selection::SelectionRules;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
-use arcuate::state::files::jobs::{SAVE, SaveTractogram};
+use arcuate::state::files::jobs::{PathCheck, SAVE, SaveTractogram};
 use arcuate::state::pictures::jobs::PICTURE;
 use arcuate::state::streamlines::jobs::csv::{SaveProfile, SaveTable};
 use arcuate::state::streamlines::jobs::select::FilterStreamlines;

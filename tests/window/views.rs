@@ -5,13 +5,13 @@ mod drawing;
 mod escape;
 mod events;
 mod flats;
-mod hands;
 mod keys;
 mod labels;
 mod large;
 mod marks;
 mod mice;
 mod picture;
+mod pointer;
 mod readable;
 mod sample;
 mod sampling;
@@ -29,7 +29,7 @@ pub fn tests() -> Vec<Trial> {
         events::tests(),
         flats::tests(),
         mice::tests(),
-        hands::tests(),
+        pointer::tests(),
         keys::tests(),
         labels::tests(),
         large::tests(),

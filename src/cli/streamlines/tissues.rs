@@ -78,7 +78,7 @@ impl TissueOptions {
                 let names = names.collect::<Vec<_>>().join(", ");
                 let voxels = unknown.iter().map(|(_, _, voxels)| voxels).sum();
                 warning!(
-                    "{} in {} denote no tissue, streamlines do not enter them ({names}{}); rename them in the table \
+                    "{} in {} denote no tissue, so streamlines do not enter them ({names}{}); rename them in the table \
                      of labels: {}",
                     counted(unknown.len(), "label"),
                     counted(voxels, "voxel"),

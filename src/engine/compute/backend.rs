@@ -27,7 +27,7 @@ pub enum Backend {
     },
 }
 
-/// What a backend computes on: the same for two backends on which a run can continue.
+/// The devices of a backend; a run can continue on an equal one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Hardware {
     Cpu {

@@ -1,4 +1,4 @@
-//! Which synthetic head: its kind and its seed.
+//! Names a synthetic head by kind and seed.
 
 use crate::keyed;
 

@@ -255,7 +255,7 @@ impl OdfConversion {
 }
 
 /// Lower orders are not recognised: the elements of a tensor are as many as the coefficients up to order 2.
-const LEAST_RECOGNISED_ORDER: usize = 4;
+const MIN_RECOGNISED_ORDER: usize = 4;
 /// Number of voxels that the recognition examines.
 const EXAMINED: usize = 20_000;
 /// Largest share of voxels whose first coefficient is not positive, and of those with an implausible coefficient.
@@ -268,7 +268,7 @@ const EACH_SIGN: f64 = 0.2;
 /// volumes fits, the first coefficient is positive, the others have both signs, and few are larger than those of a
 /// function without negative values.
 pub fn order_of_distributions(volume: &Volume) -> Option<usize> {
-    let recognised = LEAST_RECOGNISED_ORDER..=MAX_ODF_ORDER;
+    let recognised = MIN_RECOGNISED_ORDER..=MAX_ODF_ORDER;
     let order = order_of_count(volume.frames).filter(|order| recognised.contains(order))?;
     if volume.kind != VolumeKind::Scalar {
         return None;

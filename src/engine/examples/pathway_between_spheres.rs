@@ -18,9 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let grid = scan_grid(2.5).ok_or("a spacing above 0")?;
     let scan = || head.diffusion_scan(&scan_options(grid.clone(), 1), &control);
     let (dwi, gradients) = backend.install(scan).map_err(|_| "cancelled")?;
-    let mask = backend
-        .install(|| head.brain_mask(&grid, &control))
-        .map_err(|_| "cancelled")?;
+    let mask = || head.brain_mask(&grid, &control);
+    let mask = backend.install(mask).map_err(|_| "cancelled")?;
     let params = tensor_fit::Params::defaults_for(Some(&gradients));
     let tensors = fit(&dwi, &gradients, &mask, &params, &backend, &control)?;
 
@@ -41,28 +40,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         CostSource::region(&metric, &region).map(Arc::new)
     };
     let bundle = suggestions(&head).into_iter().next().ok_or("no bundle")?;
-    let sources = [
-        source(&bundle.placements[0])?,
-        source(&bundle.placements[1])?,
-    ];
+    let [start, end] = [0, 1].map(|end| source(&bundle.placements[end]));
     let solver_params = eikonal::Params {
         tolerance: params.tolerance,
         schedule: None,
     };
+    let sources = [start?, end?];
     let mut fields = solve(&prepared, &sources, &solver_params, &backend, &control)?;
-    let (second, first) = (
-        fields.pop().ok_or("a field")?,
-        fields.pop().ok_or("a field")?,
-    );
-    let pathway = Pathway::new(first, second)?;
-    let path = pathway.minimal_path().ok_or("no path")?;
+    let second = fields.pop().ok_or("a field")?;
+    let pathway = Pathway::new(fields.pop().ok_or("a field")?, second)?;
+    let (name, cost) = (bundle.bundle, pathway.min_cost);
+    let length_mm = pathway.minimal_path().ok_or("no path")?.total_mm();
     let inside = pathway.mask(pathway::DEFAULT_EPSILON).count();
-    println!(
-        "{}: cost {:.1} along {:.1} mm",
-        bundle.bundle,
-        pathway.min_cost,
-        path.total_mm()
-    );
+    println!("{name}: cost {cost:.1} along {length_mm:.1} mm");
     println!("{inside} voxels lie on paths that cost little more");
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Formatter, Result};
 use std::ops::Deref;
 
-/// What a remark says, where code depends on it.
+/// The topic of a remark, where code depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RemarkTopic {
     /// No volume of a scan is diffusion-weighted.

@@ -33,7 +33,7 @@ impl ScanParams {
     }
 
     /// A scan of this kind of head. That of the crossing head has enough directions for harmonics of order 8, and
-    /// shells that tell three tissues apart.
+    /// shells that separate three tissues.
     pub fn defaults_for(kind: HeadKind) -> Self {
         let shell = |b_s_per_mm2, directions| Shell {
             b_s_per_mm2,
@@ -65,7 +65,7 @@ impl ScanParams {
     }
 }
 
-/// White matter far below its noise: with more, values overflow single precision. No scanner is worse.
+/// Lowest SNR: still more noise overflows single precision. No scanner is worse.
 const MINIMUM_SNR: f64 = 0.001;
 
 fn shells_text(shells: &[Shell]) -> String {

@@ -83,7 +83,7 @@ const TESTED_DIRECTIONS: usize = 150;
 const TENSOR_ORDER: usize = 2;
 /// Sum of the eigenvalues of a distribution's tensor, as in tissue, and the part that is added to each, mm²/s.
 const TRACE_MM2_PER_S: f64 = 2.1e-3;
-const LEAST_MM2_PER_S: f64 = 1e-5;
+const MIN_ADDED_MM2_PER_S: f64 = 1e-5;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
@@ -427,7 +427,7 @@ fn second_moments(volume: &Volume, fibres: &Fibres, layout: OdfLayout) -> Tensor
         let own = [xx, xy, xz, yy, yz, zz].map(|part| part * scale);
         // A distribution that is negative in places has a negative moment across its fibres.
         let (values, _) = tensor_fit::eigen_symmetric(own);
-        let raised = LEAST_MM2_PER_S - values[2].min(0.0);
+        let raised = MIN_ADDED_MM2_PER_S - values[2].min(0.0);
         let diagonal = [raised, 0.0, 0.0, raised, 0.0, raised];
         let d: [f64; 6] = std::array::from_fn(|i| own[i] + diagonal[i]);
         match d.iter().all(|part| part.is_finite()) {

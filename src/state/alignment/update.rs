@@ -217,7 +217,7 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
         return;
     }
     if output.after <= output.before {
-        state.runtime.notices.status = "Aligned: its position was already the best".into();
+        state.runtime.notices.status = "Aligned: the position was already optimal".into();
         return;
     }
     let moved = (output.moved, AlignedBy::Alignment);

@@ -34,7 +34,7 @@ impl GlyphPlace {
     }
 }
 
-/// What glyphs show where there are both.
+/// Content of glyphs where there are both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GlyphContent {
     Tensors,

@@ -54,7 +54,7 @@ pub enum Topic {
     SurfaceEnded,
 }
 
-/// What a status concerns: it is removed when this is no longer shown, or no longer so.
+/// The subject of a status, which is removed once it is no longer shown or true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum StatusSubject {
     /// An action, whose status stays until the next one.

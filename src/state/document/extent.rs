@@ -26,7 +26,7 @@ impl Document {
     pub fn lines_alone(&self) -> Option<(DVec3, f64)> {
         /// Number of points sampled per layer; streamlines are finely sampled, and a millimetre does not matter.
         const LOOKED_AT: usize = 100_000;
-        const AIR_MM: f64 = 1.0;
+        const MARGIN_MM: f64 = 1.0;
         let lines = self.layers.iter().map(|l| match &l.content {
             Content::Tractogram(tractogram) => Some(tractogram),
             _ => None,
@@ -41,7 +41,7 @@ impl Document {
         });
         let away = points.map(|p| centre.distance(DVec3::from_array(p.map(f64::from))));
         let farthest = away.filter(|mm| mm.is_finite()).fold(0.0, f64::max);
-        Some((centre, farthest + AIR_MM))
+        Some((centre, farthest + MARGIN_MM))
     }
 
     /// The fitted voxels' bounds, else those of everything, mm.
@@ -53,9 +53,9 @@ impl Document {
 
     /// The bounds that the views frame: the head with a margin if a fit knows it, else everything.
     pub fn framed(&self) -> (DVec3, DVec3) {
-        const AIR_MM: f64 = 8.0;
+        const MARGIN_MM: f64 = 8.0;
         match &self.tensors {
-            Some(tensors) => (tensors.head.0 - AIR_MM, tensors.head.1 + AIR_MM),
+            Some(tensors) => (tensors.head.0 - MARGIN_MM, tensors.head.1 + MARGIN_MM),
             None => self.bounds(),
         }
     }

@@ -5,6 +5,7 @@ mod orientations;
 mod paths;
 
 pub use orientations::{OpenOrientations, OrientationReading};
+pub use paths::{CHECK_PATH, PathCheck};
 
 use crate::compute::{Control, memory};
 use crate::data::{Mask, Shape, Surface, Tractogram, Volume};

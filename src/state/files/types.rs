@@ -2,9 +2,10 @@
 
 use crate::data::{BuiltInHead, HeadKind, keyed};
 use crate::io::Reading;
-use crate::jobs::{Folder, PathAnswer, PathCheck};
+use crate::jobs::{Folder, PathAnswer};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey, Order, Pace};
+use crate::state::files::jobs::PathCheck;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

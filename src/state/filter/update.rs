@@ -526,5 +526,5 @@ pub fn failed(state: &mut State, why: &str) {
 /// The user stopped a fit before there were weights.
 pub fn stopped(state: &mut State) {
     state.runtime.filter.running = None;
-    state.runtime.notices.status = "Stopped before there were weights".into();
+    state.runtime.notices.status = "Stopped before the first weights".into();
 }

@@ -131,11 +131,11 @@ pub fn stop(state: &mut State) -> bool {
     let first = file(0);
     let status = match done {
         0 => stopped,
-        1 => format!("{stopped}, which stays: {}", first.display()),
+        1 => format!("{stopped}; kept: {}", first.display()),
         more => {
             let last = file(more - 1);
             let last = last.file_name().unwrap_or_default().to_string_lossy();
-            format!("{stopped}, which stay: {} to {last}", first.display())
+            format!("{stopped}; kept: {} to {last}", first.display())
         }
     };
     report_stop(state, status);

@@ -1,5 +1,5 @@
 //! The part of the segmented image that slice views frame: until the user moves a slice view, Segment crops it to the
-//! content of the image. A fit knows the head, which all tasks frame.
+//! content of the image. With a fit, every task frames the head.
 
 use crate::state::core::pane::Pane;
 use crate::state::segment::frame_of;
@@ -8,7 +8,7 @@ use crate::state::{State, Task};
 use glam::{DVec2, DVec3};
 
 /// Margin around the content, mm.
-const AIR_MM: f64 = 8.0;
+const MARGIN_MM: f64 = 8.0;
 
 impl State {
     /// The plane that a slice view shows; `size` is the pane's in points.
@@ -49,6 +49,9 @@ impl State {
         let [first, last] = image.content(frame_of(layer, image));
         let (low, high) = image.grid.block_bounds((first, last));
         let whole = self.document.sliced();
-        Some(((low - AIR_MM).max(whole.0), (high + AIR_MM).min(whole.1)))
+        Some((
+            (low - MARGIN_MM).max(whole.0),
+            (high + MARGIN_MM).min(whole.1),
+        ))
     }
 }

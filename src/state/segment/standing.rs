@@ -9,7 +9,7 @@ use crate::state::{Layout, State, Task};
 use std::sync::Arc;
 
 const NO_IMAGE: &str = "There is no image of numbers: open one";
-const AWAITS_FIT: &str = "The saved surface needs a map of the fit: wait";
+const AWAITS_FIT: &str = "The saved surface awaits a map of the fit";
 const NO_TARGET: &str = "Hold P and drag over the structure, or set T";
 const NO_SPHERE: &str = "Press A, then click inside the structure";
 /// All reasons why a surface cannot run yet.
@@ -51,7 +51,7 @@ impl State {
     }
 
     /// Why the surface will not stop at the boundary of the sampled structure; if the target was changed, only whether
-    /// the range reaches the background. The sample of the document decides, so the doubt returns with it by undo.
+    /// the range reaches the background. The sample of the document decides, so undoing restores the warning, too.
     pub fn range_doubt(&self) -> Option<RangeDoubt> {
         let params = &self.document.segment.settings.params;
         let (target, tolerance) = (params.target, params.tolerance);

@@ -285,7 +285,8 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     if !state.document.take_awaited_maps() {
-        let sentence = "The surface of the session starts again at step 0: the fit no longer adds an image of its speeds";
+        let sentence = "The surface of the session starts again at step 0 because the fit no longer produces an image \
+                        that one of its speeds uses";
         state.runtime.notify_warning(SEGMENT, sentence.to_owned());
     }
     if state.document.segment.image.is_none() && !state.document.lacks_requested_fit() {
@@ -393,7 +394,8 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     }
 }
 
-/// Reports that the surface vanished or filled the image. A range that already includes other tissue is not to be widened.
+/// Reports that the surface vanished or filled the image. A range that already includes other tissue
+/// must not be widened, so that advice is left out.
 fn notify_ended(state: &mut State, ended: Ended) {
     const OUT_OF_RANGE: &str = "The surface vanished, expected voxels inside it; the state before is kept: place a sphere \
                                 where the values are within T ± ε, or lower the smoothness";

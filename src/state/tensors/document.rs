@@ -105,7 +105,7 @@ impl Document {
         }
     }
 
-    /// What glyphs show, given a preference where there are both; `None` if there is neither.
+    /// Content of glyphs, given a preference where there are both; `None` if there is neither.
     pub fn glyph_content(&self, preferred: GlyphContent) -> Option<GlyphContent> {
         match (self.tensors.is_some(), self.distributions.field().is_some()) {
             (true, true) => Some(preferred),

@@ -117,8 +117,8 @@ fn look_at(state: &mut State, task: Task) {
     }
     if before != task {
         match (before, task) {
-            (Task::Segment, _) => segment::update::camera::left(state),
-            (_, Task::Segment) => segment::update::camera::entered(state),
+            (Task::Segment, _) => segment::update::camera::leave_task(state),
+            (_, Task::Segment) => segment::update::camera::enter_task(state),
             _ => {}
         }
     }

@@ -34,7 +34,7 @@ const CARET: f32 = 26.0;
 const SENTENCE: f32 = 34.0;
 const PROFILES: f32 = 62.0;
 
-/// What the card shows.
+/// Content of the card.
 enum Status<'a> {
     /// Not requested, or stopped.
     NotEstimated,
@@ -295,7 +295,7 @@ fn export(ui: &mut Ui, state: &State, result: &FodResult, memory: &mut Memory) {
 }
 
 fn one_shell_note(ui: &mut Ui, p: &Palette) {
-    let text = "One shell: a single response. The signal of grey matter and fluid counts as fibres";
+    let text = "One shell: a single response. The signal of grey matter and CSF counts as fibres";
     Note::new(p, Severity::Warning, text).show(ui);
 }
 

@@ -145,7 +145,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         let base = state.document.origins.base(l.origin);
         matches!(base, Origin::Unknown | Origin::Computed(_))
     };
-    // Nor is a layer that was kept from that of the same file.
+    // A layer kept from a layer of the same file is no input either.
     let kept_from = |l: &Layer| {
         let path = state
             .document

@@ -379,7 +379,7 @@ fn axis_marker(painter: &Painter, scene: &Scene, ground: annotations::Ground) ->
         .iter()
         .map(|(_, d)| on_screen(*d))
         .fold(egui::Vec2::ZERO, |sum, v| sum + v);
-    // Places of letters: an arm that points at the viewer is a point, whose letter stays clear of the other two.
+    // An arm towards the viewer is drawn as a point, so its letter avoids the other two.
     let is_short = |arm: egui::Vec2| arm.length() < 0.35;
     let letter_at = |arm: egui::Vec2| {
         let away = if is_short(arm) {

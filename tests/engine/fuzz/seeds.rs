@@ -1,7 +1,7 @@
 //! Small files of every entry, from our own writers and those of the tests: nothing is copied from elsewhere.
 
+use crate::io::conversion::Nifti;
 use crate::io::formats::rich;
-use crate::io::kept::Nifti;
 use crate::io::mif::Mif;
 use crate::io::{mif, variants, volumes, vtp};
 use crate::support::Random;

@@ -1,6 +1,6 @@
 //! MRtrix images, composed here byte by byte from the manual's description, and MRtrix's own files.
 
-use super::kept::{convert_with_reading, go, types};
+use super::conversion::{convert_with_reading, go, types};
 use super::sentence;
 use super::volumes::opened;
 use crate::support::composed_nifti::gzip;

@@ -1,6 +1,6 @@
 //! The GPU against the CPU.
 
-use super::conduct::in_noise;
+use super::behaviour::in_noise;
 use super::invariants::{body, everything, inputs, with_added_inputs};
 use super::keep_out::{cut, within};
 use super::{CURVATURE, DEFAULTS, GROWTH, axes, grid, ones, sphere};

@@ -155,8 +155,7 @@ fn stopped() {
 }
 
 fn failed() {
-    const WHY: &str =
-        "The mask holds no voxel, so there is no response to measure; choose another mask";
+    const WHY: &str = "Found an empty mask, expected voxels of the tissue; choose another mask";
     let mut state = Window::fitted().state;
     let estimation = request(&mut state).expect("an estimation");
     let effects = end(&mut state, &estimation, Outcome::Failed(WHY.into()));

@@ -116,7 +116,7 @@ fn not_saved() {
     assert!(update(&mut state, Action::Picture(PictureAction::NextFrame)).is_empty());
     assert_eq!(
         state.runtime.notices.status,
-        "Stopped after 1 of 12 pictures, which stays: /tmp/t-001.png · Not saved: The disk is full: /tmp/t-002.png"
+        "Stopped after 1 of 12 pictures; kept: /tmp/t-001.png · Not saved: The disk is full: /tmp/t-002.png"
     );
 }
 
@@ -176,12 +176,12 @@ fn stopped() {
     assert!(state.runtime.turning.is_none());
     assert_eq!(
         state.runtime.notices.status,
-        "Stopped after 1 of 12 pictures, which stays: /tmp/t-001.png"
+        "Stopped after 1 of 12 pictures; kept: /tmp/t-001.png"
     );
     update(&mut state, picture_saved());
     assert_eq!(
         state.runtime.notices.status,
-        "Stopped after 1 of 12 pictures, which stays: /tmp/t-001.png"
+        "Stopped after 1 of 12 pictures; kept: /tmp/t-001.png"
     );
     assert!(cancels(&update(&mut state, Action::Escape)));
     let mut state = start_time(3);

@@ -73,15 +73,14 @@ fn estimated() {
 }
 
 fn failed() {
-    const WHY: &str =
-        "The mask holds no voxel, so there is no response to measure; choose another mask";
+    const WHY: &str = "Found an empty mask, expected voxels of the tissue; choose another mask";
     let mut state = state();
     let mut settings = state.document.distributions.settings.clone();
     settings.requested = true;
     update(&mut state, Action::Tensors(TensorAction::SetFods(settings)));
     state.runtime.tensors.fods.fail_because(WHY);
     let mut window = window(state, SIZE);
-    window.get_by_label_contains("The mask holds no voxel");
+    window.get_by_label_contains("Found an empty mask");
     assert!(submitted::<EstimateFods>(&window).is_empty());
     click(&mut window, "Try again");
     assert_eq!(submitted::<EstimateFods>(&window).len(), 1);

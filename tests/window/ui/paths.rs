@@ -4,7 +4,8 @@ use super::{
     App, Window, click, count_submitted, sample, small_scan, submitted, tracking, type_over, window,
 };
 use crate::support::{test, wait_for};
-use arcuate::jobs::{CHECK_PATH, Delivery, Event, Outcome};
+use arcuate::jobs::{Delivery, Event, Outcome};
+use arcuate::state::files::jobs::CHECK_PATH;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::OpenFile;
 use arcuate::state::{Action, Effect, PathCheck, State, update};

@@ -1,6 +1,6 @@
 //! Esc while a button is pressed gives up the drag, whatever is dragged.
 
-use super::hands::with_seed;
+use super::pointer::with_seed;
 use super::sample::{ViewWindow, near, state};
 use crate::support::test;
 use arcuate::data::{Role, Shape};

@@ -1,6 +1,6 @@
 //! The cut face of a volume in 3-D: it is sampled, and spheres and regions are placed on it.
 
-use super::hands::somewhere;
+use super::pointer::somewhere;
 use super::sample::{ViewWindow, add_layer, grid, state};
 use crate::support::{Random, test};
 use arcuate::data::{AffineSource, Mask, Role};

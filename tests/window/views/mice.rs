@@ -1,6 +1,6 @@
 //! The mouse as in other programs, and measurements by clicks.
 
-use super::hands::clamped;
+use super::pointer::clamped;
 use super::sample::{POINT_MM, ViewWindow, near, state};
 use crate::support::test;
 use arcuate::state::streamlines::Measurement;

@@ -1,6 +1,6 @@
 //! A drag with P held: the sampled values, and the resulting curve.
 
-use super::hands::somewhere;
+use super::pointer::somewhere;
 use super::sample::{ViewWindow, state};
 use crate::support::{Random, test};
 use arcuate::data::Volume;

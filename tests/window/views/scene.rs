@@ -1,6 +1,6 @@
 //! Effects of the pointer in the 3-D view.
 
-use super::hands::{region_shape, somewhere, with_seed};
+use super::pointer::{region_shape, somewhere, with_seed};
 use super::sample::{ViewWindow, near, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;

@@ -1,6 +1,6 @@
 //! The brush in the 3-D view: it paints visible surfaces, and nothing behind or in front of them.
 
-use super::hands::somewhere;
+use super::pointer::somewhere;
 use super::sample::{ViewWindow, add_sphere, state};
 use crate::support::{Random, test};
 use arcuate::data::{Mask, Role, Shape};

@@ -16,7 +16,7 @@ pub struct Layout {
     pub further: Vec<usize>,
     /// The header's axes of the grid's.
     pub axes: [usize; 3],
-    /// Which of the grid's axes are the header's reversed.
+    /// Whether each of the grid's axes is the header's reversed.
     pub reversed: [bool; 3],
     /// Samples between neighbours along the grid's axes.
     steps: [usize; 3],

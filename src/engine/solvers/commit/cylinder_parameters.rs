@@ -106,7 +106,7 @@ impl Parameters for Timing {
         match self.pulse_ms <= self.between_ms {
             true => Ok(()),
             false => Err(ParamError::Combination {
-                found: "that a pulse lasts beyond the start of the next".to_owned(),
+                found: "a pulse that is longer than the time between the pulses".to_owned(),
                 expected: "δ of at most Δ".to_owned(),
                 action: "take both from the scan's protocol".to_owned(),
             }),

@@ -12,7 +12,7 @@
 //! ```
 //! use arcuate_engine::compute::{Backend, BackendChoice, Control};
 //! use arcuate_engine::data::{Grid, Tractogram, Volume};
-//! use arcuate_engine::solvers::connectivity::connectome;
+//! use arcuate_engine::solvers::connectivity::{Params, connectome};
 //! use arcuate_engine::solvers::region::numbers;
 //! use glam::DVec3;
 //! use std::sync::Arc;
@@ -23,7 +23,8 @@
 //! let numbers = numbers(&labels, 0, &control)?;
 //! let line = Tractogram::new(vec![[0.0; 3], [4.0, 0.0, 0.0]], vec![0, 2]);
 //! let map = (&labels, 0, &numbers);
-//! let found = connectome(&line, None, map, 2.0, None, &backend, &control)?;
+//! let params = Params::defaults();
+//! let found = connectome(&line, None, map, &params, None, &backend, &control)?;
 //! assert_eq!(found.nodes, [10, 20]);
 //! assert_eq!(found.count, [0, 1, 1, 0]);
 //! assert_eq!(found.length_mm[1], 4.0);

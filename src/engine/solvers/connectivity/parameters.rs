@@ -25,7 +25,7 @@ impl Params {
 impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[Param {
         value_name: "MM",
-        help: "Assign an end in background to the nearest label within this distance, mm",
+        help: "Assign an end in the background to the nearest label within this distance, mm",
         hint: "An end in the background counts for the nearest label within this distance",
         reason: "streamlines often end a voxel short of the cortex",
         ..Param::new(

@@ -69,7 +69,9 @@ impl fmt::Display for InputError {
                 "The gradient table has a b-value that is not a number; correct the table",
             ),
             Self::MaskGrid => {
-                f.write_str("The mask is not on the scan's grid; make the mask on the scan's grid")
+                f.write_str(
+                "Found a mask on another grid, expected the scan's; resample the mask to it",
+            )
             }
             Self::EmptyMask => f.write_str(
                 "The mask holds no voxel, so there is nothing to fit; choose another mask",

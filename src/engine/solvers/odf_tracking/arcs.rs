@@ -27,9 +27,9 @@ const MAX_NODES: usize = 8;
 /// Lattice points whose harmonics are summed side by side.
 const BLOCK: usize = 4;
 /// Amplitudes below it count as it, whatever the cut.
-const LEAST_AMPLITUDE: f32 = 1e-4;
+const MIN_AMPLITUDE: f32 = 1e-4;
 
-/// What all steps of a run have in common.
+/// Shared by all steps of a run.
 pub struct ArcTables {
     pub harmonics: EvenRecurrence,
     /// Cosine and sine of each candidate's azimuth.
@@ -54,7 +54,7 @@ impl ArcTables {
             ranks: std::array::from_fn(|k| k as f32 / CANDIDATES as f32),
             step_mm: step_mm as f32,
             cap_height: (1.0 - max_angle_rad.cos()) as f32,
-            cut: (cut as f32).max(LEAST_AMPLITUDE),
+            cut: (cut as f32).max(MIN_AMPLITUDE),
             samples,
         }
     }
@@ -159,7 +159,7 @@ struct ArcStep<'a> {
     at: [f32; 3],
     /// The direction and two axes across it, in the world.
     frame: [[f32; 3]; 3],
-    /// The same vectors in voxels per mm.
+    /// `frame` in voxels per mm.
     in_voxels: [[f32; 3]; 3],
     offset: f32,
 }
@@ -260,7 +260,7 @@ impl Kernel<f32> for ArcStep<'_> {
                 evaluate(&tables.harmonics, tangent, &mut functions);
                 let f = self.amplitude(position, (forward, sideways), &functions);
                 above = f.select_above(V::splat(tables.cut), above, zero);
-                let f = f.max(V::splat(LEAST_AMPLITUDE));
+                let f = f.max(V::splat(MIN_AMPLITUDE));
                 if sample < tables.samples {
                     product = product * f;
                     (s, c) = (s * cosine + c * sine, c * cosine - s * sine);

@@ -25,7 +25,7 @@ pub enum SeedPoints<'a> {
     Interface(InterfaceSeeds<'a>),
 }
 
-/// What all streamlines of a run share.
+/// Shared by all streamlines of a run.
 pub struct Tracker<'a> {
     pub model: &'a dyn Model,
     pub tissues: Option<&'a TissueRules>,

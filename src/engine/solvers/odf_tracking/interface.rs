@@ -18,7 +18,7 @@ const MAX_STEPS: usize = 10;
 const TARGET: f32 = 0.02;
 const TOLERANCE: f32 = 0.01;
 /// Least fraction of grey and white matter together: no surface of CSF.
-const LEAST_SUM: f32 = 0.5;
+const MIN_SUM: f32 = 0.5;
 
 /// Grey minus white matter.
 fn difference(f: &Fractions) -> f32 {
@@ -155,7 +155,7 @@ impl<'a> InterfaceSeeds<'a> {
         let world = at.as_dvec3();
         let in_region =
             self.regions.is_empty() || self.regions.iter().any(|r| r.shape.contains(world));
-        let valid = grey + white >= LEAST_SUM && grey > others && in_region;
+        let valid = grey + white >= MIN_SUM && grey > others && in_region;
         valid.then(|| InterfaceSeed {
             at: at.to_array(),
             inwards: inwards.to_array(),

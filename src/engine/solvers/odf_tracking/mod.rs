@@ -13,6 +13,35 @@
 //!
 //! *Layout.* Coefficients are one record for each voxel, tissues one of 32 bytes; a step reads the records around a
 //! point, which a kernel for graphics cards can read as they are.
+//!
+//! # Example
+//!
+//! Streamlines along peaks in x are lines along x:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::{Grid, PeakField};
+//! use arcuate_engine::solvers::curves::Seeding;
+//! use arcuate_engine::solvers::odf_tracking::{Fibres, Method, Params, track};
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! let grid = Arc::new(Grid::axis_aligned([20, 4, 4], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?);
+//! let voxels = grid.voxel_count();
+//! let along_x = [vec![1.0; voxels], vec![0.0; 2 * voxels]].concat();
+//! let fibres = Fibres::Peaks(PeakField::new(grid, 1, along_x));
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let params = Params {
+//!     seeding: Seeding::Random { count: 50 },
+//!     ..Params::defaults_for(Method::Deterministic, 1.0, false)
+//! };
+//! let tracked = track(&fibres, None, &[], &params, None, &backend, &control)?;
+//! assert_eq!(tracked.kept.len(), 50);
+//! let line = tracked.kept.streamline(0);
+//! assert!((line[0][1] - line[line.len() - 1][1]).abs() < 1e-3);
+//! assert!(tracked.kept.length_mm(0) > 17.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod arcs;
 mod error;
@@ -61,7 +90,7 @@ const MAX_STEPS: f64 = 100_000.0;
 /// Above this share of implausible voxels an image holds something else.
 const MAX_IMPLAUSIBLE: f64 = 0.25;
 /// The share of voxels with fibres that a tissue map has to cover.
-const LEAST_COVERED: f64 = 0.9;
+const MIN_COVERED: f64 = 0.9;
 
 /// The directions of fibres.
 #[derive(Clone, Debug)]
@@ -285,7 +314,7 @@ fn check_covered(
         examined += 1;
     }
     let share = covered as f64 / examined as f64;
-    match share >= LEAST_COVERED {
+    match share >= MIN_COVERED {
         true => Ok(()),
         false => Err(InputError::TissuesElsewhere { share }.into()),
     }

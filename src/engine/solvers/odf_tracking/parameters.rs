@@ -195,7 +195,7 @@ impl Parameters for Params {
         Param {
             value_name: "N",
             help: "Amplitudes along an arc",
-            reason: "more change the law of a step by less than its spread",
+            reason: "further samples change the distribution of steps by less than its spread",
             unused: only_arcs,
             ..Param::new(
                 "samples",

@@ -29,7 +29,7 @@ pub struct TissueRules {
     stem_below: f32,
 }
 
-/// What a streamline has passed.
+/// The tissues that a streamline has passed.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Passed {
     /// Its last point is in deep grey matter.

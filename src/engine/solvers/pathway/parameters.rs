@@ -65,7 +65,7 @@ impl Parameters for Params {
             value_name: "FA",
             label: "Domain FA ≥",
             help: "Smallest FA at which paths may run; they also stay inside masks, if any",
-            reason: "lower values let paths through grey matter and fluid",
+            reason: "lower values let paths through grey matter and CSF",
             hint: "",
             default_text: DefaultText::Noted("{}, without --within"),
             kind: Kind::Number(Number {

@@ -47,10 +47,12 @@ impl fmt::Display for InputError {
                 counted(*rows, "row")
             ),
             Self::MaskGrid => {
-                f.write_str("The mask is not on the scan's grid; make the mask on the scan's grid")
+                f.write_str(
+                "Found a mask on another grid, expected the scan's; resample the mask to it",
+            )
             }
             Self::EmptyMask => f.write_str(
-                "The mask holds no voxel, so there is no response to measure; choose another mask",
+                "Found an empty mask, expected voxels of the tissue; choose another mask",
             ),
             Self::NotWeighted => f.write_str(
                 "Found no shell with diffusion weighting, expected at least one; open a scan with its gradient table",
@@ -69,7 +71,7 @@ impl fmt::Display for InputError {
                 let name = match tissue {
                     Tissue::WhiteMatter => "white matter",
                     Tissue::GreyMatter => "grey matter",
-                    Tissue::Csf => "fluid",
+                    Tissue::Csf => "CSF",
                 };
                 write!(
                     f,

@@ -120,7 +120,7 @@ impl Parameters for Params {
         share!(
             "csf-share",
             "Share of CSF",
-            "Share of the fluid's voxels in which its response is measured",
+            "Share of the voxels of CSF in which its response is measured",
             csf_share
         ),
         Param {

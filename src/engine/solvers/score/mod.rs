@@ -15,6 +15,36 @@
 //!
 //! Where streamlines pass is exact: segments are cut at the faces between voxels ([`density::Walk`]). Neither the order
 //! of the streamlines nor their direction changes a score.
+//!
+//! # Example
+//!
+//! One streamline connects the ends of a bundle, another stops halfway:
+//!
+//! ```
+//! use arcuate_engine::compute::{Backend, BackendChoice, Control};
+//! use arcuate_engine::data::{Grid, Mask, Tractogram, Volume};
+//! use arcuate_engine::solvers::score::{TrueBundle, Truth, score};
+//! # use glam::DVec3;
+//! # use std::sync::Arc;
+//! let grid = Arc::new(Grid::axis_aligned([5, 1, 1], DVec3::ONE, DVec3::ZERO).ok_or("a valid grid")?);
+//! let truth = Truth {
+//!     regions: Volume::scalar(grid.clone(), vec![1.0, 0.0, 0.0, 0.0, 2.0]),
+//!     bundles: vec![TrueBundle {
+//!         name: "straight".to_owned(),
+//!         ends: [1, 2],
+//!         fibres: Tractogram::new(vec![[0.0; 3], [4.0, 0.0, 0.0]], vec![0, 2]),
+//!         corridor: Mask::new(grid, vec![1; 5]),
+//!     }],
+//! };
+//! let points = vec![[0.0; 3], [4.0, 0.0, 0.0], [0.0; 3], [2.0, 0.0, 0.0]];
+//! let found = Tractogram::new(points, vec![0, 2, 4]);
+//!
+//! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+//! let scores = score(&found, &truth, &backend, &control)?;
+//! assert_eq!((scores.valid(), scores.invalid(), scores.unconnected()), (1, 0, 1));
+//! assert_eq!(scores.bundles[0].overlap(), 1.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 
@@ -45,7 +75,7 @@ pub struct Truth {
     pub bundles: Vec<TrueBundle>,
 }
 
-/// What a streamline connects. Bundles are numbered in the order of the truth.
+/// The regions or the bundle that a streamline connects. Bundles are numbered in the order of the truth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Connection {
     Valid(usize),
@@ -271,7 +301,7 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// What each streamline connects, and the number of those with a point that is not finite.
+    /// The connection of each streamline, and the number of those with a point that is not finite.
     fn connections(
         &self,
         tractogram: &Tractogram,

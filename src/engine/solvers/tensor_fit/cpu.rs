@@ -6,7 +6,7 @@
 //! rounding in the normal equations then affects only the correction.
 
 use super::design::{
-    DETERMINED, DETERMINED_AT_MOST, Design, MULTIPLICITY, PRODUCT_OF, PRODUCTS, Row, UNKNOWNS,
+    DETERMINED, Design, MULTIPLICITY, PRODUCT_OF, PRODUCTS, Row, SUFFICIENT_REMAINDER, UNKNOWNS,
 };
 use super::eigen::eigen_symmetric;
 use super::unshared;
@@ -270,7 +270,7 @@ pub(super) fn fit_group<const FMA: bool>(
         }
         let least = |diagonal: f32| {
             (DETERMINED as f32 * diagonal)
-                .min(DETERMINED_AT_MOST as f32)
+                .min(SUFFICIENT_REMAINDER as f32)
                 .max(SINGULAR * diagonal)
         };
         let (mut partial, determined) = solve::<FMA>(rows, weight, pull, least);

@@ -34,7 +34,7 @@ pub(super) const DETERMINED: f64 = 1e-3;
 /// If more than this of an unknown's column is independent, it suffices however long the column is: it is the share
 /// for 30 volumes. The variance of an estimate is that of the noise divided by this remainder, so adding volumes
 /// cannot make a scan unusable.
-pub(super) const DETERMINED_AT_MOST: f64 = 30.0 * DETERMINED;
+pub(super) const SUFFICIENT_REMAINDER: f64 = 30.0 * DETERMINED;
 
 /// The product required for entry `(row, column)` of the normal matrix.
 pub(super) const PRODUCT_OF: [[usize; UNKNOWNS]; UNKNOWNS] = product_table().0;
@@ -222,7 +222,7 @@ fn pseudo_inverse(rows: &[[f64; UNKNOWNS]]) -> Result<Vec<[f64; UNKNOWNS]>, usiz
         for j in 0..=i {
             let normal: f64 = rows.iter().map(|r| r[i] * r[j]).sum();
             let rest = normal - (0..j).map(|k| l[i][k] * l[j][k]).sum::<f64>();
-            if i == j && rest <= (DETERMINED * normal).min(DETERMINED_AT_MOST) {
+            if i == j && rest <= (DETERMINED * normal).min(SUFFICIENT_REMAINDER) {
                 return Err(i);
             }
             l[i][j] = if i == j { rest.sqrt() } else { rest / l[j][j] };

@@ -15,6 +15,7 @@
 //! ```
 //! use arcuate_engine::compute::{Backend, BackendChoice, Control};
 //! use arcuate_engine::data::{Grid, Tractogram, Volume};
+//! use arcuate_engine::solvers::tractogram::ProfileParams;
 //! use arcuate_engine::solvers::tractogram::profile::{Along, Sense, Start, profile};
 //! use glam::DVec3;
 //! use std::sync::Arc;
@@ -24,8 +25,9 @@
 //! let image = Volume::scalar(Arc::new(grid), vec![0.0, 1.0, 2.0, 3.0, 4.0]);
 //! // It is stored from right to left; the profile begins at the left end.
 //! let line = Tractogram::new(vec![[4.0, 0.0, 0.0], [0.0, 0.0, 0.0]], vec![0, 2]);
-//! let nodes = (5, &Start::Axis, Sense::AsIs);
-//! let found = profile(&line, None, &[Along::Image(image, 0)], nodes, &backend, &control)?;
+//! let params = ProfileParams { nodes: 5, sense: Sense::AsIs };
+//! let values = [Along::Image(image, 0)];
+//! let found = profile(&line, None, &values, &Start::Axis, &params, &backend, &control)?;
 //! assert_eq!(found.length_mm, 4.0);
 //! assert_eq!(found.tracks[0].mean, [0.0, 1.0, 2.0, 3.0, 4.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

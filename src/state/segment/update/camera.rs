@@ -1,4 +1,4 @@
-//! The camera of the 3-D view, which comes to a new surface and leaves with it.
+//! Moves the 3-D camera to a new surface, and back.
 
 use crate::state::{Camera, State, SurfaceUpdate, Task};
 
@@ -40,30 +40,31 @@ fn same_place(a: &Camera, b: &Camera) -> bool {
 /// stays.
 pub(in crate::state) fn unframe(state: &mut State) {
     if let Some((before, near)) = state.runtime.segment.framed.take() {
-        go(state, &near, &before);
+        move_if_at(state, &near, &before);
     }
 }
 
-/// The other tasks show what they showed before the visit, unless the user has moved the camera since.
-pub(in crate::state) fn left(state: &mut State) {
-    visit(state, |(before, near)| (near, before));
+/// The other tasks show what they showed before Segment, unless the user has moved the camera since.
+pub(in crate::state) fn leave_task(state: &mut State) {
+    swap(state, |(before, near)| (near, before));
 }
 
 /// Back at the surface, unless the user has moved the camera meanwhile.
-pub(in crate::state) fn entered(state: &mut State) {
-    visit(state, |(before, near)| (before, near));
+pub(in crate::state) fn enter_task(state: &mut State) {
+    swap(state, |(before, near)| (before, near));
 }
 
-fn visit(state: &mut State, way: fn((Camera, Camera)) -> (Camera, Camera)) {
+/// Moves the camera from one of its two places to the other.
+fn swap(state: &mut State, way: fn((Camera, Camera)) -> (Camera, Camera)) {
     let framed = state.runtime.segment.framed.take();
     if let Some(both) = framed {
         let (from, to) = way(both);
-        state.runtime.segment.framed = go(state, &from, &to).then_some(both);
+        state.runtime.segment.framed = move_if_at(state, &from, &to).then_some(both);
     }
 }
 
 /// Moves the camera between two places, in its present direction; false: it was elsewhere.
-fn go(state: &mut State, from: &Camera, to: &Camera) -> bool {
+fn move_if_at(state: &mut State, from: &Camera, to: &Camera) -> bool {
     let now = state.view.camera;
     let is_at_start = same_place(from, &now);
     if is_at_start {

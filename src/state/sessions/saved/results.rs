@@ -19,7 +19,7 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
             tensors.field.clone(),
         ));
     }
-    // Those of earlier settings are not what the session describes.
+    // Results of earlier settings are not what the session describes.
     let requested = document.requested_fods();
     let fods = document.distributions.result.as_ref();
     if let Some(fods) = fods.filter(|fods| Some(&fods.key) == requested.as_ref()) {

@@ -24,7 +24,7 @@ pub struct UnrestoredRecords {
     pub items: Vec<MissingItem>,
     /// The layers of the session while the opening runs, until the fit has added its own.
     pub awaited: Option<AwaitedLayers>,
-    /// The same layers, until the distributions have added theirs.
+    /// The awaited layers, until the distributions have added theirs.
     pub awaited_fods: Option<AwaitedLayers>,
 }
 

@@ -47,7 +47,7 @@ pub enum Responses {
 /// is requested of peaks and lobes.
 #[derive(Clone, Debug)]
 pub struct EstimateFods {
-    /// What the document requested; `None` for the command line.
+    /// The document's request; `None` for the command line.
     pub key: Option<FodKey>,
     pub dwi: Volume,
     pub gradients: Arc<Gradients>,

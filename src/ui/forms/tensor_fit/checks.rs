@@ -22,7 +22,7 @@ use crate::ui::{Memory, format, icons};
 use egui::{Rect, Ui, vec2};
 use std::sync::Arc;
 
-/// What a check concerns.
+/// The subject of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CheckSubject {
     Space,

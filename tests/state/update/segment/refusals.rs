@@ -1,4 +1,4 @@
-//! What Segment cannot do, in sentences.
+//! Sentences about requests that Segment refuses.
 
 use super::*;
 

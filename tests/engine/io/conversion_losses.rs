@@ -1,6 +1,6 @@
 //! The window names what a saved image lacks of the file that was opened.
 
-use super::kept::{Found, Nifti};
+use super::conversion::{Found, Nifti};
 use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::io::convert::{plan, save_volume};
@@ -11,9 +11,12 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("io::kept::saved_where_it_was_moved", saved_where_moved),
-        test("io::kept::a_save_names_its_losses", losses_are_named),
-        test("io::kept::colours_as_they_were_opened", colours),
+        test(
+            "io::conversion::saved_where_it_was_moved",
+            saved_where_moved,
+        ),
+        test("io::conversion::a_save_names_its_losses", losses_are_named),
+        test("io::conversion::colours_as_they_were_opened", colours),
     ]
 }
 

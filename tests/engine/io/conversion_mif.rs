@@ -1,6 +1,6 @@
 //! MRtrix images that are converted and written: gradients, keys, MRtrix's own files.
 
-use super::kept::{convert_with_reading, go};
+use super::conversion::{convert_with_reading, go};
 use super::mif::{Mif, little, orders};
 use super::sentence;
 use super::volumes::opened;

@@ -15,12 +15,12 @@ use std::path::Path;
 use std::process::Command;
 
 pub fn tests() -> Vec<Trial> {
-    let reads = "io::kept::nibabel_reads_the_same";
+    let reads = "io::conversion::nibabel_reads_the_same";
     vec![
-        test("io::kept::every_type_bit_for_bit", every_type),
-        test("io::kept::slope_and_intercept", slopes),
-        test("io::kept::colours_and_further_axes", colours_and_axes),
-        test("io::kept::labels_beyond_single_precision", labels),
+        test("io::conversion::every_type_bit_for_bit", every_type),
+        test("io::conversion::slope_and_intercept", slopes),
+        test("io::conversion::colours_and_further_axes", colours_and_axes),
+        test("io::conversion::labels_beyond_single_precision", labels),
         match imports("nibabel") {
             true => test(reads, nibabel_reads_the_same),
             false => not_run(reads, "nibabel"),

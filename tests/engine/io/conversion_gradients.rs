@@ -1,7 +1,7 @@
 //! Gradients of a converted scan: where they are written, how they are reoriented, what is lost.
 
+use super::conversion::{Nifti, convert_with_reading, go};
 use super::formats::grid;
-use super::kept::{Nifti, convert_with_reading, go};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid};
@@ -12,12 +12,12 @@ use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("io::kept::gradients_there_and_back", round_trip),
-        test("io::kept::gradients_turn_with_a_moved_image", moved),
-        test("io::kept::gradients_turn_on_opening", opened_moved),
-        test("io::kept::what_is_lost_is_said", losses),
-        test("io::kept::files_beside_obey_the_same_rules", rules),
-        test("io::kept::the_input_s_own_table_stays", own_table),
+        test("io::conversion::gradients_there_and_back", round_trip),
+        test("io::conversion::gradients_turn_with_a_moved_image", moved),
+        test("io::conversion::gradients_turn_on_opening", opened_moved),
+        test("io::conversion::what_is_lost_is_said", losses),
+        test("io::conversion::files_beside_obey_the_same_rules", rules),
+        test("io::conversion::the_input_s_own_table_stays", own_table),
     ]
 }
 

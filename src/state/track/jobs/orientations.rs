@@ -12,22 +12,22 @@ use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
-pub const FIBRES: Slot = Slot::latest_wins("fibres");
+pub const ORIENTATIONS: Slot = Slot::latest_wins("orientations");
 
 /// Tracks streamlines through the fibres of each voxel, with anatomical rules if there are tissues.
 #[derive(Clone, Debug)]
-pub struct TrackFibres {
+pub struct TrackOrientations {
     pub fibres: Fibres,
     pub tissues: Option<TissueMap>,
     pub regions: Vec<Region>,
     pub params: odf_tracking::Params,
 }
 
-impl Job for TrackFibres {
+impl Job for TrackOrientations {
     type Output = Arc<Output>;
 
     fn slot(&self) -> Slot {
-        FIBRES
+        ORIENTATIONS
     }
 
     fn label(&self) -> String {
@@ -59,7 +59,7 @@ impl Job for TrackFibres {
     }
 }
 
-impl Receive<State> for TrackFibres {
+impl Receive<State> for TrackOrientations {
     fn receive(
         &self,
         delivery: Delivery<Self::Output>,

@@ -1,6 +1,6 @@
 //! Other content kept in a converted or saved image: the rest of its header, its acquisition, the type of its file.
 
-use super::kept::{Found, Nifti, convert_with_reading, types};
+use super::conversion::{Found, Nifti, convert_with_reading, types};
 use crate::support::composed_nifti::gzip;
 use crate::support::{Window, test};
 use arcuate::compute::Control;
@@ -13,18 +13,18 @@ use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("io::kept::the_rest_of_a_header", rest),
-        test("io::kept::the_description_of_before", described),
-        test("io::kept::how_a_scan_was_taken", acquisition),
-        test("io::kept::saved_as_it_was_opened", saved_as_opened),
-        test("io::kept::extensions_of_a_pair", pairs),
-        test("io::kept::extensions_that_are_left_out", excluded),
-        test("io::kept::scaling_of_colours", scaled_colours),
-        test("io::kept::an_affine_that_NIfTI_cannot_hold", too_far),
-        test("io::kept::an_affine_that_NIfTI_rounds", rounded),
-        test("io::kept::a_qform_that_is_left_out", other_form),
+        test("io::conversion::the_rest_of_a_header", rest),
+        test("io::conversion::the_description_of_before", described),
+        test("io::conversion::how_a_scan_was_taken", acquisition),
+        test("io::conversion::saved_as_it_was_opened", saved_as_opened),
+        test("io::conversion::extensions_of_a_pair", pairs),
+        test("io::conversion::extensions_that_are_left_out", excluded),
+        test("io::conversion::scaling_of_colours", scaled_colours),
+        test("io::conversion::an_affine_that_NIfTI_cannot_hold", too_far),
+        test("io::conversion::an_affine_that_NIfTI_rounds", rounded),
+        test("io::conversion::a_qform_that_is_left_out", other_form),
         test(
-            "io::kept::header_lines_and_float64_of_streamlines",
+            "io::conversion::header_lines_and_float64_of_streamlines",
             of_streamlines,
         ),
     ]
