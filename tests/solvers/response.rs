@@ -365,7 +365,7 @@ fn refusals() {
     };
     let defaults = Params::defaults();
     let nothing = Mask::new(mask.grid.clone(), vec![0u8; mask.inside.len()]);
-    refuse(&dwi, &gradients, &nothing, &defaults, "holds no voxel");
+    refuse(&dwi, &gradients, &nothing, &defaults, "an empty mask");
     let all_removed = Params {
         erode: 12,
         ..defaults.clone()
