@@ -99,7 +99,7 @@ fn measure(
 
 /// (u · e)^8 along the principal direction e of each tensor.
 fn distributions(tensors: &TensorField) -> OdfField {
-    let mut zonal = vec![0.0; ORDER + 1];
+    let mut zonal = [0.0; ORDER + 1];
     for (u, weight) in quadrature(2 * ORDER) {
         let functions = evaluate(ORDER, u);
         for l in (0..=ORDER).step_by(2) {

@@ -301,7 +301,8 @@ fn distributions() {
         move |voxel: usize| {
             let mut all = evaluate(order, axis(voxel));
             for (c, (l, _)) in all.iter_mut().zip(degrees(order)) {
-                *c *= (-0.06 * (l * (l + 1)) as f64).exp() * f64::from(u8::from(voxel % 5 > 0));
+                *c *= (-0.06 * (l * (l + 1)) as f64).exp()
+                    * f64::from(u8::from(!voxel.is_multiple_of(5)));
             }
             basis.from_mrtrix(order, &all)
         }

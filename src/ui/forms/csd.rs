@@ -273,7 +273,7 @@ fn details(ui: &mut Ui, (rect, head): (Rect, Rect), status: &Status, open: bool)
         Status::Failed(_) => "failed".to_owned(),
         Status::Done(result) => counted(result.fods.responses.len(), "response"),
     };
-    focus::named_button(&response, &format!("{NAME}: {name}"));
+    focus::named_button(&response, format!("{NAME}: {name}"));
     response.on_hover_text("Where the responses were measured, their values, and the parameters")
 }
 

@@ -47,6 +47,7 @@ const STREAMLINES: &[&str] = &[
     "profile {} O.csv --image t1.nii",
     "connectome {} labels.nii O.csv",
     "render {} t1.nii --out O.png",
+    "score {} --truth .",
 ];
 
 /// `{}` stands for an image.

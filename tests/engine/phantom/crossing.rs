@@ -50,7 +50,7 @@ fn shares() {
                     _ => (at.u.hypot(at.v) - 1.0) * r.min(s),
                 }
             };
-            let touches = |b: &&Bundle| outside_mm(b) < 3.0;
+            let touches = |b: &&Bundle| outside_mm(b) < 2.0;
             let around: Vec<&Bundle> = head.bundles().iter().filter(touches).collect();
             // Well within all of them, so that each fills the voxel.
             if around.len() < 2 || !around.iter().all(|b| outside_mm(b) < -1.4) {

@@ -223,7 +223,7 @@ fn regions() {
     let exclude = sphere(Role::Exclude, DVec3::new(8.0, 4.0, 4.0), 4.0);
     for method in [Method::Deterministic, Method::Probabilistic] {
         let params = params(method, 100);
-        let all = run(&fibres, None, &[seed.clone()], &params, 2).unwrap();
+        let all = run(&fibres, None, std::slice::from_ref(&seed), &params, 2).unwrap();
         assert_eq!(all.seed_outcomes.iter().sum::<u64>(), 100);
         let reached = run(&fibres, None, &[seed.clone(), target.clone()], &params, 2).unwrap();
         let kept = reached.seed_outcomes[SeedOutcome::Kept as usize];

@@ -23,10 +23,9 @@ fn volume(frames: usize, values: Vec<f32>) -> Volume {
 }
 
 fn tissue(map: &TissueMap, voxel: usize) -> Option<TissueType> {
-    let found = TissueType::ALL
+    TissueType::ALL
         .into_iter()
-        .find(|t| map.fractions[voxel][*t as usize] > 0.5);
-    found
+        .find(|t| map.fractions[voxel][*t as usize] > 0.5)
 }
 
 fn image() {
