@@ -26,8 +26,8 @@ fn head(seed: u64) -> Head {
 
 /// Points of a bundle's inside, on a regular pattern.
 fn inside(bundle: &Bundle) -> impl Iterator<Item = DVec3> {
-    (0..=100).flat_map(move |i| {
-        let t = f64::from(i) / 100.0;
+    (0..=400).flat_map(move |i| {
+        let t = f64::from(i) / 400.0;
         [[0.0, 0.0], [0.4, 0.0], [-0.4, 0.0], [0.0, 0.4], [0.0, -0.4]]
             .map(|[u, v]| bundle.point(t, u, v))
     })
@@ -50,6 +50,7 @@ fn shares() {
                     _ => (at.u.hypot(at.v) - 1.0) * r.min(s),
                 }
             };
+            // Half the diagonal of a voxel, and what the first order leaves out.
             let touches = |b: &&Bundle| outside_mm(b) < 2.0;
             let around: Vec<&Bundle> = head.bundles().iter().filter(touches).collect();
             // Well within all of them, so that each fills the voxel.

@@ -13,7 +13,7 @@
 //! OR = |V \ T| / |T|, F1 = 2 |V ∩ T| / (|V| + |T|), the harmonic mean of |V ∩ T| / |T| and |V ∩ T| / |V|. A bundle
 //! without valid connections has 0 in all of them, and means are over all bundles of the truth.
 //!
-//! Where streamlines pass is exact: segments are cut at the faces between voxels ([`density::Walk`]). Neither the order
+//! Where streamlines pass is exact: segments are cut at the faces between voxels (`Walk` of `density`). Neither the order
 //! of the streamlines nor their direction changes a score.
 //!
 //! # Example
