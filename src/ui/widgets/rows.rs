@@ -231,7 +231,7 @@ pub fn line(ui: &mut Ui, text: &str) {
     line_in(ui, text, 24.0);
 }
 
-/// Like [`line`], in a row of this height.
+/// Like [`line()`], in a row of this height.
 pub fn line_in(ui: &mut Ui, text: &str, height: f32) {
     let p = theme::palette(ui.style());
     let desired_size = vec2(ui.available_width(), height);
