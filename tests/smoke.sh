@@ -207,10 +207,10 @@ rays() {
 }
 until_true 20 "the panel of rays" rays
 until_true 20 "rays that reach the target" now '"live":\{[^}]*"coarse":false[^}]*arcuate geodesic[^}]*"kept":[1-9]'
-goes 1105 314
+goes 1105 354
 xdotool mousedown 1
 for x in 1113 1121 1129 1137; do
-    goes "$x" 314
+    goes "$x" 354
     sleep 0.1
 done
 until_true 20 "sharpened rays while the knob moves" now '"live":\{[^}]*--sharpen power:[2-5]'
