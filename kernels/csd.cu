@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(128) csd_project(const float *sampl
     for (int k = 0; k < PROJECTED; k++) g[(u64)(first + k) * voxels + voxel] = sum[k];
 }
 
-// What a launch reads and writes.
+// Arguments of one launch.
 struct CsdJob {
     // `Csd::AT`, `ROWS`, `MOMENT_ROWS`, `NORMAL`, `POLAR_AT`.
     const float *tables;

@@ -79,7 +79,7 @@ fn place(
     })
 }
 
-/// Least size of a distribution's glyph on screen, points: the lobes of smaller ones cannot be told apart.
+/// Smallest size of a distribution's glyph on screen, points: in smaller ones, lobes merge.
 const MIN_GLYPH_POINTS: f64 = 8.0;
 /// Largest spacing of glyphs, voxels.
 const MAX_EVERY: usize = 64;

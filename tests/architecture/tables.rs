@@ -518,10 +518,8 @@ pub const RETIRED_IN_TESTS: &[(&str, usize)] = &[
     ("Said", 239),
     ("Steered", 2),
     ("There", 107),
-    ("Told", 2),
     ("beside", 28),
     ("held", 28),
     ("said", 239),
-    ("told", 2),
     ("words", 212),
 ];

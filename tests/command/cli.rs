@@ -508,7 +508,7 @@ fn converted(here: &Path, kept: &Value) {
     let strict = ["convert", "t.trk", "strict.vtp", "--strict"];
     refuses(&strict, &["--strict", "grid"], here);
     assert!(!here.join("strict.vtp").exists());
-    let output = arcuate(&["convert", "t.trk", "told.vtp"], here);
+    let output = arcuate(&["convert", "t.trk", "noted.vtp"], here);
     let message = String::from_utf8_lossy(&output.stdout).into_owned();
     let at = |text: &str| message.lines().position(|line| line.contains(text));
     assert!(

@@ -13,7 +13,10 @@ pub fn tests() -> Vec<Trial> {
         test("keys::are what they were", fixed),
         test("keys::name one value each", both_ways),
         test("keys::of maps are what sessions store", stored),
-        test("keys::a changed file is told in whole clauses", changes),
+        test(
+            "keys::a changed file is described in whole clauses",
+            changes,
+        ),
     ]
 }
 

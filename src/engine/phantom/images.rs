@@ -299,26 +299,36 @@ impl Head {
 
     /// Voxels that are at least half brain (including ventricles).
     pub fn brain_mask(&self, grid: &Arc<Grid>, control: &Control) -> Result<Mask, Cancelled> {
+        let inside = |tissues: &Fractions| u8::from(tissues.brain() >= 0.5);
+        let inside = self.voxel_values(grid, ("Making the mask", control), inside)?;
+        Ok(Mask::new(grid.clone(), inside))
+    }
+
+    /// A value from the tissues in each voxel.
+    pub(super) fn voxel_values<T: Copy + Default + Send>(
+        &self,
+        grid: &Grid,
+        (stage, control): (&'static str, &Control),
+        value: impl Fn(&Fractions) -> T + Sync,
+    ) -> Result<Vec<T>, Cancelled> {
         let slice = grid.shape[0] * grid.shape[1];
         let m = grid.world_from_voxel.matrix3;
         let edges = [m.x_axis, m.y_axis, m.z_axis];
-        control.begin("Making the mask", grid.shape[2] as u64);
-        let mut inside = vec![0u8; grid.voxel_count()];
-        inside
-            .par_chunks_mut(slice)
-            .enumerate()
-            .try_for_each(|(z, part)| {
-                for (i, value) in part.iter_mut().enumerate() {
-                    if i % grid.shape[0] == 0 {
-                        control.check()?;
-                    }
-                    let voxel = grid.voxel(z * slice + i).map(|v| v as f64);
-                    let world = grid.world(DVec3::from_array(voxel));
-                    *value = u8::from(self.voxel(world, edges).0.brain() >= 0.5);
+        control.begin(stage, grid.shape[2] as u64);
+        let mut values = vec![T::default(); grid.voxel_count()];
+        let slices = values.par_chunks_mut(slice).enumerate();
+        slices.try_for_each(|(z, part)| {
+            for (i, here) in part.iter_mut().enumerate() {
+                if i % grid.shape[0] == 0 {
+                    control.check()?;
                 }
-                control.advance(1);
-                Ok(())
-            })?;
-        Ok(Mask::new(grid.clone(), inside))
+                let voxel = grid.voxel(z * slice + i).map(|v| v as f64);
+                let world = grid.world(DVec3::from_array(voxel));
+                *here = value(&self.voxel(world, edges).0);
+            }
+            control.advance(1);
+            Ok(())
+        })?;
+        Ok(values)
     }
 }

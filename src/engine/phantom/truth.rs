@@ -11,7 +11,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// True fibres of a bundle: so many that they pass every voxel of 2 mm that the bundle fills.
+/// Number of true fibres of a bundle: enough for them to pass through every 2 mm voxel that the bundle fills.
 pub const TRUTH_FIBRES: usize = 200;
 
 /// A streamline reaches an end of a bundle from this far before it …
@@ -156,28 +156,10 @@ impl Head {
 
     /// Fractions of five tissues, a volume each, in the order of MRtrix's 5tt images.
     pub fn five_tissues(&self, grid: &Arc<Grid>, control: &Control) -> Result<Volume, Cancelled> {
-        let slice = grid.shape[0] * grid.shape[1];
-        let m = grid.world_from_voxel.matrix3;
-        let edges = [m.x_axis, m.y_axis, m.z_axis];
-        control.begin("Mapping the tissues", grid.shape[2] as u64);
-        let mut found = vec![[0f32; 5]; grid.voxel_count()];
-        found
-            .par_chunks_mut(slice)
-            .enumerate()
-            .try_for_each(|(z, part)| {
-                for (i, five) in part.iter_mut().enumerate() {
-                    if i % grid.shape[0] == 0 {
-                        control.check()?;
-                    }
-                    let voxel = grid.voxel(z * slice + i).map(|v| v as f64);
-                    let world = grid.world(DVec3::from_array(voxel));
-                    *five = five_fractions(&self.voxel(world, edges).0);
-                }
-                control.advance(1);
-                Ok(())
-            })?;
+        let fractions =
+            self.voxel_values(grid, ("Mapping the tissues", control), five_fractions)?;
         let values: Vec<f32> = (0..5)
-            .flat_map(|t| found.iter().map(move |f| f[t]))
+            .flat_map(|t| fractions.iter().map(move |f| f[t]))
             .collect();
         Ok(Volume::new(grid.clone(), 5, VolumeKind::Scalar, values))
     }

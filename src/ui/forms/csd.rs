@@ -32,7 +32,7 @@ const HEAD: f32 = 28.0;
 const CARET: f32 = 26.0;
 /// Height under the head: a sentence with a button; the profiles of the response functions.
 const SENTENCE: f32 = 34.0;
-const PROFILES: f32 = 62.0;
+const PROFILES: f32 = 66.0;
 
 /// Content of the card.
 enum Status<'a> {
@@ -73,15 +73,18 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     match &status {
         Status::NotEstimated => {
-            let button = Button::plain("Estimate").hint(match one_shell {
-                true => "One shell: white matter alone",
-                false => "Deconvolution with response functions from the scan",
-            });
+            // There is no room for the facts of the scan.
+            let scan = facts_of_scan(&shells);
+            let hint = match one_shell {
+                true => format!("{scan}: a response of white matter alone"),
+                false => scan,
+            };
+            let button = Button::plain("Estimate").hint(&hint);
             let place = paint::inset(head, 0.0, CARET + 4.0);
             let place = paint::at_right(place, vec2(button.width(ui), space::BUTTON));
             let ink = if one_shell { p.warning } else { p.t2 };
             let text = head.with_max_x(place.left() - 8.0 + CARET);
-            title(ui, text, NAME, &facts_of_scan(&shells), (icons::BRAIN, ink));
+            title(ui, text, NAME, "", (icons::BRAIN, ink));
             if button.show_at(ui, place).clicked() {
                 actions.push(request(settings));
             }

@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::missing_files_are_pointed_to", missing),
         test("sessions::changed_files_are_named", changed),
         test("sessions::a changed file is used by choice alone", chosen),
-        test("sessions::a wrong file is told of later", wrong_later),
+        test("sessions::a wrong file is reported later", wrong_later),
         test("sessions::without_a_file_the_rest_opens", without),
         test("sessions::what_was_missing_is_pointed_to_later", later),
         test(

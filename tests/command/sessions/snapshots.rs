@@ -33,7 +33,10 @@ pub fn tests() -> Vec<Trial> {
             of_one_document,
         ),
         test("sessions::the oldest snapshot goes first", oldest),
-        test("sessions::what a snapshot lacks is told", missing_content),
+        test(
+            "sessions::what a snapshot lacks is reported",
+            missing_content,
+        ),
     ]
 }
 

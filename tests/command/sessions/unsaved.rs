@@ -459,7 +459,7 @@ fn recipes() {
     );
     window.session(SessionAction::Discard);
     assert!(window.closed);
-    // A user who chose to store nothing is told only when saving.
+    // A user who chose to store nothing is notified only when saving.
     window.closed = false;
     window.session(SessionAction::SetStore(ResultStorage::Nothing));
     window.save(&folder.path().join("t.arcuate"));

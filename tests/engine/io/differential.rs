@@ -62,14 +62,14 @@ fn known() -> Vec<Known> {
         let sentence: Vec<&str> = given_reading.split(", ").collect();
         let known = matches!(
             sentence[..],
-            ["told" | "silent"] | ["told" | "silent", "seldom"]
+            ["reported" | "silent"] | ["reported" | "silent", "seldom"]
         );
         assert!(known && why.len() > 20, "{line}");
         Known {
             formats: formats.split(' ').map(str::to_owned).collect(),
             what: what.to_owned(),
             outcome: outcome.to_owned(),
-            given_reading: sentence[0] == "told",
+            given_reading: sentence[0] == "reported",
             seldom: sentence.len() > 1,
             line: line.to_owned(),
         }
@@ -154,7 +154,7 @@ fn agree() {
             used.extend(rows.iter().copied());
             let state = match rows[..] {
                 [] => "not in the table",
-                _ if rows.iter().any(|&i| table[i].given_reading) && !reported => "not told",
+                _ if rows.iter().any(|&i| table[i].given_reading) && !reported => "not reported",
                 _ => continue,
             };
             let key = format!("{} {} {outcome} {state}", file.format, file.what);

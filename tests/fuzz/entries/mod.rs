@@ -284,8 +284,8 @@ fn image_again(path: &Path) {
         _ => return,
     };
     let out = path.with_file_name(format!("out.{ending}"));
-    let (told, control) = (Reading::default(), Control::new());
-    if let Some(plan) = answered(convert::plan(path, &out, None, &told, &control)) {
+    let (reading, control) = (Reading::default(), Control::new());
+    if let Some(plan) = answered(convert::plan(path, &out, None, &reading, &control)) {
         notes(&plan.notes);
         notes(&plan.unsupported_contents);
         notes(&Plan::missing(&plan));

@@ -201,7 +201,7 @@ fn face() {
             .collect()
     };
     let coarse = field(&grid([4, 4, 4], 1.0), linear);
-    // The same function on a grid without a face forth.
+    // On this grid no face between cells passes through the arcs.
     let wide =
         arcuate::data::Grid::axis_aligned([2, 2, 2], DVec3::splat(3.0), DVec3::ZERO).unwrap();
     let smooth = field(&std::sync::Arc::new(wide), linear);

@@ -136,7 +136,7 @@ fn way_back() {
         let p = DVec3::from_array(p.map(f64::from));
         let away = |q: &[f32; 3]| p.distance(DVec3::from_array(q.map(f64::from)));
         let nearest = back.iter().map(away).fold(f64::INFINITY, f64::min);
-        // Points are half a mm apart.
+        // Points are 0.5 mm apart.
         assert!(nearest < 0.27, "{nearest}");
     }
 }

@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("region::a fill takes what is connected and alike", fill),
         test(
-            "region::a fill ends where it is told to, and by cancelling",
+            "region::a fill ends at its limit, and by cancelling",
             fill_ends,
         ),
         test("region::labels come apart and make the whole", labels),

@@ -175,7 +175,7 @@ fn colours() {
     assert_eq!(
         below[0].volume.0.id(),
         fa,
-        "directions are told by their FA"
+        "directions are shown by their FA"
     );
     assert_eq!(below[0].colour_map, ColourMap::Grey);
     set(&mut window, |s| s.greys = false);
