@@ -355,10 +355,10 @@ fn reported() {
     output.seed_outcomes = [3, 10, 20, 30, 40, 50, 0, 0];
     assert_eq!(tracks::started_count(&output), 103);
     assert_eq!(
-        tracks::headline(&output, "", true),
+        tracks::headline(&output, false, true),
         "3 of 103 reach a target"
     );
-    let rays = tracks::headline(&output, "rays", true);
+    let rays = tracks::headline(&output, true, true);
     assert_eq!(rays, "3 of 103 rays reach a target");
     assert!(!tracks::dropped(&output, true).contains("10 missed"));
     let dropped = tracks::dropped(&output, false);
@@ -367,7 +367,7 @@ fn reported() {
     }
     let several = std::mem::replace(&mut output.seed_outcomes, [1, 1, 0, 0, 0, 1, 0, 0]);
     assert_eq!(
-        tracks::headline(&output, "", true),
+        tracks::headline(&output, false, true),
         "1 of 2 reaches a target"
     );
     let dropped = tracks::dropped(&output, false);

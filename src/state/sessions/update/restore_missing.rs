@@ -185,7 +185,7 @@ pub(in crate::state) fn recomputed(
     let streamlines = counted(tractogram.len(), "streamline");
     let mut lost = None;
     let before = state.runtime.revision;
-    edit(state, "Make again", false, |document| {
+    edit(state, "Recompute", false, |document| {
         document.remove_missing_layer(id);
         let origin = document.origins.add(Origin::Computed(Recipe::Curves(made)));
         let origin = document.origins.edited(origin, &edits);
