@@ -505,6 +505,7 @@ pub(in crate::state) fn was_loaded(
         || state.view.clone(),
         |saved| saved::view(saved, &state.view),
     );
+    state.runtime.segment.framed = saved::surface_cameras(content.surface_cameras);
     // Segment shows its image alone.
     if state.view.task != Task::Segment {
         state.runtime.selected_layer = topmost_shown(&state.document, &content.document.layers);

@@ -61,6 +61,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
         mask_origins,
         document,
         view: Some(state.view.clone()),
+        surface_cameras: state.runtime.segment.framed.map(<[_; 2]>::from),
         origin: saving.file.clone().filter(|_| copy),
         origin_sha256: saving.seen.clone().filter(|_| copy),
         in_session: copy.then(|| PartsInSession::from_state(state)),
