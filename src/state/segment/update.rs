@@ -3,6 +3,7 @@
 pub(in crate::state) mod back;
 pub(in crate::state) mod camera;
 pub(in crate::state) mod keep;
+pub(in crate::state) mod replaced;
 
 use crate::data::region::RegionId;
 use crate::data::text::counted;
@@ -39,6 +40,7 @@ pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
     if state.document.layer(id).is_none() {
         return;
     }
+    let grown = replaced::grown(state);
     edit(state, "Image to segment", false, |d| {
         if d.awaits_surface_maps() {
             // The surface of the session grew on another image.
@@ -51,6 +53,7 @@ pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
     });
     state.runtime.segment.sample = None;
     guess(state);
+    replaced::report_other_image(state, grown);
 }
 
 /// Estimates a target: the centre of the displayed window.
@@ -104,7 +107,7 @@ pub(in crate::state) fn set_initial_surface(state: &mut State, start: Start) {
 
 /// Starts another run without spheres; undoing this restores the present surface.
 fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
-    if let Some(resume) = state.runtime.segment.resume() {
+    if let Some(resume) = state.surface_progress() {
         state.document.segment.resume = Some(resume);
     }
     edit(state, label, false, |document| {
@@ -232,18 +235,7 @@ fn run_request(state: &State) -> Option<RunRequest> {
         run: runtime.run,
         frame: frame_of(layer, image),
         image: image.clone(),
-        origin: match &segment.start {
-            Start::Spheres => InitialSurface::Nothing,
-            Start::Mask(_, mask) => InitialSurface::Mask(mask.clone()),
-            Start::Values { low, high } => InitialSurface::Values {
-                low: *low,
-                high: *high,
-            },
-            Start::Filled { point, tolerance } => InitialSurface::Filled {
-                point: *point,
-                tolerance: *tolerance,
-            },
-        },
+        origin: replaced::initial_surface(&segment.start),
         speed_sources: speed_sources_before_drag(state).unwrap_or(speed_sources),
         params: document.surface_params(),
         spheres: segment.spheres.clone(),
@@ -279,6 +271,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         }
         return;
     }
+    replaced::follow(state, effects);
     forget_end(state);
     if state.document.awaits_surface_maps() {
         state.runtime.segment.live = None;
@@ -329,12 +322,16 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     let known = before.as_ref().map(|live| live.run);
     runtime.live = update.surface.map(Arc::new);
     if let Some(live) = runtime.live.clone() {
+        // The same spheres on another image are in the same place.
+        let is_elsewhere = before
+            .as_ref()
+            .is_none_or(|before| before.spheres.is_empty() || before.spheres != live.spheres);
         if let Some(before) = before {
             forget_earlier_steps(state, &before, &live);
         }
         // A session has its own camera.
         let resumes = state.document.segment.resume.take().is_some();
-        if known != Some(live.run) && !resumes {
+        if known != Some(live.run) && !resumes && is_elsewhere {
             camera::frame(state, &live);
         }
     }
@@ -474,16 +471,18 @@ pub fn cancelled(state: &mut State) {
 
 /// Another backend: the next request moves it there.
 pub fn backend_changed(state: &mut State) {
+    // The other backend reaches this step by the script.
+    if let Some(progress) = state.surface_progress() {
+        state.document.segment.resume = Some(progress);
+    }
     let runtime = &mut state.runtime.segment;
     (runtime.requested, runtime.play) = (None, RunControl::Rest);
-    // The other backend reaches this step by the script.
-    state.document.segment.resume = runtime.resume();
 }
 
 impl SegmentRuntime {
-    /// How a surface reaches its present state.
+    /// How the surface of the present run reaches its present state.
     pub fn resume(&self) -> Option<Arc<RunCheckpoint>> {
-        let live = self.live.as_ref()?;
+        let live = self.live.as_ref().filter(|live| live.run == self.run)?;
         Some(Arc::new(RunCheckpoint {
             script: live.script.clone(),
             placed: live.placed.clone(),

@@ -217,7 +217,7 @@ impl ReferencedItems<'_> {
             segment: {
                 // A snapshot keeps the progress that it was to restore.
                 let own = std::ptr::eq(d, &self.state.document);
-                let live = self.state.runtime.segment.resume().filter(|_| own);
+                let live = self.state.surface_progress().filter(|_| own);
                 // A surface that has not been shown since is still to be restored.
                 let run = live.or_else(|| d.segment.resume.clone());
                 let missing = self.missing_surface(d).filter(|_| run.is_none());
