@@ -2,6 +2,7 @@
 
 pub(in crate::state) mod back;
 pub(in crate::state) mod camera;
+mod ended;
 pub(in crate::state) mod keep;
 pub(in crate::state) mod replaced;
 
@@ -272,7 +273,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     replaced::follow(state, effects);
-    forget_end(state);
+    ended::report(state);
     if state.document.awaits_surface_maps() {
         state.runtime.segment.live = None;
         return;
@@ -381,38 +382,10 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
             let status = &mut state.runtime.notices.status;
             status.add_result(StatusSubject::ResultOf(Task::Segment), sentence);
         }
-        Ended::Vanished | Ended::Filled if played => {
-            notify_ended(state, live.ended);
-        }
         _ => {}
     }
     if std::mem::take(&mut state.runtime.segment.keep_at_rest) {
         keep::keep(state);
-    }
-}
-
-/// Reports that the surface vanished or filled the image. A range that already includes other tissue
-/// must not be widened, so that advice is left out.
-fn notify_ended(state: &mut State, ended: Ended) {
-    const OUT_OF_RANGE: &str = "The surface vanished, expected voxels inside it; the state before is kept: place a sphere \
-                                where the values are within T ± ε, or lower the smoothness";
-    let sentence = match (ended, state.range_doubt()) {
-        (Ended::Vanished, Some(_)) => Some(OUT_OF_RANGE.to_owned()),
-        _ => ended.sentence(),
-    };
-    if let Some(sentence) = sentence {
-        let topic = Topic::SurfaceEnded;
-        state.runtime.notify_warning_about(SEGMENT, topic, sentence);
-    }
-}
-
-/// Removes the report about how a surface ended once it moves again, or has other parameters.
-fn forget_end(state: &mut State) {
-    let live = state.runtime.segment.live.as_ref();
-    let ended = live.filter(|live| matches!(live.ended, Ended::Vanished | Ended::Filled));
-    let params = state.document.surface_params();
-    if ended.is_none_or(|live| live.script.params_at(u64::MAX).0 != &params) {
-        state.runtime.forget(Topic::SurfaceEnded);
     }
 }
 
