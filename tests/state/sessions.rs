@@ -17,6 +17,7 @@ use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::tensors::jobs::fod::EstimateFods;
+use arcuate::state::view::SideList;
 use arcuate::state::{
     Action, Event, FilesAction, LayerId, SessionAction, SnapshotAction, State, StreamlineAction,
     Task, TensorAction, TrackAction, ViewAction, update,
@@ -46,6 +47,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::distributions come back", fods),
         test("sessions::a layer is selected, a mask offered", reopened),
         test("sessions::Segment keeps its camera", cameras),
+        test("sessions::an open list comes back", side_list),
     ]
 }
 
@@ -134,7 +136,7 @@ fn cameras() {
     window.act(Action::Segment(SegmentAction::Sphere(sphere)));
     let near = window.state.view.camera;
     assert!(near.distance_mm < 0.8 * whole.distance_mm, "{near:?}");
-    for (saved_in, other, [here, there]) in [
+    for (saved_in, other, [own, others]) in [
         (Task::Segment, Task::View, [near, whole]),
         (Task::View, Task::Segment, [whole, near]),
     ] {
@@ -142,11 +144,31 @@ fn cameras() {
         let path = folder.path().join("cameras.arcuate");
         window.save(&path);
         let mut again = Window::opened(&path);
-        assert_eq!(again.state.view.camera, here);
+        assert_eq!(again.state.view.camera, own);
         again.act(select(other));
-        assert_eq!(again.state.view.camera, there);
+        assert_eq!(again.state.view.camera, others);
         again.act(select(saved_in));
-        assert_eq!(again.state.view.camera, here);
+        assert_eq!(again.state.view.camera, own);
+    }
+}
+
+/// The list that is open beside the views belongs to the session; another document leaves it as it is.
+fn side_list() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("list.arcuate");
+    let mut window = Window::new();
+    window.act(Action::Files(FilesAction::Open(vec![large_image(
+        folder.path(),
+    )])));
+    let list = |window: &Window| window.state.view.visible.side_list;
+    for open in [Some(SideList::Layers), None] {
+        window.act(Action::View(ViewAction::OpenList(open)));
+        window.save(&path);
+        assert_eq!(list(&Window::opened(&path)), open);
+        let other = Some(SideList::Regions);
+        window.act(Action::View(ViewAction::OpenList(other)));
+        window.open(&path);
+        assert_eq!(list(&window), open);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::state::filter::update::{fit_inputs, key};
 use crate::state::{State, Task};
 
 impl State {
-    /// Standing of the weights of the filtered streamlines; `None` if there are none.
+    /// Standing of the weights of the filtered streamlines; `None` without weights.
     pub fn weights_standing(&self) -> Option<Standing> {
         self.weights_relation().map(Relation::standing)
     }

@@ -11,7 +11,7 @@ use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::LayerId;
-use crate::state::core::notices::{StatusSubject, Topic};
+use crate::state::core::notices::StatusSubject;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,

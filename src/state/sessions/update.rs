@@ -161,11 +161,13 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         submit(effects, RemoveRecoveryCopy);
     }
     untouched(state);
+    let side_list = state.view.visible.side_list;
     state.view = View {
         light_theme: state.view.light_theme,
         convention: state.view.convention,
         ..View::default()
     };
+    state.view.visible.side_list = side_list;
 }
 
 /// Nothing has been done yet with the opened files.

@@ -46,7 +46,7 @@ fn ends() {
     );
 }
 
-/// Whatever is shown, undone or redone, the advice is there exactly while there is no surface to move.
+/// Whatever is shown, undone or redone, the advice is shown exactly while no surface can move.
 fn stays() {
     let mut window = vanished();
     let vanished = |window: &Window| messages(window).matches("The surface vanished").count();

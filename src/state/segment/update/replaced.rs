@@ -40,7 +40,7 @@ fn is_of(document: &Document, requested: &RunRequest) -> bool {
 }
 
 impl State {
-    /// How the surface of the document has reached its present state; `None` if there is none, or if the one that is
+    /// How the surface of the document has reached its present state; `None` without one, or if the one that is
     /// still shown grew on another image.
     pub(in crate::state) fn surface_progress(&self) -> Option<Arc<RunCheckpoint>> {
         let runtime = &self.runtime.segment;
