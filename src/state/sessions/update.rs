@@ -25,7 +25,7 @@ use crate::state::sessions::jobs::{
 use crate::state::sessions::unsaved::{Base, DataInFiles, summed};
 use crate::state::sessions::{
     EXTENSION, FileComparison, FileDecision, FileStatus, Missing, Opening, ReadSession,
-    ResultStorage, UnsavedAction, saved,
+    RestoreProgress, ResultStorage, UnsavedAction, saved,
 };
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::tensors::types::OfferedMask;
@@ -418,6 +418,7 @@ pub(in crate::state) fn was_read(
         decisions: BTreeMap::new(),
         unknown: !unknown.is_empty(),
         unreadable: Vec::new(),
+        progress: RestoreProgress::default(),
     };
     let asking = opening.changed_files().next().is_some();
     state.runtime.sessions.opening = Some(Opening { asking, ..opening });
@@ -444,7 +445,9 @@ pub(in crate::state) fn load(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let (items, unreadable) = saved::items(&opening.content, &opening.session);
     opening.unreadable = unreadable;
-    submit(effects, LoadLayers { items });
+    let job = LoadLayers::new(items);
+    opening.progress = job.progress.clone();
+    submit(effects, job);
 }
 
 pub(in crate::state) fn was_loaded(
