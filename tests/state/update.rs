@@ -17,6 +17,7 @@ mod scans;
 mod segment;
 mod segment_changes;
 mod segment_ended;
+mod segment_images;
 mod segment_steered;
 mod stale;
 mod steps;
@@ -82,6 +83,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own
         .chain(segment_changes::tests())
         .chain(segment_ended::tests())
+        .chain(segment_images::tests())
         .chain(values_in_files::tests())
         .chain(segment_steered::tests())
         .chain(filter::tests());

@@ -25,7 +25,7 @@ use crate::state::sessions::jobs::{
 use crate::state::sessions::unsaved::{Base, DataInFiles, summed};
 use crate::state::sessions::{
     EXTENSION, FileComparison, FileDecision, FileStatus, Missing, Opening, ReadSession,
-    ResultStorage, UnsavedAction, saved,
+    RestoreProgress, ResultStorage, UnsavedAction, saved,
 };
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::tensors::types::OfferedMask;
@@ -161,11 +161,13 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         submit(effects, RemoveRecoveryCopy);
     }
     untouched(state);
+    let side_list = state.view.visible.side_list;
     state.view = View {
         light_theme: state.view.light_theme,
         convention: state.view.convention,
         ..View::default()
     };
+    state.view.visible.side_list = side_list;
 }
 
 /// Nothing has been done yet with the opened files.
@@ -416,6 +418,7 @@ pub(in crate::state) fn was_read(
         decisions: BTreeMap::new(),
         unknown: !unknown.is_empty(),
         unreadable: Vec::new(),
+        progress: RestoreProgress::default(),
     };
     let asking = opening.changed_files().next().is_some();
     state.runtime.sessions.opening = Some(Opening { asking, ..opening });
@@ -442,7 +445,9 @@ pub(in crate::state) fn load(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let (items, unreadable) = saved::items(&opening.content, &opening.session);
     opening.unreadable = unreadable;
-    submit(effects, LoadLayers { items });
+    let job = LoadLayers::new(items);
+    opening.progress = job.progress.clone();
+    submit(effects, job);
 }
 
 pub(in crate::state) fn was_loaded(
@@ -505,6 +510,7 @@ pub(in crate::state) fn was_loaded(
         || state.view.clone(),
         |saved| saved::view(saved, &state.view),
     );
+    state.runtime.segment.framed = saved::surface_cameras(content.surface_cameras);
     // Segment shows its image alone.
     if state.view.task != Task::Segment {
         state.runtime.selected_layer = topmost_shown(&state.document, &content.document.layers);

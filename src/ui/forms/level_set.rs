@@ -12,6 +12,7 @@ use super::parameters::{self, Rows};
 use crate::data::Role;
 use crate::parameters::row;
 use crate::solvers::level_set::{self, TargetParts};
+use crate::state::core::notices::Topic;
 use crate::state::core::text::counted;
 use crate::state::segment::jobs::SEGMENT;
 use crate::state::segment::{
@@ -246,7 +247,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         set(SegmentSettings { params, ..settings }, phase);
     });
     panels::in_sight(ui);
-    let warned = |m: &Message| m.slot == Some(SEGMENT);
+    let warned = |m: &Message| m.slot == Some(SEGMENT) || m.topic == Some(Topic::SurfaceEnded);
     let warned = state.runtime.notices.messages.iter().any(warned);
     let leaked = leak_notice::leaked(state).map(|leaked| leaked.leak.noticed);
     // The leak notice points to these rows, and so does the message that the surface has vanished.

@@ -121,7 +121,11 @@ fn undone() {
 fn numbers() {
     assert_eq!(format::count(1_234_567), "1\u{202F}234\u{202F}567");
     assert_eq!(format::count(999), "999");
-    assert_eq!(format::ml(0.02, 1), "<0.1\u{202F}ml");
+    assert_eq!(format::ml(0.02, 1), "20.0\u{202F}mm³");
+    assert_eq!(format::ml(0.3, 0), "0.3\u{202F}ml");
+    assert_eq!(format::volume(0.000_523_6), "0.524\u{202F}mm³");
+    assert_eq!(format::volume(0.0999), "99.9\u{202F}mm³");
+    assert_eq!(format::volume(12.34), "12.3\u{202F}ml");
     assert_eq!(format::ml(0.0, 1), "0.0\u{202F}ml");
     assert_eq!(format::ml(2.84, 1), "2.8\u{202F}ml");
     assert_eq!(format::fixed(-21.04, 1), "−21.0");
