@@ -425,7 +425,11 @@ pub(in crate::state) fn save(
 }
 
 /// Adds the region of a pathway's voxels, which can confine streamlines, rays and other pathways.
-pub fn region_made(state: &mut State, pathway: DataId, (name, role, mask): (String, Role, Mask)) {
+pub fn region_computed(
+    state: &mut State,
+    pathway: DataId,
+    (name, role, mask): (String, Role, Mask),
+) {
     // The region arrives even if its document was closed.
     let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.result);
     if field(&state.document) != pathway && !kept.any(|f| f.field == pathway) {

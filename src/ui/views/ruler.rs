@@ -188,7 +188,7 @@ impl Views {
                     } else {
                         "Angle: three points"
                     };
-                    annotations::tool_word(painter, at, slice.rect, word, IN_VIEW.t1);
+                    annotations::tool_text(painter, at, slice.rect, word, IN_VIEW.t1);
                 }
             }
         }

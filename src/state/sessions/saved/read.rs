@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// Parses the content of a session's file; nothing is read for its layers yet.
 pub fn parse(text: Value) -> Parse {
     let content =
-        Content::deserialize(&text).map_err(|e| ParseError::Json(crate::io::json::found(&e)))?;
+        Content::deserialize(&text).map_err(|e| ParseError::Json(crate::io::json::problem(&e)))?;
     // Far below overflow.
     const MAXIMUM_ID: u64 = 1 << 53;
     let snapshots = content.snapshots.iter().map(|s| &s.document);

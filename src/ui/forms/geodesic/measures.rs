@@ -88,11 +88,11 @@ pub fn nothing(
 /// The opening angle of a wider cone, at most that at the end of its slider; radians.
 fn widened(half_angle_rad: f64) -> f64 {
     /// A narrow cone becomes this wide at once.
-    const LEAST_RAD: f64 = 0.1;
+    const MIN_RAD: f64 = 0.1;
     let Some(Kind::Number(angle)) = row::<DirectionParts>("half-angle").map(|row| &row.kind) else {
         return half_angle_rad;
     };
-    let wider = (half_angle_rad * 1.5).max(LEAST_RAD);
+    let wider = (half_angle_rad * 1.5).max(MIN_RAD);
     wider.min(angle.unit.stored(angle.soft.1))
 }
 
@@ -216,7 +216,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
         return None;
     };
     // Percentages are typed with two decimals.
-    let within = |limits: Limits, value: f64| value.clamp(limits.least(2), limits.high);
+    let within = |limits: Limits, value: f64| value.clamp(limits.smallest(2), limits.high);
     let cut = match now.cut {
         Cut::TopShare(_) => Cut::TopShare(within(Cut::PERCENTAGES, number) / 100.0),
         _ => {

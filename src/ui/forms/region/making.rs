@@ -201,7 +201,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     // In the displayed unit.
     let now = Fill {
         tolerance: f64::from(drawing.tolerance * width) * scale,
-        most_ml: drawing.most_ml,
+        max_ml: drawing.most_ml,
     };
     let defaults = Fill::defaults_for(range);
     let mut changed = None;
@@ -213,7 +213,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         };
         let next = Drawing {
             tolerance,
-            most_ml: fill.most_ml,
+            most_ml: fill.max_ml,
             ..drawing.clone()
         };
         changed = Some((next, phase));

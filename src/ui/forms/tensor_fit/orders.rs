@@ -48,7 +48,7 @@ fn compared<'a>(state: &'a State, layer: &Layer) -> Option<&'a Arc<Output>> {
 /// Whether the storage of the tensors is known.
 pub fn check(state: &State) -> Option<Check> {
     let (layer, layout) = layer(state)?;
-    let better = compared(state, layer).and_then(|o| o.found());
+    let better = compared(state, layer).and_then(|o| o.clear_layout());
     let better = better.filter(|found| layout.is_some_and(|now| now != *found));
     let (verdict, fact) = match (layout, better) {
         (None, _) => (Verdict::Warning, "order and axes unknown".to_owned()),
@@ -131,7 +131,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 }
 
 fn hint(output: &Output, now: Option<TensorLayout>) -> String {
-    match (output.found(), now) {
+    match (output.clear_layout(), now) {
         (Some(found), Some(now)) if found == now => {
             "Correct: no other order gives longer and more coherent streamlines".to_owned()
         }

@@ -85,7 +85,7 @@ impl Joined {
         let seed = start.mask();
         let mut seed = of(&|i| seed.inside[i] != 0);
         let middle = quantile(&mut deep, 0.5)?;
-        let [least, most] = [TAIL_SHARE, 1.0 - TAIL_SHARE].map(|share| quantile(&mut seed, share));
+        let [low, high] = [TAIL_SHARE, 1.0 - TAIL_SHARE].map(|share| quantile(&mut seed, share));
         let share = |values: &[f64], [low, high]: [f64; 2]| {
             let near = values.iter().filter(|v| (low..=high).contains(*v)).count();
             near as f64 / values.len().max(1) as f64
@@ -93,7 +93,7 @@ impl Joined {
         let alike = |near: [f64; 2]| share(&joined, near) / share(&own, near);
         // In a wide range, another tissue is near the middle, too, but not near the values at the start.
         let in_range = alike(range.map(|end| middle + NEAR * (end - middle)));
-        let in_seed_range = alike([least?, most?]);
+        let in_seed_range = alike([low?, high?]);
         let area = area_mm2(&surface(before));
         let wider = area_mm2(&surface(now)) - area;
         let other_area = others.map_or(0.0, |(field, _)| area_mm2(&surface(field)));
