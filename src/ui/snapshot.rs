@@ -277,7 +277,7 @@ impl LaidOutFrame {
         if size_px.iter().any(|&n| n > most) {
             return Err(Error::TooLong {
                 size_px,
-                most_px: most,
+                max_px: most,
             });
         }
         let options = RendererOptions {
