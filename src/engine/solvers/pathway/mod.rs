@@ -139,8 +139,8 @@ impl Pathway {
         move |place| f64::from(self.total[place]) <= limit
     }
 
-    /// (u₁ + u₂) / E* − 1 as an image, limited to `max_excess`, which is also the value where no path leads: smooth up to
-    /// the rim.
+    /// (u₁ + u₂) / E* − 1 as an image, limited to `max_excess`, which is also the value where no path leads: smooth up
+    /// to the rim.
     pub fn excess(&self, max_excess: f32) -> Volume {
         let metric = self.metric();
         let mut out = vec![max_excess; metric.grid.voxel_count()];
@@ -186,8 +186,8 @@ impl Pathway {
         joins.then(|| self.mask_of(connected.into_iter()))
     }
 
-    /// The ε from which on a voxel belongs to the part given by [`Pathway::joining_mask`], for all that do up to `max_epsilon`,
-    /// ascending: the minimum over all ways from region 1 of the largest share on the way (Dijkstra 1959, with maxima
+    /// The smallest ε at which each voxel belongs to the part given by [`Pathway::joining_mask`], up to `max_epsilon`,
+    /// ascending: the minimum over all paths from region 1 of the largest share on the path (Dijkstra 1959, with maxima
     /// instead of sums).
     pub fn joining_epsilon(&self, max_epsilon: f32) -> Vec<f32> {
         let share = |place: usize| {

@@ -252,8 +252,8 @@ impl FitWeights {
         let (prepared, mask_found) = match known {
             Some(prepared) => (prepared, None),
             None => {
-                let (prepared, found) = self.prepare(backend, control)?;
-                (Arc::new(prepared), found)
+                let (prepared, mask_report) = self.prepare(backend, control)?;
+                (Arc::new(prepared), mask_report)
             }
         };
         let start = match &self.start {
@@ -339,8 +339,8 @@ impl FitWeights {
                 };
                 Some(passes_region(now, region, backend, control)?)
             }
-            Excluded::Along(found, epsilon) => {
-                let mask = backend.install(|| found.mask(*epsilon));
+            Excluded::Along(pathway, epsilon) => {
+                let mask = backend.install(|| pathway.mask(*epsilon));
                 let region = Region {
                     id: RegionId(0),
                     name: String::new(),

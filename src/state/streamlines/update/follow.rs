@@ -162,8 +162,8 @@ fn follow_selection(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    let found = filtered(state).find(|(rules, _)| rules.layer == layer);
-    let Some((streamline_rules, lines)) = found else {
+    let shown = filtered(state).find(|(rules, _)| rules.layer == layer);
+    let Some((streamline_rules, lines)) = shown else {
         return;
     };
     let requested = SelectionKey {
