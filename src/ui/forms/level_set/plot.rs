@@ -52,9 +52,9 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
     };
     // The live branch fills the whole plot; abandoned branches end at its edges.
     let last = live.growth.iter().map(|(step, _)| *step).max();
-    let most = live.growth.iter().map(|(_, n)| *n).max();
-    let [last, most] = [last, most].map(|most| most.unwrap_or(0).max(1));
-    let top = nice(voxels_ml(state, most));
+    let largest = live.growth.iter().map(|(_, n)| *n).max();
+    let [last, largest] = [last, largest].map(|largest| largest.unwrap_or(0).max(1));
+    let top = nice(voxels_ml(state, largest));
     let at = |(step, voxels): (u64, u64)| {
         let x = step as f32 / last as f32;
         let y = (voxels_ml(state, voxels) / top) as f32;
