@@ -301,12 +301,12 @@ impl CountedCurves<'_> {
             text += &format!("Ends: {}\n", ends.join(", "));
         }
         for (region, n) in targets.iter().zip(&output.per_target) {
-            let noun = if *n == 1 {
+            let one = if *n == 1 {
                 curves.trim_end_matches('s')
             } else {
                 curves
             };
-            text += &format!("{}: reached by {} {noun}\n", region.name, count(*n));
+            text += &format!("{}: reached by {} {one}\n", region.name, count(*n));
         }
         (value, text)
     }
@@ -343,7 +343,7 @@ pub fn out_of_reach(fitted: &FittedScan, regions: &[Region]) -> String {
         let names: Vec<&str> = these.iter().map(|r| r.name.as_str()).collect();
         why += &match names.as_slice() {
             [] => String::new(),
-            [name] => format!("; {name} lies outside {place}"),
+            [one] => format!("; {one} lies outside {place}"),
             more => format!("; {} lie outside {place}", more.join(" and ")),
         };
     }

@@ -37,8 +37,8 @@ impl OrientationOptions {
 }
 
 fn odf_basis(text: &str) -> Result<Basis, ValueError> {
-    let basis = Basis::ALL.into_iter().find(|basis| basis.key() == text);
-    basis.ok_or_else(|| {
+    let found = Basis::ALL.into_iter().find(|basis| basis.key() == text);
+    found.ok_or_else(|| {
         let keys = Basis::ALL.map(Basis::key);
         ValueError::new(format!("one of {}", keys.join(", ")), text)
     })

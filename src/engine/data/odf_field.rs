@@ -114,7 +114,7 @@ impl Tissue {
         let name = file_name.to_ascii_lowercase();
         let parts = || name.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
         let label = parts().find_map(|part| part.strip_prefix("label-"));
-        let tissue = |name_part: &str| match name_part {
+        let tissue = |word: &str| match word {
             "wm" | "wmfod" | "fodwm" => Some(Self::WhiteMatter),
             "gm" | "gmfod" | "fodgm" => Some(Self::GreyMatter),
             "csf" | "csffod" | "fodcsf" => Some(Self::Csf),

@@ -57,11 +57,11 @@ fn mode(values: impl Iterator<Item = f64>, (low, high): (f64, f64)) -> f64 {
             counts[bin as usize] += 1;
         }
     }
-    let fullest = counts
+    let most = counts
         .iter()
         .enumerate()
         .max_by_key(|(i, n)| (**n, BINS - i));
-    low + (fullest.map_or(0, |(i, _)| i) as f64 + 0.5) * width
+    low + (most.map_or(0, |(i, _)| i) as f64 + 0.5) * width
 }
 
 impl Background {
@@ -102,13 +102,13 @@ impl Background {
             sum / count
         };
         let means: Vec<f64> = (0..total).into_par_iter().map(mean).collect();
-        let darkest = means
+        let least = means
             .iter()
             .copied()
             .filter(|m| m.is_finite())
             .fold(f64::INFINITY, f64::min);
         let (_, top) = image.percentiles(frame, 0.01, 0.99);
-        let range = f64::from(top) - darkest;
+        let range = f64::from(top) - least;
         if !(range > 0.0) {
             return None;
         }
@@ -119,7 +119,7 @@ impl Background {
         let border: Vec<usize> = (0..total)
             .filter(|b| outermost(*b) && means[*b].is_finite())
             .collect();
-        let dark = darkest + DARK * range;
+        let dark = least + DARK * range;
         let mut darks: Vec<f64> = border
             .iter()
             .map(|b| means[*b])
@@ -127,13 +127,13 @@ impl Background {
             .collect();
         // Voxels set to one value, as around a defaced or skull-stripped head, carry no information about air in the
         // same image.
-        let noisy = |m: f64| m > darkest + 1e-6 * range;
+        let noisy = |m: f64| m > least + 1e-6 * range;
         let filled = darks.iter().filter(|m| !noisy(**m)).count();
         let imaged = (darks.len() - filled) as f64 > SHARE[0] * border.len() as f64;
         if imaged {
             darks.retain(|m| noisy(*m));
         }
-        let centre = mode(darks.iter().copied(), (darkest, dark));
+        let centre = mode(darks.iter().copied(), (least, dark));
         // Above the mode, tissue contributes to the blocks; below it, only noise does.
         let mut below: Vec<f64> = darks
             .iter()
@@ -142,16 +142,16 @@ impl Background {
             .collect();
         below.sort_by(f64::total_cmp);
         let spread = 1.48 * below.get(below.len() / 2).copied().unwrap_or(0.0);
-        let limit = centre + (BLOCK_SPREADS * spread).max(GHOST_SHARE * range);
+        let most = centre + (BLOCK_SPREADS * spread).max(GHOST_SHARE * range);
         let seeds: Vec<usize> = border
             .iter()
             .copied()
-            .filter(|b| means[*b] <= limit)
+            .filter(|b| means[*b] <= most)
             .collect();
         if (seeds.len() as f64) < SHARE[0] * border.len() as f64 || seeds.is_empty() {
             return None;
         }
-        let blocks = connected(seeds, counts, |b| means[b] <= limit);
+        let blocks = connected(seeds, counts, |b| means[b] <= most);
         let all = blocks.iter().filter(|b| **b).count();
         if (all as f64) < SHARE[1] * total as f64 {
             return None;
@@ -170,7 +170,7 @@ impl Background {
         Some(Self {
             mode: mode as f32,
             spread: spread as f32,
-            limit: (mode + VOXEL_SPREADS * spread).max(limit) as f32,
+            limit: (mode + VOXEL_SPREADS * spread).max(most) as f32,
             side,
             shortened_by,
             counts,
@@ -193,10 +193,10 @@ impl Background {
 
 /// The counted blocks that are connected to the seeds through faces of counted blocks.
 fn connected(seeds: Vec<usize>, counts: [usize; 3], counted: impl Fn(usize) -> bool) -> Vec<bool> {
-    let mut reached = vec![false; counts.iter().product()];
+    let mut found = vec![false; counts.iter().product()];
     let mut open = seeds;
     for &block in &open {
-        reached[block] = true;
+        found[block] = true;
     }
     let stride = [1, counts[0], counts[0] * counts[1]];
     while let Some(block) = open.pop() {
@@ -207,14 +207,14 @@ fn connected(seeds: Vec<usize>, counts: [usize; 3], counted: impl Fn(usize) -> b
                 (at + 1 < counts[a]).then(|| block + stride[a]),
             ];
             for next in near.into_iter().flatten() {
-                if !reached[next] && counted(next) {
-                    reached[next] = true;
+                if !found[next] && counted(next) {
+                    found[next] = true;
                     open.push(next);
                 }
             }
         }
     }
-    reached
+    found
 }
 
 impl Field {

@@ -105,9 +105,9 @@ impl Tracker<'_> {
             target,
             is_kept: true,
         });
-        let follow = |half: &mut Half, sense: f32, number: u64, max_steps: u32| match cut_at_seed {
+        let follow = |half: &mut Half, sense: f32, number: u64, most: u32| match cut_at_seed {
             Some(end) => end,
-            None => self.follow(&start, sense, numbers, number, max_steps, half),
+            None => self.follow(&start, sense, numbers, number, most, half),
         };
         let tail = follow(&mut forward, 1.0, 0, self.max_steps);
         let mut ends = [at_seed(start.end.unwrap_or(StopReason::Seed)), tail];
@@ -117,9 +117,9 @@ impl Tracker<'_> {
             ends[0] = follow(&mut backward, -1.0, 1, self.max_steps);
             joined.steps += backward.points.len() as u64;
             let steps = [&forward, &backward].map(|half| half.points.len() as u32);
-            let limits = split_total(steps[0], steps[1], self.max_steps);
-            self.shorten(&mut forward, limits[0], &mut ends[1]);
-            self.shorten(&mut backward, limits[1], &mut ends[0]);
+            let most = split_total(steps[0], steps[1], self.max_steps);
+            self.shorten(&mut forward, most[0], &mut ends[1]);
+            self.shorten(&mut backward, most[1], &mut ends[0]);
         }
         joined.stops[ends[1].reason as usize] += 1;
         if tail.is_kept {
@@ -129,16 +129,16 @@ impl Tracker<'_> {
     }
 
     /// Applies the length limit of both halves to one of them; later events are discarded.
-    fn shorten(&self, half: &mut Half, max_points: u32, end: &mut HalfEnd) {
-        let max_points = max_points as usize;
-        if half.points.len() <= max_points || max_points == 0 {
+    fn shorten(&self, half: &mut Half, most: u32, end: &mut HalfEnd) {
+        let most = most as usize;
+        if half.points.len() <= most || most == 0 {
             return;
         }
-        half.cut_to(max_points);
+        half.cut_to(most);
         *end = self.stopped(
-            half.points[max_points - 1],
+            half.points[most - 1],
             StopReason::MaxLength,
-            &half.passed[max_points - 1],
+            &half.passed[most - 1],
         );
     }
 
@@ -183,7 +183,7 @@ impl Tracker<'_> {
         sense: f32,
         numbers: Random,
         number: u64,
-        max_steps: u32,
+        most: u32,
         half: &mut Half,
     ) -> HalfEnd {
         let seed = Position {
@@ -193,7 +193,7 @@ impl Tracker<'_> {
         let (mut longest, mut back, mut tries) = (0, 1, 0);
         for attempt in 0.. {
             let stream = numbers.stream(1 + 2 * attempt + number);
-            let end = self.attempt(seed, start.passed, stream, max_steps, half);
+            let end = self.attempt(seed, start.passed, stream, most, half);
             let too_long = matches!(end.reason, StopReason::MaxLength | StopReason::MaxSteps);
             if end.is_kept || !self.goes_back || too_long || attempt + 1 >= MAX_ATTEMPTS {
                 return end;
@@ -219,14 +219,14 @@ impl Tracker<'_> {
         seed: Position,
         passed: Passed,
         numbers: Random,
-        max_steps: u32,
+        most: u32,
         half: &mut Half,
     ) -> HalfEnd {
         let mut position = half.points.last().copied().unwrap_or(seed);
         let mut passed = half.passed.last().copied().unwrap_or(passed);
         loop {
             let step = half.points.len();
-            if step as u32 >= max_steps {
+            if step as u32 >= most {
                 return self.stopped(position, StopReason::MaxLength, &passed);
             }
             let next = match self.model.advance(position, numbers.stream(step as u64)) {
@@ -347,8 +347,8 @@ impl Tracker<'_> {
                 .chain(tail)
                 .collect()
         };
-        let is_short = points.len() < 2 || (length_mm(&points) as f32) < self.min_length_mm;
-        if outcome == SeedOutcome::Kept && is_short {
+        let short = points.len() < 2 || (length_mm(&points) as f32) < self.min_length_mm;
+        if outcome == SeedOutcome::Kept && short {
             outcome = SeedOutcome::TooShort;
         }
         joined.seed_outcomes[outcome as usize] += 1;

@@ -20,13 +20,13 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Streamlines with these numbers, up to and including the one that is the `max_kept`-th kept.
-    fn part(&self, ids: Range<u64>, max_kept: Option<u64>) -> Result<JoinedCurves, Cancelled> {
+    /// Streamlines with these numbers, up to and including the one that is the `most`-th kept.
+    fn part(&self, ids: Range<u64>, most: Option<u64>) -> Result<JoinedCurves, Cancelled> {
         let mut joined = JoinedCurves::new(self.tracker.gates);
         for id in ids {
             self.control.check()?;
             self.tracker.add_streamline(id, &mut joined);
-            if max_kept.is_some_and(|max_kept| joined.kept.count() as u64 >= max_kept) {
+            if most.is_some_and(|most| joined.kept.count() as u64 >= most) {
                 break;
             }
         }
@@ -69,16 +69,16 @@ impl Run<'_> {
                 .collect::<Result<_, Cancelled>>()?;
             for (i, joined) in wave.into_iter().enumerate() {
                 let ids = range(i as u64);
-                let (kept_here, seeds) = (joined.kept.count() as u64, ids.end - ids.start);
-                if kept + kept_here >= requested {
+                let (found, seeds) = (joined.kept.count() as u64, ids.end - ids.start);
+                if kept + found >= requested {
                     // Its seeds after the last one are not counted, whatever the threads have tracked.
                     let last = self.part(ids, Some(requested - kept))?;
                     self.memory.count(seeds, requested - kept, [&last])?;
                     all.push(last);
                     return Ok(all);
                 }
-                kept += kept_here;
-                self.memory.count(seeds, kept_here, [&joined])?;
+                kept += found;
+                self.memory.count(seeds, found, [&joined])?;
                 all.push(joined);
             }
             first = end;
