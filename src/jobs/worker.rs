@@ -27,7 +27,7 @@ pub struct BackendOpened {
     pub reason: String,
     /// Whether it runs on a graphics card.
     pub on_card: bool,
-    /// The error because of which it does not, although the CPU was not chosen.
+    /// The error that prevents it, unless the user chose the CPU.
     pub no_card: Option<cuda::Error>,
 }
 
