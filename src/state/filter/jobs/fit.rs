@@ -139,7 +139,7 @@ pub struct FitEstimate {
     pub free: Option<u64>,
     /// Bytes on each graphics card, and those free on the first.
     pub on_card: Option<(u64, u64)>,
-    pub expected: TimeEstimate,
+    pub time_estimate: TimeEstimate,
 }
 
 impl Job for FitWeights {
@@ -385,7 +385,7 @@ impl FitWeights {
                 demand,
                 free,
                 on_card: card_free.map(|(free, _)| (demand.on_card, free)),
-                expected: inputs.estimate(&self.params, &samples, &demand, backend),
+                time_estimate: inputs.estimate(&self.params, &samples, &demand, backend),
             })
         })
     }

@@ -314,7 +314,7 @@ const ITERATIONS: u32 = 350;
 /// Estimated duration of the fit.
 fn seconds(needs: &FitEstimate, pace: f64, max_iterations: u32) -> f64 {
     let iterations = f64::from(max_iterations.min(ITERATIONS));
-    needs.expected.build_s + iterations * needs.expected.iteration_s * pace
+    needs.time_estimate.build_s + iterations * needs.time_estimate.iteration_s * pace
 }
 
 /// `0.4 of 24 GB`.

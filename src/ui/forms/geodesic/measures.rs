@@ -46,7 +46,7 @@ pub fn nothing(
         return;
     };
     let mut better = now.clone();
-    let word = match remedy {
+    let action = match remedy {
         Suggestion::WidenCone => {
             if let Directions::Cone { half_angle_rad, .. } = &mut better.params.directions {
                 *half_angle_rad = widened(*half_angle_rad);
@@ -73,7 +73,7 @@ pub fn nothing(
     let missed = matches!(remedy, Suggestion::WidenCone | Suggestion::MoreRays);
     let empty = Empty {
         text,
-        word,
+        word: action,
         missed,
         starts: remedy != Suggestion::Nothing,
     };
@@ -116,7 +116,7 @@ pub fn histogram(
     let colour = |t: f32| -> Color32 { colour_of(map, t) };
     let cut = match now.cut {
         Cut::All => None,
-        Cut::AtLeast(least) => Some(least),
+        Cut::AtLeast(threshold) => Some(threshold),
         Cut::Top(_) | Cut::TopShare(_) => rays.min_measure,
     };
     // The caption stands above, but its count follows the cut as it is moved.
