@@ -232,10 +232,10 @@ pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
     let Some(missing) = files.iter().find(|f| !f.exists()) else {
         return Ok(());
     };
-    let word = missing.to_string_lossy();
+    let name = missing.to_string_lossy();
     Err(Failure::usage(typed::no_command(
-        &word,
-        &typed::similar_commands(&word),
+        &name,
+        &typed::similar_commands(&name),
     )))
 }
 

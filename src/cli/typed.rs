@@ -26,10 +26,10 @@ pub fn similar_commands(word: &str) -> Vec<String> {
 /// The command that the words name, such as `fit` or `gradients turn`.
 pub fn named_command(arguments: impl Iterator<Item = String>) -> Option<String> {
     let commands = Arguments::command();
-    let mut found: Option<&clap::Command> = None;
+    let mut command: Option<&clap::Command> = None;
     let mut name = String::new();
     for word in arguments {
-        let own = found.unwrap_or(&commands);
+        let own = command.unwrap_or(&commands);
         let Some(sub) = own.find_subcommand(&word) else {
             continue;
         };
@@ -37,9 +37,9 @@ pub fn named_command(arguments: impl Iterator<Item = String>) -> Option<String> 
             name.push(' ');
         }
         name += sub.get_name();
-        found = Some(sub);
+        command = Some(sub);
     }
-    found.map(|_| name)
+    command.map(|_| name)
 }
 
 /// The sentence about a first word that is neither a command nor a file, if it resembles a command.

@@ -255,7 +255,7 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
             _ => None,
         })
     };
-    let found = masks().find(|(l, _)| document.origin(l).is_found_mask());
+    let brain_mask = masks().find(|(l, _)| document.origin(l).is_found_mask());
     // A ventricle or a tumour does not outline the head.
     let large = |mask: &Mask| 50 * mask.count() >= mask.grid.voxel_count();
     let largest = || {
@@ -271,7 +271,7 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
             .map(|(_, m)| m)
     };
-    found.or_else(largest).map(|(_, mask)| mask.clone())
+    brain_mask.or_else(largest).map(|(_, mask)| mask.clone())
 }
 
 /// The planes of the three slice views through the crosshair, as they cross the head.

@@ -129,9 +129,9 @@ impl History {
         self.forget_beyond(TRACTOGRAM_BYTES);
     }
 
-    /// Drops the oldest steps while the streamlines of all take more than `most`: each deletion creates a new
+    /// Drops the oldest steps while the streamlines of all take more than `max_bytes`: each deletion creates a new
     /// tractogram.
-    fn forget_beyond(&mut self, most: usize) {
+    fn forget_beyond(&mut self, max_bytes: usize) {
         // The masks of the newest step are usually still in the document.
         let newest = self.past.last().into_iter();
         let here = newest.flat_map(|step| step.document.tractograms());
@@ -143,7 +143,7 @@ impl History {
                     bytes += own;
                 }
             }
-            bytes <= most
+            bytes <= max_bytes
         });
         // The newest step stays, whatever its size.
         let kept = kept.count().max(1);

@@ -322,8 +322,8 @@ fn sides(
         });
     }
     if let Some(list) = list {
-        let most = (views.width() - space::VIEWS).max(0.5 * views.width());
-        let side = views.with_max_x(views.left() + space::LEFT.min(most));
+        let max_width = (views.width() - space::VIEWS).max(0.5 * views.width());
+        let side = views.with_max_x(views.left() + space::LEFT.min(max_width));
         views.min.x = side.right();
         part(ui, "list of the rail", side, |ui| {
             panels::list_of_rail(ui, list, state, memory, actions)

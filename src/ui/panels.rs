@@ -205,8 +205,8 @@ fn dot(ui: &mut Ui, cell: Rect, severity: Severity) {
         Severity::Error => (p.error, "The results hold an error"),
         Severity::Warning | Severity::Information => (p.warning, "The results hold a warning"),
     };
-    let word = paint::width(ui, "Results", theme::regular(size::LABEL));
-    let at = pos2(cell.center().x + word * 0.5 + 8.0, cell.center().y);
+    let text_width = paint::width(ui, "Results", theme::regular(size::LABEL));
+    let at = pos2(cell.center().x + text_width * 0.5 + 8.0, cell.center().y);
     ui.painter().circle_filled(at, RADIUS, colour);
     let place = Rect::from_center_size(at, vec2(4.0 * RADIUS, 4.0 * RADIUS));
     let id = ui.make_persistent_id("results hold a warning");

@@ -40,7 +40,7 @@ fn sentence(left: &RecoverableSession) -> String {
 
 /// `3 minutes ago`.
 fn ago(seconds: u64) -> String {
-    let ago = |n: u64, one: &str| format!("{} ago", counted(n as usize, one));
+    let ago = |n: u64, unit: &str| format!("{} ago", counted(n as usize, unit));
     match seconds {
         0..90 => "a minute ago".to_owned(),
         90..5400 => ago((seconds + 30) / 60, "minute"),

@@ -77,14 +77,14 @@ fn name(
         pos2(bar.left() + 40.0, bar.top()),
         pos2(bar.left() + 110.0, bar.bottom()),
     );
-    let word = paint::left(
+    let title = paint::left(
         painter,
         place,
         "arcuate",
         theme::semibold(size::BODY + 0.5),
         p.t1,
     );
-    let end = file_button(ui, word.right() + 10.0, bar, state, memory, actions);
+    let end = file_button(ui, title.right() + 10.0, bar, state, memory, actions);
     // In a narrow window the tasks take the space of the name.
     let wide = ((bar.width() - 640.0) * 0.4).clamp(0.0, 210.0);
     if state.document.is_empty() || wide < LEGIBLE {

@@ -432,7 +432,7 @@ fn backends_change() {
     match cards {
         Ok(names) => assert!(names.iter().all(|n| !n.is_empty())),
         Err(error) => {
-            let why = error.found();
+            let why = error.problem();
             assert!(why.starts_with(char::is_lowercase), "{why}");
         }
     }
@@ -509,12 +509,12 @@ fn freed_by_a_worker() {
     let mut jobs = jobs();
     for tractogram in [lines.clone(), lines] {
         let rules = SelectionRules::default();
-        let most_shown = usize::MAX;
+        let max_shown = usize::MAX;
         jobs.submit(FilterStreamlines {
             layer: arcuate::state::LayerId(1),
             tractogram,
             rules,
-            most_shown,
+            max_shown,
         });
     }
     let shown = poll(&mut jobs, |events| {

@@ -38,7 +38,7 @@ pub fn read(folder: &Path) -> Result<TruthFiles, Error> {
     let path = folder.join(FILE);
     let text = read_text(&path, TEXT_LIMIT_BYTES)?;
     let files: Result<TruthFiles, _> = serde_json::from_str(&text);
-    let mut files = files.map_err(|e| Error::malformed(&path, json::found(&e), EXPECTED))?;
+    let mut files = files.map_err(|e| Error::malformed(&path, json::problem(&e), EXPECTED))?;
     files.ends = folder.join(&files.ends);
     for bundle in &mut files.bundles {
         bundle.fibres = folder.join(&bundle.fibres);

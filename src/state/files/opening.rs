@@ -259,17 +259,17 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
             return None;
         }
         let shape = |s: [usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
-        let found = if mask.grid.shape == grid.shape {
+        let difference = if mask.grid.shape == grid.shape {
             format!(
                 "up to {:.1} mm away from the scan's voxels",
                 grid.separation_mm(&mask.grid)
             )
         } else {
-            let (own, expected) = (shape(mask.grid.shape), shape(grid.shape));
-            format!("{own} voxels, the scan has {expected}")
+            let (own, scan_shape) = (shape(mask.grid.shape), shape(grid.shape));
+            format!("{own} voxels, the scan has {scan_shape}")
         };
         passed_over = Some(format!(
-            "The mask lies on another grid than the scan ({found}), so the fit does not use it; \
+            "The mask lies on another grid than the scan ({difference}), so the fit does not use it; \
              make a brain mask on the scan's grid: {}",
             path.display()
         ));
@@ -389,8 +389,8 @@ pub(in crate::state) fn add(
         Content::Tractogram(_) => state.document.track.streamline_display.clone(),
     };
     edit(state, "Open", false, |document| {
-        let again = |l: &Arc<Layer>| replaces(document, (&content, &origin), l);
-        let old = document.layers.iter().position(again);
+        let is_replaced = |l: &Arc<Layer>| replaces(document, (&content, &origin), l);
+        let old = document.layers.iter().position(is_replaced);
         let (id, at, display, file_change) = match old.map(|at| (at, document.layers.remove(at))) {
             Some((at, old)) => {
                 let display = Display {

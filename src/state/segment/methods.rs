@@ -23,10 +23,10 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
     let document = &state.document;
     let mut text = String::new();
     for layer in &document.layers {
-        if let Some(made) = document.segmentation_recipe(layer.id) {
+        if let Some(recipe) = document.segmentation_recipe(layer.id) {
             let measures = document.surfaces.get(&layer.id).and_then(|s| s.measures);
             let name = format!("“{}”", layer.name);
-            text += &segmentation_text(state, &name, made, measures, citations);
+            text += &segmentation_text(state, &name, recipe, measures, citations);
         }
     }
     let live = state
@@ -39,8 +39,8 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
             measures,
         ))
     });
-    if let Some((made, measures)) = live {
-        text += &segmentation_text(state, "The surface", &made, measures, citations);
+    if let Some((recipe, measures)) = live {
+        text += &segmentation_text(state, "The surface", &recipe, measures, citations);
     }
     text
 }

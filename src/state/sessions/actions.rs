@@ -42,8 +42,8 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         }
         SessionAction::TakeAll => {
             let opening = state.runtime.sessions.opening.as_ref();
-            let found = opening.map_or(Vec::new(), Opening::found_elsewhere);
-            relocate(state, found, effects);
+            let moved_files = opening.map_or(Vec::new(), Opening::found_elsewhere);
+            relocate(state, moved_files, effects);
         }
         SessionAction::Decide { index, decision } => {
             if let Some(opening) = &mut state.runtime.sessions.opening {

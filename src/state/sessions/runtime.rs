@@ -69,8 +69,8 @@ impl Opening {
 
     /// The number of files without a decision of the user.
     pub fn open_questions(&self) -> usize {
-        let open = |(index, found): &(usize, &FileStatus)| {
-            matches!(found.standing, FileComparison::Missing(_))
+        let open = |(index, file): &(usize, &FileStatus)| {
+            matches!(file.standing, FileComparison::Missing(_))
                 || !self.decisions.contains_key(index)
         };
         self.changed_files().filter(open).count()
@@ -78,8 +78,8 @@ impl Opening {
 
     /// Missing files that were found elsewhere.
     pub fn found_elsewhere(&self) -> Vec<(usize, PathBuf)> {
-        let found = self.changed_files();
-        found
+        let changed = self.changed_files();
+        changed
             .filter_map(|(index, f)| Some((index, f.suggestion.clone()?)))
             .collect()
     }

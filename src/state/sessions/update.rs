@@ -436,11 +436,11 @@ pub(in crate::state) fn load(state: &mut State, effects: &mut Vec<Effect>) {
     // A changed file is read if that was accepted, and otherwise stays in the session.
     let answers = &opening.decisions;
     let files = &mut Arc::make_mut(&mut opening.session).files;
-    for (index, found) in files.iter_mut().enumerate() {
-        if let FileComparison::Changed(why) = &found.standing
+    for (index, file) in files.iter_mut().enumerate() {
+        if let FileComparison::Changed(why) = &file.standing
             && answers.get(&index) != Some(&FileDecision::UseAsItIs)
         {
-            found.standing = FileComparison::Missing(Missing::Rejected(why.clone()));
+            file.standing = FileComparison::Missing(Missing::Rejected(why.clone()));
         }
     }
     let (items, unreadable) = saved::items(&opening.content, &opening.session);

@@ -141,7 +141,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         .and_then(|l| grid(l))
         .map(|(g, _)| g.clone());
     // A result is no input: its row would push the controls below down while the pointer is over them.
-    let made_here = |l: &Layer| {
+    let is_derived = |l: &Layer| {
         let base = state.document.origins.base(l.origin);
         matches!(base, Origin::Unknown | Origin::Computed(_))
     };
@@ -154,7 +154,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         let mut others = state.document.layers.iter().filter(|other| other.id < l.id);
         path.is_some() && others.any(|other| state.document.path(other) == path)
     };
-    let is_input = |l: &&Arc<Layer>| !made_here(l) && !kept_from(l);
+    let is_input = |l: &&Arc<Layer>| !is_derived(l) && !kept_from(l);
     for layer in state.document.layers.iter().filter(is_input) {
         let path = state.document.path(layer);
         let file = path.and_then(|p| p.file_name());

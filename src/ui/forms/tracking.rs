@@ -239,7 +239,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
 fn missing_region(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let tool = Tool::NewRegion { role, cube: false };
-    let (tool_text, text, word) = match role {
+    let (tool_text, text, action) = match role {
         Role::Seed => (
             "Click white matter on a slice. Esc ends the seed tool",
             "No seed yet. Press S, then click a slice to place one",
@@ -255,7 +255,7 @@ fn missing_region(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Acti
         Note::new(p, Severity::Information, tool_text).show(ui);
         return;
     }
-    let note = Note::new(p, Severity::Information, text).action(word);
+    let note = Note::new(p, Severity::Information, text).action(action);
     if note.show(ui) == Some(NoteResponse::Accepted) {
         actions.push(Action::View(ViewAction::SetTool(tool)));
     }

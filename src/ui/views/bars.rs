@@ -84,8 +84,8 @@ pub fn show(painter: &Painter, column: &Column, legends: &[&Legend]) -> PaintedB
     let mut attempts = (1..=bars.len()).rev();
     let placed = attempts.find_map(|shown| column.place_all(painter, &bars, shown));
     let placed = placed.unwrap_or_default();
-    for one in &placed {
-        column.paint(painter, one);
+    for bar in &placed {
+        column.paint(painter, bar);
     }
     let missing: Vec<String> = bars[placed.len()..]
         .iter()
@@ -196,7 +196,7 @@ impl Column<'_> {
                 place(pos2(text_x, bar.top() + FIGURE), 1),
                 place(pos2(text_x, bar.bottom() - FIGURE), 2),
             ];
-            let whole = places.iter().fold(bar, |all, one| all.union(*one));
+            let whole = places.iter().fold(bar, |all, place| all.union(*place));
             let whole = whole.expand(RIM);
             let Some(hit) = self.taken.iter().find(|t| t.intersects(whole)) else {
                 let [a, b, c] = places;

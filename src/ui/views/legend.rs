@@ -176,9 +176,9 @@ fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
 fn names(layers: &[&Layer]) -> Option<String> {
     match layers {
         [] => None,
-        [one] => Some(one.name.clone()),
-        [one, other] => Some(format!("{} and {}", one.name, other.name)),
-        [one, more @ ..] => Some(format!("{} and {} more", one.name, more.len())),
+        [layer] => Some(layer.name.clone()),
+        [layer, second] => Some(format!("{} and {}", layer.name, second.name)),
+        [layer, more @ ..] => Some(format!("{} and {} more", layer.name, more.len())),
     }
 }
 
@@ -270,12 +270,12 @@ fn stops(ends: &[f32]) -> Vec<(&'static str, [u8; 3])> {
         }
     }
     let count = |reason: &StopReason| counts[*reason as usize];
-    let mut found: Vec<StopReason> = StopReason::ALL
+    let mut reasons: Vec<StopReason> = StopReason::ALL
         .into_iter()
         .filter(|r| count(r) > 0)
         .collect();
-    found.sort_by_key(|r| std::cmp::Reverse(count(r)));
-    found
+    reasons.sort_by_key(|r| std::cmp::Reverse(count(r)));
+    reasons
         .into_iter()
         .map(|r| (r.label(), ColourMap::STOP_COLOURS[r as usize]))
         .collect()

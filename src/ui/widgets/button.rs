@@ -310,7 +310,7 @@ fn segments<'a>(
     );
     let step = rect.width() / labels.len().max(1) as f32;
     let mut clicked = None;
-    for (i, word) in labels.iter().enumerate() {
+    for (i, label) in labels.iter().enumerate() {
         let left = rect.left() + step * i as f32;
         let cell =
             Rect::from_min_size(pos2(left, rect.top()), vec2(step, rect.height())).shrink(2.0);
@@ -338,10 +338,10 @@ fn segments<'a>(
         } else {
             theme::regular(size::LABEL)
         };
-        paint::centre(painter, cell, word, font, colour);
+        paint::centre(painter, cell, label, font, colour);
         paint::focus_ring(painter, p, &response, cell, radius::CHIP);
         response.widget_info(|| {
-            let label = format!("{name}: {word}");
+            let label = format!("{name}: {label}");
             WidgetInfo::selected(Role::RadioButton, why.is_none(), active, label)
         });
         if response.clicked() && why.is_none() {

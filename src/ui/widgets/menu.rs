@@ -255,12 +255,12 @@ fn width_id(menu: Id) -> Id {
     menu.with("width that rows need")
 }
 
-/// The width of a menu: at least `least`, and as wide as the longest row that it had when it was drawn last, within
+/// The width of a menu: at least `min_width`, and as wide as the longest row that it had when it was drawn last, within
 /// the window.
-fn wide_enough(ctx: &egui::Context, menu: Id, least: f32) -> f32 {
+fn wide_enough(ctx: &egui::Context, menu: Id, min_width: f32) -> f32 {
     let needed: Option<f32> = ctx.data(|d| d.get_temp(width_id(menu)));
-    let most = ctx.content_rect().width() - 2.0 * EDGE;
-    needed.unwrap_or(0.0).min(most).max(least)
+    let max_width = ctx.content_rect().width() - 2.0 * EDGE;
+    needed.unwrap_or(0.0).min(max_width).max(min_width)
 }
 
 /// Records the width that rows need; a pass in which they have less is not shown.
@@ -422,9 +422,9 @@ pub fn choice<T, N: AsRef<str>>(
     name: impl Fn(&T) -> N,
 ) -> Option<T> {
     let mut chosen = None;
-    for one in all {
-        if Item::new(name(&one).as_ref()).show(ui) {
-            chosen = Some(one);
+    for item in all {
+        if Item::new(name(&item).as_ref()).show(ui) {
+            chosen = Some(item);
         }
     }
     chosen

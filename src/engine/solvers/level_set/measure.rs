@@ -125,7 +125,7 @@ fn diameter_mm(surface: &Surface) -> f64 {
         let (y, x) = (golden * i as f64).rem_euclid(TAU).sin_cos();
         DVec3::new(x, y, 0.0) * (1.0 - z * z).sqrt() + DVec3::Z * z
     };
-    let found = (0..DIRECTIONS).into_par_iter().map(|i| {
+    let widths = (0..DIRECTIONS).into_par_iter().map(|i| {
         let (mut low, mut high) = ends(direction(i).as_vec3());
         for _ in 0..4 {
             let next = ends((high - low).normalize_or(Vec3::X));
@@ -136,7 +136,7 @@ fn diameter_mm(surface: &Surface) -> f64 {
         }
         f64::from(low.distance(high))
     });
-    found.reduce(|| 0.0, f64::max)
+    widths.reduce(|| 0.0, f64::max)
 }
 
 /// Agreement of a segmentation with a reference.
@@ -157,20 +157,20 @@ pub struct Agreement {
 
 /// Border voxels are inside and have a face neighbour outside, or lie at the grid's edge. Needs the backend's threads
 /// installed.
-pub fn agreement(found: &Mask, reference: &Mask) -> Result<Agreement, InputError> {
-    let found = found.on_whole_grid();
-    let reference = reference.on_whole_grid().in_the_order_of(&found.grid);
+pub fn agreement(mask: &Mask, reference: &Mask) -> Result<Agreement, InputError> {
+    let mask = mask.on_whole_grid();
+    let reference = reference.on_whole_grid().in_the_order_of(&mask.grid);
     let reference = reference.ok_or(InputError::ReferenceGrid)?;
     if reference.count() == 0 {
         return Err(InputError::EmptyReference);
     }
-    let pairs = found.inside.iter().zip(reference.inside.iter());
+    let pairs = mask.inside.iter().zip(reference.inside.iter());
     let mut counts = [[0u64; 2]; 2];
     for (f, r) in pairs {
         counts[usize::from(*f != 0)][usize::from(*r != 0)] += 1;
     }
     let [[neither, missed], [extra, both]] = counts.map(|c| c.map(|n| n as f64));
-    let borders = [&found, &reference].map(border);
+    let borders = [&mask, &reference].map(border);
     let trees = borders.clone().map(Nearest::new);
     let away = |from: &Vec<Vec3>, to: &Nearest| {
         let mut all: Vec<f32> = from.par_iter().map(|p| to.distance(*p)).collect();
@@ -190,7 +190,7 @@ pub fn agreement(found: &Mask, reference: &Mask) -> Result<Agreement, InputError
         dice: 2.0 * both / (2.0 * both + extra + missed),
         sensitivity: both / (both + missed),
         specificity: neither / (neither + extra).max(1.0),
-        correct: (both + neither) / found.inside.len() as f64,
+        correct: (both + neither) / mask.inside.len() as f64,
         mean_mm: sum / points.max(1) as f64,
         hausdorff95_mm: ways.iter().map(percentile).fold(0.0, f64::max),
     })

@@ -235,7 +235,7 @@ fn origin_is_same(content: &Value, control: &Control) -> Result<bool, io::Error>
         return Ok(false);
     };
     match checksum::of_file(Path::new(origin), control) {
-        Ok(found) => Ok(found == sum),
+        Ok(actual) => Ok(actual == sum),
         Err(io::Error::Cancelled) => Err(io::Error::Cancelled),
         // Whatever the reason, it has changed.
         Err(_) => Ok(false),
@@ -269,12 +269,12 @@ fn relocate(
         .filter_map(|(_, path)| path.parent().map(Path::to_owned))
         .collect();
     for (index, path) in to {
-        let Some(found) = files.get_mut(index) else {
+        let Some(file) = files.get_mut(index) else {
             continue;
         };
-        found.standing = session::check(&path, &found.entry, false, control)?;
-        found.path = path;
-        found.suggestion = None;
+        file.standing = session::check(&path, &file.entry, false, control)?;
+        file.path = path;
+        file.suggestion = None;
     }
     let missing =
         |f: &&mut FileStatus| f.is_read && matches!(f.standing, FileComparison::Missing(_));

@@ -113,9 +113,9 @@ fn mark_as_same(state: &mut State, path: Option<PathBuf>) {
     let (Some(path), Some(opened)) = (path, &mut state.runtime.sessions.opened) else {
         return;
     };
-    for found in &mut Arc::make_mut(opened).files {
-        if found.path == path {
-            found.standing = FileComparison::Same;
+    for file in &mut Arc::make_mut(opened).files {
+        if file.path == path {
+            file.standing = FileComparison::Same;
         }
     }
 }
@@ -137,7 +137,7 @@ pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &m
     match request {
         Ok(request) => {
             let result = saved::result_name(layer.0);
-            let expected = missing
+            let stored_sum = missing
                 .session
                 .results
                 .iter()
@@ -152,7 +152,7 @@ pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &m
                 }
             };
             let request = RecomputeCurves {
-                expected,
+                stored_sum,
                 edits,
                 ..request
             };
@@ -177,7 +177,7 @@ pub(in crate::state) fn recomputed(
     let Some(missing) = state.document.missing_layer(id).cloned() else {
         return;
     };
-    let Some(Ok(made)) = missing.curve_recipe(&state.document) else {
+    let Some(Ok(recipe)) = missing.curve_recipe(&state.document) else {
         return;
     };
     let edits = missing.edits().unwrap_or_default();
@@ -187,7 +187,9 @@ pub(in crate::state) fn recomputed(
     let before = state.runtime.revision;
     edit(state, "Recompute", false, |document| {
         document.remove_missing_layer(id);
-        let origin = document.origins.add(Origin::Computed(Recipe::Curves(made)));
+        let origin = document
+            .origins
+            .add(Origin::Computed(Recipe::Curves(recipe)));
         let origin = document.origins.edited(origin, &edits);
         let content = LayerContent::Tractogram(tractogram);
         let display = missing.layer.display.clone();

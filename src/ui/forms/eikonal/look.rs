@@ -165,8 +165,8 @@ pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut OnCha
     let shown = SHAPES[now.unwrap_or(0)].0;
     let chosen = select_row(ui, "Shown as", help, shown, |ui| {
         let mut chosen = None;
-        for (i, (word, kind)) in SHAPES.into_iter().enumerate() {
-            if menu::Item::new(word).chosen(now == Some(i)).show(ui) {
+        for (i, (name, kind)) in SHAPES.into_iter().enumerate() {
+            if menu::Item::new(name).chosen(now == Some(i)).show(ui) {
                 chosen = Some(kind);
             }
         }

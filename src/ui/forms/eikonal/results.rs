@@ -163,7 +163,7 @@ fn row(
     let chosen = id.is_some() && state.runtime.pathways.selected == id;
     let spoken = match found {
         Some((found, epsilon)) => format!("{name}: {}", figures(found, epsilon)),
-        None => format!("{name}: {}", unsolved_word(state, id)),
+        None => format!("{name}: {}", unsolved_text(state, id)),
     };
     // A name that does not fit next to the numbers gets a line of its own above them.
     let needed = paint::width(ui, name, theme::medium(size::LABEL));
@@ -217,7 +217,7 @@ fn row(
             paint::right(&painter, place, &text, theme::regular(size::LABEL), p.t1);
         }
     } else {
-        let word = unsolved_word(state, id);
+        let word = unsolved_text(state, id);
         paint::right(&painter, places[0], word, theme::regular(size::LABEL), p.t3);
     }
     let until = match above > 0.0 {
@@ -276,7 +276,7 @@ fn figures(result: &PathwayResult, epsilon: f64) -> String {
     )
 }
 
-fn unsolved_word(state: &State, id: Option<LayerId>) -> &'static str {
+fn unsolved_text(state: &State, id: Option<LayerId>) -> &'static str {
     match id.is_some() && state.runtime.pathways.solving == id {
         true => "solving…",
         false => "not solved",

@@ -274,7 +274,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             others.join(", ")
         ));
     }
-    let disagreements = memory.forms.space.found(state).len();
+    let disagreements = memory.forms.space.disagreements(state).len();
     if disagreements > 0 {
         verdict = Verdict::Warning;
     }
@@ -302,7 +302,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     }
     let fact = match moved[..] {
         [] => fact,
-        [one] => format!("{} moved, {fact}", one.name),
+        [layer] => format!("{} moved, {fact}", layer.name),
         _ => format!("{} layers moved, {fact}", moved.len()),
     };
     Some(Check {
@@ -356,17 +356,21 @@ pub struct SpaceReport {
 
 impl SpaceReport {
     fn opened(state: &State) -> impl Iterator<Item = &Arc<Layer>> {
-        let made = |l: &Layer| {
+        let is_computed = |l: &Layer| {
             let origin = state.document.origin(l);
             matches!(
                 origin,
                 Origin::Computed(Recipe::FitMap(_) | Recipe::FodMap(_) | Recipe::Curves(_))
             )
         };
-        state.document.layers.iter().filter(move |l| !made(l))
+        state
+            .document
+            .layers
+            .iter()
+            .filter(move |l| !is_computed(l))
     }
 
-    fn found(&mut self, state: &State) -> &[Disagreement] {
+    fn disagreements(&mut self, state: &State) -> &[Disagreement] {
         let opened = || Self::opened(state);
         let id = |l: &Layer| match &l.content {
             Content::Scan { dwi: v, .. } | Content::Image(v) => v.id(),
