@@ -238,7 +238,7 @@ fn sentences() {
 }
 
 fn sizes() {
-    for (bytes, words) in [
+    for (bytes, label) in [
         (0, "0 MB"),
         (1, "1 MB"),
         (48 << 20, "48 MB"),
@@ -247,7 +247,7 @@ fn sizes() {
         (24 << 30, "24 GB"),
         (149_963_210_752, "140 GB"),
     ] {
-        assert_eq!(gigabytes(bytes), words, "{bytes}");
+        assert_eq!(gigabytes(bytes), label, "{bytes}");
     }
 }
 

@@ -390,17 +390,17 @@ fn old_or_new(
         "{operation} {}: a folder",
         path.display()
     );
-    let there = contents(out);
+    let present = contents(out);
     if done {
         assert!(
-            there == *new,
+            present == *new,
             "{operation} {}: not all of the new",
             path.display()
         );
     } else if each && (operation == "Memory" || path.components().any(|c| c.as_os_str() == "in")) {
         // Other results than from the whole input; that they are complete was checked.
     } else if each {
-        for (name, found) in &there {
+        for (name, found) in &present {
             let known = [old.get(name), new.get(name)];
             assert!(
                 known.contains(&Some(found)),
@@ -409,12 +409,12 @@ fn old_or_new(
             );
         }
         assert!(
-            old.keys().all(|name| there.contains_key(name)),
+            old.keys().all(|name| present.contains_key(name)),
             "{operation}"
         );
     } else {
-        let same = there == *old || there == *new;
-        assert!(same, "{operation} {}: {:?}", path.display(), there.keys());
+        let same = present == *old || present == *new;
+        assert!(same, "{operation} {}: {:?}", path.display(), present.keys());
     }
 }
 
@@ -528,12 +528,12 @@ fn window(folder: &Path, name: &str) {
     };
     edit(&mut window, 1);
     act(&mut window);
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     copy(&own, &at("old"));
     let old = contents(&own);
     edit(&mut window, 2);
     act(&mut window);
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     let new = contents(&own);
     assert!(old != new, "{name}: there is nothing to tell them by");
     for nth in 1.. {
@@ -547,7 +547,7 @@ fn window(folder: &Path, name: &str) {
         edit(&mut window, 2);
         let failing = Failing::nth(&own, nth, true);
         act(&mut window);
-        let message = window.said();
+        let message = window.messages();
         let Some(hit) = failing.hit() else {
             assert_eq!(message, "", "nothing failed");
             return;
@@ -561,11 +561,11 @@ fn window(folder: &Path, name: &str) {
             old_or_new(&own, (&old, &new), false, fine, &hit);
             continue;
         }
-        let there = contents(&own);
+        let stored = contents(&own);
         assert!(
-            there == before || there == new,
+            stored == before || stored == new,
             "{hit:?}: {:?}",
-            there.keys()
+            stored.keys()
         );
     }
 }

@@ -89,7 +89,7 @@ fn all_comes_back() {
     let text = std::fs::read_to_string(&path).expect("written");
     assert!(!text.contains(&*folder.path().to_string_lossy()), "{text}");
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert!(again.state.document.missing_layers().next().is_none());
     assert_eq!(
         difference(&document_text(&window.state), &document_text(&again.state)),
@@ -105,7 +105,7 @@ fn all_comes_back() {
     let moved = elsewhere.path().join("moved");
     std::fs::rename(folder.path(), &moved).expect("moved");
     let again = Window::opened(&moved.join("all.arcuate"));
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(
         again.state.document.layers.len(),
         window.state.document.layers.len()
@@ -122,7 +122,7 @@ fn not_started() {
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     let status = &window.state.runtime.notices.status;
-    let why = (window.state.runtime.track.live.failure(), window.said());
+    let why = (window.state.runtime.track.live.failure(), window.messages());
     assert_eq!(
         status,
         "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask “mask”",
@@ -143,12 +143,12 @@ fn demo() {
     assert!(
         kept_curve_layers(&window.state.document).len() == 1,
         "{}",
-        window.said()
+        window.messages()
     );
     let path = folder.path().join("demo.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(
         difference(&document_text(&window.state), &document_text(&again.state)),
         None
@@ -165,7 +165,7 @@ fn turned() {
     let path = folder.path().join("turned.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert!(document_text(&again.state).contains("--turn=y,x,-z"));
     assert_eq!(
         difference(&document_text(&window.state), &document_text(&again.state)),
@@ -278,7 +278,11 @@ fn questions() {
         next: Some(UnsavedAction::Quit),
     });
     assert!(!window.closed && window.state.is_dirty());
-    assert!(window.said().contains("folder"), "{}", window.said());
+    assert!(
+        window.messages().contains("folder"),
+        "{}",
+        window.messages()
+    );
     assert!(window.state.runtime.sessions.next.is_none());
 }
 
@@ -294,7 +298,7 @@ fn made_again() {
     std::fs::remove_dir_all(&stored).expect("removed");
     let mut again = Window::opened(&path);
     let missing: Vec<_> = again.state.document.missing_layers().cloned().collect();
-    assert_eq!(missing.len(), 2, "{}", again.said());
+    assert_eq!(missing.len(), 2, "{}", again.messages());
     // Saved elsewhere meanwhile, the session still has them.
     let other = folder.path().join("other.arcuate");
     again.save(&other);
@@ -307,7 +311,7 @@ fn made_again() {
         2
     );
     for (at, missing) in missing.into_iter().enumerate() {
-        let message = again.said();
+        let message = again.messages();
         let text = [
             "2 kept results are not stored",
             "1 kept result is not stored",
@@ -319,11 +323,15 @@ fn made_again() {
         let layer = arcuate::state::LayerId(missing.layer.id);
         again.session(SessionAction::Recompute(layer));
         let status = &again.state.runtime.notices.status;
-        assert!(status.ends_with("same bytes"), "{status} {}", again.said());
+        assert!(
+            status.ends_with("same bytes"),
+            "{status} {}",
+            again.messages()
+        );
     }
     assert!(again.state.document.missing_layers().next().is_none());
     // The message about them no longer applies.
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     let lines = |state: &State| {
         let layers = state.document.layers.iter();
         let mut all: Vec<String> = layers

@@ -1,11 +1,11 @@
 //! Streamlines of a layer in the window's state: filtered, selected, deleted, kept, measured; and the same after saving
 //! and opening a session.
 
-mod apart;
 mod commands;
 mod large;
 mod panels;
 mod rulers;
+mod rules;
 mod session;
 
 use crate::support::origins::edited;
@@ -61,7 +61,7 @@ pub fn tests() -> Vec<Trial> {
             rulers::memory,
         ),
     ];
-    let own = own.into_iter().chain(apart::tests());
+    let own = own.into_iter().chain(rules::tests());
     own.chain(large::tests()).collect()
 }
 

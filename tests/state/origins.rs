@@ -227,7 +227,7 @@ fn undone() {
         Content::Mask(mask) => mask.grid.world_from_voxel,
         _ => panic!("no mask"),
     };
-    let (first, there) = (origin(&state), grid(&state));
+    let (first, original) = (origin(&state), grid(&state));
     let shift = |mm| {
         Action::Alignment(AlignmentAction::Shift {
             layer: roi,
@@ -241,14 +241,14 @@ fn undone() {
         state.document.origins.moved(moved).expect("moved").input,
         first
     );
-    assert_eq!(grid(&state), by(3.0) * there);
+    assert_eq!(grid(&state), by(3.0) * original);
     update(&mut state, Action::Undo);
-    assert_eq!((origin(&state), grid(&state)), (first, there));
+    assert_eq!((origin(&state), grid(&state)), (first, original));
     update(&mut state, Action::Redo);
     assert_eq!(origin(&state), moved);
     // Moved back by an action, not by undo.
     update(&mut state, shift(0.0));
-    assert_eq!((origin(&state), grid(&state)), (first, there));
+    assert_eq!((origin(&state), grid(&state)), (first, original));
     let layer = state.document.layer(roi).expect("the mask");
     assert!(layer.unmoved.is_none());
 }

@@ -206,7 +206,7 @@ fn once() {
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(document_text(&window.state), document_text(&again.state));
     assert_eq!(table, origins(&again.state));
 }
@@ -256,7 +256,11 @@ fn found() {
     again.session(SessionAction::Restore { layer, path });
     again.session(SessionAction::Recompute(tracks));
     let status = &again.state.runtime.notices.status;
-    assert!(status.ends_with("same bytes"), "{status} {}", again.said());
+    assert!(
+        status.ends_with("same bytes"),
+        "{status} {}",
+        again.messages()
+    );
     // The map of the streamlines, which the session does not hold either, comes back with them.
     assert_eq!(values(&again, map), mapped);
     let document = &again.state.document;
@@ -308,7 +312,7 @@ fn found_results() {
             let fit = of.origins.fit(of.kept_pathways[0].fit).expect("its fit");
             assert_eq!(of.origins.path(fit.scan), Some(&*named));
         }
-        assert!(kept.result.is_some(), "{}", window.said());
+        assert!(kept.result.is_some(), "{}", window.messages());
         let tracks = document.layer(tracks).expect("stored");
         let command = document.command_line(tracks).text();
         assert!(command.contains(&*named.to_string_lossy()), "{command}");
@@ -343,7 +347,7 @@ fn found_maps() {
     let (layer, path) = (opened, named.clone());
     again.session(SessionAction::Restore { layer, path });
     assert!(again.state.document.missing_layer(map).is_none());
-    assert_eq!(values(&again, map), mapped, "{}", again.said());
+    assert_eq!(values(&again, map), mapped, "{}", again.messages());
     let document = &again.state.document;
     assert_eq!(
         document.density_map(map).expect("a map").input.layer,

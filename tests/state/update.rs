@@ -17,7 +17,7 @@ mod scans;
 mod segment;
 mod segment_changes;
 mod segment_ended;
-mod segment_steered;
+mod segment_live;
 mod stale;
 mod steps;
 mod undone;
@@ -83,7 +83,7 @@ pub fn tests() -> Vec<Trial> {
         .chain(segment_changes::tests())
         .chain(segment_ended::tests())
         .chain(values_in_files::tests())
-        .chain(segment_steered::tests())
+        .chain(segment_live::tests())
         .chain(filter::tests());
     let own = own.chain(masks::tests()).chain(whole_brain::tests());
     let own = own.chain(steps::tests()).chain(undone::tests());
@@ -178,7 +178,7 @@ struct Window {
     /// every result that can be out of date is. Their jobs count as new until a test ages them, so the speed of this
     /// machine decides nothing.
     holding: bool,
-    held: Vec<Event>,
+    undelivered: Vec<Event>,
     cancelled: Vec<Slot>,
     cancelled_of_document: bool,
     copied: Vec<String>,
@@ -194,7 +194,7 @@ impl Window {
             submitted: Vec::new(),
             cancelled_of_document: false,
             holding: false,
-            held: Vec::new(),
+            undelivered: Vec::new(),
             cancelled: Vec::new(),
             copied: Vec::new(),
         }
@@ -237,7 +237,7 @@ impl Window {
             if self.holding {
                 job.started = start_of_new_job();
                 update(&mut self.state, Action::JobStarted(job));
-                self.held.push(event);
+                self.undelivered.push(event);
             } else {
                 effects.extend(update(&mut self.state, Action::Event(event)));
             }
@@ -246,7 +246,7 @@ impl Window {
 
     /// The results held back so far arrive, in the order of `sorted`.
     fn deliver(&mut self, sorted: impl FnOnce(&mut Vec<Event>)) {
-        let mut events = std::mem::take(&mut self.held);
+        let mut events = std::mem::take(&mut self.undelivered);
         sorted(&mut events);
         for event in events {
             self.act(Action::Event(event));

@@ -136,13 +136,13 @@ pub fn fits_weights() {
     std::fs::write(here.join("few.txt"), "1 2 3\n").unwrap();
     let plain = ["commit", "all.tck", "head/dwi.nii.gz"];
     let whole = streamlines(&here.join("all.tck")).len();
-    for (start, words) in [
+    for (start, reason) in [
         ("few.txt", "3 numbers"),
         ("kept.trx", "to start from"),
         ("all.tck", "commit"),
     ] {
         let line = [&plain[..], &["--start", start, "--out", "e"]].concat();
-        refuses(&line, &[words, &whole.to_string(), start], here);
+        refuses(&line, &[reason, &whole.to_string(), start], here);
     }
     // One number per segment; and cylinders with the protocol's timing.
     let density = json(

@@ -144,8 +144,8 @@ fn signals() {
             false => {
                 let object: serde_json::Value =
                     serde_json::from_slice(&output.stdout).expect("an object");
-                let said = object["errors"][0].as_str().expect("a sentence");
-                assert_eq!(error, format!("arcuate: error: {said}\n"));
+                let sentence = object["errors"][0].as_str().expect("a sentence");
+                assert_eq!(error, format!("arcuate: error: {sentence}\n"));
             }
         }
         assert_eq!(temporary(here), [] as [PathBuf; 0], "{signal}");

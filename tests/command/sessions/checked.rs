@@ -59,15 +59,15 @@ fn verified() {
         saving.verified,
         Some(FileVerification::Unchanged(2)),
         "{}",
-        window.said()
+        window.messages()
     );
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     tamper(&folder.path().join("dwi.bval"));
     let window = Window::opened(&path);
     let saving = &window.state.runtime.sessions;
     let differs = FileVerification::Changed(vec!["dwi.nii.gz".to_owned()]);
     assert_eq!(saving.verified, Some(differs));
-    let message = window.said();
+    let message = window.messages();
     assert!(
         message.contains("dwi.bval beside it has other content") && message.contains("dwi.nii.gz"),
         "{message}"
@@ -169,7 +169,7 @@ fn changed_since() {
     let save = |next: Option<UnsavedAction>| SessionAction::Save { path: None, next };
     other.place(Role::Target, dvec3(0.0, 6.0, 0.0), 5.0);
     other.session(save(None));
-    assert!(!other.state.is_dirty(), "{}", other.said());
+    assert!(!other.state.is_dirty(), "{}", other.messages());
     let theirs = std::fs::read(&path).expect("read");
     window.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
     window.session(save(Some(UnsavedAction::Quit)));
@@ -196,14 +196,18 @@ fn changed_since() {
     other.session(save(Some(UnsavedAction::Quit)));
     assert!(other.state.runtime.sessions.changed_since.is_some());
     other.session(SessionAction::Overwrite);
-    assert!(other.closed && !other.state.is_dirty(), "{}", other.said());
+    assert!(
+        other.closed && !other.state.is_dirty(),
+        "{}",
+        other.messages()
+    );
     assert_eq!(Window::opened(&path).state.document.regions.len(), 3);
     // A window that has saved it itself does not ask.
     let mut again = Window::opened(&path);
     for _ in 0..2 {
         again.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
         again.session(save(None));
-        assert!(!again.state.is_dirty(), "{}", again.said());
+        assert!(!again.state.is_dirty(), "{}", again.messages());
     }
     // A missing file replaces nothing.
     std::fs::remove_file(&path).expect("removed");

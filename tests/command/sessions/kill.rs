@@ -87,7 +87,7 @@ pub fn child() {
             window.session(SessionAction::Save { path, next: None });
             report(&format!("saved {step}"));
         }
-        assert_eq!(window.said(), "");
+        assert_eq!(window.messages(), "");
     }
 }
 

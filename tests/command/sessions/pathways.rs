@@ -45,7 +45,7 @@ fn come_back() {
     let path = folder.path().join("paths.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(
         again.state.document.pathways,
         window.state.document.pathways
@@ -62,8 +62,8 @@ fn come_back() {
     let is = is.expect("solved again");
     assert!((was.pathway.min_cost / is.pathway.min_cost - 1.0).abs() < 1e-4);
     assert!(!again.state.is_dirty());
-    let (code, value, said) = run(&["replay", "paths.arcuate"], folder.path());
-    assert_eq!(code, Some(0), "{said}");
+    let (code, value, stderr) = run(&["replay", "paths.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{stderr}");
     let all = outcomes(&value);
     let costs = all.iter().filter(|o| {
         (o.starts_with("pathway: ") || o.starts_with("layer_"))

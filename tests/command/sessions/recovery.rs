@@ -103,12 +103,12 @@ fn origin() {
         again.state.runtime.sessions.file,
         Some(own.clone()),
         "{}",
-        again.said()
+        again.messages()
     );
     assert!(again.state.is_dirty());
     assert_eq!(again.state.document.regions.len(), 2);
     // A note says what was recovered until it is saved; the offer is removed.
-    let message = again.said();
+    let message = again.messages();
     assert!(
         message.starts_with("Recovered own.arcuate: ")
             && message.ends_with("2 regions. Save the session to keep it"),
@@ -118,7 +118,7 @@ fn origin() {
         path: None,
         next: None,
     });
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(Window::opened(&own).state.document.regions.len(), 2);
 }
 
@@ -148,7 +148,7 @@ fn offered_after() {
     // Without a session all of it is in no file.
     let before = window.state.unsaved();
     let again = recovered(&mut window, &copy);
-    assert_eq!(again.state.unsaved(), before, "{}", again.said());
+    assert_eq!(again.state.unsaved(), before, "{}", again.messages());
     window.save(&file);
     let start = window.state.clone();
     let phase = Phase::Done;
@@ -188,11 +188,11 @@ fn offered_after() {
         let requested = [item];
         assert_eq!(window.state.unsaved(), requested);
         let mut again = recovered(&mut window, &copy);
-        assert_eq!(again.state.unsaved(), requested, "{}", again.said());
+        assert_eq!(again.state.unsaved(), requested, "{}", again.messages());
         assert!(again.state.asks_before_closing());
         // A second crash changes nothing about this.
         let again = recovered(&mut again, &folder.path().join("second.arcuate"));
-        assert_eq!(again.state.unsaved(), requested, "{}", again.said());
+        assert_eq!(again.state.unsaved(), requested, "{}", again.messages());
     }
     // If the session has changed since, it does not show what is saved of the work.
     window.state = start;
@@ -223,7 +223,11 @@ fn recipes() {
     assert_eq!(crashed.state.document.missing_layers().count(), 2);
     crashed.place(Role::Target, DVec3::ONE, 4.0);
     let mut again = recovered(&mut crashed, &copy);
-    assert!(!again.said().contains("copy is kept"), "{}", again.said());
+    assert!(
+        !again.messages().contains("copy is kept"),
+        "{}",
+        again.messages()
+    );
     assert_eq!(
         again.state.runtime.sessions.recovery.source,
         Some(copy.clone())
@@ -249,7 +253,11 @@ fn recipes() {
     again.session(SessionAction::CloseDocument(UnsavedAction::Recover(
         copy.clone(),
     )));
-    assert!(again.said().contains("copy is kept"), "{}", again.said());
+    assert!(
+        again.messages().contains("copy is kept"),
+        "{}",
+        again.messages()
+    );
     let path = Some(folder.path().join("other.arcuate"));
     again.session(SessionAction::Save { path, next: None });
     assert_eq!(again.state.runtime.sessions.recovery.source, Some(copy));

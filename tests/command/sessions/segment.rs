@@ -75,7 +75,7 @@ fn leak() {
     window.save(&path);
     let reopened = |path: &std::path::Path| {
         let mut again = Window::opened(path);
-        assert_eq!(again.said(), "");
+        assert_eq!(again.messages(), "");
         again.act(Action::View(ViewAction::SelectTask(Task::Segment)));
         again
     };
@@ -124,7 +124,7 @@ fn on_fa() {
         window.save(&path);
         let live = window.state.runtime.segment.live.clone().expect("live");
         let mut again = Window::opened(&path);
-        assert_eq!(again.said(), "");
+        assert_eq!(again.messages(), "");
         let segment = &again.state.document.segment;
         assert_eq!((segment.image, segment.layer), (Some(fa), speed));
         let resumed = again.state.runtime.segment.live.clone().expect("live");
@@ -187,7 +187,7 @@ fn come_back() {
     act(&mut window, SegmentAction::Keep);
     let kept = window.state.document.layers.last().expect("kept").clone();
     let Content::Mask(mask) = &kept.content else {
-        panic!("a mask: {}", window.said());
+        panic!("a mask: {}", window.messages());
     };
     let line = ["segment", "--script", "run.json", "--out", "again"];
     let (code, _, message) = run(&line, folder.path());
@@ -210,12 +210,12 @@ fn come_back() {
     let path = folder.path().join("segments.arcuate");
     window.save(&path);
     let mut again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     let back = again.state.document.layer(kept.id).expect("back");
-    let Content::Mask(held) = &back.content else {
+    let Content::Mask(restored) = &back.content else {
         panic!("a mask");
     };
-    assert_eq!((&held.inside, &*back.name), (&mask.inside, &*kept.name));
+    assert_eq!((&restored.inside, &*back.name), (&mask.inside, &*kept.name));
     let segmented = |state: &State| {
         let made = state.document.segmentation_recipe(kept.id);
         made.expect("segmented").clone()
@@ -278,7 +278,7 @@ fn come_back() {
     std::fs::write(&later, session.to_string()).expect("written");
     let mut without = Window::opened(&later);
     assert!(without.state.document.layer(kept.id).is_none());
-    let message = without.said();
+    let message = without.messages();
     assert!(
         message.contains("left out and stays in the session"),
         "{message}"
@@ -292,12 +292,12 @@ fn come_back() {
     let text = text.replace("of a later version", &sources[0]);
     std::fs::write(&later, text).expect("written");
     let mut back = Window::opened(&later);
-    assert_eq!(back.said(), "");
+    assert_eq!(back.messages(), "");
     let layer = back.state.document.layer(kept.id).expect("back");
-    let Content::Mask(held) = &layer.content else {
+    let Content::Mask(restored) = &layer.content else {
         panic!("a mask");
     };
-    assert_eq!(held.inside, mask.inside);
+    assert_eq!(restored.inside, mask.inside);
     let run_values = [&back, &window].map(|w| {
         let document = &w.state.document;
         let named = |id| document.region(id).map(|r| r.name.clone());

@@ -2,7 +2,7 @@
 
 mod again;
 mod commands;
-mod left_behind;
+mod confined;
 mod not_fitted;
 
 use super::{Window, file};
@@ -50,7 +50,7 @@ pub fn tests() -> Vec<Trial> {
         ),
     ];
     own.into_iter()
-        .chain(left_behind::tests())
+        .chain(confined::tests())
         .chain(not_fitted::tests())
         .collect()
 }
@@ -99,11 +99,11 @@ fn act(window: &mut Window, action: FilterAction) {
 fn fitted() -> Window {
     let mut window = opened();
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     window
 }
 
-fn said(window: &Window) -> String {
+fn messages(window: &Window) -> String {
     let all = window.state.runtime.notices.messages.iter();
     let failed = window.state.runtime.filter.failed.iter();
     let failed = failed.map(|(_, why)| why.clone());
@@ -143,7 +143,7 @@ fn weights() {
     assert!(needs.demand.segments > 300, "{needs:?}");
     assert!(window.state.document.weights.is_empty());
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let (layer_weights, all) = (fitted_weights(&window), values(&window));
     assert_eq!(all.len(), 27);
     assert_eq!(
@@ -215,7 +215,7 @@ fn by_weight_alone() {
     let id = layer(&window).id;
     let left = |window: &Window| window.state.selection(id).map(|s| s.kept);
     let kept = fitted_weights(&window).sorted.len();
-    assert_eq!(left(&window), Some(kept), "{}", said(&window));
+    assert_eq!(left(&window), Some(kept), "{}", messages(&window));
     let left_group = FilterAction::ShowGroup(Some("left".to_owned()));
     act(&mut window, FilterAction::Show(ShownStreamlines::Before));
     assert!(window.state.document.streamlines.rules().next().is_none());
@@ -305,7 +305,7 @@ fn refused() {
     let why = window.state.cannot_filter().expect("no streamlines");
     assert!(why.contains("no streamlines"), "{why}");
     act(&mut window, FilterAction::Run);
-    assert!(said(&window).contains("no streamlines"));
+    assert!(messages(&window).contains("no streamlines"));
     let mut window = opened();
     assert_eq!(window.state.cannot_filter(), None);
     set(&mut window, |p| p.model.free = vec![3e-3]);
@@ -333,7 +333,7 @@ fn refused() {
     act(&mut window, FilterAction::Times { times, phase });
     assert_eq!(window.state.cannot_filter(), None);
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let from = window.state.document.fit_inputs(fitted_weights(&window));
     assert_eq!(from.expect("the fit").times, ScanTimings::Both(timing));
     // Elsewhere.
@@ -355,7 +355,7 @@ fn lesion() {
     let before = (values(&window), fitted_weights(&window).figures.clone());
     let what = ExcludedStreamlines::Group("left".to_owned());
     cut_out(&mut window, what);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     assert_eq!(values(&window), before.0, "nothing is taken away");
     let lesions = fitted_weights(&window).lesions.clone();
     assert_eq!((lesions.len(), lesions[0].streamlines), (1, 10));
@@ -390,7 +390,7 @@ fn lesion() {
     cut_out(&mut window, ExcludedStreamlines::Chosen);
     let region = window.place(arcuate::data::Role::Include, DVec3::new(7.0, -1.0, -1.0));
     cut_out(&mut window, ExcludedStreamlines::Region(region));
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let lesions = &fitted_weights(&window).lesions;
     assert_eq!((lesions.len(), lesions[1].streamlines), (3, 3));
     assert!(lesions[2].streamlines > 0 && lesions[2].streamlines < 27);
@@ -403,7 +403,7 @@ fn lesion() {
     assert!(worse(&window).is_some());
     set(&mut window, |p| p.model.extra.truncate(1));
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     assert!(fitted_weights(&window).lesions.is_empty() && worse(&window).is_none());
 }
 
@@ -432,7 +432,7 @@ fn along() {
     }));
     let region = window.state.runtime.regions.selected.expect("a region");
     cut_out(&mut window, ExcludedStreamlines::Region(region));
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let [one, other] = &fitted_weights(&window).lesions[..] else {
         panic!("{:?}", fitted_weights(&window).lesions);
     };
@@ -450,7 +450,7 @@ fn edited() {
         (p.stop.kkt, p.stop.objective, p.stop.iterations) = (1e-6, 0.0, 20_000);
     });
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let before = fitted_weights(&window).figures.clone();
     let id = layer(&window).id;
     window.act(Action::Layer(LayerAction::Select(Some(id))));
@@ -460,7 +460,7 @@ fn edited() {
         anchor: None,
     }));
     window.act(Action::Streamline(StreamlineAction::DeleteChosen));
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     // Automatically, from the last weights.
     let (now, lines) = (
         fitted_weights(&window),

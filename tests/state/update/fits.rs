@@ -30,7 +30,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("update::fits::masks_opened_with_their_scan", together),
         test("update::fits::no_fa_is_read_outside_the_mask", no_fa),
-        test("update::fits::a_mask_beside_the_scan_is_offered", beside),
+        test(
+            "update::fits::a_mask_beside_the_scan_is_offered",
+            adjacent_mask,
+        ),
         test("update::fits::high_shells_are_left_out_aloud", shells),
         test("update::fits::gradients_go_to_scans", gradients_to_scans),
         test("update::fits::named_gradients_stay_named", named_gradients),
@@ -354,7 +357,7 @@ fn no_file() {
 }
 
 /// The fit starts without it, and uses it on request; once chosen or open it is no longer offered.
-fn beside() {
+fn adjacent_mask() {
     let (dwi, gradients) = scan();
     let loaded = Loaded::Scan {
         dwi,

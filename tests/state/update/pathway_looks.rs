@@ -295,10 +295,10 @@ fn hovered() {
     // Next to the pointer.
     let sentence =
         |window: &Window, at: DVec3| path_at_pointer::text(&window.state, live(window), at);
-    let (described, there) = sentence(&window, at).expect("words");
+    let (described, on_pathway) = sentence(&window, at).expect("words");
     let mean = hovered.path.total_cost() / hovered.path.total_mm();
     let mean = arcuate::ui::format::significant(mean);
-    assert!(there && described.starts_with("E* + "), "{described}");
+    assert!(on_pathway && described.starts_with("E* + "), "{described}");
     assert!(
         described.ends_with(&format!(" · {mean} per mm")),
         "{described}"

@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::a_drag_is_coarse_and_settles", coarse),
         test("update::pathways::one_side_is_solved_again", one_side),
         test("update::pathways::a_width_solves_nothing", width),
-        test("update::pathways::regions_that_do_not_meet", apart),
+        test("update::pathways::regions_that_do_not_meet", disconnected),
         test("update::pathways::stopped_and_asked_again", stopped),
         test("update::pathways::kept_and_changed", kept),
         test("update::pathways::a_region_of_one", region),
@@ -203,10 +203,10 @@ fn width() {
     // The reported size equals that of the written mask.
     let found = live(&window);
     let from = found.pathway.joining_epsilon;
-    let apart = (from > 0.01).then_some(0.5 * from);
+    let unjoined = (from > 0.01).then_some(0.5 * from);
     for epsilon in [from + 0.003, from + 0.05, 0.61, 0.97]
         .into_iter()
-        .chain(apart)
+        .chain(unjoined)
     {
         let (reported, written) = (found.volume_ml(epsilon), found.mask(epsilon));
         let off =
@@ -223,7 +223,7 @@ fn width() {
     );
 }
 
-fn apart() {
+fn disconnected() {
     let mut window = looking();
     window.act(Action::Region(RegionAction::Add {
         role: Role::Exclude,
@@ -283,7 +283,7 @@ fn stopped() {
     assert!(window.cancelled.contains(&PATHWAY));
     assert_eq!(window.state.pathway_standing(), Some(Standing::OutOfDate));
     window.holding = false;
-    window.held.clear();
+    window.undelivered.clear();
     window.act(Action::Pathway(PathwayAction::SolveAgain));
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
 }
@@ -509,13 +509,13 @@ fn tried_again() {
     let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Keep));
     let kept = |window: &Window| window.state.document.kept_pathways[0].clone();
-    let there = kept(&window).fit;
+    let original = kept(&window).fit;
     let change = |window: &mut Window, fit: OriginId| {
         let kept = Arc::make_mut(&mut window.state.document.kept_pathways[0]);
         (kept.result, kept.fit) = (None, fit);
     };
     let origins = &window.state.document.origins;
-    let fit = origins.fit(there).expect("a fit");
+    let fit = origins.fit(original).expect("a fit");
     let elsewhere = origins.add(FitRecipe {
         scan: origins.add(Origin::file("/data/other.nii.gz")),
         ..(**fit).clone()
@@ -531,7 +531,7 @@ fn tried_again() {
         .last()
         .expect("a sentence");
     assert!(reported.text.contains("Seed – Target"), "{}", reported.text);
-    change(&mut window, there);
+    change(&mut window, original);
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)));
     assert!(kept(&window).result.is_none(), "nothing has changed");
     window.ordinary();

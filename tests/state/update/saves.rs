@@ -36,7 +36,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::saves::later_edits_are_not_in_a_file", later_edits),
         test("update::saves::kept_streamlines_are_work", kept_streamlines),
         test("update::saves::kept_layers_have_names_of_their_own", names),
-        test("update::saves::files_beside_are_named", beside),
+        test("update::saves::files_beside_are_named", companions),
         test(
             "update::saves::a mask in a file of its own is saved",
             one_file_each,
@@ -481,7 +481,7 @@ fn one_file_each() {
 }
 
 /// The status of an export names every written file.
-fn beside() {
+fn companions() {
     let mut window = Window::fitted();
     let done = Converted {
         content: "9 streamlines".to_owned(),

@@ -369,11 +369,11 @@ fn moved() {
         );
     }
     assert_eq!(window.state.document.segment.spheres.len(), 1);
-    let there = live(&window).mask.clone().expect("at rest");
-    let grid = &there.grid;
-    let inside = |at: DVec3| there.inside[grid.index(grid.nearest(at).expect("in the image"))] != 0;
+    let mask = live(&window).mask.clone().expect("at rest");
+    let grid = &mask.grid;
+    let inside = |at: DVec3| mask.inside[grid.index(grid.nearest(at).expect("in the image"))] != 0;
     assert!(inside(dvec3(6.0, 0.0, 0.0)) && !inside(dvec3(-3.0, 0.0, 0.0)));
-    assert!(there.count() < first.count(), "it is smaller");
+    assert!(mask.count() < first.count(), "it is smaller");
     window.act(Action::Undo);
     assert_eq!(window.state.document.segment.spheres[0].1, before);
     assert_eq!(
@@ -422,10 +422,10 @@ fn kept() {
         .last()
         .expect("a layer")
         .clone();
-    let Content::Mask(held) = &layer.content else {
+    let Content::Mask(stored) = &layer.content else {
         panic!("a mask");
     };
-    assert_eq!(held.inside, mask.inside);
+    assert_eq!(stored.inside, mask.inside);
     let document = &window.state.document;
     assert!(document.segmentation_recipe(layer.id).is_some());
     let command = window.state.document.command_line(&layer).text();

@@ -43,7 +43,10 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::a_range_beyond_the_border_is_doubted",
             doubted,
         ),
-        test("update::segment::a_status_of_a_left_step_goes", left_behind),
+        test(
+            "update::segment::a_status_of_a_left_step_goes",
+            stale_status,
+        ),
         test(
             "update::segment::a_sample_counts_until_values_are_set",
             overridden,
@@ -218,7 +221,7 @@ fn undone() {
 }
 
 /// The status does not name a step that the surface has left.
-fn left_behind() {
+fn stale_status() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
     act(&mut window, SegmentAction::Step);
@@ -496,7 +499,7 @@ fn late() {
         (live(window).step, spheres(window), goes_to)
     };
     assert_eq!(waits(&window), (20, 1, Some(10)));
-    let mut answers = std::mem::take(&mut window.held);
+    let mut answers = std::mem::take(&mut window.undelivered);
     assert_eq!(answers.len(), 2);
     window.act(Action::Event(answers.remove(0)));
     assert_eq!(waits(&window), (20, 1, Some(10)));
@@ -515,7 +518,7 @@ fn cancelled() {
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     window.act(Action::Undo);
     assert_eq!(spheres(&window), 1);
-    let mut answer = window.held.pop().expect("an answer");
+    let mut answer = window.undelivered.pop().expect("an answer");
     *answer.outcome_mut::<RunRequest>().expect("of a run") = Outcome::Cancelled;
     window.act(Action::Event(answer));
     assert_eq!(spheres(&window), 1);

@@ -1,6 +1,6 @@
 //! The task Filter's display of streamlines is confined to it; a model that the scan does not determine.
 
-use super::{Window, act, fitted, layer, opened, said};
+use super::{Window, act, fitted, layer, messages, opened};
 use crate::support::origins::weight_maps;
 use crate::support::test;
 use arcuate::data::Role;
@@ -17,12 +17,12 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::filter::no_filter_is_left_behind", left_behind),
+        test("update::filter::no_filter_is_left_behind", confined),
         test("update::filter::a_filter_of_the_user_stays", of_the_user),
         test("update::filter::one_shell_can_be_forced", forced),
         test("update::filter::a_kept_layer_is_not_taken", keep),
         test("update::filter::each_layer_keeps_what_is_shown", two_layers),
-        test("update::filter::filters_of_layers_are_apart", apart),
+        test("update::filter::filters_of_layers_are_apart", independent),
         test("update::filter::an_ignored_region_stays_ignored", ignored),
         test(
             "update::filter::a_failure_is_of_its_layer",
@@ -42,7 +42,7 @@ fn shown(window: &Window) -> ShownStreamlines {
     window.state.document.shown_by_weight(layer(window).id)
 }
 
-fn left_behind() {
+fn confined() {
     let mut window = fitted();
     let id = layer(&window).id;
     assert_eq!(shown(&window), ShownStreamlines::After);
@@ -161,7 +161,7 @@ fn forced() {
     set(&mut window, true);
     assert_eq!(window.state.cannot_filter(), None);
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let id = layer(&window).id;
     let layer_weights = window.state.document.weights[&id].clone();
     let from = window.state.document.fit_inputs(&layer_weights);
@@ -293,7 +293,7 @@ fn two_layers() {
 }
 
 /// A filter in View leaves what Filter shows of another layer, and the choices in Filter leave that filter.
-fn apart() {
+fn independent() {
     let mut window = fitted();
     let first = layer(&window).id;
     act(&mut window, FilterAction::Keep);
