@@ -262,12 +262,12 @@ fn filtered() {
 
         let by = DAffine3::from_rotation_translation(random.rotation(), random.direction() * 30.0);
         let moved = left.moved(by);
-        let there = moved.grid.as_ref().expect("a grid");
+        let target = moved.grid.as_ref().expect("a grid");
         for (before, after) in left.points.iter().zip(moved.points.iter()) {
             let [before, after] = [before, after].map(|p| DVec3::from_array(p.map(f64::from)));
             // In voxels the position is unchanged; points in single precision are off by some 1e-6 mm.
-            let apart = there.voxel_at(after).distance(grid.voxel_at(before));
-            assert!(apart < 1e-4, "{apart}");
+            let distance = target.voxel_at(after).distance(grid.voxel_at(before));
+            assert!(distance < 1e-4, "{distance}");
         }
         assert_eq!(moved.per_point, left.per_point);
         assert_eq!(moved.groups, left.groups);

@@ -96,6 +96,6 @@ fn own() {
     };
     let a = numbers("a", 0);
     assert_eq!(a, numbers("a", 0));
-    let apart = |b: &[u64]| a.iter().zip(b).all(|(a, b)| a != b);
-    assert!(apart(&numbers("b", 0)) && apart(&numbers("a", 1)));
+    let all_differ = |b: &[u64]| a.iter().zip(b).all(|(a, b)| a != b);
+    assert!(all_differ(&numbers("b", 0)) && all_differ(&numbers("a", 1)));
 }

@@ -137,8 +137,8 @@ fn threads() {
     let mut random = Random::fresh("alignment threads");
     let head = head();
     let put = random_move(&mut random, 6.0, 6.0);
-    let there = moved(&head.b0, put);
-    assert_eq!(run(&there, &head.b0, 1), run(&there, &head.b0, 3));
+    let moving = moved(&head.b0, put);
+    assert_eq!(run(&moving, &head.b0, 1), run(&moving, &head.b0, 3));
 }
 
 fn refused() {

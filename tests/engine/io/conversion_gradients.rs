@@ -107,8 +107,8 @@ fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
                 ..Reading::default()
             };
             convert_with_reading(here, name, to, &reported, true).expect("converted");
-            let there = io::image::read_grid(&here.join(to), &Control::new()).expect("a grid");
-            let found = read(to, &there);
+            let grid = io::image::read_grid(&here.join(to), &Control::new()).expect("a grid");
+            let found = read(to, &grid);
             is(&found.gradients.directions, turn, &format!("{name} {to}"));
         }
     }

@@ -367,8 +367,8 @@ fn real_scheme(path: PathBuf) {
     let plan =
         io::convert::plan(&path, &out, None, &Reading::default(), &Control::new()).expect("read");
     plan.write(true, "x", &Control::new()).expect("written");
-    let there = image::read_grid(&out, &Control::new()).expect("a grid");
-    let again = gradients::for_scan(&out, &[], &there, 68)
+    let converted_grid = image::read_grid(&out, &Control::new()).expect("a grid");
+    let again = gradients::for_scan(&out, &[], &converted_grid, 68)
         .expect("read")
         .expect("a table");
     for (a, b) in table

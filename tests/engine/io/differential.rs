@@ -128,7 +128,7 @@ fn agree() {
     let mut default_value: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in &files {
         let ours = read(&here.join(&file.name));
-        let message = words(&ours);
+        let message = remark_set(&ours);
         let default_value = default_value.entry(file.base.clone()).or_default();
         if file.what.is_empty() {
             default_value.extend(message.clone());
@@ -257,7 +257,7 @@ fn remarks(opened: &Opened) -> Vec<String> {
 }
 
 /// All remarks about a file that was read.
-fn words(ours: &Result<Opened, Error>) -> BTreeSet<String> {
+fn remark_set(ours: &Result<Opened, Error>) -> BTreeSet<String> {
     let Ok(opened) = ours else {
         return BTreeSet::new();
     };

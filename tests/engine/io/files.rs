@@ -197,7 +197,7 @@ fn failed_write() {
             "nothing is left behind"
         );
     };
-    for (kind, words) in [
+    for (kind, cause) in [
         (ErrorKind::StorageFull, "disk is full"),
         (ErrorKind::QuotaExceeded, "disk is full"),
         (ErrorKind::ReadOnlyFilesystem, "may not be written to"),
@@ -214,7 +214,7 @@ fn failed_write() {
                 |_| -> Result<(), ReadBackDifference> { panic!("a broken file is not verified") },
             );
             let text = sentence(&failing.expect_err("it failed"));
-            assert!(text.contains(words), "{text}");
+            assert!(text.contains(cause), "{text}");
             untouched();
         }
     }
@@ -358,8 +358,8 @@ fn cancelled_late() {
                 saved.join().expect("no panic")
             });
             // Cancelled too late, the file is complete.
-            let there = if outcome.is_ok() { vec![name] } else { vec![] };
-            assert_eq!(names(folder.path()), there);
+            let expected = if outcome.is_ok() { vec![name] } else { vec![] };
+            assert_eq!(names(folder.path()), expected);
             assert!(
                 matches!(outcome, Ok(_) | Err(Error::Cancelled)),
                 "{name}: {outcome:?}"
@@ -512,7 +512,7 @@ fn misnamed() {
     std::fs::write(at("noise.tck"), [7; 900]).expect("written");
     assert!(message("noise.tck").contains("mrtrix tracks"));
     // Formats that users have and that are not read are named.
-    for (name, words) in [
+    for (name, format_name) in [
         ("a.gipl.gz", "GIPL"),
         ("a.mhd", "MetaImage"),
         ("a.tsf", "open the .tck"),
@@ -520,7 +520,7 @@ fn misnamed() {
         ("a.fib.gz", "DSI Studio"),
     ] {
         std::fs::write(at(name), [7; 9]).expect("written");
-        assert!(message(name).contains(words), "{name}");
+        assert!(message(name).contains(format_name), "{name}");
     }
 }
 

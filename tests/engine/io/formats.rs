@@ -380,9 +380,9 @@ fn outside_files(one: PathBuf) {
                 .expect("inside")
                 .display()
                 .to_string();
-            if let Some((_, words)) = REFUSED.iter().find(|(n, _)| *n == name) {
+            if let Some((_, reason)) = REFUSED.iter().find(|(n, _)| *n == name) {
                 let error = io::open(&path, &Control::new()).expect_err(&name);
-                assert!(sentence(&error).contains(words), "{error}");
+                assert!(sentence(&error).contains(reason), "{error}");
                 refused += 1;
                 continue;
             }

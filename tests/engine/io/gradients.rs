@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::gradients::any_form_of_file", forms),
         test("io::gradients::vectors_that_are_none", no_vectors),
         test("io::gradients::counts_and_nonsense", refused),
-        test("io::gradients::found_beside", beside),
+        test("io::gradients::found_beside", companions),
         test("io::gradients::there_and_back", round_trip),
         test("io::gradients::in_an_nrrd", in_an_nrrd),
         data_test(
@@ -325,7 +325,7 @@ fn refused() {
         text.contains("4 b-values and 2 vectors") && text.ends_with("a.bvec"),
         "{text}"
     );
-    for (bval, bvec, words) in [
+    for (bval, bvec, problem) in [
         ("0 1000 nan 1000", bvec, "the b-value NaN of volume 2"),
         ("0 1000 -5 1000", bvec, "the b-value -5 of volume 2"),
         ("0 1000 x 1000", bvec, "“x” in line 1"),
@@ -344,7 +344,7 @@ fn refused() {
         ("0 1000 1000 1000", "", "no numbers"),
     ] {
         let (text, _) = error(bval, bvec);
-        assert!(text.contains(words), "{words}: {text}");
+        assert!(text.contains(problem), "{problem}: {text}");
     }
     // Binary files, and files too large for a table.
     let files = write(folder.path(), "", bvec);
@@ -363,7 +363,7 @@ fn refused() {
     assert!(sentence(&error).contains("open the scan"));
 }
 
-fn beside() {
+fn companions() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name);
     let touch = |name: &str| std::fs::write(path(name), "").expect("written");

@@ -82,7 +82,7 @@ fn each_claim() {
             (m.sform_code, m.qform_code, m.quatern) = (0, 1, [0.9, 0.9, 0.1]);
         }),
     ];
-    for (words, lie) in lies {
+    for (claim, lie) in lies {
         for big_endian in [false, true] {
             let mut made = ComposedNifti::ramp(1);
             made.big_endian = big_endian;
@@ -91,8 +91,8 @@ fn each_claim() {
             let mut bytes = made.header();
             bytes.extend([0; 52]);
             put(&path, &bytes);
-            let error = nifti::read(&path, &Control::new()).expect_err(words);
-            assert!(sentence(&error).contains(words), "{words}: {error}");
+            let error = nifti::read(&path, &Control::new()).expect_err(claim);
+            assert!(sentence(&error).contains(claim), "{claim}: {error}");
         }
     }
     // NIfTI-2 uses 64 bits: sizes whose product overflows, alone and with the voxel's size.

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::masks::stored_the_other_way_round", reordered),
         test("io::masks::refused_in_words", refused),
         test("io::masks::known_by_their_values", by_values),
-        test("io::masks::found_beside_their_scan", beside),
+        test("io::masks::found_beside_their_scan", adjacent_masks),
     ]
 }
 
@@ -185,7 +185,7 @@ fn by_values() {
 }
 
 /// By name and grid: the scan's subject, a brain before other masks, never one with other voxels.
-fn beside() {
+fn adjacent_masks() {
     let mut random = Random::fresh("beside");
     let Case {
         _folder: folder,

@@ -116,8 +116,8 @@ fn folders() {
     drop(watch);
     assert_eq!(count(), 3);
     assert_eq!(names(folder.path()), ["x.trx"]);
-    let there = path.clone();
-    let act = move || std::fs::remove_dir_all(&there).expect("removed");
+    let folder_of_other = path.clone();
+    let act = move || std::fs::remove_dir_all(&folder_of_other).expect("removed");
     let watch = disk::watch(folder.path(), before_name(2, act));
     save(4).expect("a free name");
     drop(watch);
@@ -193,8 +193,8 @@ fn out_of_step() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.tck");
     let save = |of: &Tractogram| {
-        let (beside, _) = io::convert::parts(of, io::Format::Tck, &path);
-        io::convert::with_values(of, &path, &beside, "made", &Control::new()).expect("saved");
+        let (companions, _) = io::convert::parts(of, io::Format::Tck, &path);
+        io::convert::with_values(of, &path, &companions, "made", &Control::new()).expect("saved");
     };
     let values = |of: &Tractogram, value: f32| {
         of.clone()

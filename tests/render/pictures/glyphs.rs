@@ -222,26 +222,26 @@ fn crossed() {
     let grid = Arc::new(grid.moved(moved).expect("regular"));
     let limit = random.uniform(0.02, 0.4) as f32;
     let mut excess = vec![f32::NAN; 125];
-    for (value, there) in [(0.9 * limit, true), (1.1 * limit, false), (f32::NAN, false)] {
+    for (value, visible) in [(0.9 * limit, true), (1.1 * limit, false), (f32::NAN, false)] {
         excess[62] = value;
         let image = Volume::scalar(grid.clone(), excess.clone());
         if let Some(Glyphs::Tensors(glyphs)) = &mut list.glyphs {
             glyphs.place = GlyphPlace::Below(vec![(ById(image), limit)]);
         }
-        let expected = if there { whole } else { 0 };
+        let expected = if visible { whole } else { 0 };
         assert_eq!(seen(&list), expected, "{value} of {limit}");
     }
     // Other limits of known values, also next to an image without any.
     excess[62] = limit;
     let known = Volume::scalar(grid.clone(), excess);
     let nowhere = Volume::scalar(grid, vec![f32::NAN; 125]);
-    for (share, there) in [(0.5, false), (1.0, true), (0.9, false), (3.0, true)] {
+    for (share, visible) in [(0.5, false), (1.0, true), (0.9, false), (3.0, true)] {
         let set = (ById(known.clone()), share * limit);
         for sets in [vec![set.clone()], vec![(ById(nowhere.clone()), 1.0), set]] {
             if let Some(Glyphs::Tensors(glyphs)) = &mut list.glyphs {
                 glyphs.place = GlyphPlace::Below(sets);
             }
-            let expected = if there { whole } else { 0 };
+            let expected = if visible { whole } else { 0 };
             assert_eq!(seen(&list), expected, "{share} of {limit}");
         }
     }

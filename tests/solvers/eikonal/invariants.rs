@@ -171,9 +171,9 @@ pub fn from_above(backend: &Backend) {
         for place in 0..holed.len() {
             assert!(lower(both[place], one[place].min(other[place])));
             // The hybrid charges a long step the cost of its dearer path, even of a path that opens.
-            let there = whole.place_of(holed.voxel(place)).unwrap();
-            let more = local == LocalSolver::Hybrid || lower(open.values[there], one[place]);
-            assert!(more, "{} {}", open.values[there], one[place]);
+            let in_whole = whole.place_of(holed.voxel(place)).unwrap();
+            let more = local == LocalSolver::Hybrid || lower(open.values[in_whole], one[place]);
+            assert!(more, "{} {}", open.values[in_whole], one[place]);
         }
     }
 }
@@ -181,8 +181,8 @@ pub fn from_above(backend: &Backend) {
 /// Voxels that touch only along edges: only laying them out takes time.
 fn cancelled() {
     let grid = cube(112);
-    let apart = |v: [usize; 3]| (v[0] + v[1] + v[2]).is_multiple_of(2);
-    let metric = Metric::from_speed(&grid, |v| apart(v).then_some(DMat3::IDENTITY)).unwrap();
+    let isolated = |v: [usize; 3]| (v[0] + v[1] + v[2]).is_multiple_of(2);
+    let metric = Metric::from_speed(&grid, |v| isolated(v).then_some(DMat3::IDENTITY)).unwrap();
     let backend = backend(1);
     let sources = [Arc::new(source(&metric, "A", &[[4, 4, 4]]))];
     // CPU time of the only worker, which other programs do not change.

@@ -425,9 +425,9 @@ fn paper() {
             });
             distances.fold(f64::INFINITY, f64::min)
         };
-        let apart = theirs.iter().map(near).fold(0.0, f64::max);
+        let largest = theirs.iter().map(near).fold(0.0, f64::max);
         // The remaining difference at small steps: four interpolated fields are not one field and its derivatives.
-        assert!(apart < 0.1, "{apart} mm at steps of {step_mm} mm");
+        assert!(largest < 0.1, "{largest} mm at steps of {step_mm} mm");
         theirs[theirs.len() - 1]
     });
     let errors = [0, 1].map(|i: usize| ends[i].distance(ends[2]));

@@ -206,7 +206,7 @@ fn labels() {
 
 fn no_labels() {
     let grid = Arc::new(Grid::axis_aligned([8, 8, 8], DVec3::ONE, DVec3::ZERO).unwrap());
-    for (odd, words) in [
+    for (odd, problem) in [
         (0.5, "whole numbers"),
         (f32::NAN, "whole numbers"),
         (f32::INFINITY, "whole numbers"),
@@ -227,7 +227,7 @@ fn no_labels() {
         let Err(Error::Input(why)) = region::numbers(&volume, 0, &Control::new()) else {
             panic!("{odd} is no label");
         };
-        assert!(why.contains(words), "{why}");
+        assert!(why.contains(problem), "{why}");
     }
 }
 
