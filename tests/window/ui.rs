@@ -11,6 +11,7 @@ mod lists;
 mod looks;
 mod menus;
 mod messages;
+mod number_text;
 mod palette;
 mod parameters;
 mod paths;
@@ -30,7 +31,6 @@ mod table;
 mod trial;
 mod visits;
 mod volume;
-mod words;
 
 use crate::support::{start_of_new_job, start_of_old_job, test, wait_for};
 use arcuate::jobs::Job;
@@ -198,7 +198,7 @@ pub fn tests() -> Vec<Trial> {
         messages::tests(),
         trial::tests(),
         volume::tests(),
-        words::tests(),
+        number_text::tests(),
     ]
     .into_iter()
     .flatten()

@@ -335,8 +335,8 @@ fn run() {
     // The run continues after the earlier iterations: the badge counts them, as the panel and the status bar do.
     let state = &window.state().state;
     let fitted = state.document.weights.values().next().expect("weights");
-    let (words, _) = badge::text(state).expect("a badge");
-    assert_eq!(words, format!("Iteration {}", fitted.iterations()));
+    let (caption, _) = badge::text(state).expect("a badge");
+    assert_eq!(caption, format!("Iteration {}", fitted.iterations()));
     let running = state.runtime.filter.running.as_ref().expect("it runs");
     let most = u64::from(running.inputs.params.stop.iterations);
     assert_eq!(running.max_iterations(), fitted.iterations() + most);

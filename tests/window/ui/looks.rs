@@ -48,8 +48,8 @@ fn pages() -> Vec<(&'static str, State)> {
     let mut no_seed = sample::state([16, 20, 15], 6);
     no_seed.view.task = Task::Track;
     // The set does not join the ends, and the panel says so; one was kept.
-    let mut apart = pathways::state_with_kept_pathway("Arch");
-    apart.document.pathways.epsilon = 0.001;
+    let mut unjoined = pathways::state_with_kept_pathway("Arch");
+    unjoined.document.pathways.epsilon = 0.001;
     vec![
         ("first page", first),
         ("View", view),
@@ -57,7 +57,7 @@ fn pages() -> Vec<(&'static str, State)> {
         ("Track", tracking()),
         ("Track without a seed", no_seed),
         ("Pathways", pathways::solved()),
-        ("Pathways, kept", apart),
+        ("Pathways, kept", unjoined),
         ("Filter", filter::weighing(Task::Filter)),
         ("Filter with weights", filter::state_with_weights()),
     ]

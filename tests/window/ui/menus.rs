@@ -352,9 +352,9 @@ fn every() {
                 }
                 assert!(!open(&window), "{what}: chosen");
                 // A choice may open a file dialog, or remove the field.
-                let there = field(&window).is_some() && focused(&window) == name;
-                tried.push((what.clone(), there));
-                if there {
+                let focused_again = field(&window).is_some() && focused(&window) == name;
+                tried.push((what.clone(), focused_again));
+                if focused_again {
                     for key in [Key::ArrowDown, Key::ArrowUp, Key::Enter] {
                         press(&mut window, key);
                         assert!(open(&window), "{what}: {key:?} opens it again");
@@ -368,7 +368,10 @@ fn every() {
             }
         }
     }
-    let lost: Vec<_> = tried.iter().filter(|(_, there)| !there).collect();
+    let lost: Vec<_> = tried
+        .iter()
+        .filter(|(_, focused_again)| !focused_again)
+        .collect();
     assert!(
         tried.len() >= 30 && lost.len() * 5 < tried.len(),
         "{lost:?}"

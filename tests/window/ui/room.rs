@@ -97,10 +97,10 @@ fn status() {
             places.push(("bar".to_owned(), progress.rect()));
         }
         for (i, (text, rect)) in places.iter().enumerate() {
-            for (other, beside) in &places[..i] {
+            for (other, other_rect) in &places[..i] {
                 assert!(
-                    !rect.shrink(0.5).intersects(*beside),
-                    "{size:?}: {text:?} {rect:?} lies over {other:?} {beside:?}"
+                    !rect.shrink(0.5).intersects(*other_rect),
+                    "{size:?}: {text:?} {rect:?} lies over {other:?} {other_rect:?}"
                 );
             }
         }

@@ -399,7 +399,7 @@ fn starting() {
     (live.leak, live.ended, live.step) = (None, Ended::Steps, 0);
     let task_runtime = &mut state.runtime.segment;
     (task_runtime.running, task_runtime.play) = (true, RunControl::Run);
-    for (rate, words) in [
+    for (rate, caption) in [
         (0.0, "Starting"),
         (0.31, "Step 0, 0.310\u{202F}steps/s"),
         (603.2, "Step 0, 603\u{202F}steps/s"),
@@ -408,7 +408,10 @@ fn starting() {
         live.figures = live.figures.filter(|_| rate > 0.0);
         state.runtime.segment.live = Some(Arc::new(live.clone()));
         let window = window(state.clone(), [1280.0, 770.0]);
-        assert!(painted(&window).iter().any(|(w, _)| w == words), "{words}");
+        assert!(
+            painted(&window).iter().any(|(w, _)| w == caption),
+            "{caption}"
+        );
         let (badge, _) = badge::text(&state).expect("a badge");
         assert_eq!(badge.contains("steps/s"), rate > 0.0, "{badge}");
         let unknown = window.query_by_label_contains("Volume …").is_some();

@@ -248,9 +248,9 @@ fn streamlines() {
             window.state_mut().state = state.clone();
             window.run();
             let names = ["Step", "Results", "Why tracking stopped", "Appearance"];
-            let there = names.map(|name| control_rect(&window, name));
-            let before = *before.get_or_insert(there);
-            assert_eq!(there, before, "{size:?}");
+            let rects = names.map(|name| control_rect(&window, name));
+            let before = *before.get_or_insert(rects);
+            assert_eq!(rects, before, "{size:?}");
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// The text that a screen reader reads for a node.
-fn words(node: egui_kittest::kittest::AccessKitNode) -> String {
+fn accessible_text(node: egui_kittest::kittest::AccessKitNode) -> String {
     node.label().or(node.value()).expect("words")
 }
 
@@ -140,7 +140,7 @@ fn figures() {
     );
     let measured = |window: &Window| {
         let three = window.get_by_label_contains("Longest diameter");
-        words(three.accesskit_node())
+        accessible_text(three.accesskit_node())
     };
     let before = measured(&window);
     let phi = |window: &Window| {
@@ -166,7 +166,7 @@ fn figures() {
     assert_eq!(now, format!("{before}, of step 0, the surface is at 130"));
     window.get_by_label("of step 0");
     let voxels = window.get_by_label_contains("Volume of whole voxels");
-    let voxels = words(voxels.accesskit_node());
+    let voxels = accessible_text(voxels.accesskit_node());
     assert!(voxels.ends_with("at step 130"), "{voxels}");
     assert!(!phi(&window), "no distance of another step");
     // Measured on the way; then at the drawn step.
@@ -176,9 +176,9 @@ fn figures() {
         next.field_step = of;
         next.figures.as_mut().expect("measured").step = of;
         partly(&mut window, next);
-        let words = measured(&window);
-        let older = words.contains(&format!("of step {of}, the surface is at {step}"));
-        assert_eq!(older, of != step, "{words}");
+        let caption = measured(&window);
+        let older = caption.contains(&format!("of step {of}, the surface is at {step}"));
+        assert_eq!(older, of != step, "{caption}");
         assert_eq!(phi(&window), of == step);
     }
     window.get_by_label("step 150");

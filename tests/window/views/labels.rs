@@ -28,7 +28,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("views::labels::titles are whole in small panes", titles),
         test("views::labels::names keep clear of scales", clear),
-        test("views::labels::in 3-D a name is beside its region", beside),
+        test(
+            "views::labels::in 3-D a name is beside its region",
+            region_names,
+        ),
         test("views::labels::a handle is held where it is drawn", handle),
         test("views::labels::each colour scale has its bar", bars),
         test(
@@ -99,9 +102,9 @@ fn titles() {
                     rect.contains_rect(*place),
                     "{area:?} {pane:?}: {text:?} at {place:?} leaves {rect:?}"
                 );
-                for (other, beside) in &inside[..i] {
+                for (other, other_rect) in &inside[..i] {
                     assert!(
-                        !place.shrink(1.0).intersects(*beside),
+                        !place.shrink(1.0).intersects(*other_rect),
                         "{area:?} {pane:?}: {text:?} over {other:?}"
                     );
                 }
@@ -157,10 +160,10 @@ fn clear() {
             let all = painted_texts(&state, area, Some(at));
             let name = all.iter().find(|(text, _)| text.starts_with("Target"));
             let (name, place) = name.unwrap_or_else(|| panic!("{all:?}"));
-            for (other, beside) in all.iter().filter(|(other, _)| other != name) {
+            for (other, other_rect) in all.iter().filter(|(other, _)| other != name) {
                 assert!(
-                    !place.intersects(*beside),
-                    "{area:?} {shift}: {name:?} {place:?} over {other:?} {beside:?}"
+                    !place.intersects(*other_rect),
+                    "{area:?} {shift}: {name:?} {place:?} over {other:?} {other_rect:?}"
                 );
             }
         }
@@ -168,7 +171,7 @@ fn clear() {
 }
 
 /// However the head is rotated and however close it is: a name touches the space around its region, or is not shown.
-fn beside() {
+fn region_names() {
     let mut random = Random::fresh("names beside regions");
     let mut state = state();
     state.view.task = Task::Track;
@@ -229,9 +232,9 @@ fn beside() {
                     "{area:?}: {name} at {own}, another at {far}"
                 );
             }
-            for (other, beside) in all.iter().filter(|(_, r)| r != place) {
+            for (other, other_rect) in all.iter().filter(|(_, r)| r != place) {
                 assert!(
-                    !place.intersects(*beside),
+                    !place.intersects(*other_rect),
                     "{area:?}: {name} over {other:?}"
                 );
             }
@@ -368,8 +371,11 @@ fn uncovered() {
         let all = texts(&shapes);
         let word = all.iter().find(|(text, _)| text.starts_with("Add"));
         let (word, place) = word.unwrap_or_else(|| panic!("{shift}: {all:?}"));
-        for (other, beside) in all.iter().filter(|(other, _)| other != word) {
-            assert!(!place.intersects(*beside), "{shift}: {word} over {other}");
+        for (other, other_rect) in all.iter().filter(|(other, _)| other != word) {
+            assert!(
+                !place.intersects(*other_rect),
+                "{shift}: {word} over {other}"
+            );
         }
         assert!(!is_covered(&shapes, word), "{shift}");
     }

@@ -112,16 +112,16 @@ fn taken_back() {
     measure(&mut hands, &places);
     let angle = measured(&hands);
     hands.act(Action::View(ViewAction::SetTool(Tool::Ruler)));
-    let there = places[2] + vec2(20.0, 10.0);
+    let destination = places[2] + vec2(20.0, 10.0);
     hands.press(places[2], LEFT, Modifiers::NONE);
-    hands.move_to(there);
+    hands.move_to(destination);
     assert_ne!(measured(&hands), angle, "it is in the hand");
     for _ in 0..3 {
         hands.act(Action::Undo);
     }
     assert_eq!(measured(&hands), distance);
-    hands.move_to(there + vec2(10.0, 0.0));
-    hands.release(there, LEFT);
+    hands.move_to(destination + vec2(10.0, 0.0));
+    hands.release(destination, LEFT);
     assert_eq!(measured(&hands), distance);
 }
 

@@ -73,7 +73,7 @@ fn sampled() {
         // samples.
         let way: Vec<DVec3> = path.iter().map(|at| hands.world(pane, *at)).collect();
         let (mut passed, mut certain) = (BTreeSet::new(), BTreeSet::new());
-        let apart = volume.grid.spacing().min_element() / 2.0;
+        let half_voxel = volume.grid.spacing().min_element() / 2.0;
         for piece in way.windows(2) {
             let step = piece[0].distance(piece[1]) / f64::from(STEPS);
             let mut inside = BTreeMap::<usize, u32>::new();
@@ -85,7 +85,7 @@ fn sampled() {
             }
             for (voxel, count) in inside {
                 passed.insert(voxel);
-                if f64::from(count - 1) * step > apart {
+                if f64::from(count - 1) * step > half_voxel {
                     certain.insert(voxel);
                 }
             }

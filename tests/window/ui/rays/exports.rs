@@ -13,12 +13,12 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::rays replace no file unasked", overwriting),
-        test("ui::measures beside a TCK are not lost", beside),
+        test("ui::measures beside a TCK are not lost", measures),
     ]
 }
 
 /// The measures are saved to the TSF and the weights; the window names those that no file holds.
-fn beside() {
+fn measures() {
     let mut state = measured();
     let live = state.runtime.track.live.value_mut().unwrap();
     let output = Arc::make_mut(&mut live.output);

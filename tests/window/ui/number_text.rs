@@ -314,10 +314,10 @@ fn remarks() {
     assert!(tracks::remarks(std::slice::from_ref(&one), mask, "the automatic mask").is_empty());
     let two = region(2, "Seed 2", Role::Seed, far);
     let near = region(3, "Target", Role::Target, middle + DVec3::X * 5.9);
-    let apart = region(4, "Target 2", Role::Target, middle + DVec3::X * 6.1);
+    let distant = region(4, "Target 2", Role::Target, middle + DVec3::X * 6.1);
     let out_of_reach = region(5, "Target 3", Role::Target, far + DVec3::X * 40.0);
     let message = tracks::remarks(
-        &[one, two, near, apart, out_of_reach],
+        &[one, two, near, distant, out_of_reach],
         mask,
         "the automatic mask",
     );
