@@ -178,7 +178,7 @@ struct Window {
     /// every result that can be out of date is. Their jobs count as new until a test ages them, so the speed of this
     /// machine decides nothing.
     holding: bool,
-    undelivered: Vec<Event>,
+    pending: Vec<Event>,
     cancelled: Vec<Slot>,
     cancelled_of_document: bool,
     copied: Vec<String>,
@@ -194,7 +194,7 @@ impl Window {
             submitted: Vec::new(),
             cancelled_of_document: false,
             holding: false,
-            undelivered: Vec::new(),
+            pending: Vec::new(),
             cancelled: Vec::new(),
             copied: Vec::new(),
         }
@@ -237,7 +237,7 @@ impl Window {
             if self.holding {
                 job.started = start_of_new_job();
                 update(&mut self.state, Action::JobStarted(job));
-                self.undelivered.push(event);
+                self.pending.push(event);
             } else {
                 effects.extend(update(&mut self.state, Action::Event(event)));
             }
@@ -246,7 +246,7 @@ impl Window {
 
     /// The results held back so far arrive, in the order of `sorted`.
     fn deliver(&mut self, sorted: impl FnOnce(&mut Vec<Event>)) {
-        let mut events = std::mem::take(&mut self.undelivered);
+        let mut events = std::mem::take(&mut self.pending);
         sorted(&mut events);
         for event in events {
             self.act(Action::Event(event));

@@ -182,11 +182,8 @@ fn tck(here: &Path, name: &str, points: &[[f32; 3]]) {
 /// Runs a line of a table.
 fn at_the_edge(line: &str, input: &str, here: &Path) {
     let line = line.replace("{}", input);
-    let arguments: Vec<&str> = line.split(' ').collect();
-    let output = arcuate(
-        &[&arguments[..], &["--quiet", "--threads", "2"]].concat(),
-        here,
-    );
+    let split: Vec<&str> = line.split(' ').collect();
+    let output = arcuate(&[&split[..], &["--quiet", "--threads", "2"]].concat(), here);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     let code = output.status.code();
     assert!(matches!(code, Some(0 | 1)), "{line}: {code:?} {error}");
@@ -312,8 +309,8 @@ fn no_maps() {
     ] {
         for command in ["fit", "gradients check"] {
             let line = format!("{command} {name} --mask mask.nii --out O");
-            let reason = [reason, "; check"];
-            refuses(&line.split(' ').collect::<Vec<_>>(), &reason, here);
+            let phrases = [reason, "; check"];
+            refuses(&line.split(' ').collect::<Vec<_>>(), &phrases, here);
             assert!(
                 !here.join("O").exists() && !here.join("O.bval").exists(),
                 "{line}"
@@ -331,22 +328,14 @@ fn no_maps() {
     for (mask, warned) in [("all.nii", true), ("mask.nii", false)] {
         let out = format!("within {mask}");
         let output = arcuate(&["fit", "half.nii", "--mask", mask, "--out", &out], here);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{stderr}");
-        assert_eq!(
-            stderr.contains("71 % of the fitted voxels"),
-            warned,
-            "{stderr}"
-        );
+        let note = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{note}");
+        assert_eq!(note.contains("71 % of the fitted voxels"), warned, "{note}");
         // Whatever is computed from the tensors.
         let line = format!("track half.nii --mask {mask} --seeds random:20 --out {mask}.tck");
         let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(
-            stderr.contains("71 % of the fitted voxels"),
-            warned,
-            "{stderr}"
-        );
+        let note = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(note.contains("71 % of the fitted voxels"), warned, "{note}");
     }
     for name in ["zero.nii", "nan.nii"] {
         refuses(&["fit", name, "--out", "O"], &["no number above 0"], here);
@@ -387,12 +376,12 @@ fn units() {
         ("1", "ms/µm²"),
     ] {
         write(b);
-        let (code, warning) = fit(b);
-        assert_eq!(code, Some(0), "{warning}");
-        assert_eq!(warning.lines().count(), 1, "{warning}");
+        let (code, note) = fit(b);
+        assert_eq!(code, Some(0), "{note}");
+        assert_eq!(note.lines().count(), 1, "{note}");
         assert!(
-            warning.contains(remark) && warning.contains("1000 s/mm²"),
-            "{warning}"
+            note.contains(remark) && note.contains("1000 s/mm²"),
+            "{note}"
         );
         assert_eq!(maps(b), maps("plain"), "{b}");
         let info = json(&["info", "dwi.nii"], here);
@@ -421,10 +410,10 @@ fn units() {
     refuses(&line, &phrases, here);
     // Higher than in people, in any unit.
     write("25000");
-    let (code, warning) = fit("25000");
-    assert_eq!(code, Some(0), "{warning}");
-    assert_eq!(warning.lines().count(), 1, "{warning}");
-    assert!(warning.contains("reach 25000 s/mm²"), "{warning}");
+    let (code, note) = fit("25000");
+    assert_eq!(code, Some(0), "{note}");
+    assert_eq!(note.lines().count(), 1, "{note}");
+    assert!(note.contains("reach 25000 s/mm²"), "{note}");
     // Weak weightings alone are no reason: no unit makes them strong.
     write("5");
     let line = ["fit", "dwi.nii", "--mask", "mask.nii", "--out", "O"];
@@ -468,19 +457,19 @@ fn timing() {
     let weights = || std::fs::read_to_string(here.join("c/weights.txt")).expect("weights");
     let go = |rest: &[&str]| {
         let output = arcuate(&[&base[..], rest].concat(), here);
-        let warnings = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{rest:?}: {warnings}");
+        let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{rest:?}: {notes}");
         let numbers = weights()
             .lines()
             .filter(|l| !l.starts_with('#'))
             .collect::<String>();
-        (warnings, numbers)
+        (notes, numbers)
     };
     let (quiet, expected) = go(&["--pulse", "32.2", "--between", "43.1"]);
-    let (warnings, found) = go(&["--pulse", "0.0322", "--between", "0.0431"]);
+    let (notes, found) = go(&["--pulse", "0.0322", "--between", "0.0431"]);
     assert!(
-        warnings.contains("read as seconds") && !quiet.contains("seconds"),
-        "{warnings}"
+        notes.contains("read as seconds") && !quiet.contains("seconds"),
+        "{notes}"
     );
     assert_eq!(found, expected);
     for (unit, strength, remark) in [
@@ -491,16 +480,12 @@ fn timing() {
         (1.0, 0.06, "b = 8646 s/mm² for volume"),
     ] {
         row(unit, strength);
-        let (warnings, found) = go(&["--scheme", "a.scheme"]);
-        assert!(warnings.contains(remark), "{warnings}");
-        assert_eq!(
-            warnings.contains("a.scheme"),
-            !remark.is_empty(),
-            "{warnings}"
-        );
+        let (notes, found) = go(&["--scheme", "a.scheme"]);
+        assert!(notes.contains(remark), "{notes}");
+        assert_eq!(notes.contains("a.scheme"), !remark.is_empty(), "{notes}");
         assert_eq!(found, expected, "{remark}");
     }
-    for (unit, strength, remark) in [
+    for (unit, strength, phrase) in [
         (1e6, 0.06, "Δ up to"),
         (1e-5, 0.06, "Δ up to"),
         (1.0, 60e3, "gradients of"),
@@ -508,7 +493,7 @@ fn timing() {
         row(unit, strength);
         refuses(
             &[&base[..], &["--scheme", "a.scheme"]].concat(),
-            &[remark, "; write"],
+            &[phrase, "; write"],
             here,
         );
     }
@@ -538,11 +523,8 @@ fn sentences() {
         bytes: 12_300_000,
     };
     let kept = io::atomic::write_verified(&path, |_| Ok(()), |_| Err(no_room));
-    let sentence = kept.expect_err("refused").to_string();
-    assert!(
-        sentence.contains("12.3 MB") && !sentence.contains("disk"),
-        "{sentence}"
-    );
+    let text = kept.expect_err("refused").to_string();
+    assert!(text.contains("12.3 MB") && !text.contains("disk"), "{text}");
     assert!(!path.exists());
     // An existing but broken table is the error.
     let vectors = std::fs::read_to_string(here.join("dwi.bvec")).expect("there");

@@ -221,7 +221,7 @@ fn live() {
         .last()
         .expect("a job")
         .clone();
-    window.undelivered.truncate(1);
+    window.pending.truncate(1);
     window.act(failure(&request));
     window.holding = false;
     window.deliver(|_| {});

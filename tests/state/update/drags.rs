@@ -99,7 +99,7 @@ fn pauses() {
     assert_eq!(coarse(&window, from), [true, true, false]);
     to_alpha(&mut window, 4.5, Phase::Live);
     assert_eq!(coarse(&window, from), [true, true, false, true]);
-    window.undelivered.remove(0);
+    window.pending.remove(0);
     window.deliver(|_| {});
     assert!(live(&window).coarse && alpha(&window) == 4.5);
     to_alpha(&mut window, 4.5, Phase::Done);
@@ -147,7 +147,7 @@ fn gives_way() {
     age(&mut window);
     to_alpha(&mut window, 2.6, Phase::Live);
     assert_eq!(coarse(&window, from), [true; 2]);
-    window.undelivered.remove(0);
+    window.pending.remove(0);
     window.deliver(|_| {});
     assert!(live(&window).coarse && alpha(&window) == 2.4);
     age(&mut window);
@@ -307,7 +307,7 @@ fn interrupted() {
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     window.deliver(|_| {});
-    while !window.undelivered.iter().any(|e| e.slot == COMPARE) {
+    while !window.pending.iter().any(|e| e.slot == COMPARE) {
         window.deliver(|_| {});
     }
     assert!(window.state.pathway_compared().is_none());
@@ -432,7 +432,7 @@ fn kept_among() {
     let of = |window: &Window, n: usize| window.state.document.kept_pathways[n].compared;
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
-    while !window.undelivered.iter().any(|e| e.slot == COMPARE) {
+    while !window.pending.iter().any(|e| e.slot == COMPARE) {
         window.deliver(|_| {});
     }
     keep(&mut window);
@@ -535,7 +535,7 @@ fn stays_stopped() {
     window.holding = true;
     window.place(Role::Seed, DVec3::ZERO);
     window.act(Action::CancelJob(LIVE));
-    window.undelivered.clear();
+    window.pending.clear();
     window.holding = false;
     for task in [Task::Pathways, Task::Track, Task::View] {
         window.act(Action::View(ViewAction::SelectTask(task)));

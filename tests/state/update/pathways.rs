@@ -283,7 +283,7 @@ fn stopped() {
     assert!(window.cancelled.contains(&PATHWAY));
     assert_eq!(window.state.pathway_standing(), Some(Standing::OutOfDate));
     window.holding = false;
-    window.undelivered.clear();
+    window.pending.clear();
     window.act(Action::Pathway(PathwayAction::SolveAgain));
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
 }

@@ -235,7 +235,7 @@ fn cut_of_many() {
     assert_eq!(shots(&window).len(), before);
     // A cut of other rays is not applied.
     cut_to(&mut window, Cut::Top(20), Phase::Done);
-    let ranked = std::mem::take(&mut window.undelivered);
+    let ranked = std::mem::take(&mut window.pending);
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     window.deliver(|events| events.extend(ranked));
     assert_eq!(live(&window).output.kept.len(), 20);
@@ -523,10 +523,7 @@ fn out_of_date() {
         message,
         "Stopped: the rays shown are from before the last change"
     );
-    let mut late = window
-        .undelivered
-        .pop()
-        .expect("a result that came too late");
+    let mut late = window.pending.pop().expect("a result that came too late");
     *late.outcome_mut::<ShootRays>().expect("rays") = Outcome::Cancelled;
     window.act(Action::Event(late));
     assert_eq!(window.state.standing(), Some(Standing::OutOfDate));

@@ -499,7 +499,7 @@ fn late() {
         (live(window).step, spheres(window), goes_to)
     };
     assert_eq!(waits(&window), (20, 1, Some(10)));
-    let mut answers = std::mem::take(&mut window.undelivered);
+    let mut answers = std::mem::take(&mut window.pending);
     assert_eq!(answers.len(), 2);
     window.act(Action::Event(answers.remove(0)));
     assert_eq!(waits(&window), (20, 1, Some(10)));
@@ -518,7 +518,7 @@ fn cancelled() {
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     window.act(Action::Undo);
     assert_eq!(spheres(&window), 1);
-    let mut answer = window.undelivered.pop().expect("an answer");
+    let mut answer = window.pending.pop().expect("an answer");
     *answer.outcome_mut::<RunRequest>().expect("of a run") = Outcome::Cancelled;
     window.act(Action::Event(answer));
     assert_eq!(spheres(&window), 1);

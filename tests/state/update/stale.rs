@@ -85,7 +85,7 @@ fn left() {
     let jobs = &window.state.runtime.jobs.running;
     let running = jobs.iter().find(|j| j.slot == ALIGN).cloned();
     let ticket = running.expect("asked for").ticket;
-    window.undelivered.clear();
+    window.pending.clear();
     window.cancelled.clear();
     window.holding = false;
     window.act(Action::Session(SessionAction::CloseDocument(
@@ -211,7 +211,7 @@ fn stopped_fit() {
     window.holding = true;
     window.act(Action::Event(opened()));
     assert!(window.state.runtime.tensors.is_fitting());
-    window.undelivered.clear();
+    window.pending.clear();
     let mut jobs = window.state.runtime.jobs.running.iter();
     let running = jobs.find(|j| j.slot == FIT).expect("a fit");
     let delivery = Delivery {

@@ -48,7 +48,7 @@ fn seeds() {
     assert_eq!(last(&window), (Seeding::Random { count }, 0));
     // The requested number, whatever the live streamlines have.
     window.holding = false;
-    window.undelivered.clear();
+    window.pending.clear();
     let few = WholeBrain {
         seeds: 700,
         ..WholeBrain::default()
