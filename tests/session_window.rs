@@ -184,7 +184,7 @@ impl Window {
         rays.params.curves.min_length_mm = 5.0;
         rays.params.curves.seeding = Seeding::Random { count: 10 };
         rays.cut = Cut::TopShare(0.5);
-        // As in sessions from before the default changed.
+        // The sharpening of sessions that were saved before the default changed.
         rays.metric.sharpening = Sharpening::Power { alpha: 1.0 };
         self.act(Action::Track(TrackAction::SetRays { rays, phase }));
         assert!(self.state.final_live().is_some(), "{}", self.messages());

@@ -274,7 +274,7 @@ fn planted_names() {
     for name in ["basked", "masked_region", "Unmasked", "task_ed"] {
         assert_eq!(retired(&one(name), &["asked"]).len(), 0, "{name}");
     }
-    // In keys of files.
+    // Keys of files.
     for text in [
         "#[serde(default, rename = \"asked\")]\nb: u8,",
         "#[serde(\n    skip_serializing_if = \"A::is_asked\"\n)]",

@@ -1,4 +1,4 @@
-//! `setup.sh` on machines of stand-ins: a PATH that contains only the programs of a case.
+//! `setup.sh` on simulated machines: a PATH that contains only the programs of a case.
 
 use crate::support::test;
 use libtest_mimic::Trial;
@@ -90,7 +90,7 @@ impl Machine {
         self.program("bin/ldconfig", &format!("for name in {names}; {print}"));
     }
 
-    /// As in the README: setup and the next command in one line of one shell. `old` comes first on its PATH, then
+    /// Setup and the next command in one line of one shell, as in the README. `old` comes first on its PATH, then
     /// `.local/bin`, then `bin`.
     fn run(&self) -> Ran {
         let [old, own, bin] = ["old", ".local/bin", "bin"].map(|f| self.at(f));

@@ -294,7 +294,7 @@ pub const RESERVED: &[Reserved] = &[
         &["std", "env"],
         &["io", "cli", "app", "main", "ui/files", "jobs/film"],
     ),
-    // For the names of temporary files.
+    // Names of temporary files contain the process id.
     only(&["std", "process", "id"], &["io"]),
     // Exit codes; and ffmpeg, for films.
     only(&["std", "process"], &["cli", "main", "jobs/film"]),

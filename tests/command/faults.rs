@@ -123,7 +123,7 @@ pub fn tests() -> Vec<Trial> {
     commands.map(one).chain(solvers).collect()
 }
 
-/// Runs a case in a process of its own, and checks its output.
+/// Runs a case in a separate process, and checks its output.
 fn case(name: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let output = Command::new(std::env::current_exe().expect("this program"))
@@ -156,7 +156,7 @@ fn case(name: &str) {
             continue;
         }
         failed += 1;
-        // Each missing result has a sentence of its own; the last one reports the end.
+        // Each missing result has its own sentence; the last one reports the end.
         let several = name == "replay";
         assert!(sentences.len() == 1 || several, "{name}: {head}: {rest}");
         check_sentence(head, sentences.last().expect("a sentence"));
@@ -338,7 +338,7 @@ fn contents(folder: &Path) -> BTreeMap<String, String> {
     entries.map(one).collect()
 }
 
-/// Temporary files of ours, in a folder and those below it.
+/// The program's temporary files in a folder and its subfolders.
 fn temporary(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     let mut found = Vec::new();
@@ -366,7 +366,7 @@ fn has_empty(folder: &Path) -> bool {
     })
 }
 
-/// The files are the old or the new ones, and no temporary file of ours is left.
+/// The files are the old or the new ones, and no temporary file of the program is left.
 fn old_or_new(
     out: &Path,
     (old, new): (&BTreeMap<String, String>, &BTreeMap<String, String>),

@@ -260,7 +260,7 @@ fn questions() {
         next: Some(UnsavedAction::Quit),
     });
     assert!(window.closed && path.exists());
-    // A document with a session is asked about for any change, including undo.
+    // The program asks about any change of a document with a session, including undo.
     window.closed = false;
     window.act(Action::Undo);
     assert!(window.state.is_dirty());

@@ -375,7 +375,7 @@ fn table() {
     assert_eq!(chosen(&setup), 20);
     setup.act(StreamlineAction::ChooseOthers);
     assert_eq!(chosen(&setup), 0);
-    // Delete without a selection says so and removes nothing: there is no step to undo.
+    // Delete without a selection reports it and removes nothing: there is no step to undo.
     let step = setup.window.state.history.undo_label().map(str::to_owned);
     setup.act(StreamlineAction::DeleteChosen);
     assert_eq!(setup.window.state.history.undo_label(), step.as_deref());

@@ -287,7 +287,7 @@ fn lengths() {
         Some((3.0, 3.0))
     );
     assert_eq!(known([f32::NAN; 3]).length_range(), None);
-    // Other streamlines, whatever was known of the first.
+    // Other values replace the known ones.
     let others = measured
         .clone()
         .with_per_streamline("length", vec![7.0, 8.0, 9.0]);

@@ -41,7 +41,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     io::names_in(folder).unwrap_or_default()
 }
 
-/// Reads the cases in a process of its own, so that memory can be counted.
+/// Reads the cases in a separate process, so that memory can be counted.
 fn cases() {
     let output = Command::new(std::env::current_exe().expect("this program"))
         .env(CHILD, "1")

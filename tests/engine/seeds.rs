@@ -1,4 +1,4 @@
-//! Random numbers of the tests: the same in every run, others on request, and a failure says how to repeat it.
+//! Random numbers of the tests: the same in every run, others on request; a failure reports how to repeat it.
 
 use crate::support::{Random, seed, test, with_seed};
 use libtest_mimic::Trial;
@@ -24,7 +24,7 @@ fn draws() {
     println!("drawn {numbers:?}");
 }
 
-/// [`DRAWS`] in a process of its own.
+/// Runs [`DRAWS`] in a separate process.
 fn run(seed: Option<&str>) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", DRAWS]);
@@ -35,7 +35,7 @@ fn run(seed: Option<&str>) -> Output {
     command.output().unwrap()
 }
 
-/// The seed of such a process, and its numbers.
+/// The seed of that process, and its numbers.
 fn drawn(seed: Option<&str>) -> (String, String) {
     let output = run(seed);
     let text = String::from_utf8(output.stdout).unwrap();

@@ -544,7 +544,7 @@ fn planned() {
         }
         assert!((last - ends).abs() < 1e-6, "{last} {ends}");
     }
-    // Without a plan each stage stands alone.
+    // Each stage of a job without a plan counts alone.
     control.begin("Another", 2);
     control.advance(1);
     assert_eq!(control.progress().fraction(), Some(0.5));
@@ -556,7 +556,7 @@ fn planned() {
     assert!(!control.progress().total_is_limit);
 }
 
-/// The stage after reading a file has a share of its own, however many files were read.
+/// The stage after reading a file has its own share, however many files were read.
 fn planned_last() {
     let control = Control::new();
     let share = || control.progress().fraction().expect("known");

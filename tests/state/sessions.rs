@@ -1,4 +1,4 @@
-//! The table of origins in a session: each stands once, behind those that it is made from, and comes back.
+//! The table of origins in a session: each occurs once, after those that it is computed from, and is restored.
 
 use crate::support::session_window::{Window, document_text};
 use crate::support::{distributions, done_event, test};
@@ -43,7 +43,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Files and sessions are opened in one slot: what one of them lacks says nothing about the other.
+/// Files and sessions are opened in one slot: the missing parts of one do not concern the other.
 fn reading() {
     let mut state = State::new(String::new());
     let path = std::path::PathBuf::from("/tmp/left.arcuate");
@@ -261,7 +261,7 @@ fn found() {
         "{status} {}",
         again.messages()
     );
-    // The map of the streamlines, which the session does not hold either, comes back with them.
+    // The map of the streamlines, which the session does not hold either, is restored with them.
     assert_eq!(values(&again, map), mapped);
     let document = &again.state.document;
     let command = document.command_line(document.layer(tracks).expect("made"));

@@ -279,7 +279,7 @@ fn streamlines() {
             ])
         };
         assert_eq!(all(&right), Vec::<String>::new());
-        // Without a mask only the image's box can be tested, and the message says so.
+        // Without a mask only the image's box can be tested, and the message states it.
         let away: Vec<[f32; 3]> = right
             .points
             .iter()

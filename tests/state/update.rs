@@ -323,7 +323,7 @@ fn opening_asks_for_a_fit() {
     assert_eq!(shown, ["DEC"]);
 }
 
-/// The state to be restored, in words.
+/// The state that undo restores, as text.
 fn picture(state: &State) -> String {
     let d = &state.document;
     let regions: Vec<String> = d.regions.iter().map(|r| format!("{r:?}")).collect();

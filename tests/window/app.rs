@@ -150,7 +150,7 @@ fn edited() -> State {
 /// need none.
 fn clock() {
     let ctx = Context::default();
-    // Whether a save is due, and when the clock is checked again.
+    // Whether to save now, and when to check the clock again.
     let start = Instant::now();
     let due = |clock: &mut LastSave, state: &State, s: f64| {
         let mut due = None;
@@ -264,7 +264,8 @@ fn again() {
     assert_eq!(names(&state), ["a", "b"]);
 }
 
-/// With its title bar and at every size of the interface; a later window keeps the size that it had.
+/// The initial size includes the title bar and follows the size of the interface; a later window keeps the size that it
+/// had.
 fn first_size() {
     const TITLE_BAR: f32 = 32.0;
     let requested = window_size::requested(ViewportBuilder::default());

@@ -27,7 +27,7 @@ pub fn texts(shapes: &[ClippedShape]) -> Vec<(String, Rect)> {
     found
 }
 
-/// Whether a rectangle that is painted later lies over a part of these words.
+/// Whether a rectangle that is painted later covers a part of this text.
 pub fn is_covered(shapes: &[ClippedShape], label: &str) -> bool {
     fn collect_rects(shape: &Shape, label: &str, found: &mut Vec<Rect>) -> bool {
         match shape {

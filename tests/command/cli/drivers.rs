@@ -28,7 +28,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Whether there is a driver for OpenGL, searched for like the program does.
+/// Whether there is a driver for OpenGL, found by the search that the program uses.
 fn draws_by_opengl() -> bool {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::GL;

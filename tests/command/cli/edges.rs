@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// `{}` stands for a streamline file. Names of outputs begin with `O`.
+/// `{}` is replaced by a streamline file. Names of outputs begin with `O`.
 const STREAMLINES: &[&str] = &[
     "info {}",
     "convert {} O.tck",
@@ -50,7 +50,7 @@ const STREAMLINES: &[&str] = &[
     "score {} --truth .",
 ];
 
-/// `{}` stands for an image.
+/// `{}` is replaced by an image.
 const IMAGES: &[&str] = &[
     "info {}",
     "convert {} O.nii.gz",
@@ -317,7 +317,7 @@ fn no_maps() {
             );
         }
     }
-    // Such a signal in most of a mask is worth a remark.
+    // A signal like this in most of a mask is worth a remark.
     let half = |inside: bool, b: f64, g: DVec3| match inside {
         true => tissue(true, b, g),
         false => 100.0 * (1e-3 * b).exp(),
@@ -331,7 +331,7 @@ fn no_maps() {
         let note = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{note}");
         assert_eq!(note.contains("71 % of the fitted voxels"), warned, "{note}");
-        // Whatever is computed from the tensors.
+        // Anything computed from the tensors carries the remark.
         let line = format!("track half.nii --mask {mask} --seeds random:20 --out {mask}.tck");
         let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
         let note = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,5 +1,5 @@
-//! How the program ends and what it leaves behind: after a signal, at the limit of a file's size, with a full standard
-//! output, and with faster programs at work. And which parts of strange names reach a terminal.
+//! How the program ends and which files it leaves: after a signal, at the limit of a file's size, with a full standard
+//! output, and with faster programs at work. The parts of strange names that reach a terminal.
 
 use super::arcuate;
 use crate::support::{test, wait_for};
@@ -48,7 +48,7 @@ fn large(folder: &Path) -> PathBuf {
     path
 }
 
-/// Temporary files and folders of ours that are not empty.
+/// The program's temporary files and folders that are not empty.
 fn temporary(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     let ours = entries.map(|e| e.path()).filter(|p| {

@@ -211,7 +211,7 @@ fn streamlines() {
         json(&["info", "g.trx"], here)["files"][0]["per_group"][0],
         "colour"
     );
-    // An error stands alone.
+    // An error is the only output.
     let output = arcuate(&["info", "missing.nii.gz"], here);
     assert!(output.stdout.is_empty(), "{:?}", text(&output));
 }

@@ -280,7 +280,7 @@ fn older() {
     );
 }
 
-/// Starts a command that writes a head of 3 mm, sends it a signal as soon as `begun` says so of the head's folder, and
+/// Starts a command that writes a head of 3 mm, sends it a signal once `begun` returns true for the head's folder, and
 /// returns whether it was complete before the signal.
 #[cfg(unix)]
 fn interrupt(arguments: &[&str], here: &Path, started: impl Fn(&Path) -> bool) -> bool {
@@ -315,7 +315,7 @@ fn contents(folder: &Path) -> std::collections::BTreeMap<std::ffi::OsString, Vec
         .collect()
 }
 
-/// The signal arrives when some files are written, under whatever names: none of them stays.
+/// The signal arrives when some files are written, under any names: none of them stays.
 #[cfg(unix)]
 fn interrupted() {
     let folder = tempfile::tempdir().expect("a temporary folder");

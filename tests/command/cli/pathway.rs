@@ -146,7 +146,7 @@ fn ends_close_together(here: &Path) {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("\nNo weakest stretch: "), "{text}");
     assert!(!text.contains("0.0 times the mean"), "{text}");
-    // The pairs exist: the sentence says what is missing.
+    // The pairs exist: the sentence names what is missing.
     let why = "on voxels of twice the size the path hardly leaves the regions; move them apart";
     assert!(
         text.contains(why) && !text.contains("random pair"),
@@ -194,7 +194,7 @@ fn check_texts(here: &Path, value: &serde_json::Value) {
     );
     assert!(text.contains(&expected), "{text}");
     assert!(text.contains("a path exists between almost any two regions"));
-    // The number in the report of the fit, whatever sharpening does to costs.
+    // The number equals the one in the report of the fit, regardless of how sharpening changes costs.
     let fit = json(&["fit", "head/dwi.nii.gz", "--out", "maps"], here);
     assert_eq!(fit["repaired"].as_u64(), Some(repaired));
     let sharp = [&line[..], &["--alpha", "3.9", "--force"]].concat();

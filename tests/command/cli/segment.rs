@@ -342,7 +342,7 @@ pub fn leaks() {
     let voxels = value["voxels"].as_f64().unwrap();
     let text = format!("{before:.3} ml became {:.3} ml", voxels * 1e-3);
     assert!(error.contains(&text), "{text}: {error}");
-    // The text report says how the run ended.
+    // The text report states how the run ended.
     for (steps, end) in [
         ("--steps=3", "3 steps (still moving), "),
         ("--steps=800", " steps (at rest), "),
@@ -361,7 +361,7 @@ pub fn leaks() {
         more["leak"].is_null() && volume_ml(&more) > volume_ml(&value),
         "{more}"
     );
-    // A run that ends while its surface is still growing says so; one at rest does not.
+    // A run that ends while its surface is still growing reports it; one at rest does not.
     assert_eq!(stays["warnings"], serde_json::json!([]));
     let mut grows = line(&["--tolerance=90", "--ignore-leaks", "--out", "grows"]);
     grows[start.len() - 1] = "--steps=120";

@@ -189,7 +189,7 @@ fn changed_since() {
     window.save(&elsewhere);
     assert_eq!(std::fs::read(&path).expect("read"), theirs);
     assert_eq!(Window::opened(&elsewhere).state.document.regions.len(), 2);
-    // The user who overwrites it was asked, and the following action takes place.
+    // The user who overwrites it has confirmed, and the following action takes place.
     window.save(&path);
     let mut other = other;
     other.place(Role::Seed, dvec3(0.0, 2.0, 0.0), 2.0);

@@ -165,7 +165,7 @@ fn unreadable() {
         {
             assert_eq!(was, now);
         }
-        // As a later version reads it.
+        // The session as a later version reads it.
         let masks_now = now["masks"].as_array_mut().expect("masks");
         for (mask, source) in masks_now.iter_mut().zip(AffineSource::ALL) {
             mask["affine"] = Value::from(source.name());
@@ -311,7 +311,7 @@ fn exported() {
     };
     assert_eq!(kept(&again), kept(&window));
     assert!(kept(&again).contains("painted.nii.gz"), "{}", kept(&again));
-    // A recovery copy stores it, too, whatever its folder.
+    // A recovery copy stores it, too, in any folder.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let copy = elsewhere.path().join("copy.arcuate");
     let mut again = again;

@@ -70,7 +70,7 @@ fn windows() {
 fn newest() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
-    // In an order that is neither that of creation nor its reverse.
+    // The order is neither that of creation nor its reverse.
     let ages_s = [300, 60, 900, 5];
     let desks = ages_s.map(|_| RecoveryFolder::new(root).expect("a desk"));
     for (recovery_folder, age) in desks.iter().zip(ages_s) {
@@ -107,7 +107,7 @@ fn origin() {
     );
     assert!(again.state.is_dirty());
     assert_eq!(again.state.document.regions.len(), 2);
-    // A note says what was recovered until it is saved; the offer is removed.
+    // A note lists what was recovered until it is saved; the offer is removed.
     let message = again.messages();
     assert!(
         message.starts_with("Recovered own.arcuate: ")
@@ -210,7 +210,7 @@ fn offered_after() {
     assert!(things.iter().any(is_layer), "{things:?}");
 }
 
-/// For streamlines that a session never stored, the copy has no more than the saved session.
+/// The copy has no more of streamlines that a session never stored than the saved session.
 fn recipes() {
     let folder = tempfile::tempdir().expect("a folder");
     let [own, copy] = ["own.arcuate", "copy.arcuate"].map(|n| folder.path().join(n));
@@ -242,7 +242,7 @@ fn recipes() {
         "it is dropped"
     );
     assert!(!again.state.is_dirty(), "{:?}", again.state.unsaved());
-    // The header says so although none of them is in memory.
+    // The header states it although none of them is in memory.
     assert_eq!(again.state.saved_without().len(), 2);
     // Streamlines of the copy that cannot be read now exist nowhere else.
     window.session(SessionAction::SetStore(ResultStorage::All));

@@ -283,7 +283,7 @@ fn come_back() {
         message.contains("left out and stays in the session"),
         "{message}"
     );
-    // Such masks moved the live surface.
+    // Masks like these moved the live surface.
     let sentence = "The surface that was segmented is left out and stays in the session until";
     assert!(message.contains(sentence), "{message}");
     assert!(without.state.document.segment.spheres.is_empty());

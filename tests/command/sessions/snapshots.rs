@@ -152,7 +152,7 @@ fn come_back() {
     });
 }
 
-/// Including parts of its own: unreadable weights, a replaced file.
+/// Missing parts of a snapshot are reported too: unreadable weights, a replaced file.
 fn missing_content() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = tracked(folder.path());

@@ -234,8 +234,8 @@ fn exports() {
     assert!(!things.iter().any(is_tracks), "{things:?}");
 }
 
-/// Exports beside a session file that lacks one item of each kind: a layer in another file, the colour of a region, a
-/// measurement, a snapshot. After a recovery the same question is asked.
+/// Exports next to a session file that lacks one item of each kind: a layer in another file, the colour of a region, a
+/// measurement, a snapshot. After a recovery the program asks the same question.
 fn exports_next_to_a_session() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = everything(folder.path());
@@ -448,7 +448,7 @@ fn recipes() {
         panic!("streamlines")
     };
     assert_eq!((back.len(), back.points.len()), (3000, 6_000_000));
-    // Saved and closed at once, it is asked about as well.
+    // The program also asks if the document is saved and closed at once.
     let (mut window, _) = with_large(folder.path());
     window.session(SessionAction::Save {
         path: Some(folder.path().join("t.arcuate")),

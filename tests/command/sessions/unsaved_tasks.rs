@@ -85,7 +85,7 @@ fn weights() {
     assert_eq!(unsaved(&window), (true, true));
 }
 
-/// Each change by the user on its own, without a session file; values chosen by the program for an image do not count.
+/// Each change by the user alone, without a session file; values chosen by the program for an image do not count.
 fn parameters() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());

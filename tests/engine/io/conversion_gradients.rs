@@ -47,7 +47,7 @@ fn scan(here: &Path, name: &str, grid: &Grid, table: &[(f64, DVec3)]) {
     std::fs::write(here.join(format!("{name}.bvec")), vectors).expect("written");
 }
 
-/// An image with a transform takes its gradients with it, in whatever axes its file has them; even if it is mirrored,
+/// The gradients of an image with a transform are transformed with it, in any axes of its file; even if it is mirrored,
 /// which changes whether FSL negates x.
 fn opened_moved() {
     let mut random = Random::fresh("gradients on opening");

@@ -89,7 +89,7 @@ struct File {
     theirs: Value,
 }
 
-/// A file on which the two sides disagree, or about which Arcuate should say more.
+/// A file on which the two programs disagree, or about which Arcuate should report more.
 struct Finding {
     /// The name in the table.
     outcome: &'static str,
@@ -210,7 +210,7 @@ fn file(line: &str) -> File {
     }
 }
 
-/// Files of ours in every format, with every type that is written.
+/// Files written by Arcuate in every format, with every type that is written.
 fn write_ours(folder: &Path) {
     std::fs::create_dir(folder).expect("a folder");
     let mut random = Random::fresh("ours");

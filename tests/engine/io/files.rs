@@ -124,7 +124,7 @@ fn kinds() {
     ] {
         assert_eq!(io::detect(&path(name)), Ok(format), "{name}");
     }
-    // By content, if the name does not tell.
+    // The content identifies the format if the name does not.
     ComposedNifti::ramp(1).write(&path("image"));
     ComposedNifti::ramp(2).write(&path("image.gz"));
     std::fs::write(path("lines.old"), "mrtrix tracks\n").expect("written");

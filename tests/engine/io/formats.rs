@@ -335,7 +335,7 @@ fn table() {
     );
 }
 
-/// External files that are refused, with words of the reason.
+/// External files that are refused, with a phrase of the reason.
 const REFUSED: &[(&str, &str)] = &[
     ("conformance/no_header_end.tck", "without its END"),
     ("conformance/no_header_end_eof.tck", "without its END"),
@@ -528,7 +528,7 @@ fn folders() {
     assert_eq!(left, ["a.trx", "b.trx", "photographs.trx"]);
 }
 
-/// Opened data stay, whatever happens to the file: with mapped bytes they would be lost, and the program would crash.
+/// Opened data stay unchanged when the file changes: with mapped bytes they would be lost, and the program would crash.
 fn shortened() {
     let mut random = Random::fresh("shortened");
     let folder = tempfile::tempdir().expect("a temporary folder");

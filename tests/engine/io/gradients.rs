@@ -185,7 +185,7 @@ fn any_rotation() {
     }
 }
 
-/// A gantry tilt by t shears z towards y; the nearest rotation turns both axes by t/2, whatever the voxel sizes.
+/// A gantry tilt by t shears z towards y; the nearest rotation turns both axes by t/2 at any voxel sizes.
 fn shear() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let files = write(folder.path(), "1000 1000 1000", "1 0 0\n0 1 0\n0 0 1\n");
@@ -358,7 +358,7 @@ fn refused() {
     std::fs::write(&b, "0 0 0 0\n1 0 0 1000").expect("written");
     let one_file = gradients::read(&TableFiles::Mrtrix(b), &grid, 4).expect_err("refused");
     assert!(sentence(&one_file).contains("2 gradients, expected 4"));
-    // A table is no image: the sentence says which file to open.
+    // A table is no image: the sentence names the file to open.
     let error = io::open(&files.paths()[1], &Control::new()).expect_err("refused");
     assert!(sentence(&error).contains("open the scan"));
 }

@@ -475,7 +475,7 @@ fn another_reader() {
             assert_eq!(again.grid.source, AffineSource::Pixdim);
         } else {
             assert_eq!(again.grid.source, AffineSource::Qform);
-            // As in `quaternions`: a rotation close to a half turn loses half the digits; over 7 voxels.
+            // A rotation close to a half turn loses half the digits, as in `quaternions`; over 7 voxels.
             assert!(again.grid.same_space(&grid, 0.02), "{affine:?}");
         }
     }

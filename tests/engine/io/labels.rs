@@ -83,7 +83,7 @@ fn label_maps() {
             .labels
             .is_none()
     );
-    // By the header of our own files, whatever the name.
+    // The header of the program's own files identifies them under any name.
     let numbers: Vec<u16> = (0..grid.voxel_count()).map(|i| (i % 4) as u16).collect();
     nifti::save_labels(&at("b.nii"), &grid, &numbers, "", &Control::new()).expect("saved");
     let header = std::fs::read(at("b.nii")).expect("readable");

@@ -235,7 +235,7 @@ fn affines(ending: &str) {
     fuzz_with(&seeds, ending, false, read);
 }
 
-/// Values for each point next to a TCK: as many as there are points, or a warning says why not.
+/// Values for each point next to a TCK: as many as there are points, or a warning with the reason.
 fn track_scalars() {
     let mut random = Random::fresh("track scalars");
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -28,7 +28,8 @@ fn lines(count: usize) -> Tractogram {
     Tractogram::new(points, offsets).with_per_point("cm", vec![1.0; 2 * count])
 }
 
-/// Every format that can says that it is for research, and what numbers mean; written data are read back unchanged.
+/// Every format that can store text states that the file is for research, and what numbers mean; written data are read
+/// back unchanged.
 fn purpose_in_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let meanings: Vec<String> = ["Reached target", "Left -- the mask"]

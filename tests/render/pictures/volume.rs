@@ -261,7 +261,7 @@ fn steps() {
     assert!(seen > 1500, "{seen}");
 }
 
-/// Whatever the transfer function, the interpolation and the style, with scattered missing voxels.
+/// Pictures agree for any transfer function, interpolation and style, with scattered missing voxels.
 fn skipping() {
     let mut random = Random::fresh("volume skipping");
     let mut offscreen = offscreen();

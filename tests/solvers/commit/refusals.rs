@@ -171,7 +171,7 @@ fn refusals() {
     };
     refuses(&["Cylinders need", "timing"], &with(model(cylinder(2.0))));
     refuses(&["radius is 70 µm"], &with(model(cylinder(70.0))));
-    // The series of the signal underflow for such a thin cylinder.
+    // The series of the signal underflow for a cylinder this thin.
     refuses(
         &["radius is 1e-300 µm", "0.001 to 50"],
         &with(model(cylinder(1e-300))),
@@ -219,7 +219,7 @@ fn refusals() {
     });
 }
 
-/// In either unit, in a file and on the command line; the two differ in the unit that needs no note.
+/// Times in either unit, in a file and on the command line; the two differ in the unit that needs no note.
 fn timings() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.scheme");

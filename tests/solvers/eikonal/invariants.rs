@@ -69,7 +69,7 @@ fn schedules() {
     }
 }
 
-/// With every local solver, schedule and number of threads: a visit writes only values below those it read, and no two
+/// All local solvers, schedules and numbers of threads: a visit writes only values below those it read, and no two
 /// visits of a batch write to one brick.
 fn falling() {
     let mut random = Random::fresh("falling");
@@ -283,7 +283,7 @@ fn triangles() {
         assert!(fine < 0.1, "{fine}");
         sums = (sums.0 + coarse, sums.1 + fine);
     }
-    // With one local solver the coarse grid's errors may be small by chance.
+    // A single local solver may have small errors on the coarse grid by chance.
     assert!(sums.1 < 0.9 * sums.0, "{sums:?}");
 }
 
@@ -339,7 +339,7 @@ fn sources() {
         let zero = source.zero.binary_search(&(place as u32)).is_ok();
         assert_eq!(zero, stored(place));
     }
-    // In the ball around it the metric is flat: straight paths to the nearest voxel.
+    // The metric is flat in the ball around it: straight paths to the nearest voxel.
     for seed in &source.seeds {
         let ways = source.zero.iter().map(|&z| {
             let [a, b] = [z, seed.place]

@@ -160,7 +160,7 @@ fn gap() {
     .unwrap();
     assert_eq!(made.growth().last(), Some(&before));
 
-    // With smoothing the gap stays closed.
+    // Smoothing keeps the gap closed.
     let mut made = begin(&image, &place, &DEFAULTS, Layout::BEST);
     let ended = run(&mut made, 1500);
     let inside = made.growth().last().copied().unwrap_or(0) as f64 / body;
@@ -369,7 +369,7 @@ fn changes() {
         }
         let leak = detector.leak().expect("a leak");
         assert_eq!((leak.rewind_step, leak.cause), (before, Cause::Change));
-        // With a narrower range the surface withdraws, which is no other leak.
+        // A narrower range withdraws the surface, which is no other leak.
         detector.record_change();
         for n in (1..40).rev() {
             detector.record(grown(10, 0.5) + n * stands / 10);

@@ -170,7 +170,7 @@ fn ranks() {
     assert!(truly.len() > 8 && falsely.len() > 15);
 }
 
-/// Whatever the number of threads and of pairs: the pairs of a smaller number are the first of a larger one.
+/// The pairs of a smaller number are the first of a larger one, at any number of threads.
 fn repeated() {
     let scene = scene();
     let mask = domain(scene, &[]);

@@ -417,7 +417,7 @@ fn smooth_planes() {
     }
 }
 
-/// To first order the level 1/2 of a blurred ball moves inwards by σ²/R (its mean curvature times σ²).
+/// The level 1/2 of a blurred ball moves inwards by σ²/R to first order (its mean curvature times σ²).
 fn smooth_balls() {
     let spacing = dvec3(0.6, 0.5, 0.7);
     let grid = Arc::new(Grid::axis_aligned([80, 96, 70], spacing, DVec3::ZERO).unwrap());
@@ -491,7 +491,7 @@ fn other_grids() {
     for _ in 0..4 {
         let near = any_grid(&mut random, [20, 20, 20], 0.2);
         let mut far = (*any_grid(&mut random, [26, 26, 26], 0.2)).clone();
-        // In about the same place.
+        // The two grids are in about the same place.
         far.world_from_voxel.translation += near.centre() - far.centre();
         far.voxel_from_world = far.world_from_voxel.inverse();
         let far = Arc::new(far);

@@ -94,7 +94,7 @@ fn follow(bundle: &Bundle, field: &TensorField, seeds: Mask) -> (f64, f64) {
     let (output, ahead) = (run(field, &seeds, &params), run(field, &seeds, &one_way));
     let world = |p: &[f32; 3]| Vec3::from(*p).as_dvec3();
     let number = |value: &f32| *value as u32;
-    // In one direction, streamlines start at their seeds.
+    // Streamlines that run in one direction start at their seeds.
     let starts: BTreeMap<u32, DVec3> = ahead.kept.per_streamline["seed"]
         .iter()
         .map(number)

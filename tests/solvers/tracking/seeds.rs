@@ -1,4 +1,4 @@
-//! Where streamlines start.
+//! Starting points of streamlines.
 
 use crate::support::fields::{
     backend, cube, cuboid, fibre, field, odd_grid, params, points, region, run, sphere, try_run,

@@ -118,7 +118,7 @@ fn counting_jobs() -> Jobs<Received> {
     Jobs::new(backend, Arc::new(|| {}))
 }
 
-/// In one slot the second would cancel the first, and neither would meet the other.
+/// Two jobs of one slot: the second would cancel the first, and neither would meet the other.
 fn instances() {
     let slot = Slot::latest_wins("test");
     let arrived = Arc::new(AtomicU64::new(0));

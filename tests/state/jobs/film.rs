@@ -1,4 +1,4 @@
-//! Films: an ffmpeg that prints much, stands still or is stopped never hangs the program.
+//! Films: an ffmpeg that prints much, hangs or is stopped never blocks the program.
 
 use crate::support::{PATIENCE, test};
 use arcuate::compute::Control;

@@ -335,8 +335,8 @@ fn interrupted() {
     assert!(window.state.pathway_compared().is_some());
 }
 
-/// As many as the last ones' speed allows in a third of a tenth of a second, up to three times as many where too few
-/// are kept; the number stays the same while the size does.
+/// The number of rays is what the measured speed allows in a third of a tenth of a second, up to three times as many
+/// where too few are kept; it stays the same while the size does.
 fn budget() {
     let mut window = rays::shooting(50_000);
     let region = window.state.runtime.regions.selected.expect("the seed");

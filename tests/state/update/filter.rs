@@ -254,7 +254,7 @@ fn cut() {
         .filter(|i| values(&window)[**i as usize] >= min_weight);
     let stay = stay.count();
     assert_eq!(left(&window), stay);
-    // For the group, too, the difference is the discarded part.
+    // The difference for the group, too, is the discarded part.
     act(
         &mut window,
         FilterAction::Show(ShownStreamlines::Difference),
@@ -470,7 +470,7 @@ fn edited() {
     assert_eq!(now.weighted, lines.id());
     assert!(now.figures.objective > before.objective);
     let warm = now.figures.clone();
-    // One step with the edit, undone and redone as a whole.
+    // The refit is one step with the edit, undone and redone as a whole.
     let fitted = values(&window);
     window.act(Action::Undo);
     assert_eq!(values(&window).len(), 27);

@@ -83,7 +83,7 @@ fn repaired() {
     let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
     assert!(fit.mask.is_none(), "found again from the scan");
     assert_eq!(window.tensors().fitted, before);
-    // The layer is known by its map, whatever the user calls it.
+    // The layer is identified by its map, under any name that the user gives it.
     let repaired = layer(&window.state, "Repaired tensors");
     window.act(Action::Layer(LayerAction::Rename {
         layer: repaired,
@@ -200,7 +200,7 @@ fn reordered() {
     assert_eq!(fits[0], fits[1]);
 }
 
-/// Files dropped together belong together, in whatever order and however late they arrive.
+/// Files dropped together belong together, in any order and however late they arrive.
 fn together() {
     let paths = ["/data/scan.nii.gz", "/data/brain.nii.gz"].map(PathBuf::from);
     let events = || [opened(), file("/data/brain.nii.gz", half_ball(DVec3::ZERO))];

@@ -188,7 +188,7 @@ fn files() {
     assert!(command.contains(expected), "{command}");
 }
 
-/// A glyph has at least 8 points on screen: in smaller voxels, one in several has one, and the view says how many.
+/// A glyph has at least 8 points on screen: in smaller voxels, one in several has one, and the view displays how many.
 fn glyphs() {
     let mut state = Window::fitted().state;
     let estimation = request(&mut state).expect("an estimation");

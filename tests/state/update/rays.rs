@@ -514,7 +514,7 @@ fn out_of_date() {
         "nothing is saved"
     );
     assert_eq!(window.state.runtime.notices.messages.len(), 2);
-    // Stopped: the status says so, and offers the way back.
+    // Stopped: the status states that the rays are older than the controls.
     window.cancelled.clear();
     window.act(Action::Escape);
     assert_eq!(window.cancelled, [LIVE]);

@@ -278,7 +278,7 @@ fn run_values() {
     assert_eq!(live(&window).placed.len(), 2);
     let command = arcuate::state::update::segment_command(&window.state).expect("a command line");
     assert!(command.no_command().is_some(), "its script is in no file");
-    // The file is requested with the script and stands for the command from then on.
+    // The file is requested with the script; from then on the command names it.
     let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
     let file = SegmentFile::Script;
     act(&mut window, SegmentAction::Save { file, path });
@@ -506,7 +506,7 @@ fn starts() {
         .iter()
         .filter(|v| (80.0..=120.0).contains(*v))
         .count() as u64;
-    // Noise is drawn anew for each image; redistancing rounds off single voxels.
+    // Noise is drawn again for each image; redistancing rounds off single voxels.
     assert!(
         (inside as f64 / voxels as f64 - 1.0).abs() < 0.05,
         "{inside} of {voxels}"

@@ -20,7 +20,7 @@ use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
-/// Another image of the same name does not stand in for the segmented one in the status line.
+/// Another image of the same name does not replace the segmented one in the status line.
 fn one_name() {
     let mut window = ready();
     window.act(Action::View(ViewAction::MoveCrosshair(dvec3(
@@ -144,7 +144,7 @@ fn regions() {
     let script = live(&window).script.clone();
     assert_eq!(changes(&window)[3..], [(40, 3), (50, 1)]);
     assert_eq!(script.events.len(), 7);
-    // As a file: its initial inputs, and the later ones.
+    // The script in a file: its initial inputs, and the later ones.
     let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
     let file = SegmentFile::Script;
     act(&mut window, SegmentAction::Save { file, path });
@@ -211,7 +211,7 @@ fn stopped() {
             before.mask.as_ref().expect("at rest").inside
         );
     }
-    // It goes there when asked once more.
+    // It goes there on the next request.
     act(&mut window, SegmentAction::Rewind(5));
     assert_eq!(
         (
@@ -222,7 +222,7 @@ fn stopped() {
     );
 }
 
-/// A worker counts the surface's initial voxels: choices made meanwhile stand.
+/// A worker counts the surface's initial voxels: choices made meanwhile remain.
 fn counted() {
     let mut window = ready();
     let region = window.place(Role::Seed, dvec3(2.0, 2.0, 2.0));

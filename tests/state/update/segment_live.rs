@@ -86,7 +86,7 @@ fn drag() {
     act(&mut window, SegmentAction::Step);
     let earlier = |window: &Window| window.state.runtime.segment.earlier();
     assert_eq!((live(&window).step, earlier(&window)), (60, 20));
-    // A later change is one of its own.
+    // A later change is a separate step.
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.4);
     act(&mut window, SegmentAction::Step);
     let smoothness = |window: &Window| window.state.document.segment.settings.params.smoothness;
@@ -209,7 +209,7 @@ fn undone() {
         message.contains("The surface is at rest after "),
         "{message}"
     );
-    // In another task it is not mentioned, nor is the rewind.
+    // Another task does not mention it, nor the rewind.
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     let status = |window: &Window| window.state.runtime.notices.status.clone();
     assert_eq!(status(&window), "");
@@ -522,7 +522,7 @@ fn cancelled() {
     *answer.outcome_mut::<RunRequest>().expect("of a run") = Outcome::Cancelled;
     window.act(Action::Event(answer));
     assert_eq!(spheres(&window), 1);
-    // What was undone is gone from the surface as soon as it is looked at.
+    // The undone part is gone from the surface as soon as the task is shown.
     window.holding = false;
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     assert_eq!((live(&window).step, live(&window).spheres.len()), (10, 1));

@@ -143,7 +143,7 @@ fn undone_fit() {
     window.deliver(in_order);
     assert_eq!(picture(&window.state), before);
     assert_eq!(window.tensors().key.params.method, method);
-    // Results that came too late for the present are there for redo.
+    // Results that came too late for the present state are available to redo.
     window.act(Action::Redo);
     assert_eq!(window.tensors().key.params.method, Method::Ols);
     assert_eq!(window.fits(), 2, "{method:?} and the other");
@@ -173,7 +173,7 @@ fn first_fit_stays() {
     assert!(document.tensors.is_some());
     assert_eq!(document.layer_named("DEC").map(|l| l.id), Some(dec));
     assert_eq!(window.fits(), 1, "no second fit");
-    // A new layer gets an id of its own.
+    // A new layer gets its own id.
     let region = window.place(Role::Seed, DVec3::ZERO);
     let ids = window.state.document.layers.iter();
     assert!(ids.map(|l| l.id.0).all(|id| id != region.0));
@@ -291,7 +291,7 @@ fn whole_brain() {
         panic!("{:?}", layer.origin)
     };
     assert_eq!((params.step_mm, regions.len()), (0.5, 1));
-    // Results of removed tensors are not kept, and the message says so.
+    // Results of removed tensors are not kept, and the message reports it.
     window.act(Action::Track(TrackAction::WholeBrain));
     window.ordinary();
     window.deliver(|events| events.reverse());

@@ -64,7 +64,7 @@ fn turned() {
         gradients(&window.state),
         table.rotated(first.in_world(&grid))
     );
-    // The fit uses the turned table, and its command says so.
+    // The fit uses the turned table, and its command contains the turn.
     let text = command(&window);
     assert!(text.contains("/data/scan.nii.gz --turn=y,x,z"), "{text}");
     window.act(Action::Tensors(TensorAction::TurnGradients(second)));

@@ -108,7 +108,7 @@ fn settings() {
     assert_eq!(read.sanitized(), Preferences::default());
 }
 
-/// A data set with one visit is opened at once; with several the user is asked, and may decline.
+/// A data set with one visit is opened at once; with several the program asks, and the user may decline.
 fn visits() {
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["sub-01", "sub-02"] {

@@ -364,7 +364,7 @@ fn demanded() {
         before.top() > 44.0 && before.bottom() < 0.4 * FOOT,
         "{before:?}"
     );
-    // Whatever the scroll position of the controls.
+    // The same at any scroll position of the controls.
     window.hover_at(egui::pos2(1150.0, heading(&window).top() - 20.0));
     let (unit, delta) = (egui::MouseWheelUnit::Point, egui::vec2(0.0, -300.0));
     window.event(egui::Event::MouseWheel {

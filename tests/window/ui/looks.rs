@@ -47,7 +47,7 @@ fn pages() -> Vec<(&'static str, State)> {
     scalar.runtime.selected_layer = scalar.document.layer_named("MD").map(|l| l.id);
     let mut no_seed = sample::state([16, 20, 15], 6);
     no_seed.view.task = Task::Track;
-    // The set does not join the ends, and the panel says so; one was kept.
+    // The set does not join the ends, and the panel reports it; one was kept.
     let mut unjoined = pathways::state_with_kept_pathway("Arch");
     unjoined.document.pathways.epsilon = 0.001;
     vec![

@@ -448,7 +448,7 @@ fn over_edge() {
     assert!(!list(&window));
 }
 
-/// Only the row that Enter chooses has a rim, whatever row is the current choice or under the pointer.
+/// Only the row that Enter chooses has a rim, regardless of the current choice and of the row under the pointer.
 fn plainest() {
     for light in [false, true] {
         let mut state = small_scan();

@@ -40,7 +40,7 @@ fn messages() {
     assert!(window.state().state.runtime.notices.messages.is_empty());
 }
 
-/// The note about a mask file beside the scan is there while the fit runs, and does not speak of it as done.
+/// The note about a mask file next to the scan is shown while the fit runs, and does not describe it as finished.
 fn offered() {
     let mut state = small_scan();
     let scan = state.document.scan().and_then(|l| l.content.volume());

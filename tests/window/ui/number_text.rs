@@ -517,7 +517,7 @@ fn found_mask() {
     );
 }
 
-/// A name or a typed text stands between typographic quotes in all sentences that the window shows.
+/// Typographic quotes enclose a name or a typed text in all sentences that the window shows.
 fn quotes() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src");
     let mut folders = ["app", "scene", "state", "ui"]

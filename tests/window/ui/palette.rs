@@ -82,7 +82,7 @@ fn finds() {
         let found = names(&several, typed);
         assert_eq!(found.first(), Some(&expected), "{typed}: {found:?}");
     }
-    // None is selected: the panel says to click one. Without regions there is none to click.
+    // None is selected: the panel asks the user to click one. Without regions there is none to click.
     several.runtime.regions.selected = None;
     let found = names(&several, "erode");
     assert_eq!(

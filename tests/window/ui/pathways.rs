@@ -117,11 +117,11 @@ fn keys() {
     let alpha = settings(&window).params.metric.alpha;
     assert!((alpha - 3.1).abs() < 1e-9, "{alpha}");
     assert_eq!(solves(&window), 1);
-    // A pathway that cannot be kept says so.
+    // A pathway that cannot be kept gives the reason.
     window.get_by_label("updating…");
 }
 
-/// A tick on the rail marks where the ends meet, and says so; the kept one's slider has its own.
+/// A tick on the rail marks where the ends meet, and its hint explains it; the kept one's slider has its own.
 fn tick() {
     let state = state_with_kept_pathway("Arch");
     let from = percent_joined(&state);
@@ -163,7 +163,7 @@ fn not_joined() {
         "Joins seed and target (from ε = {} upwards)",
         percent(from)
     ));
-    // It is about the width ε, so it stands between that and α.
+    // It concerns the width ε, so it is between that and α.
     let joins = window.get_by_label_contains("Joins seed and target").rect();
     assert!(joins.bottom() <= below(&window));
     assert_eq!(below(&window), top, "nothing moves under the hand");
@@ -173,7 +173,7 @@ fn not_joined() {
     // The status line shows the same number.
     let live = window.state().state.final_pathway().expect("a pathway");
     assert!(from >= live.pathway.joining_epsilon * 100.0);
-    // Where no width joins them another remedy is offered, and none that does not help.
+    // If no width joins them another remedy is offered, and none that does not help.
     let live = window.state_mut().state.runtime.pathways.live.value_mut();
     Arc::make_mut(live.expect("a pathway"))
         .pathway
@@ -259,7 +259,7 @@ fn menus() {
     );
     click(&mut window, "Delete");
     assert_eq!(kept_of(&window).len(), 1);
-    // One that could not be solved.
+    // A kept pathway that could not be solved.
     let id = kept_of(&window)[0].id;
     let all = window.state_mut();
     Arc::make_mut(&mut all.state.document.kept_pathways[0]).result = None;

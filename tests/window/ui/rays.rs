@@ -193,7 +193,7 @@ fn cut() {
     assert_eq!(rays(&window).cut, Cut::AtLeast(1.4));
     assert_eq!(kept_count(&window), 100);
     window.get_by_label_contains("Target Motor L, 100 rays, median CM 1.50");
-    // To the left end: all.
+    // At the left end the slider keeps all.
     window.drag_at(at(0.3));
     window.run();
     window.hover_at(at(-0.2));
@@ -388,7 +388,7 @@ fn together() {
 fn arrows() {
     let mut window = window(shot(), [1920.0, 1080.0]);
     let at = in_histogram(&window);
-    // Nothing is cut: the field says so.
+    // Nothing is cut: the field displays it.
     let field = |w: &Window| {
         let field = w.get_by_role_and_label(egui::Role::TextInput, "Connectivity measure, cut");
         field.accesskit_node().value()
@@ -454,7 +454,7 @@ fn best() {
     );
     click(&mut window, "Keep: Top n");
     assert_eq!(rays(&window).cut, Cut::Top(30));
-    // There is no half ray, and a message says so.
+    // A number of rays is whole, and a message reports it.
     window
         .get_by_role_and_label(egui::Role::TextInput, "Top number")
         .click();

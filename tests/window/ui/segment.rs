@@ -212,7 +212,7 @@ fn near() {
     let Distance::Away { mm, point } = figures.distances[0].met else {
         panic!("{:?}", figures.distances);
     };
-    // As exact as the search itself; rounding up would be too large.
+    // The number is as exact as the search itself; rounding up would be too large.
     let field = live.map(|l| l.field.clone()).expect("a surface");
     let exact = to_streamlines(&Isosurface::of_field(&field), &lines(&beams), None);
     assert!((mm - exact.expect("both").mm).abs() <= 1e-3, "{mm}");
@@ -349,7 +349,7 @@ fn way_back_is_still() {
     }
 }
 
-/// Whatever the cause, the tools that the note names stay visible.
+/// The tools that the note names stay visible for any cause.
 fn tools_in_sight() {
     for cause in [
         Cause::Background,

@@ -318,7 +318,7 @@ fn missing() {
     }
 }
 
-/// The user chooses to use a changed file or to leave it out; whatever file replaces it, the row keeps its name.
+/// The user chooses to use a changed file or to leave it out; the row keeps its name for any replacement file.
 fn changed() {
     let mut state = small_scan();
     let mut opening = opening(&state);

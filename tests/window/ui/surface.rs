@@ -123,8 +123,8 @@ fn partly(window: &mut Window, surface: SurfaceUpdate) {
     act(window, Action::Event(event));
 }
 
-/// A surface that has moved since it was measured: volume, area and diameter are those of the measured step, and say
-/// so; the drawn surface has its own step.
+/// A surface that has moved since it was measured: volume, area and diameter belong to the measured step, which the
+/// panel states; the drawn surface has its own step.
 fn figures() {
     let mut window = started();
     let first = live(&window);
@@ -340,7 +340,7 @@ fn note_gone() {
 }
 
 fn bars() {
-    // Every whole value once: no bar stands out.
+    // Every whole value once: no bar is higher than the others.
     let all: Vec<f32> = (0..=255).map(|v| v as f32).collect();
     let found = Histogram::new(&all, (0.0, 255.0));
     assert!(found.counts.iter().all(|n| *n == 4), "{:?}", found.counts);

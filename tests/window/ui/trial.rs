@@ -48,7 +48,7 @@ fn not_run() {
     let state = small_scan();
     let open = |state: State| window(state, [1280.0, 800.0]);
     let before = open(state.clone());
-    // A note about repaired tensors is no check, and has a row and a count of its own.
+    // A note about repaired tensors is no check, and has its own row and count.
     before.get_by_label("2 of 3 passed · 1 not run · 1 note");
     assert!(before.query_by_label("checks passed · 1 note").is_none());
     before.get_by_label_contains("axes not compared");
@@ -149,8 +149,8 @@ fn begins() {
     assert_eq!(slider(&window), at);
 }
 
-/// At an even pace the remaining time only falls, whatever was done before; where others take the CPU for a while it
-/// follows, without a jump.
+/// At an even pace the remaining time only falls, regardless of the work before; where other programs take the CPU for
+/// a while it follows, without a jump.
 fn time_left() {
     let start = Instant::now();
     let at = |s: f64| start + Duration::from_secs_f64(s);
@@ -304,7 +304,7 @@ fn remembered() {
     assert!(next.ends_with(".trx"), "{next}");
 }
 
-/// The export acts on the live result, like the command next to it, whatever layer is selected.
+/// The export acts on the live result, like the command next to it, whichever layer is selected.
 fn live_first() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     let app: &mut App = window.state_mut();

@@ -1,4 +1,4 @@
-//! Esc while a button is pressed gives up the drag, whatever is dragged.
+//! Esc while a button is pressed cancels any drag.
 
 use super::pointer::with_seed;
 use super::sample::{ViewWindow, near, state};

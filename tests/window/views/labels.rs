@@ -269,7 +269,7 @@ fn handle() {
     }
 }
 
-/// Streamlines of four layers, each with colours of its own over values from 1 to 2, 3, 4 and 5.
+/// Streamlines of four layers, each with its own colours over values from 1 to 2, 3, 4 and 5.
 fn four_scales() -> State {
     let mut state = state();
     for high in [2.0, 3.0, 4.0, 5.0] {
@@ -286,8 +286,8 @@ fn four_scales() -> State {
     state
 }
 
-/// A view with a legend has a bar for each layer, with the layer's name; where some do not fit, the last bar says how
-/// many are missing. None covers the title.
+/// A view with a legend has a bar for each layer, with the layer's name; if some do not fit, the last bar gives the
+/// number of missing ones. None covers the title.
 fn bars() {
     let state = four_scales();
     let highs = [2.0, 3.0, 4.0, 5.0].map(format::measure);
@@ -325,7 +325,7 @@ fn bars() {
     }
 }
 
-/// Where bars are missing, the name of the last one tells which, at the pointer.
+/// If bars are missing, a hint on the name of the last one lists them.
 fn missing_bars() {
     let state = four_scales();
     let is_short = |word: &(String, Rect)| word.0.ends_with(" more");
@@ -427,7 +427,7 @@ fn little() {
     assert!(dark < 0.25 * pane.area(), "{dark} of {}", pane.area());
 }
 
-/// The buttons that come with the pointer lie beside the bars, and no bar moves.
+/// The buttons that appear with the pointer are next to the bars, and no bar moves.
 fn buttons() {
     let state = four_scales();
     for area in AREAS {
@@ -451,7 +451,7 @@ fn buttons() {
     }
 }
 
-/// In a small view the letter of the upper edge stands beside the title, not below it, where the head is.
+/// In a small view the letter of the upper edge is next to the title, not below it, where the head is.
 fn above() {
     let mut state = state();
     state.view.crosshair = dvec3(-6.2, 8.5, -0.4);

@@ -165,7 +165,7 @@ fn curve() {
     assert_eq!(transfer(&hands), before);
 }
 
-/// Whatever the range: nowhere above the maximum, the maximum at its middle, nothing far from it.
+/// A transfer curve around any range: nowhere above the maximum, the maximum at its middle, nothing far from it.
 fn around() {
     let mut random = Random::fresh("curves around");
     for _ in 0..200 {
@@ -186,7 +186,7 @@ fn around() {
             assert!(off.abs() < 2e-4, "{middle} {half} at {share}: {off}");
         }
     }
-    // The background stays transparent, whatever the values' spread, unless it was sampled.
+    // The background stays transparent for any spread of the values, unless it was sampled.
     for half in [0.01, 0.2, 2.0] {
         let made = Transfer::rising().around(0.5, half, Some(0.02));
         assert_eq!((made.opacity(0.0), made.opacity(0.02)), (0.0, 0.0));

@@ -111,7 +111,7 @@ fn confined() {
     assert_eq!(window.state.runtime.notices.status, "");
 }
 
-/// One set in another task is the user's, whatever its contents.
+/// A filter set in another task belongs to the user, whatever its contents.
 fn of_the_user() {
     let mut window = fitted();
     let id = layer(&window).id;
@@ -154,7 +154,7 @@ fn forced() {
         "{why}"
     );
     assert!(window.state.document.undetermined_model().is_some());
-    // The row of the model says so, with what to do: no note pushes the inputs down.
+    // The row of the model reports it, with the remedy: no note pushes the inputs down.
     act(&mut window, FilterAction::Run);
     assert!(window.state.runtime.notices.messages.is_empty());
     assert_eq!(window.state.runtime.notices.status, why);
@@ -262,7 +262,7 @@ fn two_layers() {
     assert_eq!(rules(&window).and_then(|s| s.group), None);
     look_at(&mut window, second);
     assert_eq!(rules(&window), with_group);
-    // One that is set to show all stays so, and undo goes back to what was shown.
+    // A layer that is set to show all stays so, and undo goes back to what was shown.
     act(&mut window, FilterAction::ShowGroup(None));
     act(&mut window, FilterAction::Show(ShownStreamlines::Before));
     look_at(&mut window, first);
@@ -396,7 +396,7 @@ fn ignored() {
     assert_eq!(window.state.document.streamlines.rules_of(id), Some(&own));
 }
 
-/// A fit that fails while another layer is looked at says nothing about that one.
+/// A fit that fails while another layer is selected does not concern that one.
 fn separate_failures() {
     let mut window = fitted();
     let first = layer(&window).id;

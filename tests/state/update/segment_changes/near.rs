@@ -58,7 +58,7 @@ fn named() {
 
 /// The surface is a sphere of 5 mm on voxels of 1.5 mm.
 const RADIUS_MM: f64 = 5.0;
-/// Trilinear between the distances of such a sphere.
+/// Trilinear between the distances of this sphere.
 const DRAWN_MM: f64 = 0.15;
 
 fn between() {
@@ -73,7 +73,7 @@ fn between() {
         point.x.abs() < 2.0 && (point.y - RADIUS_MM - 2.33).abs() < 1e-4,
         "{point}"
     );
-    // As exact as the search itself, for the drawn surface.
+    // The distances are as exact as the search itself, for the drawn surface.
     let field = &live(&window).field;
     let beam = beams(&[RADIUS_MM + 2.33]);
     let own = to_streamlines(&Isosurface::of_field(field), &beam, None).expect("both");
