@@ -9,12 +9,12 @@ use std::process::Command;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("setup::says that all is there", all_installed),
+        test("setup::reports that nothing is missing", all_installed),
         test("setup::installs Rust for the next command", installs_rust),
         test("setup::gives up on Rust in one sentence", no_network),
         test("setup::never hides behind an old cargo", old_cargo_first),
         test("setup::installs what is missing", installs_packages),
-        test("setup::says what to type without sudo", no_sudo),
+        test("setup::prints the command to type without sudo", no_sudo),
     ]
 }
 

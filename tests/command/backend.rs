@@ -14,14 +14,14 @@ use std::process::{Command, Output};
 pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("backend::names_are_read_and_printed", names),
-        test("backend::cpu_is_always_there", cpu),
+        test("backend::the_cpu_is_always_available", cpu),
         test("backend::automatic_choice_never_fails", automatic),
-        test("backend::a_card_that_is_not_there", no_card),
+        test("backend::a_missing_card_is_refused", no_card),
         test("backend::variable_and_option", variable),
         #[cfg(target_os = "linux")]
         test("backend::a_library_that_is_no_driver", no_driver),
         test("backend::errors_are_sentences", sentences),
-        test("backend::sizes_in_words", sizes),
+        test("backend::sizes_have_units", sizes),
         test("backend::least_recently_used_goes_first", eviction),
     ];
     #[cfg(target_os = "linux")]

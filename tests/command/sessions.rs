@@ -34,13 +34,13 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     let own = vec![
-        test("sessions::all_comes_back", all_comes_back),
-        test("sessions::the_demo_comes_back", demo),
-        test("sessions::turned_gradients_come_back", turned),
+        test("sessions::everything_is_restored", all_comes_back),
+        test("sessions::the_demo_is_restored", demo),
+        test("sessions::turned_gradients_are_restored", turned),
         test("sessions::the_same_session_is_the_same_text", same_text),
         test("sessions::masks_are_packed", masks),
-        test("sessions::work_is_asked_about", questions),
-        test("sessions::kept_streamlines_are_made_again", made_again),
+        test("sessions::the_program_asks_about_unsaved_work", questions),
+        test("sessions::kept_streamlines_are_recomputed", made_again),
         test(
             "sessions::what did not start is not called tracked",
             not_started,

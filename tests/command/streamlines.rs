@@ -36,11 +36,8 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("streamlines::a rule on an image has a command", by_image),
         test("streamlines::rows are sorted and chosen", table),
-        test("streamlines::what is saved is counted in words", saved),
-        test(
-            "streamlines::what is deleted comes back, and goes again",
-            deletes,
-        ),
+        test("streamlines::a message counts the saved streamlines", saved),
+        test("streamlines::deleting can be undone and redone", deletes),
         test("streamlines::a click takes the nearest streamline", clicks),
         test(
             "streamlines::profile and matrix in the window",

@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
         test("data::masks_know_their_extent", extent),
         test("data::filtered_streamlines_keep_what_is_theirs", filtered),
         test("data::the range of lengths is of the lengths", lengths),
-        test("data::sizes in words", sizes),
+        test("data::sizes have units", sizes),
     ]
 }
 

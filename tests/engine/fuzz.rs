@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
         test("fuzz::seeds_and_findings_are_answered", cases),
         test("fuzz::made_seeds_are_read", made),
         test("fuzz::every_entry_has_seeds", whole),
-        test("fuzz::parts_are_told_apart", parts),
+        test("fuzz::parts_are_distinguished", parts),
     ]
 }
 

@@ -46,7 +46,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("jobs::failures_are_sentences", failures_are_sentences),
         test("jobs::tables_are_stopped", tables_stop),
-        test("jobs::gradients_beside_and_named", gradients_near_and_named),
+        test(
+            "jobs::gradients_next_to_the_scan_and_named",
+            gradients_near_and_named,
+        ),
         test("jobs::distributions_are_recognised", distributions),
         test("jobs::every_event_wakes_the_window", every_event_wakes),
         test("jobs::the_backend_changes_between_jobs", backends_change),

@@ -25,10 +25,10 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("origins::equal ones are one", equal),
+        test("origins::equal origins have one number", equal),
         test("origins::a copy shares the table", shared),
-        test("origins::many keep their numbers", many),
-        test("origins::what was done to a layer is found", done_to_it),
+        test("origins::numbers of many origins are stable", many),
+        test("origins::edits of a layer are found", done_to_it),
         test("origins::a scan is named as commands take it", sources),
         test("origins::the built-in head has one notation", phantoms),
         test("origins::inputs are named by number", inputs),

@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::an origin stands once", once),
-        test("sessions::an input comes back as it was", input),
+        test("sessions::an origin is stored once", once),
+        test("sessions::an input is restored unchanged", input),
         test(
             "sessions::a scan that is found elsewhere is that of its results",
             found,
@@ -38,7 +38,7 @@ pub fn tests() -> Vec<Trial> {
             found_maps,
         ),
         test("sessions::another file's failure ends no reading", reading),
-        test("sessions::distributions come back", fods),
+        test("sessions::distributions are restored", fods),
         test("sessions::a layer is selected, a mask offered", reopened),
     ]
 }

@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
         test("app::a job that ends asks to be saved", demanded),
         test("app::the first window fits its monitor", first_size),
         test(
-            "app::a lock that outlives its process is looked at again",
+            "app::a lock that outlives its process is checked again",
             again,
         ),
     ]

@@ -140,10 +140,7 @@ pub fn tests() -> Vec<Trial> {
             lists::clicks,
         ),
         test("ui::lists show, hide, select and rename", lists::lists),
-        test(
-            "ui::the region menu puts a tool into the hand",
-            lists::region_menu,
-        ),
+        test("ui::the region menu selects a tool", lists::region_menu),
         test("ui::a slider drag is one undo step", slider_drag),
         test("ui::a slider drag of two slow frames", slow_drag),
         test(
@@ -163,7 +160,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::the guide advances and can be left", guide),
         test("ui::an empty result names one way out", empty_result),
-        test("ui::what cannot be done says why", disabled),
+        test("ui::disabled controls give a reason", disabled),
         test(
             "ui::a running job shows, and Cancel cancels it",
             running_job,

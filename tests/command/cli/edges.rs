@@ -18,10 +18,10 @@ pub fn tests() -> Vec<Trial> {
         test("cli::edges::of_streamlines", of_streamlines),
         test("cli::edges::of_images", of_images),
         test("cli::edges::every_command_is_in_the_table", whole),
-        test("cli::edges::no_maps_of_nothing", no_maps),
+        test("cli::edges::scans without signal have no maps", no_maps),
         test("cli::edges::units_of_b_values", units),
         test("cli::edges::units_of_timing", timing),
-        test("cli::edges::sentences", sentences),
+        test("cli::edges::errors state their cause", sentences),
         test("cli::edges::strict_conversion_of_a_scan", strict),
     ]
 }

@@ -15,12 +15,12 @@ use std::time::Duration;
 pub fn tests() -> Vec<Trial> {
     let mut all = vec![
         test("cli::cells of tables are no formulas", formulas),
-        test("cli::a reader that goes away is no error", gone),
+        test("cli::a reader that closes its pipe is no error", gone),
     ];
     if cfg!(target_os = "linux") {
         all.extend([
             test("cli::signals leave nothing behind", signals),
-            test("cli::a name that is taken meanwhile is left", taken),
+            test("cli::a name taken by another program stays", taken),
             test("cli::two programs write one folder", two_programs),
             test("cli::a file above the limit is an error", too_large),
             test("cli::a full standard output is an error", full),

@@ -16,7 +16,7 @@ use std::time::Duration;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("cli::pictures of many regions take no memory each", many),
-        test("cli::pictures tell what they do not show", omissions),
+        test("cli::pictures report what they do not show", omissions),
         test("cli::pictures need no desktop", silent),
     ]
 }

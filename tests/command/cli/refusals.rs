@@ -16,16 +16,16 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("cli::no_place_for_the_result", no_place),
+        test("cli::outputs_that_cannot_be_written_are_refused", no_place),
         test("cli::wrong_numbers_are_named", wrong_numbers),
-        test("cli::errors say what is wrong", sentences),
-        test("cli::what is cut off stops --strict", cut_off),
-        test("cli::fewer sent than there are", sent),
+        test("cli::errors state the cause", sentences),
+        test("cli::a truncated file stops --strict", cut_off),
+        test("cli::fewer streamlines than requested are reported", sent),
         test("cli::options before a command", options_first),
         test("cli::wrong_usage_is_one_sentence", usage),
         test("cli::wrong_rays_are_wrong_usage", wrong_rays),
         test("cli::no_more_memory_than_there_is", memory),
-        test("cli::nothing_is_overwritten_unasked", overwriting),
+        test("cli::nothing_is_overwritten_without_force", overwriting),
         test("cli::one_case_of_a_benchmark", one_case),
         test("cli::bad_input_is_refused_in_one_sentence", bad_input),
         test("cli::every_bad_file_is_named", every_bad_file),

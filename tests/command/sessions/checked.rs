@@ -17,10 +17,16 @@ use std::path::{Path, PathBuf};
 pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::files of equal size and date are read", verified),
-        test("sessions::a file without a checksum is asked about", unread),
+        test(
+            "sessions::the program asks about a file without a checksum",
+            unread,
+        ),
         test("sessions::kept streamlines are compared", kept),
-        test("sessions::changed by others meanwhile", changed_since),
-        test("sessions::recovered ones know their file", recovered),
+        test(
+            "sessions::a session changed by another window is reported",
+            changed_since,
+        ),
+        test("sessions::a recovered session knows its file", recovered),
     ]
 }
 

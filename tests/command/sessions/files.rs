@@ -16,19 +16,19 @@ use std::path::{Path, PathBuf};
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::missing_files_are_pointed_to", missing),
+        test("sessions::the user locates missing files", missing),
         test("sessions::changed_files_are_named", changed),
         test("sessions::a changed file is used by choice alone", chosen),
         test("sessions::a wrong file is reported later", wrong_later),
         test("sessions::without_a_file_the_rest_opens", without),
-        test("sessions::what_was_missing_is_pointed_to_later", later),
+        test("sessions::the user locates missing files later", later),
         test(
-            "sessions::other streamlines beside it are not taken",
+            "sessions::other streamlines next to the session are refused",
             other_lines,
         ),
         test("sessions::newer_versions_are_refused", newer),
-        test("sessions::unknown_fields_are_told", unknown),
-        test("sessions::edits_by_hand", manual),
+        test("sessions::unknown_fields_are_reported", unknown),
+        test("sessions::edits_in_a_text_editor_are_checked", manual),
     ]
 }
 

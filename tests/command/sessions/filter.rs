@@ -19,7 +19,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::weights_come_back", come_back),
+        test("sessions::weights_are_restored", come_back),
         test("sessions::numbers_are_packed", packed),
         test("sessions::weights_that_cannot_be_read_stay", stay),
     ]

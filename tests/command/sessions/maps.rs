@@ -17,10 +17,13 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::bootstraps and maps come back", come_back),
-        test("sessions::bootstraps are made again", made_again),
-        test("sessions::a map goes with its streamlines", together),
-        test("sessions::maps of each other are not there", of_each_other),
+        test("sessions::bootstraps and maps are restored", come_back),
+        test("sessions::bootstraps are recomputed", made_again),
+        test("sessions::a map is restored with its streamlines", together),
+        test(
+            "sessions::maps that depend on each other are missing",
+            of_each_other,
+        ),
     ]
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::masks of every affine come back", sources),
+        test("sessions::masks of every affine are restored", sources),
         test("sessions::masks that cannot be read stay", unreadable),
         test("sessions::a region waits for its file", waits),
         test("sessions::an exported mask stays in commands", exported),

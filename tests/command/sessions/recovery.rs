@@ -19,14 +19,17 @@ use std::time::{Duration, SystemTime};
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::windows_do_not_steal", windows),
+        test(
+            "sessions::the work of an open window is not offered",
+            windows,
+        ),
         test("sessions::the newest work is offered first", newest),
         test("sessions::recovered work knows its session", origin),
         test(
-            "sessions::after a recovery only what is in no file is asked about",
+            "sessions::after a recovery the program asks only about unsaved work",
             offered_after,
         ),
-        test("sessions::a copy is written of work alone", copies_of_work),
+        test("sessions::only unsaved work is copied", copies_of_work),
         test(
             "sessions::a copy of recipes alone goes once it is saved",
             recipes,

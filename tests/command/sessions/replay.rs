@@ -15,7 +15,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::replay", replay),
         test("sessions::replay of snapshots", snapshots),
-        test("sessions::replay of what is there", partly),
+        test("sessions::replay of the available files", partly),
         test("sessions::large results are compared by sample", by_sample),
     ]
 }

@@ -14,9 +14,9 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::segmentations_come_back", come_back),
-        test("sessions::a_leak_comes_back", leak),
-        test("sessions::a_surface_on_a_map_of_the_fit_comes_back", on_fa),
+        test("sessions::segmentations_are_restored", come_back),
+        test("sessions::a_leak_is_restored", leak),
+        test("sessions::a_surface_on_a_map_of_the_fit_is_restored", on_fa),
     ]
 }
 

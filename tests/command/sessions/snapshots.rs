@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::snapshots come back", come_back),
+        test("sessions::snapshots are restored", come_back),
         test("sessions::snapshots are counted on", counted),
         test(
             "sessions::a snapshot has the tensors of its own fit",

@@ -34,14 +34,14 @@ pub fn tests() -> Vec<Trial> {
             exports_next_to_a_session,
         ),
         test("sessions::a layer that is exported whole is saved", whole),
-        test("sessions::what is in a session is saved", named),
-        test("sessions::layers stored as recipes are said", recipes),
+        test("sessions::content of a session counts as saved", named),
+        test("sessions::layers stored as recipes are named", recipes),
         test(
-            "sessions::what is made again as it was is unchanged",
+            "sessions::an identical recomputed result is unchanged",
             made_again,
         ),
         test(
-            "sessions::streamlines no session can hold are said",
+            "sessions::streamlines that no session can hold are named",
             without_recipe,
         ),
     ]

@@ -20,10 +20,10 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::a worker takes in the words", shared_content),
+        test("sessions::a worker reads the session", shared_content),
         test("sessions::a worker moves streamlines", moved),
         test(
-            "sessions::edited streamlines that are found later lie where they were moved",
+            "sessions::edited streamlines located later keep their transform",
             later,
         ),
     ]

@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::files::content_against_the_name", misnamed),
         test("io::files::converted_whole_or_not_at_all", whole_or_nothing),
         test("io::files::several_get_their_names_together", together),
-        test("io::files::what killed processes left", left),
+        test("io::files::remains of killed processes are removed", left),
         test("io::files::pictures", pictures),
         #[cfg(unix)]
         test("io::files::links that lead around", around),

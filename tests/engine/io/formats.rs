@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::formats::losses_are_said", losses),
         test("io::formats::folders_are_replaced_whole", folders),
         test("io::formats::a_file_may_become_shorter", shortened),
-        test("io::formats::a_space_can_be_said", stated_space),
+        test("io::formats::the_user_can_state_a_space", stated_space),
         test("io::formats::the_table_is_whole", table),
         data_test(
             "io::formats::every_outside_file_returns",

@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::gradients::any_form_of_file", forms),
         test("io::gradients::vectors_that_are_none", no_vectors),
         test("io::gradients::counts_and_nonsense", refused),
-        test("io::gradients::found_beside", companions),
+        test("io::gradients::tables_next_to_a_scan_are_found", companions),
         test("io::gradients::there_and_back", round_trip),
         test("io::gradients::in_an_nrrd", in_an_nrrd),
         data_test(

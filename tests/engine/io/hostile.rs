@@ -11,7 +11,7 @@ use std::path::Path;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("io::hostile::each_claim_is_checked", each_claim),
-        test("io::hostile::oddities_are_got_past", oddities),
+        test("io::hostile::harmless_oddities_are_accepted", oddities),
         test("io::hostile::compressed_claims_are_checked", compressed),
         test("io::hostile::damaged_streams", damaged),
         test("io::hostile::every_length", every_length),

@@ -17,7 +17,10 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("commit::what does not fit together is said first", refusals),
+        test(
+            "commit::inputs that do not fit together are reported first",
+            refusals,
+        ),
         test(
             "commit::a scheme and numbers have the same limits of timing",
             timings,

@@ -13,13 +13,13 @@ pub fn tests() -> Vec<Trial> {
         return Vec::new();
     }
     vec![
-        test("jobs::films of an ffmpeg that talks", talks),
+        test("jobs::films of an ffmpeg that prints much", talks),
         test(
             "jobs::films of an ffmpeg that complains without end",
             long_line,
         ),
-        test("jobs::films of an ffmpeg that stands still", stands_still),
-        test("jobs::films where threads are few", few_threads),
+        test("jobs::films of an ffmpeg that hangs", stands_still),
+        test("jobs::films with few threads", few_threads),
         test("jobs::films on a full disk are tried once", full_disk),
         test("jobs::films are cancelled", cancelled),
         test("jobs::films of an ffmpeg that may not run", may_not_run),

@@ -16,10 +16,10 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::backend::is_chosen_by_hand", manual),
+        test("update::backend::the_user_chooses_it", manual),
         test("update::backend::one_that_fails_changes_nothing", fails),
         test(
-            "update::backend::the_cpu_does_what_a_card_failed",
+            "update::backend::the_cpu_repeats_a_failed_job_of_a_card",
             failed_on_a_card,
         ),
         test("update::backend::live_curves_leave_a_failing_card", live),

@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::compared_while_idle", compared),
         test("update::rays::what_is_stale_is_dim", dim_rays),
         test("update::rays::a_coarse_set_is_a_time_budget", budget),
-        test("update::rays::coarse_ones_are_enough_to_judge_by", enough),
+        test("update::rays::a_coarse_set_keeps_enough_rays", enough),
         test("update::pathways::comparing_stops_for_a_drag", interrupted),
         test("update::pathways::kept_with_its_percentiles", kept_among),
         test("update::live::other_controls_move_nothing", others),

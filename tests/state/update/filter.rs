@@ -32,9 +32,9 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("update::filter::weights_colours_and_maps", weights),
-        test("update::filter::a_cut_says_which_stay", cut),
+        test("update::filter::a_cut_shows_the_remaining_streamlines", cut),
         test("update::filter::regions_do_not_cut", by_weight_alone),
-        test("update::filter::what_cannot_be_is_said", refused),
+        test("update::filter::impossible_fits_give_a_reason", refused),
         test("update::filter::again_from_zero_weights", again::same),
         test("update::filter::unfinished_is_continued", again::continued),
         test("update::filter::without_a_bundle", lesion),

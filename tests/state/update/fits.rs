@@ -31,10 +31,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::fits::masks_opened_with_their_scan", together),
         test("update::fits::no_fa_is_read_outside_the_mask", no_fa),
         test(
-            "update::fits::a_mask_beside_the_scan_is_offered",
+            "update::fits::a_mask_next_to_the_scan_is_offered",
             adjacent_mask,
         ),
-        test("update::fits::high_shells_are_left_out_aloud", shells),
+        test("update::fits::excluded_high_shells_are_reported", shells),
         test("update::fits::gradients_go_to_scans", gradients_to_scans),
         test("update::fits::named_gradients_stay_named", named_gradients),
         test("update::fits::a_mask_without_file_has_no_command", no_file),

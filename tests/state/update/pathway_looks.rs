@@ -21,7 +21,10 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::pathways::names_are_their_own", names),
-        test("update::pathways::a_kept_one_is_solved_when_asked", again),
+        test(
+            "update::pathways::a_kept_pathway_is_solved_on_request",
+            again,
+        ),
         test("update::pathways::clouds_and_surfaces_are_cut", cut),
         test("update::pathways::a_coarse_cloud_is_as_dense", density),
         test("update::pathways::colours_of_the_cost", colours),

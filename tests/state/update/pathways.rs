@@ -23,12 +23,15 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::pathways::where_they_are_looked_at", looked_at),
+        test(
+            "update::pathways::they_are_solved_in_their_task_alone",
+            looked_at,
+        ),
         test("update::pathways::a_drag_is_coarse_and_settles", coarse),
         test("update::pathways::one_side_is_solved_again", one_side),
         test("update::pathways::a_width_solves_nothing", width),
         test("update::pathways::regions_that_do_not_meet", disconnected),
-        test("update::pathways::stopped_and_asked_again", stopped),
+        test("update::pathways::stopped_and_requested_again", stopped),
         test("update::pathways::kept_and_changed", kept),
         test("update::pathways::a_region_of_one", region),
         test("update::pathways::ends_are_swapped", swapped),

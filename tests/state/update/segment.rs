@@ -27,16 +27,16 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::sliders_and_spheres_are_events",
             run_values,
         ),
-        test("update::segment::the_way_back", back),
-        test("update::segment::undo_takes_a_sphere_back", undone),
+        test("update::segment::rewinding", back),
+        test("update::segment::undo_removes_a_sphere", undone),
         test("update::segment::a_sphere_is_moved", moved),
         test(
             "update::segment::what_cannot_be_is_reported",
             refusals::reported,
         ),
-        test("update::segment::kept_and_begun_anew", kept),
+        test("update::segment::kept_and_started_again", kept),
         test("update::segment::starts", starts),
-        test("update::segment::told_at_the_crosshair", described),
+        test("update::segment::the_crosshair_shows_values", described),
     ]
 }
 

@@ -47,15 +47,12 @@ pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("update::segment::speed_regions_are_events", regions),
         test("update::segment::two_images_of_one_name", one_name),
-        test("update::segment::a_way_back_that_is_stopped", stopped),
+        test("update::segment::a_stopped_rewind", stopped),
         test("update::segment::a_worker_counts_its_voxels", counted),
         test("update::segment::the_camera_comes_to_a_new_surface", camera),
+        test("update::segment::a_leak_pauses_and_can_be_undone", leaks),
         test(
-            "update::segment::a_leak_pauses_and_is_gone_back_from",
-            leaks,
-        ),
-        test(
-            "update::segment::a_drag_that_leaks_is_gone_back_from_whole",
+            "update::segment::undoing_a_leak_undoes_the_whole_drag",
             drag,
         ),
         test(
@@ -66,7 +63,7 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::two_spheres_refused_at_once_leave_no_step",
             both_refused,
         ),
-        test("update::segment::going_back_ends_at_its_step", goes_back),
+        test("update::segment::a_rewind_ends_at_its_step", goes_back),
         test("update::segment::a_reference_leaves_the_measures", measured),
     ];
     let all = own.into_iter().chain(near::tests());

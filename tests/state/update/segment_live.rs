@@ -18,23 +18,23 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::segment::parameters_go_back_too", parameters),
+        test("update::segment::a_rewind_restores_parameters", parameters),
+        test("update::segment::a_drag_is_one_change_of_a_rewind", drag),
         test(
-            "update::segment::a_drag_is_one_change_of_the_way_back",
-            drag,
-        ),
-        test(
-            "update::segment::a_drag_may_begin_with_what_was_there",
+            "update::segment::a_drag_from_the_present_value",
             from_the_same,
         ),
-        test("update::segment::the_speed_of_a_branch_goes_with_it", speed),
-        test("update::segment::what_is_cut_away_stays_away", cut_away),
+        test("update::segment::the_speed_of_a_branch_ends_with_it", speed),
+        test("update::segment::cut_away_parts_stay_empty", cut_away),
         test(
             "update::segment::undoing_a_leak_keeps_a_cut",
             cut_before_leak,
         ),
-        test("update::segment::where_it_is_looked_at", looked_at),
-        test("update::segment::undo_stays_to_be_read_at_rest", undone),
+        test(
+            "update::segment::it_is_computed_in_its_task_alone",
+            looked_at,
+        ),
+        test("update::segment::undo_keeps_its_status_at_rest", undone),
         test(
             "update::segment::a_sample_is_undone_with_its_values",
             unsampled,
@@ -44,7 +44,7 @@ pub fn tests() -> Vec<Trial> {
             doubted,
         ),
         test(
-            "update::segment::a_status_of_a_left_step_goes",
+            "update::segment::a_status_about_an_earlier_step_disappears",
             stale_status,
         ),
         test(

@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
             colours,
         ),
         test(
-            "update::user_choices::a_second_layer_of_a_file_is_said",
+            "update::user_choices::a_second_layer_of_a_file_is_reported",
             twice,
         ),
     ]

@@ -12,7 +12,7 @@ use std::path::Path;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::window and level stay with the file", remembered),
-        test("update::settings hold for what comes", settings),
+        test("update::settings apply to later documents", settings),
         test("update::a folder asks whom to open", visits),
         test("update::streamlines alone are seen whole", alone),
         test(

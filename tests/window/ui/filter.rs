@@ -42,19 +42,25 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::filter::nothing to weigh names a way out", nothing),
+        test(
+            "ui::filter::without streamlines the panel names a remedy",
+            nothing,
+        ),
         test("ui::filter::the model is chosen", model),
         test("ui::filter::run, stop and run again", run),
         test("ui::filter::weights are no colours of Pathways", behind),
         test("ui::filter::the cut is dragged, bundles have rows", results),
         test("ui::filter::each layer has a cut of its own", own_cut),
-        test("ui::filter::those cut have a bar", again::difference),
+        test(
+            "ui::filter::streamlines below the cut have a bar",
+            again::difference,
+        ),
         test(
             "ui::filter::time is of all runs, as iterations are",
             again::time,
         ),
         test(
-            "ui::filter::a lesion is seen where it was asked for",
+            "ui::filter::a lesion is compared next to its choice",
             lesion::shown,
         ),
     ]

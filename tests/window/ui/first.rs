@@ -15,7 +15,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::the first page opens the demo", first_page),
         test("ui::recent files open again", recent),
-        test("ui::the demo's words keep off its picture", demo_card),
+        test(
+            "ui::the text of the demo does not cover its picture",
+            demo_card,
+        ),
         test(
             "ui::the first page names keys and formats as they are",
             facts,

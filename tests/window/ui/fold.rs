@@ -34,7 +34,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::fold::nothing moves under a pointer", pointed),
         test("ui::fold::notes make room when nobody points", excluded),
-        test("ui::fold::what is asked for is in sight", demanded),
+        test("ui::fold::the named controls are visible", demanded),
         test(
             "ui::fold::a surface is compared without scrolling",
             reference,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::the sheet of keys shows all of its words", sheet),
+        test("ui::the sheet of keys shows all of its text", sheet),
         test("ui::keys::tools and switches", tools),
         test("ui::keys::panes and tasks", panes),
         test("ui::keys::a seed without a mouse", without_mouse),

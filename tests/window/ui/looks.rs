@@ -23,16 +23,19 @@ pub fn tests() -> Vec<Trial> {
             every_size,
         ),
         test("ui::looks::panels keep their width, views grow", widths),
-        test("ui::looks::nothing lies over the orientation", orientation),
+        test(
+            "ui::looks::nothing covers the orientation letters",
+            orientation,
+        ),
         test(
             "ui::looks::tasks are a menu where their tabs do not fit",
             tasks,
         ),
         test(
-            "ui::looks::every text is readable on what it stands on",
+            "ui::looks::every text is readable on its background",
             contrast,
         ),
-        test("ui::looks::both themes are whole", themes),
+        test("ui::looks::the theme colours every large area", themes),
     ]
 }
 

@@ -21,7 +21,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::menus::arrows and Enter choose", arrows),
         test("ui::menus::from the keyboard alone", by_keyboard),
         test("ui::menus::by Tab, a drop-down and a menu", by_tab),
-        test("ui::menus::what Tab reaches is in sight", tab_scrolls),
+        test(
+            "ui::menus::controls that Tab reaches are visible",
+            tab_scrolls,
+        ),
         test("ui::menus::over a slice the arrows are its own", over_slice),
         test("ui::menus::a menu at a row", at_a_row),
         test("ui::menus::as wide as the longest row", wide),

@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a mask layer becomes a region", mask_as_region),
         test("ui::a target outside the mask has a message", out_of_reach),
         test(
-            "ui::a fit tells its mask and what it leaves out",
+            "ui::a fit names its mask and its excluded volumes",
             fit_inputs,
         ),
         test("ui::an offered mask is named before the fit ends", offered),

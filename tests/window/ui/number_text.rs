@@ -34,12 +34,12 @@ pub fn tests() -> Vec<Trial> {
         test("ui::words::medians and bins of lengths", lengths),
         test("ui::words::an empty result has its reason", none_kept),
         test("ui::words::why seeds do not start", no_start),
-        test("ui::words::a found mask in words", found_mask),
+        test("ui::words::a found mask has a sentence", found_mask),
         test("ui::words::every outcome and stop has a sentence", reported),
         test("ui::words::odd regions are named", remarks),
         test("ui::words::why no ray is kept", no_rays),
-        test("ui::words::what was undone stays to be read", undone),
-        test("ui::words::a slider says how far it goes", spans),
+        test("ui::words::the status of undo remains visible", undone),
+        test("ui::words::a slider states its limits", spans),
     ]
 }
 

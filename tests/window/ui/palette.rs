@@ -11,7 +11,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::palette::finds what is meant", finds),
+        test("ui::palette::finds the intended command", finds),
         test("ui::palette::does what keys do", does),
         test("ui::palette::keys alone, Esc changes nothing", keys_alone),
         test("ui::palette::all of it within one frame", one_frame),

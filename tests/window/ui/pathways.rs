@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::pathways::keys move the width and α", keys),
         test("ui::pathways::the width at which the ends meet", tick),
         test("ui::pathways::a width that joins nothing", not_joined),
-        test("ui::pathways::kept, chosen, named anew", table),
+        test("ui::pathways::kept, selected, renamed", table),
         test("ui::pathways::menus of the rows", menus),
         test("ui::pathways::the weakest stretch is shown", chart),
         test("ui::pathways::the ends are swapped", swap),

@@ -20,16 +20,22 @@ pub fn tests() -> Vec<Trial> {
         test("ui::the cut is dragged, stepped and typed", cut),
         test("ui::a ray slider is one undo step", slider),
         test("ui::no ray at the target has a way out", nothing),
-        test("ui::what missed is hidden by an eye", missed),
+        test("ui::an eye hides rays that missed", missed),
         test("ui::a kind of ray remembers its settings", kinds),
         test(
-            "ui::what cannot be together is disabled with a reason",
+            "ui::incompatible options are disabled with a reason",
             together,
         ),
         test("ui::a dragged cut takes the arrow keys", arrows),
-        test("ui::the best rays are kept beside the histogram", best),
-        test("ui::rays without a target ask for one", no_target),
-        test("ui::rays of before the last change are no result", stale),
+        test(
+            "ui::a control next to the histogram keeps the best rays",
+            best,
+        ),
+        test(
+            "ui::rays without a target name the missing target",
+            no_target,
+        ),
+        test("ui::outdated rays are no result", stale),
         test("ui::a reason to stop is chosen and let go", reasons),
     ];
     own.into_iter().chain(exports::tests()).collect()

@@ -34,13 +34,13 @@ const LOW: [f32; 2] = [1278.0, 760.0];
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::room::words of the status bar do not meet", status),
-        test("ui::room::controls are in sight at 200 %", controls),
+        test("ui::room::texts of the status bar do not overlap", status),
+        test("ui::room::controls are visible at 200 %", controls),
         test("ui::room::a list leaves the views their width", lists),
         test("ui::room::a name keeps clear of its number", bundles),
         test("ui::room::a kept pathway has one line", pathway),
-        test("ui::room::distances of a surface are in sight", distances),
-        test("ui::room::a dot says that results warn", dotted),
+        test("ui::room::distances of a surface are visible", distances),
+        test("ui::room::a dot marks results with warnings", dotted),
         test("ui::room::the icon of a closed list is not marked", rail),
     ]
 }

@@ -27,23 +27,23 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::a surface is asked for, run and paused", run),
+        test("ui::a surface is started, run and paused", run),
         test("ui::target and range are dragged and typed", target),
         test("ui::further speeds steer the surface", speeds),
         test("ui::a distance leads to the nearest point", near),
-        test("ui::a leak stands at the top of the panel", leak),
+        test("ui::a leak is at the top of the panel", leak),
         test("ui::a leak after a change names its volumes", after_change),
         test(
             "ui::the note of a leak leaves the tools in sight",
             tools_in_sight,
         ),
-        test("ui::a surface at rest is not said to run", rests),
-        test("ui::a run without a rate is said to start", starting),
+        test("ui::a surface at rest is not called running", rests),
+        test("ui::a run without a rate is called starting", starting),
         test("ui::the live surface is hidden and shown", eye),
         test("ui::no hint of Segment moves what is below", hints),
         test("ui::a surface of other parameters is dim", stale),
         test("ui::cuts are no spheres of the start", cuts),
-        test("ui::the way back moves no control", way_back_is_still),
+        test("ui::rewinding moves no control", way_back_is_still),
         test(
             "ui::after a surface is kept the head is seen again",
             unframed,

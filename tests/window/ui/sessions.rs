@@ -23,16 +23,22 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::work is asked about before it is left", question),
+        test(
+            "ui::the window asks about unsaved work before closing",
+            question,
+        ),
         test("ui::the question names what would be lost", named),
         test("ui::large layers are stored on request", store_too),
-        test("ui::what was left behind is offered", recovery),
+        test("ui::unsaved work of an earlier run is offered", recovery),
         test(
-            "ui::an offer of recovery beside a scan takes one row",
+            "ui::an offer of recovery next to a scan takes one row",
             recovery_in_a_task,
         ),
         test("ui::missing files of a session are named", missing),
-        test("ui::changed files of a session are decided about", changed),
+        test(
+            "ui::the user decides about changed files of a session",
+            changed,
+        ),
         test("ui::the file menu and its keys", file_menu),
     ]
 }

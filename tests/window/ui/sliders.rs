@@ -10,11 +10,11 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test(
-            "ui::what takes long waits for the end of a drag",
+            "ui::slow changes wait for the end of a drag",
             waiting_sliders,
         ),
         test("ui::a field that was only visited keeps its value", visited),
-        test("ui::Esc gives a slider's drag up", given_up),
+        test("ui::Esc cancels the drag of a slider", given_up),
         test("ui::a range without room for its unit names it", range_unit),
     ]
 }

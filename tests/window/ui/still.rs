@@ -34,12 +34,18 @@ pub fn tests() -> Vec<Trial> {
         test("ui::still::streamlines are cut and miss", streamlines),
         test("ui::still::a fit ends", fit),
         test("ui::still::maps of weights are no inputs", maps),
-        test("ui::still::what is under the pointer, in every task", under),
-        test("ui::still::what a drop-down of Filter covers", covered),
+        test(
+            "ui::still::controls under the pointer do not move in any task",
+            under,
+        ),
+        test(
+            "ui::still::a drop-down of Filter covers no control",
+            covered,
+        ),
         test("ui::still::steps of the guide are equally high", guide),
         test("ui::still::the guide ends at its last step", last_step),
         test("ui::still::the figures of a comparison are whole", figures),
-        test("ui::still::a stopped fit says that it was stopped", stopped),
+        test("ui::still::a stopped fit is reported", stopped),
         test("ui::still::the wheel over a scroll bar", over_bar),
         test(
             "ui::still::a model that the scan does not determine",

@@ -32,7 +32,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::surface::figures are of one step", figures),
         test("ui::surface::the plot has the branch that is alive", plot),
         test("ui::surface::the plot is whole below distances", whole_plot),
-        test("ui::surface::tools say that they stay", tools),
+        test("ui::surface::tools explain that they stay active", tools),
         test("ui::surface::nothing moves under the pointer", anchored),
         test(
             "ui::surface::a note that goes moves nothing below",
@@ -40,7 +40,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::surface::bars of whole values", bars),
         test("ui::surface::a unit leaves the slider its room", units),
-        test("ui::surface::it stands in the list of layers", listed),
+        test("ui::surface::it is in the list of layers", listed),
         test("ui::surface::slices in 3-D end and open", opened),
         test("ui::surface::how a fit is off is not segmented", errors),
     ]

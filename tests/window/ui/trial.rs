@@ -27,12 +27,15 @@ pub fn tests() -> Vec<Trial> {
         test("ui::how many a cut leaves is counted once", counted_once),
         test("ui::digits right behind a click are typed", typed_at_once),
         test("ui::the row of the colour map stays", colours),
-        test("ui::the guide speaks of rays", guided),
+        test("ui::the guide explains rays", guided),
         test(
             "ui::the next export goes where the last one went",
             remembered,
         ),
-        test("ui::what is opened begins at its top", begins),
+        test(
+            "ui::the panel of an opened document starts at its top",
+            begins,
+        ),
         test("ui::export in Track is of the live result", live_first),
         test("ui::checks that were not run are counted", not_run),
         test(

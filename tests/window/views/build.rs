@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("views::legends tell of every layer", legends_of_layers),
+        test("views::legends name every layer", legends_of_layers),
         test(
             "views::list pixels lie where the pane's points lie",
             pixels_are_points,
@@ -40,7 +40,7 @@ pub fn tests() -> Vec<Trial> {
             colours_streamlines,
         ),
         test(
-            "views::list shows what missed only where there are targets",
+            "views::missed streamlines are listed only with targets",
             missed_with_targets,
         ),
         test(

@@ -34,7 +34,7 @@ pub fn tests() -> Vec<Trial> {
             paints_and_erases,
         ),
         test(
-            "views::a stroke follows a fast hand",
+            "views::a stroke follows a fast pointer",
             follows_a_fast_pointer,
         ),
         test("views::Shift and wheel set the brush", wheel_sets_the_brush),
@@ -44,12 +44,9 @@ pub fn tests() -> Vec<Trial> {
             "views::a polygon can be given up and taken back",
             polygon_given_up,
         ),
+        test("views::drawing edits the selected region", into_the_pointer),
         test(
-            "views::drawing goes into the region in the hand",
-            into_the_pointer,
-        ),
-        test(
-            "views::drawing shows while the hand moves",
+            "views::drawing is visible while the pointer moves",
             shown_while_moving,
         ),
         test("views::drawing on a large image keeps up", keeps_up),

@@ -32,13 +32,16 @@ pub fn tests() -> Vec<Trial> {
             "views::labels::in 3-D a name is beside its region",
             region_names,
         ),
-        test("views::labels::a handle is held where it is drawn", handle),
+        test(
+            "views::labels::a handle is grabbed where it is drawn",
+            handle,
+        ),
         test("views::labels::each colour scale has its bar", bars),
         test(
             "views::labels::missing bars are named at the pointer",
             missing_bars,
         ),
-        test("views::labels::no plate of a bar covers a word", uncovered),
+        test("views::labels::no plate of a bar covers text", uncovered),
         test("views::labels::bars hide little of a small slice", little),
         test("views::labels::buttons cover no bar", buttons),
         test("views::labels::an upper letter is above the picture", above),

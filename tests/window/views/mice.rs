@@ -14,7 +14,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("views::the mouse of other programs", mice),
         test("views::distances and angles by clicks", measured_by_clicks),
-        test("views::what is dragged is taken back meanwhile", taken_back),
+        test("views::undo during a drag ends the drag", taken_back),
         test("views::a mosaic has a slice at the crosshair", mosaic),
     ]
 }

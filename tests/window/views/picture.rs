@@ -32,10 +32,10 @@ pub fn tests() -> Vec<Trial> {
             burned_in,
         ),
         test(
-            "views::picture shows the patient's left on the right, or says so",
+            "views::a picture states on which side the patient's left is",
             left_in_pictures,
         ),
-        test("views::picture says when sides are unknown", unknown_sides),
+        test("views::a picture reports unknown sides", unknown_sides),
         test(
             "views::picture of the 3-D view has its marks",
             scene_picture,
@@ -53,9 +53,9 @@ pub fn tests() -> Vec<Trial> {
             by_pieces,
         ),
         test("views::a snapshot is right of the divider", compared),
-        test("views::halves keep their words to themselves", halves),
+        test("views::marks of each half stay in it", halves),
         test(
-            "views::what missed is seen in both halves or in neither",
+            "views::missed rays are shown in both halves or in neither",
             missed_in_both,
         ),
         test("views::picture knows its parameters", parameters),

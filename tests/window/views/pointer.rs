@@ -53,12 +53,12 @@ pub fn tests() -> Vec<Trial> {
             "views::a click on a region selects it, a second moves the crosshair",
             selects,
         ),
-        test("views::the cursor tells", cursors),
+        test("views::the cursor shows the action", cursors),
         test("views::full results follow when the pointer rests", settles),
         test("views::hidden regions are not in the way", hidden_regions),
         test("views::arrows step the view under the pointer", arrows),
         test(
-            "views::an outline around streamlines follows a fast hand",
+            "views::an outline around streamlines follows a fast pointer",
             outlines,
         ),
     ]

@@ -21,15 +21,15 @@ use std::sync::{Arc, Mutex};
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("views::a leak has a way back in the view", way_back),
-        test(
-            "views::nothing lies under the button that goes back from a leak",
-            clear,
-        ),
+        test("views::the view offers to undo a leak", way_back),
+        test("views::the button that undoes a leak covers nothing", clear),
         test("views::a leak is marked where it is", marked),
         test("views::the text of a tool covers no button", uncovered),
         test("views::all colour bars find room", bars),
-        test("views::a keep-out sphere says why it stays", fixed),
+        test(
+            "views::a keep-out sphere gives the reason why it stays",
+            fixed,
+        ),
     ]
 }
 

@@ -17,15 +17,21 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::filter::no_filter_is_left_behind", confined),
+        test(
+            "update::filter::the_display_of_filter_ends_with_its_task",
+            confined,
+        ),
         test("update::filter::a_filter_of_the_user_stays", of_the_user),
         test("update::filter::one_shell_can_be_forced", forced),
         test("update::filter::a_kept_layer_is_not_taken", keep),
         test("update::filter::each_layer_keeps_what_is_shown", two_layers),
-        test("update::filter::filters_of_layers_are_apart", independent),
+        test(
+            "update::filter::filters_of_layers_are_independent",
+            independent,
+        ),
         test("update::filter::an_ignored_region_stays_ignored", ignored),
         test(
-            "update::filter::a_failure_is_of_its_layer",
+            "update::filter::a_failure_belongs_to_its_layer",
             separate_failures,
         ),
         test("update::filter::a_deleted_layer_leaves_no_filter", deleted),

@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::slices_frame_the_content", cropped),
         test("update::segment::a_moved_slice_stays", moved_slice),
         test("update::segment::a_visit_leaves_the_selection", selection),
-        test("update::segment::keep_clears_spheres_and_says_so", kept),
+        test("update::segment::keep_clears_spheres_and_reports_it", kept),
     ]
 }
 

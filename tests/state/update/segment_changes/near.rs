@@ -19,8 +19,11 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::segment::near: between two points", between),
-        test("update::segment::near: how many go through", through),
-        test("update::segment::near: what is not counted", excluded),
+        test(
+            "update::segment::near: streamlines through the surface are counted",
+            through,
+        ),
+        test("update::segment::near: excluded streamlines", excluded),
         test("update::segment::near: while it moves", moving),
         test("update::segment::near: the live result has one name", named),
     ]

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::rays replace no file unasked", overwriting),
-        test("ui::measures beside a TCK are not lost", measures),
+        test("ui::rays replace no file without a question", overwriting),
+        test("ui::measures next to a TCK are not lost", measures),
     ]
 }
 
