@@ -535,7 +535,7 @@ fn window(folder: &Path, name: &str) {
     act(&mut window);
     assert_eq!(window.messages(), "");
     let new = contents(&own);
-    assert!(old != new, "{name}: there is nothing to tell them by");
+    assert!(old != new, "{name}: the two do not differ");
     for nth in 1.. {
         // So that it differs from the cached data, and gives the same result.
         edit(&mut window, 3);

@@ -356,7 +356,7 @@ fn odd() {
     let refused = |on: DensityGrid| matches!(on.grid(None), Err(Error::Input(_)));
     assert!(
         refused(DensityGrid::Around(1.0)),
-        "nothing to lay voxels around"
+        "no points to place voxels around"
     );
     assert!(refused(DensityGrid::Within(grid.clone(), 0.0)));
     assert!(refused(DensityGrid::Within(grid.clone(), 1e-9)));

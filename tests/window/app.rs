@@ -254,7 +254,7 @@ fn again() {
         left.map(|l| l.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(names(&state), ["a", "b"]);
-    assert!(!due(&state, 63.0), "a window that lives");
+    assert!(!due(&state, 63.0), "a window that is open");
     looked(&mut state, Vec::new(), false);
     let mut late = Look::started(start);
     assert!(

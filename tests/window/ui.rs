@@ -449,7 +449,10 @@ fn overwriting() {
         window.run();
         window.query_by_label("Replace").map(|_| ())
     });
-    assert!(count_submitted(&window) == 0, "nothing is written unasked");
+    assert!(
+        count_submitted(&window) == 0,
+        "nothing is written without a question"
+    );
     window.get_by_label("tracks.tck exists. Saving replaces it");
     click(&mut window, "Replace");
     assert!(matches!(submitted(&window)[..], [SaveTractogram { path: p, .. }] if *p == path));
@@ -532,7 +535,7 @@ fn running_job() {
     let mut window = window(state, [1280.0, 800.0]);
     assert!(
         window.query_by_label_contains("Cancel").is_none(),
-        "a short job is not worth a word"
+        "a short job has no message"
     );
     let age = std::time::Duration::from_secs(5);
     window.state_mut().state.runtime.jobs.running[0].started = start_of_old_job(age);

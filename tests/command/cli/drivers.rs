@@ -51,7 +51,7 @@ fn run(here: &Path, arguments: &[&str], set: &[(&str, &str)]) -> (String, Option
         .expect("the program starts");
     let started = Instant::now();
     let status = loop {
-        match child.try_wait().expect("it can be asked") {
+        match child.try_wait().expect("a status") {
             Some(status) => break status,
             None if started.elapsed() > LIMIT => {
                 child.kill().expect("killed");

@@ -527,7 +527,7 @@ fn sentences() {
     assert!(text.contains("12.3 MB") && !text.contains("disk"), "{text}");
     assert!(!path.exists());
     // An existing but broken table is the error.
-    let vectors = std::fs::read_to_string(here.join("dwi.bvec")).expect("there");
+    let vectors = std::fs::read_to_string(here.join("dwi.bvec")).expect("found");
     std::fs::write(here.join("dwi.bvec"), vectors.replacen(' ', " x ", 1)).expect("written");
     refuses(
         &["fit", "dwi.nii", "--out", "O"],

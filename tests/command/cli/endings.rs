@@ -299,7 +299,7 @@ fn full() {
         let full = File::options()
             .write(true)
             .open("/dev/full")
-            .expect("there");
+            .expect("found");
         let output = Command::new(PROGRAM)
             .args(arguments)
             .current_dir(folder.path())

@@ -184,7 +184,7 @@ fn check_texts(here: &Path, value: &serde_json::Value) {
         digits.parse().unwrap()
     });
     assert_eq!(reported, repaired, "{text}");
-    assert!(repaired > 0, "nothing to tell");
+    assert!(repaired > 0, "nothing to report");
     let share = value["random_pairs"]["weakest_above"].as_f64().unwrap();
     let mean = value["random_pairs"]["cost_per_mm_above"].as_f64().unwrap();
     let expected = format!(

@@ -399,7 +399,7 @@ fn overwriting() {
             .to_string_lossy()
             .into_owned();
         refuses_last(line, &["--force", &name], here);
-        assert_eq!(std::fs::read(&file).expect("still there"), b"mine");
+        assert_eq!(std::fs::read(&file).expect("it exists"), b"mine");
     }
 }
 

@@ -80,7 +80,7 @@ fn verified() {
     );
     assert!(
         window.state.document.tensors.is_some(),
-        "it is open all the same"
+        "it is open nevertheless"
     );
 }
 
@@ -100,7 +100,7 @@ fn unread() {
         .sessions
         .opening
         .clone()
-        .expect("it asks");
+        .expect("a question");
     let sentences = super::wrong_files(&opening);
     assert_eq!(sentences.len(), 1, "{sentences:?}");
     assert!(
@@ -129,7 +129,7 @@ fn kept() {
             .expect("a date")
     };
     let first = written();
-    store().expect("it is there");
+    store().expect("found");
     assert_eq!((written(), looked.get()), (first, 1));
     // Other streamlines, half a file, and a file that is no TRX have the name.
     let other = folder.path().join("other.trx");
@@ -181,7 +181,7 @@ fn changed_since() {
     window.session(save(Some(UnsavedAction::Quit)));
     assert_eq!(std::fs::read(&path).expect("read"), theirs);
     let requested = window.state.runtime.sessions.changed_since.clone();
-    let requested = requested.expect("it is asked about");
+    let requested = requested.expect("a question");
     assert_eq!(
         (&requested.path, &requested.next),
         (&path, &Some(UnsavedAction::Quit))

@@ -89,7 +89,7 @@ fn missing() {
             .clone()
     };
     assert!(points(&window) == points(&before));
-    assert!(window.state.is_dirty(), "it is elsewhere now");
+    assert!(window.state.is_dirty(), "its files have moved");
     // A wrong one is reported.
     let mut window = Window::opened(&folder.path().join("s.arcuate"));
     let path = moved.join("mask.nii.gz");
@@ -295,7 +295,7 @@ fn wrong_later() {
     let path = other.clone();
     window.session(SessionAction::Relocate { index, path });
     let opening = window.state.runtime.sessions.opening.as_ref();
-    let found = opening.expect("asking").session.files[index].clone();
+    let found = opening.expect("opened").session.files[index].clone();
     assert_eq!((found.entry.name(), &found.path), ("mask.nii.gz", &other));
     window.session(SessionAction::OpenAnyway);
     let missing = window.state.document.missing_layers().next().cloned();

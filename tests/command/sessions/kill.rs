@@ -218,7 +218,7 @@ fn kills() {
         let mut go = Some(go).filter(|_| awaited > 0);
         let mut received = 0;
         for line in lines.map_while(Result::ok) {
-            let (what, step) = line.split_once(' ').expect("two words");
+            let (what, step) = line.split_once(' ').expect("two parts");
             last = step.parse().expect("a number");
             steps += 1;
             received += 1;

@@ -91,7 +91,7 @@ fn come_back() {
         None
     );
     for layer in &window.state.document.layers {
-        let other = again.state.document.layer(layer.id).expect("there");
+        let other = again.state.document.layer(layer.id).expect("found");
         let unit = |l: &arcuate::state::Layer| (l.unit, l.unit_scale);
         assert_eq!(unit(layer), unit(other), "{}", layer.name);
         if let (Content::Image(a), Content::Image(b)) = (&layer.content, &other.content) {

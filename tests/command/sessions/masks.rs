@@ -147,10 +147,7 @@ fn unreadable() {
             .points
             .clone()
     };
-    assert!(
-        lines(&again) == lines(&before),
-        "they are there all the same"
-    );
+    assert!(lines(&again) == lines(&before), "they exist nevertheless");
     // Saved again, here and elsewhere, nothing is lost.
     for name in ["s.arcuate", "t.arcuate"] {
         let path = folder.path().join(name);
@@ -318,7 +315,7 @@ fn exported() {
     again.save(&copy);
     assert!(in_command(&Window::opened(&copy)));
     // A file written there by another program is not the region.
-    let bytes = std::fs::read(&file).expect("there");
+    let bytes = std::fs::read(&file).expect("found");
     std::fs::write(&file, &bytes[1..]).expect("written");
     for gone in [false, true] {
         if gone {

@@ -58,7 +58,7 @@ fn come_back() {
     );
     let sentence = "Weakest stretch cheaper than 87\u{202F}% of 200 random pairs in this head, cost per mm cheaper than 78\u{202F}%";
     assert_eq!(back.compared.map(|c| c.text()).as_deref(), Some(sentence));
-    let (was, is) = (kept.result.as_ref().expect("there"), back.result.as_ref());
+    let (was, is) = (kept.result.as_ref().expect("found"), back.result.as_ref());
     let is = is.expect("solved again");
     assert!((was.pathway.min_cost / is.pathway.min_cost - 1.0).abs() < 1e-4);
     assert!(!again.state.is_dirty());

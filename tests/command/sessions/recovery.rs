@@ -41,15 +41,18 @@ fn windows() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     assert!(recoverable_folders(root).is_empty());
-    let recovery_folder = RecoveryFolder::new(root).expect("a desk");
+    let recovery_folder = RecoveryFolder::new(root).expect("a folder");
     let other = RecoveryFolder::new(root).expect("another");
     std::fs::write(recovery_folder.session(), "work").expect("written");
     assert_ne!(recovery_folder.session(), other.session());
-    assert!(recoverable_folders(root).is_empty(), "both windows live");
+    assert!(
+        recoverable_folders(root).is_empty(),
+        "both windows are open"
+    );
     assert!(is_any_locked(root, &[]) && is_any_locked(root, &[&other]));
     assert!(
         !is_any_locked(root, &[&recovery_folder]),
-        "its own is none of another's"
+        "its own lock does not count"
     );
     // The process ends: the lock is released, the folder stays.
     let path = recovery_folder.session();
@@ -59,10 +62,7 @@ fn windows() {
     let found = recoverable_folders(root);
     assert_eq!(found.len(), 1, "the one without a session is removed");
     assert_eq!(found[0].session(), path);
-    assert!(
-        recoverable_folders(root).is_empty(),
-        "it is being looked at"
-    );
+    assert!(recoverable_folders(root).is_empty(), "its lock is held");
     drop(found);
     let found = recoverable_folders(root);
     assert_eq!(found.len(), 1, "offered again");
@@ -75,14 +75,14 @@ fn newest() {
     let root = root.path();
     // The order is neither that of creation nor its reverse.
     let ages_s = [300, 60, 900, 5];
-    let desks = ages_s.map(|_| RecoveryFolder::new(root).expect("a desk"));
+    let desks = ages_s.map(|_| RecoveryFolder::new(root).expect("a folder"));
     for (recovery_folder, age) in desks.iter().zip(ages_s) {
         std::fs::write(recovery_folder.session(), "work").expect("written");
         let file = std::fs::File::options()
             .write(true)
             .open(recovery_folder.session());
         let then = SystemTime::now() - Duration::from_secs(age);
-        file.expect("there").set_modified(then).expect("aged");
+        file.expect("found").set_modified(then).expect("aged");
     }
     let places = desks.each_ref().map(RecoveryFolder::session);
     drop(desks);

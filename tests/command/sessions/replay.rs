@@ -134,7 +134,10 @@ fn replay() {
     let (code, _, stderr) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(1));
     let sentence = "It was a file and is now a folder";
-    let line = stderr.lines().find(|l| l.contains(sentence)).expect("said");
+    let line = stderr
+        .lines()
+        .find(|l| l.contains(sentence))
+        .expect("given");
     assert!(
         line.contains("dwi.nii.gz; restore the file in place of the folder"),
         "{stderr}"

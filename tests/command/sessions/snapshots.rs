@@ -165,7 +165,7 @@ fn missing_content() {
     assert_eq!(window.messages(), "");
     window.act(Action::Snapshot(SnapshotAction::Take));
     for name in ["extra", "Tracks"] {
-        let id = window.state.document.layer_named(name).expect("there").id;
+        let id = window.state.document.layer_named(name).expect("found").id;
         window.act(Action::Layer(LayerAction::Delete(id)));
     }
     let path = folder.path().join("s.arcuate");

@@ -323,7 +323,7 @@ fn whole() {
     };
     assert!(window.state.asks_before_closing());
     // A subset is not the layer.
-    let all = match &window.state.document.layer(brain).expect("there").content {
+    let all = match &window.state.document.layer(brain).expect("found").content {
         Content::Tractogram(t) => t.len(),
         _ => panic!("streamlines"),
     };

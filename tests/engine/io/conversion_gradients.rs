@@ -292,9 +292,9 @@ fn rules() {
         convert_with_reading(here, "a.nii", "b.nii", &reported, false).expect_err("refused");
     assert!(error.to_string().contains("--force"), "{error}");
     assert!(!here.join("b.nii").exists() && !here.join("b.bval").exists());
-    assert_eq!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
+    assert_eq!(std::fs::read(here.join("b.bvec")).expect("found"), b"mine");
     convert_with_reading(here, "a.nii", "b.nii", &reported, true).expect("replaced");
-    assert_ne!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
+    assert_ne!(std::fs::read(here.join("b.bvec")).expect("found"), b"mine");
     // An existing table would be used for an image without one.
     for ending in ["bval", "bvec"] {
         std::fs::remove_file(here.join(format!("a.{ending}"))).expect("removed");
@@ -322,10 +322,10 @@ fn own_table() {
     // A format that this program does not write.
     let b = "1e3, 1e3 1e3 1e3 1e3 1000.0 # mine";
     std::fs::write(at("y.bval"), b).expect("written");
-    let vectors = std::fs::read(at("y.bvec")).expect("there");
+    let vectors = std::fs::read(at("y.bvec")).expect("found");
     let stays = || {
-        assert_eq!(std::fs::read(at("y.bval")).expect("there"), b.as_bytes());
-        assert_eq!(std::fs::read(at("y.bvec")).expect("there"), vectors);
+        assert_eq!(std::fs::read(at("y.bval")).expect("found"), b.as_bytes());
+        assert_eq!(std::fs::read(at("y.bvec")).expect("found"), vectors);
     };
     let reported = Reading::default();
     for force in [false, true] {

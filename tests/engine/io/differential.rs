@@ -205,7 +205,7 @@ fn file(line: &str) -> File {
         base: text("base"),
         what: text("what"),
         value: text("value"),
-        damaged: v["damaged"].as_bool().expect("said"),
+        damaged: v["damaged"].as_bool().expect("given"),
         theirs: v["theirs"].take(),
     }
 }

@@ -324,13 +324,13 @@ fn trk_points() {
         streamlines::save(&path, &tracks, "", &Control::new())
     };
     for point in [[f32::NAN, 2.0, 3.0], [1.0, f32::INFINITY, 3.0]] {
-        let error = save(point).expect_err("it is not held");
+        let error = save(point).expect_err("not representable");
         assert!(
             sentence(&error).contains("streamline 1 that is not finite"),
             "{error}"
         );
         assert!(!path.exists());
     }
-    save([f32::NAN; 3]).expect("it is nowhere, and stays there");
+    save([f32::NAN; 3]).expect("a point without numbers");
     save([1e30, 2.0, 3.0]).expect("far away, but a place");
 }

@@ -190,12 +190,8 @@ fn failed_write() {
     let path = folder.path().join("precious.nii");
     std::fs::write(&path, "precious").expect("written");
     let untouched = || {
-        assert_eq!(std::fs::read_to_string(&path).expect("there"), "precious");
-        assert_eq!(
-            names(folder.path()),
-            ["precious.nii"],
-            "nothing is left behind"
-        );
+        assert_eq!(std::fs::read_to_string(&path).expect("found"), "precious");
+        assert_eq!(names(folder.path()), ["precious.nii"], "no file is left");
     };
     for (kind, cause) in [
         (ErrorKind::StorageFull, "disk is full"),
@@ -261,12 +257,12 @@ fn unwritable() {
     }
     let protected = folder.path().join("protected.nii");
     std::fs::write(&protected, "precious").expect("written");
-    let mut permissions = std::fs::metadata(&protected).expect("there").permissions();
+    let mut permissions = std::fs::metadata(&protected).expect("found").permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(&protected, permissions).expect("ours");
     assert!(matches!(error(&protected), Error::Protected { .. }));
     assert_eq!(
-        std::fs::read_to_string(&protected).expect("there"),
+        std::fs::read_to_string(&protected).expect("found"),
         "precious"
     );
     assert_eq!(
@@ -276,7 +272,7 @@ fn unwritable() {
     sentence(&atomic::make_folder(&file.join("below")).expect_err("a file is in the way"));
     sentence(&atomic::make_folder(&file).expect_err("a file is in the way"));
     atomic::make_folder(&folder.path().join("x/y/z")).expect("made");
-    atomic::make_folder(&folder.path().join("x/y")).expect("there already");
+    atomic::make_folder(&folder.path().join("x/y")).expect("it exists");
 }
 
 fn replaced() {
@@ -284,7 +280,7 @@ fn replaced() {
     let path = folder.path().join("a.nii");
     for count in [1000, 10] {
         nifti::save_volume(&path, &volume(count), "", &Control::new()).expect("saved");
-        let (found, _) = nifti::read(&path, &Control::new()).expect("sound");
+        let (found, _) = nifti::read(&path, &Control::new()).expect("valid");
         assert_eq!(found.values.len(), count);
     }
     #[cfg(unix)]
@@ -298,13 +294,13 @@ fn replaced() {
         nifti::save_volume(&link, &volume(7), "", &Control::new()).expect("saved");
         assert!(
             std::fs::symlink_metadata(&link)
-                .expect("there")
+                .expect("found")
                 .is_symlink()
         );
-        let (found, _) = nifti::read(&path, &Control::new()).expect("sound");
+        let (found, _) = nifti::read(&path, &Control::new()).expect("valid");
         assert_eq!(found.values.len(), 7);
         let mode = std::fs::metadata(&path)
-            .expect("there")
+            .expect("found")
             .permissions()
             .mode();
         assert_eq!(mode & 0o777, 0o640);
@@ -405,7 +401,7 @@ fn pictures() {
         pair("Command", "arcuate render --size 4"),
     ];
     png::save(&path, [width, height], &rgba, &metadata).expect("saved");
-    let found = png::read(&path).expect("sound");
+    let found = png::read(&path).expect("valid");
     assert_eq!((found.size, &found.rgba), ([width, height], &rgba));
     for pair in &metadata {
         assert!(found.metadata.contains(pair), "{pair:?}");
@@ -545,7 +541,7 @@ fn together() {
     atomic::rename_together(files.into()).expect_err("one is gone");
     assert_eq!(names(), ["a"]);
     assert_eq!(std::fs::read(at("a")).expect("read"), b"old");
-    atomic::rename_together(["a", "b"].map(ready).into()).expect("put");
+    atomic::rename_together(["a", "b"].map(ready).into()).expect("renamed");
     assert_eq!(names(), ["a", "b"]);
     assert_eq!(std::fs::read(at("a")).expect("read"), b"new");
 }

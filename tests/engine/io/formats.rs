@@ -536,13 +536,13 @@ fn shortened() {
     for format in Format::of_saved_streamlines() {
         let path = folder.path().join(format!("a.{}", format.extensions()[0]));
         streamlines::save(&path, &tractogram, "", &Control::new()).expect("saved");
-        assert!(std::fs::metadata(&path).expect("there").len() > 4 << 20);
+        assert!(std::fs::metadata(&path).expect("found").len() > 4 << 20);
         let (found, _) = open(&path);
         let (again, _) = open(&path);
         let file = std::fs::File::options().write(true).open(&path);
         let file = file.expect("writable");
         // First other bytes, then none.
-        let length = file.metadata().expect("there").len() as usize;
+        let length = file.metadata().expect("found").len() as usize;
         (&file).write_all(&vec![7; length]).expect("written over");
         holds_the_same(&found, &tractogram, format, "of a file written over");
         file.set_len(1000).expect("shortened");

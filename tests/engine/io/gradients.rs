@@ -444,10 +444,10 @@ fn round_trip() {
 }
 
 fn real(scan: PathBuf) {
-    let (volume, info) = nifti::read(&scan, &Control::new()).expect("sound");
+    let (volume, info) = nifti::read(&scan, &Control::new()).expect("valid");
     assert_eq!(info.warnings, Vec::<String>::new());
     let table = gradients::for_scan(&scan, &[], &volume.grid, volume.frames);
-    let table = table.expect("sound").expect("beside it");
+    let table = table.expect("valid").expect("next to it");
     assert_eq!(table.gradients.summary(), "1 × b 0, 32 × b 1000");
     assert!(warnings(&table).is_empty(), "{:?}", table.remarks);
 }

@@ -209,7 +209,7 @@ fn compressed() {
     ]
     .concat();
     std::fs::write(&path, members).expect("written");
-    let (volume, _) = nifti::read(&path, &Control::new()).expect("sound");
+    let (volume, _) = nifti::read(&path, &Control::new()).expect("valid");
     assert_eq!(volume.values[23], 23.0);
     // Compression is detected by content: the names may be wrong.
     std::fs::write(&path, &whole).expect("written");
@@ -230,7 +230,7 @@ fn damaged() {
         .flat_map(|_| (random.bits() as i16 & 0xff).to_le_bytes())
         .collect();
     made.write(&path);
-    let (intact, _) = nifti::read(&path, &Control::new()).expect("sound");
+    let (intact, _) = nifti::read(&path, &Control::new()).expect("valid");
     let packed = gzip(&made.bytes());
     for _ in 0..300 {
         let mut bytes = packed.clone();
@@ -256,7 +256,7 @@ fn packed_text() {
     };
     let packed = gzip(text(300).as_bytes());
     std::fs::write(&path, &packed).expect("written");
-    assert_eq!(scheme::timing(&path).expect("sound").rows.len(), 300);
+    assert_eq!(scheme::timing(&path).expect("valid").rows.len(), 300);
     std::fs::write(&path, &packed[..packed.len() - 9]).expect("written");
     sentence(&scheme::timing(&path).expect_err("it is cut off"));
     // Longer than any scheme.

@@ -580,11 +580,11 @@ fn progress_and_cancel() {
     let path = folder.path().join("a.nii.gz");
     ComposedNifti::ramp(1).write(&path);
     let control = Control::new();
-    nifti::read(&path, &control).expect("sound");
+    nifti::read(&path, &control).expect("valid");
     let progress = control.progress();
     assert_eq!(
         progress.total,
-        std::fs::metadata(&path).expect("there").len()
+        std::fs::metadata(&path).expect("found").len()
     );
     assert_eq!(progress.fraction(), Some(1.0), "{progress:?}");
     control.cancel();

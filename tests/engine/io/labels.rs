@@ -153,7 +153,11 @@ fn freesurfer() {
         ] {
             assert_eq!(labels.name(number), Some(name));
         }
-        assert_eq!(labels.table.len(), known.len() - 1, "those that are there");
+        assert_eq!(
+            labels.table.len(),
+            known.len() - 1,
+            "all structures that occur"
+        );
         // An excerpt of FreeSurferColorLUT.txt.
         for (number, rgb) in [
             (2, [245, 245, 245]),

@@ -108,7 +108,7 @@ fn on_their_grid() {
     assert!(warnings[0].starts_with(&format!("{neither} of the mask's 120 values")));
     assert!(
         Arc::ptr_eq(&mask.grid, &case.grid),
-        "the very grid that was asked for"
+        "exactly the requested grid"
     );
     for (inside, value) in mask.inside.iter().zip(values) {
         assert_eq!(*inside == 1, value > 0.5, "{value}");

@@ -246,7 +246,7 @@ fn images_agree() {
             .map(|v| v.as_f64().expect("a number") as f32)
             .collect();
         assert_eq!(&*found.values, values, "{name}");
-        let labelled = file["labels"].as_bool().expect("said");
+        let labelled = file["labels"].as_bool().expect("given");
         assert_eq!(found.labels.is_some(), labelled, "{name}");
     }
 }

@@ -536,7 +536,7 @@ fn companion_values() {
     assert_eq!(found.per_point, rich.per_point);
     assert_eq!(found.per_streamline, rich.per_streamline);
     // Nothing is replaced without asking.
-    let error = go(at("in.trx"), at("out.tck"), false).expect_err("there already");
+    let error = go(at("in.trx"), at("out.tck"), false).expect_err("it exists");
     assert!(sentence(&error).contains("--force"), "{error}");
     go(at("in.trx"), at("out.tck"), true).expect("replaced");
     // Values of other streamlines are reported, and left out.

@@ -109,7 +109,7 @@ fn run(path: &Path, line: &[&str]) -> bool {
         return true;
     };
     let folder = path.parent().expect("a folder");
-    std::env::set_current_dir(folder).expect("there");
+    std::env::set_current_dir(folder).expect("found");
     let _ = cli::run(command, &arguments.global);
     io::limit_memory(None);
     let written = std::fs::read_dir(folder).expect("a folder").flatten();

@@ -408,7 +408,7 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
     shift(window, layer, to(5.0), Phase::Done);
     let all = points(&window.state, layer).len();
     let delete = |window: &mut Window| {
-        let lines = streamlines_of(window.state.document.layer(layer).expect("there"));
+        let lines = streamlines_of(window.state.document.layer(layer).expect("found"));
         let lines = lines.expect("streamlines").clone();
         let marks: Vec<bool> = (0..lines.len()).map(|i| i < 10).collect();
         window.state.runtime.streamlines.manual_selection = Some(ManualSelection {
@@ -453,5 +453,5 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
     };
     let left = all - 1000;
     assert_eq!(run(edits), left);
-    assert_eq!(run(moves), left, "what was deleted is not there again");
+    assert_eq!(run(moves), left, "deleted ones do not return");
 }

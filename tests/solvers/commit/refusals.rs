@@ -122,7 +122,7 @@ impl Setup {
 }
 
 fn refusals() {
-    assert_eq!(Setup::new().error_text(), "", "what is right is taken");
+    assert_eq!(Setup::new().error_text(), "", "valid inputs are accepted");
     let refuses = |parts: &[&str], change: &dyn Fn(&mut Setup)| {
         let mut setup = Setup::new();
         change(&mut setup);

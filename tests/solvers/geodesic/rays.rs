@@ -158,7 +158,7 @@ fn regions() {
     );
     assert_eq!(
         output.rays.seed_outcomes[0], 1,
-        "what lies behind the cut does not count"
+        "points behind the cut do not count"
     );
     let before = cuboid(Role::Exclude, DVec3::X * 5.0, DVec3::splat(1.0));
     let output = run(&metric, &[seed.clone(), target.clone(), before], &params);

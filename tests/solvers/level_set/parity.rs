@@ -297,7 +297,7 @@ fn again(cuda: Backend) {
     made.rewind(57, &cuda, &control).unwrap();
     assert!(
         made.field().unwrap().values_by_voxel() == at_57,
-        "the way back differs"
+        "the rewind differs"
     );
     assert!(matches!(
         made.script().events[0].event,

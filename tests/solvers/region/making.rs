@@ -151,7 +151,7 @@ fn fill_follows() {
         assert_eq!(
             window.count(),
             ball(f64::from(tolerance)),
-            "from what was there before the click"
+            "from the region before the click"
         );
     }
     // Another click adds to it.
@@ -172,7 +172,7 @@ fn fill_follows() {
     assert_eq!(
         steps,
         [1, 1, 0],
-        "a step for each click, whatever the slider did"
+        "a step for each click, not for the slider"
     );
 }
 
@@ -199,11 +199,7 @@ fn change_from_base() {
         );
     }
     window.make(of(0.0, 0.0), Phase::Done);
-    assert_eq!(
-        window.count(),
-        ball(6.0),
-        "back at nothing it is what it was"
-    );
+    assert_eq!(window.count(), ball(6.0), "at zero it is unchanged");
     window.make(of(3.0, 0.0), Phase::Done);
     let grown = window.count();
     window.act(Action::View(ViewAction::SetTool(Tool::Crosshair)));

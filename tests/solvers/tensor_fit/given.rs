@@ -135,7 +135,7 @@ fn own() {
     let (field, mask) = head(&mut random, 4.0);
     let volume = reopened(&field.volume(), TensorLayout::MRTRIX);
     let output = taken(&volume).expect("tensors");
-    assert_eq!(output.field.tensors, field.tensors, "the very same numbers");
+    assert_eq!(output.field.tensors, field.tensors, "identical numbers");
     assert_eq!(given_mask(&volume).expect("a mask").inside, mask.inside);
     assert_eq!(output.repaired.count(), 0);
 }

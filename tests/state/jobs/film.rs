@@ -99,7 +99,7 @@ fn missing_frame() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mp4");
     let ffmpeg = in_place(folder.path(), &format!("{WHOLE} > $film"), PATIENCE);
-    save(&ffmpeg, &path, &Control::new()).expect("both are there");
+    save(&ffmpeg, &path, &Control::new()).expect("both");
     let frames = ["frame.png", "gone.png"].map(|name| folder.path().join(name));
     let error = ffmpeg.save(&path, &frames, 25, &Control::new());
     let sentence = error.expect_err("refused").to_string();
@@ -210,7 +210,7 @@ fn stands_still() {
     let stood = (0..5).any(|_| {
         let ffmpeg = in_place(folder.path(), script, Duration::from_secs(1));
         let started = Instant::now();
-        let error = save(&ffmpeg, &path, &Control::new()).expect_err("it stands still");
+        let error = save(&ffmpeg, &path, &Control::new()).expect_err("it hangs");
         assert!(started.elapsed() < PATIENCE);
         let error = error.to_string();
         assert!(error.contains("made no progress for 1 s after "), "{error}");

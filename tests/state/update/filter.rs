@@ -234,7 +234,7 @@ fn cut() {
     }
     assert_eq!(steps(&window).as_deref(), Some("Cut of weights"));
     let kept = fitted_weights(&window).count_above(min_weight);
-    let left = |window: &Window| window.state.selection(id).expect("sifted").kept;
+    let left = |window: &Window| window.state.selection(id).expect("chosen").kept;
     assert_eq!(left(&window), kept);
     act(
         &mut window,

@@ -258,7 +258,7 @@ fn hovered() {
     // It contains no voxel of the ends or of their rims.
     for role in [Role::Seed, Role::Target] {
         let regions = &window.state.document.regions;
-        let end = regions.iter().find(|r| r.role == role).expect("there");
+        let end = regions.iter().find(|r| r.role == role).expect("found");
         for point in weak.curve.streamline(0) {
             let far = glam::Vec3::from(*point)
                 .as_dvec3()
@@ -298,7 +298,7 @@ fn hovered() {
     // Next to the pointer.
     let sentence =
         |window: &Window, at: DVec3| path_at_pointer::text(&window.state, live(window), at);
-    let (described, on_pathway) = sentence(&window, at).expect("words");
+    let (described, on_pathway) = sentence(&window, at).expect("a text");
     let mean = hovered.path.total_cost() / hovered.path.total_mm();
     let mean = arcuate::ui::format::significant(mean);
     assert!(on_pathway && described.starts_with("E* + "), "{described}");

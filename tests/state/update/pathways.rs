@@ -75,7 +75,7 @@ pub(super) fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut P
 
 pub(super) fn drag(window: &mut Window, role: Role, centre: DVec3, phase: Phase) {
     let regions = &window.state.document.regions;
-    let region = regions.iter().find(|r| r.role == role).expect("there").id;
+    let region = regions.iter().find(|r| r.role == role).expect("found").id;
     let shape = Shape::Sphere {
         centre,
         radius_mm: 5.0,
@@ -91,7 +91,7 @@ fn looked_at() {
     let mut window = Window::fitted();
     window.place(Role::Seed, A);
     window.place(Role::Target, B);
-    assert!(full_requests(&window).is_empty(), "nobody looks");
+    assert!(full_requests(&window).is_empty(), "its task is not shown");
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     let found = live(&window);
@@ -112,7 +112,7 @@ fn looked_at() {
     let count = full_requests(&window).len();
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
-    assert_eq!(full_requests(&window).len(), count, "nobody looks");
+    assert_eq!(full_requests(&window).len(), count, "its task is not shown");
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(full_requests(&window).len(), count + 1);
     let target = window.state.document.regions[1].id;
@@ -320,8 +320,8 @@ fn kept() {
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     let found = window.state.document.kept_pathways[0].result.clone();
     assert!(Arc::ptr_eq(
-        &found.expect("there"),
-        kept.result.as_ref().expect("there")
+        &found.expect("found"),
+        kept.result.as_ref().expect("found")
     ));
     let folder = tempfile::tempdir().expect("a folder");
     for (file, name) in [
@@ -358,7 +358,7 @@ fn region() {
     window.act(Action::Pathway(PathwayAction::Region { layer: None, role }));
     // A worker counts its voxels.
     assert_eq!(window.jobs_of::<MakePathwayRegion>().count(), 1);
-    let region = window.state.document.regions.last().expect("there").clone();
+    let region = window.state.document.regions.last().expect("found").clone();
     assert_eq!((&*region.name, region.role), ("Pathway", Role::Mask));
     // Paths stay inside it from now on.
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
@@ -503,7 +503,7 @@ fn another() {
     assert!(window.state.runtime.pathways.unsolved.is_empty());
     assert!(
         window.state.runtime.pathways.live.value().is_none(),
-        "nobody looks"
+        "its task is not shown"
     );
 }
 

@@ -147,7 +147,7 @@ fn regions() {
     act(&mut window, SegmentAction::Save { file, path });
     let mut jobs = window.submitted.iter().rev();
     let text = jobs.find_map(|job| Some(job.job::<SaveScript>()?.text.clone()));
-    let written: SegmentScript = serde_json::from_str(&text.expect("asked for")).expect("a script");
+    let written: SegmentScript = serde_json::from_str(&text.expect("requested")).expect("a script");
     assert_eq!((written.run.clone(), written.later.len()), (script, 3));
     assert!(written.grow_here.is_empty() && written.layer.is_none());
     assert_eq!(written.later[1].grow_here[0].to_string(), "sphere:12,0,0,5");
@@ -440,7 +440,7 @@ fn both_refused() {
             _ => None,
         });
     }
-    let job = window.jobs.submit(requested.expect("asked for"));
+    let job = window.jobs.submit(requested.expect("requested"));
     let event = window.jobs.wait(&job, |_| {});
     window.act(Action::Event(event));
     assert!(!messages(&window).is_empty());
@@ -502,7 +502,7 @@ fn measured() {
         Effect::Submit(request) => Some(request),
         _ => None,
     });
-    window.jobs.submit(requested.expect("asked for"));
+    window.jobs.submit(requested.expect("requested"));
     let mut seen: Vec<(Option<f64>, bool)> = Vec::new();
     while seen.last().is_none_or(|(_, done)| !done) {
         for event in window.jobs.poll() {

@@ -276,13 +276,13 @@ fn visited() {
             .state
             .document
             .layer(layer)
-            .expect("there")
+            .expect("found")
             .display
             .visible
     };
     let look = |window: &mut Window, task: Task| {
         window.act(Action::View(ViewAction::SelectTask(task)));
-        let layer = window.state.document.layer(layer).expect("there");
+        let layer = window.state.document.layer(layer).expect("found");
         (
             window.state.shows(layer),
             scene::images(&window.state).len(),
@@ -297,7 +297,7 @@ fn visited() {
     // The user decides from then on, as a step that can be undone.
     let show = |window: &mut Window, visible: bool| {
         window.act(Action::Layer(LayerAction::Show { layer, visible }));
-        let layer = window.state.document.layer(layer).expect("there");
+        let layer = window.state.document.layer(layer).expect("found");
         window.state.shows(layer)
     };
     assert!(!show(&mut window, false));
@@ -560,10 +560,10 @@ fn looked_at() {
     let mut window = ready();
     let count = steers(&window);
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
-    assert_eq!(steers(&window), count, "a look asks for nothing");
+    assert_eq!(steers(&window), count, "the crosshair requests nothing");
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.7);
-    assert_eq!(steers(&window), count, "nobody looks");
+    assert_eq!(steers(&window), count, "its task is not shown");
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     assert_eq!(steers(&window), count + 1);
     assert!(window.state.runtime.segment.speed.is_none());

@@ -84,7 +84,7 @@ fn left() {
     window.act(Action::Alignment(AlignmentAction::Align(first)));
     let jobs = &window.state.runtime.jobs.running;
     let running = jobs.iter().find(|j| j.slot == ALIGN).cloned();
-    let ticket = running.expect("asked for").ticket;
+    let ticket = running.expect("requested").ticket;
     window.pending.clear();
     window.cancelled.clear();
     window.holding = false;

@@ -186,7 +186,7 @@ fn fit(window: &Window) -> Option<FitWeights> {
 /// Carries out the latest request.
 pub(super) fn carry_out<J: Receive<State>>(window: &mut Window) {
     let jobs = submitted::<J>(window);
-    let job = (*jobs.last().expect("asked for")).clone();
+    let job = (*jobs.last().expect("requested")).clone();
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
     let job = jobs.submit(job);
@@ -294,7 +294,7 @@ fn run() {
     let before = window.get_by_label("Stop").rect();
     window.key_press(Key::Space);
     window.run_steps(3);
-    let requested = fit(&window).expect("asked for");
+    let requested = fit(&window).expect("requested");
     assert!(requested.prepared.is_none() && matches!(requested.start, StartFrom::Zero));
     assert!(window.state().state.is_filtering());
     // Neither appears at the other's place, before, during and after the run.
@@ -315,7 +315,7 @@ fn run() {
     assert_eq!(submitted::<FitWeights>(&window).len(), requested);
     assert!(!window.state().state.is_filtering());
     click(&mut window, "Run again");
-    let requested = fit(&window).expect("asked for");
+    let requested = fit(&window).expect("requested");
     assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Zero));
     window.state_mut().state.runtime.filter.running = None;
     let weights = window
@@ -336,7 +336,7 @@ fn run() {
     );
     window.run_steps(30);
     click(&mut window, "Continue");
-    let requested = fit(&window).expect("asked for");
+    let requested = fit(&window).expect("requested");
     assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Fit(_)));
     // The run continues after the earlier iterations: the badge counts them, as the panel and the status bar do.
     let state = &window.state().state;
@@ -542,7 +542,7 @@ fn results() {
         .scroll_to_me();
     window.run();
     choose(&mut window, "Fit without", "Bundle CST L");
-    let requested = fit(&window).expect("asked for");
+    let requested = fit(&window).expect("requested");
     assert!(requested.rmse_before.is_some() && requested.prepared.is_some());
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without CST L RMSE");
@@ -559,7 +559,7 @@ fn results() {
     let saved = submitted::<SaveWithValues>(&window);
     let saved = saved.last().and_then(|save| save.only.clone());
     let kept = window.state().state.document.weights[&id].count_above(f32::MIN_POSITIVE);
-    let only = saved.expect("asked for");
+    let only = saved.expect("requested");
     assert_eq!(only.iter().filter(|m| **m).count(), kept);
     // A TCK contains no weights: the sheet names the file that does.
     click(&mut window, "Export…");

@@ -62,7 +62,7 @@ fn demo_card() {
     let left = page.get_by_label("Start the guide").rect().left();
     let shown = texts(&page.output().shapes);
     let sentence = shown.iter().find(|(text, _)| text.starts_with("Built in"));
-    let (_, rect) = sentence.expect("the card's words");
+    let (_, rect) = sentence.expect("the card's text");
     assert!(rect.right() <= left + 176.0 - 20.0 - 8.0, "{rect:?} {left}");
 }
 

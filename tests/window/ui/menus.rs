@@ -337,7 +337,7 @@ fn every() {
                     true => super::click_with(&mut window, at, Modifiers::NONE),
                     false => {
                         let all = window.query_all_by_role_and_label(egui::Role::ComboBox, &name);
-                        all.last().expect("there").focus();
+                        all.last().expect("found").focus();
                         window.run();
                         press(&mut window, Key::ArrowDown);
                     }

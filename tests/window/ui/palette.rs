@@ -115,7 +115,7 @@ fn finds() {
     let mut once = all.clone();
     once.sort();
     once.dedup();
-    assert_eq!(once.len(), all.len(), "each name stands for one thing");
+    assert_eq!(once.len(), all.len(), "each name is unique");
 }
 
 fn does() {

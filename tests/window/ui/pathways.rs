@@ -166,7 +166,7 @@ fn not_joined() {
     // It concerns the width ε, so it is between that and α.
     let joins = window.get_by_label_contains("Joins seed and target").rect();
     assert!(joins.bottom() <= below(&window));
-    assert_eq!(below(&window), top, "nothing moves under the hand");
+    assert_eq!(below(&window), top, "nothing moves under the pointer");
     assert_eq!(solves(&window), 0);
     click(&mut window, "Undo");
     window.get_by_label(note);
@@ -182,7 +182,7 @@ fn not_joined() {
     let most = format::with_unit("100", "%");
     let note = format!("Not joined at any width up to {most}");
     let place = window.get_by_label(&note).rect();
-    assert_eq!(below(&window), top, "nothing moves under the hand");
+    assert_eq!(below(&window), top, "nothing moves under the pointer");
     window.hover_at(place.center());
     window.run_steps(60);
     window.get_by_label_contains(&format!("The ends meet from ε = {}", percent(130.0)));
@@ -510,7 +510,7 @@ fn commands() {
     }
     let all = names(&state, "");
     let once: std::collections::BTreeSet<_> = all.iter().collect();
-    assert_eq!(once.len(), all.len(), "each name stands for one thing");
+    assert_eq!(once.len(), all.len(), "each name is unique");
 }
 
 /// Before anything is open a task can be selected once something is loading.

@@ -453,11 +453,7 @@ fn best() {
     );
     click(&mut window, "Keep: Cut");
     assert!(matches!(rays(&window).cut, Cut::AtLeast(_)));
-    assert_eq!(
-        kept_count(&window),
-        30,
-        "the cut stands where the best begin"
-    );
+    assert_eq!(kept_count(&window), 30, "the cut is where the best begin");
     click(&mut window, "Keep: Top n");
     assert_eq!(rays(&window).cut, Cut::Top(30));
     // A number of rays is whole, and a message reports it.

@@ -99,7 +99,7 @@ fn run() {
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: false });
     assert!(last_run_request(&window).is_none(), "nothing to begin with");
     place(&mut window);
-    let requested = last_run_request(&window).expect("asked for");
+    let requested = last_run_request(&window).expect("requested");
     assert_eq!(
         (requested.play, requested.spheres.len()),
         (RunControl::Rest, 1)
@@ -107,7 +107,7 @@ fn run() {
     window.key_press(egui::Key::Space);
     window.run();
     assert_eq!(
-        last_run_request(&window).expect("asked for").play,
+        last_run_request(&window).expect("requested").play,
         RunControl::Run
     );
     click(&mut window, "Delete the spheres and the surface");
@@ -161,7 +161,7 @@ fn speeds() {
     click(&mut window, "Further speeds");
     field(&mut window, "Region means", "0.8");
     field(&mut window, "Edge stopping", "0.5");
-    let requested = last_run_request(&window).expect("asked for");
+    let requested = last_run_request(&window).expect("requested");
     assert_eq!(requested.params.region, 0.8);
     assert_eq!(requested.params.edge, 0.5);
     window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
@@ -170,9 +170,9 @@ fn speeds() {
     click(&mut window, "Display, steps");
     assert!(!requested.speed);
     field(&mut window, "Speed overlay", "40");
-    assert!(last_run_request(&window).expect("asked for").speed);
+    assert!(last_run_request(&window).expect("requested").speed);
     click(&mut window, "Pause at leaks");
-    assert!(!last_run_request(&window).expect("asked for").watched);
+    assert!(!last_run_request(&window).expect("requested").watched);
     click(&mut window, "Reset to defaults");
     let settings = &window.state().state.document.segment.settings;
     assert_eq!((settings.params.region, settings.params.target), (0.0, 0.5));
@@ -180,7 +180,7 @@ fn speeds() {
 
 /// Carries out the latest request for a surface.
 pub(super) fn answer(window: &mut Window) {
-    let requested = last_run_request(window).expect("asked for");
+    let requested = last_run_request(window).expect("requested");
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
     let job = jobs.submit(requested);
@@ -302,7 +302,7 @@ fn leak() {
         window.run();
         let task_runtime = &window.state().state.runtime.segment;
         assert_eq!(task_runtime.rewind.expect("a way back").step, from);
-        let requested = last_run_request(&window).expect("asked for");
+        let requested = last_run_request(&window).expect("requested");
         assert_eq!(requested.rewind.map(|b| b.step), Some(from));
         window.state_mut().state = driven.state.clone();
         window.run();
@@ -511,7 +511,7 @@ fn stale() {
     let ran_with = tolerance(&driven);
     driven.act(Action::Undo);
     assert!(tolerance(&driven) < ran_with);
-    assert!(drawn_opacity(&driven.state) < 1.0, "beside another ε");
+    assert!(drawn_opacity(&driven.state) < 1.0, "dim for another ε");
     let shown = window(driven.state.clone(), [1920.0, 1080.0]);
     shown.get_by_label_contains("before the change");
     driven.act(Action::Redo);
@@ -531,7 +531,7 @@ fn stale() {
     driven.act(Action::Segment(SegmentAction::Sphere(sphere)));
     assert_eq!(drawn_opacity(&driven.state), 1.0);
     let effects = update(&mut driven.state, Action::Undo);
-    assert!(drawn_opacity(&driven.state) < 1.0, "beside other spheres");
+    assert!(drawn_opacity(&driven.state) < 1.0, "dim for other spheres");
     let shown = window(driven.state.clone(), [1920.0, 1080.0]);
     assert!(
         shown
@@ -580,7 +580,7 @@ fn unframed() {
         let camera = window.state.view.camera;
         (camera.focus, camera.distance_mm)
     };
-    let (before, near) = driven.state.runtime.segment.framed.expect("brought to it");
+    let (before, near) = driven.state.runtime.segment.framed.expect("framed");
     assert_eq!(seen(&driven), (near.focus, near.distance_mm));
     assert!(near.distance_mm < before.distance_mm);
     let mut moved = framed();
@@ -591,5 +591,5 @@ fn unframed() {
         assert!(window.state.runtime.segment.live.is_none());
     }
     assert_eq!(seen(&driven), (before.focus, before.distance_mm));
-    assert_eq!(seen(&moved), manual, "somebody moved it");
+    assert_eq!(seen(&moved), manual, "the user moved it");
 }

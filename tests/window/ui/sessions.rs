@@ -344,7 +344,7 @@ fn changed() {
     window.get_by_label("dwi.nii.gz: It has 7 bytes and had 5 when the session was saved");
     let answer = |w: &Window| {
         let opening = w.state().state.runtime.sessions.opening.as_ref();
-        opening.expect("asking").decisions.get(&0).copied()
+        opening.expect("opened").decisions.get(&0).copied()
     };
     assert_eq!(answer(&window), None);
     click(&mut window, "Leave out");

@@ -48,7 +48,7 @@ pub fn tests() -> Vec<Trial> {
 
 /// The text that a screen reader reads for a node.
 fn accessible_text(node: egui_kittest::kittest::AccessKitNode) -> String {
-    node.label().or(node.value()).expect("words")
+    node.label().or(node.value()).expect("a text")
 }
 
 fn act(window: &mut Window, action: Action) {
@@ -61,7 +61,7 @@ fn act(window: &mut Window, action: Action) {
 /// The latest request about the surface.
 fn last_run_request(window: &Window) -> RunRequest {
     let jobs = submitted::<RunRequest>(window);
-    (*jobs.last().expect("asked for")).clone()
+    (*jobs.last().expect("requested")).clone()
 }
 
 /// Carries it out.
@@ -264,7 +264,7 @@ fn tools() {
     let before = speeds(&window);
     window.key_press(egui::Key::Escape);
     window.run();
-    assert_eq!(speeds(&window), before, "what is below stays where it is");
+    assert_eq!(speeds(&window), before, "rows below keep their place");
 }
 
 /// Rows that come and go above it do not move the control under the pointer.
@@ -366,7 +366,7 @@ fn bars() {
     let found = Histogram::new(&head, (0.0, 255.0));
     assert!(
         (found.height(bin(60.0)) - 0.5).abs() < 1e-3,
-        "a tenth stands half as high"
+        "a tenth is half as high"
     );
     assert_eq!(found.height(bin(150.0)), 0.0);
     // Real numbers stay between the given ends.

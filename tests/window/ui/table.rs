@@ -185,7 +185,7 @@ fn refused() {
     };
     let live = |app: &mut App, then: &dyn Fn(&mut Live<SelectionKey, StreamlineSelection>)| {
         let selections = &mut app.state.runtime.streamlines.selections;
-        then(selections.get_mut(&layer).expect("asked for"));
+        then(selections.get_mut(&layer).expect("requested"));
     };
     filter(app, 5);
     let selection = StreamlineSelection {

@@ -124,7 +124,7 @@ fn sampled() {
         assert!(sample.centres().all(|p| near(&p)), "on the plane");
         assert!(
             sample.centres().any(|p| p.distance(face) < 2.2),
-            "under the hand"
+            "under the pointer"
         );
         assert_eq!(hands.state().view.camera, camera, "the view does not turn");
         assert!(hands.state().runtime.sample.is_none());

@@ -115,7 +115,7 @@ fn taken_back() {
     let destination = places[2] + vec2(20.0, 10.0);
     hands.press(places[2], LEFT, Modifiers::NONE);
     hands.move_to(destination);
-    assert_ne!(measured(&hands), angle, "it is in the hand");
+    assert_ne!(measured(&hands), angle, "it is being dragged");
     for _ in 0..3 {
         hands.act(Action::Undo);
     }

@@ -448,7 +448,7 @@ fn halves() {
     let bar = |x: [f32; 2]| count(&picture, 1.0, [x[0], 60.0, x[1], 290.0], coloured);
     assert!(bar([10.0, 24.0]) > 200, "left: {}", bar([10.0, 24.0]));
     assert!(bar([696.0, 710.0]) > 200, "right: {}", bar([696.0, 710.0]));
-    assert!(bar([300.0, 356.0]) < 20, "beside the divider");
+    assert!(bar([300.0, 356.0]) < 20, "next to the divider");
 }
 
 /// A snapshot of an opened session has no missed rays.

@@ -39,7 +39,7 @@ fn noise(random: &mut Random) -> (State, LayerId) {
 }
 
 fn image(state: &State, id: LayerId) -> Volume {
-    let layer = state.document.layer(id).expect("there");
+    let layer = state.document.layer(id).expect("found");
     layer.content.volume().expect("an image").clone()
 }
 
@@ -122,7 +122,7 @@ fn sampled() {
 fn curve() {
     let mut random = Random::fresh("sampled curve");
     let (mut state, id) = noise(&mut random);
-    let layer = state.document.layer(id).expect("there").clone();
+    let layer = state.document.layer(id).expect("found").clone();
     let volume = layer.content.volume().expect("an image");
     let window = layer.display.window;
     let look = VolumeLook {
@@ -150,7 +150,7 @@ fn curve() {
     let sample = hands.state().runtime.sample.clone().expect("a sample");
     hands.release(from + vec2(60.0, 25.0), PointerButton::Primary);
     let transfer = |hands: &ViewWindow| {
-        let layer = hands.state().document.layer(id).expect("there");
+        let layer = hands.state().document.layer(id).expect("found");
         layer.display.volume.clone().expect("a cloud").transfer
     };
     let made = transfer(&hands);

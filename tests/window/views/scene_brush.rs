@@ -74,7 +74,7 @@ fn on_slices() {
         painted += 1;
         let (place, radius) = (region.shape.centre(), hands.state().view.drawing.radius_mm);
         let found = voxels(&mask(hands.state()));
-        assert!(mask(hands.state()).contains(place), "under the hand");
+        assert!(mask(hands.state()).contains(place), "under the pointer");
         let far = |p: &DVec3| p.distance(place) > radius + DIAGONAL_MM;
         assert!(!found.iter().any(far), "a ball around it");
         assert_eq!(hands.state().history.undo_label(), Some("Paint"));

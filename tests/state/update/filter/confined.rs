@@ -52,7 +52,7 @@ fn confined() {
     let mut window = fitted();
     let id = layer(&window).id;
     assert_eq!(shown(&window), ShownStreamlines::After);
-    let kept = window.state.selection(id).expect("sifted").kept;
+    let kept = window.state.selection(id).expect("chosen").kept;
     for task in [Task::View, Task::Track, Task::Segment, Task::Pathways] {
         show_task(&mut window, task);
         assert!(
@@ -65,7 +65,7 @@ fn confined() {
         );
         show_task(&mut window, Task::Filter);
         assert_eq!(shown(&window), ShownStreamlines::After, "after {task:?}");
-        assert_eq!(window.state.selection(id).expect("sifted").kept, kept);
+        assert_eq!(window.state.selection(id).expect("chosen").kept, kept);
     }
     // A group, too, is shown only there.
     let group = Some("left".to_owned());
@@ -202,7 +202,7 @@ fn keep() {
     );
     assert!(window.state.holds_fit(), "the next run goes on from it");
     let kept = window.state.runtime.selected_layer.expect("the kept one");
-    let kept = document.layer(kept).expect("there");
+    let kept = document.layer(kept).expect("found");
     assert!(kept.id != id && !kept.display.visible);
     let name = layer(&window).name.clone();
     let status = window.state.runtime.notices.status.clone();

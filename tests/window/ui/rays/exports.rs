@@ -26,7 +26,7 @@ fn measures() {
     output.kept = output.kept.clone().with_per_point("fa", points);
     let lost = |file: &str| unsupported_contents(&state, None, Path::new(file)).join("; ");
     let of_tck = lost("rays.tck");
-    assert_eq!(of_tck, "", "they go beside it");
+    assert_eq!(of_tck, "", "they are written next to it");
     assert_eq!(lost("rays.vtk"), "");
 }
 
@@ -51,7 +51,7 @@ fn overwriting() {
         assert_eq!(
             submitted::<SaveTractogram>(&window).len(),
             before,
-            "nothing is written unasked"
+            "nothing is written without a question"
         );
         window.get_by_label(sentence);
         click(&mut window, "Replace");
