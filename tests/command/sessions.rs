@@ -226,7 +226,7 @@ fn masks() {
         assert!(other.unpack().is_err());
         other.shape = [1 << 30, 1 << 30, 1 << 30];
         assert!(other.unpack().is_err());
-        // Slightly more than available, which the system may grant all the same, from a few bytes of text.
+        // Slightly more than available, which the system may grant nevertheless, from a few bytes of text.
         if let Some(free) = arcuate::io::available_bytes() {
             other.shape = [1 << 10, 1 << 10, 1 + free as usize / 1_000_000];
             let error = other.unpack().expect_err("too large");
@@ -299,7 +299,7 @@ fn made_again() {
     let mut again = Window::opened(&path);
     let missing: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(missing.len(), 2, "{}", again.messages());
-    // Saved elsewhere meanwhile, the session still has them.
+    // Saved elsewhere in between, the session still has them.
     let other = folder.path().join("other.arcuate");
     again.save(&other);
     assert_eq!(

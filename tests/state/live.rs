@@ -1,4 +1,4 @@
-//! Results that follow the controls: which are computed when, and which are shown meanwhile.
+//! Results that follow the controls: which are computed when, and which are shown until then.
 
 use crate::support::test;
 use Detail::{Coarse, Full};

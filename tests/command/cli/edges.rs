@@ -509,7 +509,7 @@ fn sentences() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     inputs(here);
-    // Informative figures, and whose limit it is.
+    // Informative figures, and the origin of the limit.
     let message = arcuate(&["info", "dwi.nii", "--memory", "0.001"], here);
     let message = String::from_utf8_lossy(&message.stderr).into_owned();
     assert!(

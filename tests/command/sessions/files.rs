@@ -327,7 +327,7 @@ fn without() {
         "{}",
         missing[0].reason
     );
-    // Saved meanwhile and put back, it is restored.
+    // Saved in between and moved back, it is restored.
     window.save(&path);
     std::fs::write(&mask, bytes).expect("written");
     let window = Window::opened(&path);

@@ -85,7 +85,7 @@ fn leak() {
     assert_eq!((found.step, found.inside), (live.step, live.inside));
     assert_eq!(found.leak, live.leak);
     assert_eq!(standing(&again), Some(SurfaceStanding::Leaked));
-    // It is kept from session to session, until the user goes back.
+    // It is kept from session to session, until the user undoes it.
     again.save(&path);
     let mut again = reopened(&path);
     assert_eq!(standing(&again), Some(SurfaceStanding::Leaked));

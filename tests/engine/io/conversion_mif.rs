@@ -107,7 +107,7 @@ fn scan_gradients() {
     }
 }
 
-/// Masks and fODFs keep the scheme of their scan, which is not theirs.
+/// Masks and fODFs keep the scheme of their scan, although it does not describe them.
 fn foreign_schemes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();

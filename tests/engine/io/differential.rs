@@ -304,7 +304,7 @@ fn named<'a>(place: &Value, numbers: &'a [f64]) -> &'a [f64] {
     &numbers[number(0)..number(0) + number(1)]
 }
 
-/// Whether our value is theirs, rounded to single precision.
+/// Whether Arcuate's value is that of the other program, rounded to single precision.
 fn same(ours: f32, theirs: f64) -> bool {
     let (rounded, own) = (f64::from(theirs as f32), f64::from(ours));
     own == rounded

@@ -121,7 +121,7 @@ fn each_claim() {
     }
 }
 
-/// Violations of the standard by other programs that everybody reads.
+/// Violations of the standard by other programs that every reader accepts.
 fn oddities() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");

@@ -455,7 +455,7 @@ fn modes() {
     use std::sync::Mutex;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.tck");
-    // The permissions of a new file: the process's mask is not ours to set.
+    // The permissions of a new file: the test cannot set the process's mask.
     let plain = folder.path().join("plain");
     std::fs::write(&plain, "").expect("written");
     let mode = |path: &Path| std::fs::metadata(path).expect("found").permissions().mode() & 0o7777;

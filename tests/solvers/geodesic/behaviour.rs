@@ -114,7 +114,7 @@ fn full(backend: &Backend) {
     assert!(fits.is_ok());
 }
 
-/// A sample of many rays shows before the others are shot that they would not fit.
+/// A sample of many rays shows that they would not fit before the others are computed.
 fn foretold(backend: &Backend) {
     let metric = metric(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = params(LINEAR);

@@ -310,7 +310,7 @@ fn pauses(cuda: Backend) {
     }
 }
 
-/// Straight rays through boxes: every fate and every stop is the same, except for rays that touch an edge.
+/// Straight rays through boxes: every outcome and every stop is the same, except for rays that touch an edge.
 fn fates(cuda: Backend) {
     let field = crate::support::fields::field(crate::support::fields::cube(60, 1.0), |x| {
         (x.x < 20.2).then_some(prolate(1.7e-3, 0.3e-3, DVec3::X))

@@ -1,4 +1,5 @@
-//! A second structure, which the user begins beside a first one at rest: its growth is no leak, and the alarm stays armed.
+//! A second structure, which the user begins next to a first one at rest: its growth is no leak, and the leak detector
+//! stays armed.
 
 use super::{GROWTH, begin, grid, run, sphere};
 use crate::support::fields::backend;

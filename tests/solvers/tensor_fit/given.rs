@@ -220,7 +220,7 @@ fn found() {
         let best = &output.ranked[0];
         assert!(best.definite > 0.99 && best.slice.rgb.iter().any(|v| *v > 100));
     }
-    // Six arbitrary images are not taken for tensors.
+    // Six arbitrary images are not read as tensors.
     let noise = (0..6 * field.grid.voxel_count()).map(|_| random.normal() as f32);
     let noise = Volume::new(
         field.grid.clone(),

@@ -217,7 +217,7 @@ fn noisy(cuda: Backend) {
     assert!(stopped.iter().all(|n| *n > 1000), "{stopped:?}");
 }
 
-/// Straight streamlines through boxes: every fate and every stop is the same to the last one.
+/// Straight streamlines through boxes: every outcome and every stop is the same to the last one.
 fn fates(cuda: Backend) {
     let field = field(cube(60, 1.0), |x| (x.x < 20.2).then_some(fibre(DVec3::X)));
     let wall =

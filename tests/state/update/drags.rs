@@ -367,7 +367,7 @@ fn budget() {
         ((30.0, 0.01), 2_000),
         ((30.0, 0.001), 3_000),
         ((30.0, 0.0), 3_000),
-        // A fast card shoots more at once.
+        // A fast card computes more rays at once.
         ((1_500.0, 0.5), 50_000),
         ((0.5, 0.5), 400),
         ((30.0, 0.5), 1_000),

@@ -129,7 +129,7 @@ fn undone() {
     assert!(layer(&state, "AFD").is_some());
 }
 
-/// The result of a request that was undone meanwhile goes to the document that redo brings back.
+/// The result of a request that was undone before it arrived belongs to the document that redo restores.
 fn undone_request() {
     let mut state = Window::fitted().state;
     let estimation = request(&mut state).expect("an estimation");

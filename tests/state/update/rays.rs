@@ -104,7 +104,7 @@ fn follow_the_switch() {
 }
 
 fn coarse() {
-    // More than any machine shoots within a frame.
+    // More than any machine computes within a frame.
     let mut window = shooting(50_000);
     let all = live(&window).seeds;
     assert_eq!(all, 1_000_000);
@@ -140,7 +140,7 @@ fn coarse() {
     let coarse: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
     let expected = [before, vec![true; steps], vec![false]].concat();
     assert_eq!(coarse, expected);
-    // Few enough to be shot within a frame: shot at once.
+    // Few enough to be computed within a frame: computed at once.
     let mut window = shooting(2);
     window.state.runtime.track.rays_per_ms = Some(1e6);
     change(&mut window, Phase::Live, |r| r.params.curves.step_mm = 1.0);
@@ -195,7 +195,7 @@ fn cut() {
         );
         assert!(matches!(&line(&window), CommandLine::Geodesic { cut: c, .. } if *c == cut));
     }
-    // A drag was one step; so were the others. None of them shot, nor does undoing them.
+    // A drag was one step; so were the others. None of them computed rays, nor does undoing them.
     window.act(Action::Undo);
     assert_eq!(live(&window).output.kept.len(), 17);
     window.act(Action::Undo);
@@ -206,7 +206,7 @@ fn cut() {
     let above = sorted.iter().filter(|m| **m >= middle).count();
     assert_eq!(live(&window).output.kept.len(), above);
     assert_eq!(shots(&window).len(), before);
-    // Rays shot later are cut, too.
+    // Rays computed later are cut, too.
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     let kept = &live(&window).output.kept.per_streamline["cm"];
     assert!(kept.iter().all(|m| *m >= middle));
@@ -434,12 +434,12 @@ fn late() {
         other => panic!("{other:?}"),
     };
     assert_eq!(step(&window), 2.0);
-    // Rays that arrive after the switch are not taken for streamlines.
+    // Rays that arrive after the switch are not shown as streamlines.
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 0.5);
     window.act(Action::Track(TrackAction::SetMethod(Method::Streamlines)));
     window.deliver(|events| events.reverse());
     assert!(live(&window).rays.is_none());
-    // Nor do rays stay whose seed was deleted.
+    // Rays whose seed was deleted are removed.
     window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     let seed = window.state.document.regions[0].id;
     window.act(Action::Region(RegionAction::Delete(seed)));

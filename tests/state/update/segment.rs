@@ -1,4 +1,4 @@
-//! The surface of Segment: sampled, placed, run, steered, rewound, undone, kept; the message where it cannot be.
+//! The surface of Segment: sampled, placed, run, dragged, rewound, undone, kept; the message where this is impossible.
 
 mod refusals;
 

@@ -235,7 +235,7 @@ fn stale_status() {
     assert!(!status(&window).contains(back), "{}", status(&window));
 }
 
-/// The number of sampled voxels is shown as long as target and tolerance are theirs.
+/// The number of sampled voxels is shown as long as target and tolerance come from them.
 fn overridden() {
     let mut window = opened(image());
     let shown = |window: &Window| window.state.sample_of_target().map_or(0, |s| s.count());
@@ -510,7 +510,7 @@ fn late() {
     assert!(!window.state.runtime.segment.running);
 }
 
-/// A run that ends because its task is left does not put back what is undone meanwhile.
+/// A run that ends because its task is left does not restore spheres that were undone in between.
 fn cancelled() {
     let mut window = two_spheres();
     window.holding = true;

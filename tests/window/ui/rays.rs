@@ -156,7 +156,7 @@ fn cut() {
     let at = in_histogram(&window);
     window.get_by_label("Connectivity measure (CM) 400 kept");
     window.get_by_label("3 tensors repaired: not positive definite");
-    // Anywhere in the widget; the count follows the drag, nothing is shot.
+    // Anywhere in the widget; the count follows the drag, no ray is computed.
     window.drag_at(at(0.25));
     window.run();
     for share in [0.3, 0.4, 0.5] {

@@ -295,7 +295,7 @@ fn leak() {
             assert!(slider.top() > note.bottom(), "{name} {slider:?} {note:?}");
             assert!(slider.bottom() <= results.rect().top(), "{name} {slider:?}");
         }
-        // The views are not in this window; their test is `views::a leak is shown, and the way back from it`.
+        // The views are not in this window; `views::the view offers to undo a leak` tests them.
         let back = window.get_by_label("Undo the leak").rect();
         assert!(note.contains_rect(back), "{note:?} {back:?}");
         click_with(&mut window, back.center(), egui::Modifiers::NONE);

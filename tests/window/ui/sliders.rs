@@ -139,7 +139,7 @@ fn given_up() {
     assert_eq!(method, Method::Iwls { iterations: 2 });
 }
 
-/// A narrow panel has no room for the unit next to two numbers and a rail.
+/// A narrow panel has no space for the unit next to two numbers and a rail.
 fn range_unit() {
     let window = window(tracking(), [1280.0, 1400.0]);
     let texts = super::segment::painted(&window);

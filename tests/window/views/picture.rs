@@ -345,7 +345,7 @@ fn by_pieces() {
         let mut drawing = begin(studio.0.as_ref().unwrap());
         let mut moved = scene_of(&state);
         for _ in 0..3 {
-            // Movement in the window meanwhile does not delay it.
+            // Movement in the window in between does not delay it.
             let renderer = studio.0.as_mut().unwrap();
             moved.background[0] ^= 1;
             for id in WINDOW {
@@ -407,7 +407,7 @@ fn compared() {
                 different += usize::from(now.pixel(x, y) != then.pixel(x, y));
             }
             assert!(different > 500, "{different}");
-            // The region's name in the 3-D view makes room for the divider, a line of it and its two places.
+            // The region's name in the 3-D view leaves space for the divider, a line of it and its two places.
             let high = moved.map_or(0, |[_, _, top, bottom]| bottom - top + 1);
             let most = if pane == Pane::Scene { 24 } else { 0 };
             assert!(high <= most, "{pane:?} at {share}: {moved:?}");

@@ -114,7 +114,7 @@ fn clear() {
     }
 }
 
-/// With the pointer on the button that goes back from a leak, the text of the tool leaves the buttons below free.
+/// With the pointer on the button that undoes a leak, the text of the tool leaves the buttons below free.
 fn uncovered() {
     let mut state = leaked().state;
     let area = Rect::from_min_size(pos2(0.0, 0.0), SIZE);

@@ -268,7 +268,7 @@ fn two_layers() {
     assert_eq!(rules(&window).and_then(|s| s.group), None);
     look_at(&mut window, second);
     assert_eq!(rules(&window), with_group);
-    // A layer that is set to show all stays so, and undo goes back to what was shown.
+    // A layer that is set to show all stays so, and undo restores the display.
     act(&mut window, FilterAction::ShowGroup(None));
     act(&mut window, FilterAction::Show(ShownStreamlines::Before));
     look_at(&mut window, first);
