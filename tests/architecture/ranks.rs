@@ -302,7 +302,7 @@ fn planted_ranks() {
             "use crate::state::filter::runtime::Runtime;",
             1,
         ),
-        // Through re-exports.
+        // Uses through re-exports.
         (
             "src/state/filter/types.rs",
             "use crate::state::Document;",

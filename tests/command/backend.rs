@@ -279,12 +279,12 @@ fn eviction() {
                     let mut freed = 0;
                     let mut gone = Vec::new();
                     model.retain(|(_, value, bytes)| {
-                        let goes = freed < requested && may_go(value);
-                        if goes {
+                        let evicted = freed < requested && may_go(value);
+                        if evicted {
                             freed += bytes;
                             gone.push(*value);
                         }
-                        !goes
+                        !evicted
                     });
                     assert_eq!(lru.evict(requested, may_go), gone);
                 }

@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     let own = vec![
-        test("sessions::everything_is_restored", all_comes_back),
+        test("sessions::everything_is_restored", everything),
         test("sessions::the_demo_is_restored", demo),
         test("sessions::turned_gradients_are_restored", turned),
         test("sessions::the_same_session_is_the_same_text", same_text),
@@ -80,7 +80,7 @@ fn difference(a: &str, b: &str) -> Option<String> {
     }
 }
 
-fn all_comes_back() {
+fn everything() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     window.work();
@@ -344,7 +344,7 @@ fn made_again() {
         all
     };
     assert_eq!(lines(&window.state), lines(&again.state));
-    // And undo removes them again.
+    // Undo removes them again.
     again.act(Action::Undo);
     assert_eq!(again.state.document.missing_layers().count(), 1);
 }

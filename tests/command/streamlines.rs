@@ -367,7 +367,7 @@ fn table() {
         .shown()
         .unwrap();
     assert_eq!(rows(drawn), [3, 4, 6, 7]);
-    // All means all that the rules keep.
+    // “All” selects the streamlines that the rules keep.
     setup.act(StreamlineAction::ChooseAll);
     assert_eq!(chosen(&setup), 20);
     setup.act(StreamlineAction::ChooseOthers);

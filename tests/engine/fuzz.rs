@@ -121,7 +121,7 @@ fn made() {
     }
 }
 
-/// And no case belongs to no entry.
+/// Every case belongs to an entry.
 fn whole() {
     let mut bytes = 0;
     for entry in ENTRIES {

@@ -71,7 +71,7 @@ fn others() {
 }
 
 fn failures() {
-    // Without the panic's own message on the terminal.
+    // This panic prints no message on the terminal.
     let fails = || std::panic::resume_unwind(Box::new("1 is not 2"));
     let failed = with_seed("a::test", fails).unwrap_err();
     let expected = format!(

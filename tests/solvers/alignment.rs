@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
             "alignment::random moves of the same image are found",
             same_image,
         ),
-        test("alignment::what lies right stays", stays),
+        test("alignment::what lies right stays", unmoved),
         test("alignment::threads give the same answer", threads),
         test("alignment::what cannot be aligned is refused", refused),
         test("alignment::unrelated images are doubtful", doubtful),
@@ -122,7 +122,7 @@ fn same_image() {
     assert!(voxels < 0.15 && angle < 0.25, "{voxels} voxel, {angle}°");
 }
 
-fn stays() {
+fn unmoved() {
     let head = head();
     let params = Params {
         from: DAffine3::IDENTITY,

@@ -42,7 +42,7 @@ fn coarse_first(full_ms: Option<f64>, age: Duration) -> Pace {
     })
 }
 
-/// By which pace results of a row follow.
+/// The pace at which results of a row follow.
 #[derive(Clone, Copy)]
 enum Row {
     Always(Pace),

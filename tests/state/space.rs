@@ -231,7 +231,7 @@ fn shifts() {
         ]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("left and right swapped"), "{found:?}");
-        // Another head.
+        // An image of another head.
         let far = moved(
             &scan,
             DAffine3::from_translation(DVec3::new(0.0, 900.0, 0.0)),

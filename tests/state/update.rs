@@ -50,7 +50,7 @@ pub fn tests() -> Vec<Trial> {
     let own = vec![
         test(
             "update::opening_a_scan_asks_for_its_fit",
-            opening_asks_for_a_fit,
+            opening_requests_a_fit,
         ),
         test(
             "update::undo_and_redo_restore_everything",
@@ -299,7 +299,7 @@ impl Window {
     }
 }
 
-fn opening_asks_for_a_fit() {
+fn opening_requests_a_fit() {
     let mut state = State::new(String::new());
     let effects = update(&mut state, Action::Event(opened()));
     assert!(

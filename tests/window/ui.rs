@@ -18,13 +18,13 @@ mod paths;
 mod pathways;
 mod rays;
 mod regions;
-mod room;
 mod sample;
 pub mod segment;
 mod segment_plot;
 mod sessions;
 mod settings;
 mod sliders;
+mod space;
 mod still;
 mod surface;
 mod table;
@@ -182,7 +182,7 @@ pub fn tests() -> Vec<Trial> {
         sessions::tests(),
         rays::tests(),
         regions::tests(),
-        room::tests(),
+        space::tests(),
         segment::tests(),
         segment_plot::tests(),
         visits::tests(),

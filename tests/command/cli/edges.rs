@@ -518,11 +518,11 @@ fn sentences() {
     );
     // Lack of memory when reading back is not blamed on the disk.
     let path = here.join("a.txt");
-    let no_room = io::Error::Memory {
+    let no_memory = io::Error::Memory {
         path: path.clone(),
         bytes: 12_300_000,
     };
-    let kept = io::atomic::write_verified(&path, |_| Ok(()), |_| Err(no_room));
+    let kept = io::atomic::write_verified(&path, |_| Ok(()), |_| Err(no_memory));
     let text = kept.expect_err("refused").to_string();
     assert!(text.contains("12.3 MB") && !text.contains("disk"), "{text}");
     assert!(!path.exists());

@@ -106,7 +106,7 @@ fn convert(rest: &[&str]) -> Command {
     command
 }
 
-fn goes_on(child: Child) -> Output {
+fn resume(child: Child) -> Output {
     send("-CONT", &child);
     child.wait_with_output().expect("gone")
 }
@@ -129,7 +129,7 @@ fn signals() {
         let ended = (0..20).find_map(|_| {
             let child = stopped(here, || convert(rest));
             send(signal, &child);
-            let output = goes_on(child);
+            let output = resume(child);
             let done = output.status.success() && std::fs::remove_file(&out).is_ok();
             (!done).then_some(output)
         });
@@ -160,7 +160,7 @@ fn signals() {
     };
     let child = stopped(here, ignoring);
     send("-HUP", &child);
-    let output = goes_on(child);
+    let output = resume(child);
     assert_eq!(output.status.code(), Some(0), "{}", error_text(&output));
     assert!(out.exists());
 }
@@ -172,7 +172,7 @@ fn taken() {
     let out = here.join("out.trx");
     let child = stopped(here, || convert(&[]));
     std::fs::write(&out, "theirs").expect("written");
-    let output = goes_on(child);
+    let output = resume(child);
     let error = error_text(&output);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(error.contains("add --force"), "{error}");

@@ -94,7 +94,7 @@ pub fn costs() {
     let figures =
         format!("The path costs {cost:.3} and is {length_mm:.1} mm long: {rate:.3} per mm");
     assert!(printed.contains(&figures), "{printed}");
-    // From one region to the other.
+    // The path runs from one region to the other.
     let ends = [path.streamline(0)[0], *path.streamline(0).last().unwrap()];
     for (end, (centre, radius)) in ends.into_iter().zip([
         (glam::Vec3::new(-24.0, -18.0, 8.0), 6.0),
@@ -291,7 +291,7 @@ fn refused(here: &Path) {
     let with = |more: &[&'static str]| line(&[&ENDS[..], more].concat());
     let away = line(&["--from", "sphere:500,0,0,3", "--to", "sphere:-24,-18,8,6"]);
     refuses(&away, &["Region “from” lies outside the volume"], here);
-    // In the air of the volume.
+    // A region in the air of the volume.
     let air = line(&["--from", "sphere:-80,80,80,3", "--to", "sphere:-24,-18,8,6"]);
     refuses(
         &air,

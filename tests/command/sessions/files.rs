@@ -109,7 +109,7 @@ fn missing() {
     let opening = window.state.runtime.sessions.opening.clone().expect("open");
     let suggestion = opening.session.files[1].suggestion.clone();
     assert_eq!(suggestion, Some(folder.path().join("brain.nii.gz")));
-    // Even if another has its name.
+    // The suggestion is found although another file has its name.
     let brain = moved.join("brain.nii.gz");
     std::fs::copy(folder.path().join("brain.nii.gz"), &brain).expect("copied");
     std::fs::write(moved.join("mask.nii.gz"), "another").expect("written");

@@ -325,7 +325,7 @@ fn exported() {
         assert!(again.state.runtime.sessions.opening.is_none());
         assert_eq!(again.messages(), "");
         assert!(!in_command(&again), "{}", command(&again));
-        // Unless it is exported there again.
+        // The command names the file again once the region is exported there.
         let region = again.state.document.regions.last().expect("a region").id;
         let file = file.clone();
         again.act(Action::Region(RegionAction::Save { region, path: file }));

@@ -75,8 +75,8 @@ fn newest() {
     let root = root.path();
     // The order is neither that of creation nor its reverse.
     let ages_s = [300, 60, 900, 5];
-    let desks = ages_s.map(|_| RecoveryFolder::new(root).expect("a folder"));
-    for (recovery_folder, age) in desks.iter().zip(ages_s) {
+    let folders = ages_s.map(|_| RecoveryFolder::new(root).expect("a folder"));
+    for (recovery_folder, age) in folders.iter().zip(ages_s) {
         std::fs::write(recovery_folder.session(), "work").expect("written");
         let file = std::fs::File::options()
             .write(true)
@@ -84,8 +84,8 @@ fn newest() {
         let then = SystemTime::now() - Duration::from_secs(age);
         file.expect("found").set_modified(then).expect("aged");
     }
-    let places = desks.each_ref().map(RecoveryFolder::session);
-    drop(desks);
+    let places = folders.each_ref().map(RecoveryFolder::session);
+    drop(folders);
     let found: Vec<_> = recoverable_folders(root)
         .iter()
         .map(RecoveryFolder::session)
@@ -148,7 +148,7 @@ fn offered_after() {
     let copy = folder.path().join("copy.arcuate");
     let file = folder.path().join("own.arcuate");
     let mut window = everything(folder.path());
-    // Without a session all of it is in no file.
+    // Without a session no file holds any of it.
     let before = window.state.unsaved();
     let again = recovered(&mut window, &copy);
     assert_eq!(again.state.unsaved(), before, "{}", again.messages());

@@ -192,7 +192,7 @@ fn snapshots() {
     fit.min_eigenvalue_mm2_per_s = 6e-4;
     window.act(Action::Tensors(TensorAction::SetFit { params: fit }));
     window.save(&here.join("s.arcuate"));
-    // Even if nothing is stored next to it.
+    // Replay succeeds with and without stored files.
     for stored in [true, false] {
         if !stored {
             std::fs::remove_dir_all(here.join("s.arcuate.files")).expect("removed");

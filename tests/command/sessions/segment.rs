@@ -235,7 +235,7 @@ fn come_back() {
         let scan = state.document.layer_named("dwi").expect("the scan");
         assert!(state.shows(scan) && !scan.display.visible);
     }
-    // And it continues from there.
+    // The run continues from there.
     act(&mut again, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);
     let steps = [&again, &window].map(|w| w.state.runtime.segment.live.clone().expect("live"));

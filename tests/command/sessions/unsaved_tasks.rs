@@ -187,7 +187,7 @@ fn added() {
         layer: Some(tracks),
         path: at("some.tck"),
     }));
-    // Without a session there is none to be added to.
+    // Without a session nothing counts as added.
     window.open(&at("some.tck"));
     let is_added = |t: &UnsavedPart| matches!(t, UnsavedPart::Added(_));
     assert!(!window.state.unsaved().iter().any(is_added));

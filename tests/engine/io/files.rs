@@ -199,7 +199,7 @@ fn failed_write() {
         (ErrorKind::ReadOnlyFilesystem, "may not be written to"),
         (ErrorKind::Other, "could not be written"),
     ] {
-        // Once within the buffer, once far beyond it.
+        // Failures within the buffer, and far beyond it.
         for bytes in [10, 1 << 20] {
             let failing = write_verified(
                 &path,

@@ -107,21 +107,25 @@ fn near(found: &Tractogram, expected: &Tractogram, what: &str) {
 fn holds_the_same(found: &Tractogram, expected: &Tractogram, format: Format, what: &str) {
     near(found, expected, what);
     let holds = format.kind().holds;
-    let room = |named| match named {
+    let limit = |named| match named {
         io::NameSupport::Nothing => 0,
         io::NameSupport::UpTo(n) => n,
         io::NameSupport::Any => usize::MAX,
     };
-    for (room, found, expected) in [
-        (room(holds.per_point), &found.per_point, &expected.per_point),
+    for (limit, found, expected) in [
         (
-            room(holds.per_streamline),
+            limit(holds.per_point),
+            &found.per_point,
+            &expected.per_point,
+        ),
+        (
+            limit(holds.per_streamline),
             &found.per_streamline,
             &expected.per_streamline,
         ),
     ] {
-        if columns(expected).len() > room {
-            assert_eq!(columns(found).len(), room, "{what}");
+        if columns(expected).len() > limit {
+            assert_eq!(columns(found).len(), limit, "{what}");
         } else {
             let names = |m: &std::collections::BTreeMap<String, Arc<[f32]>>| {
                 m.keys().cloned().collect::<Vec<_>>()
@@ -503,14 +507,14 @@ fn folders() {
     std::fs::write(path.join(".DS_Store"), "x").expect("written");
     save(&rich(5, 2, &mut random)).expect("replaced");
     save(&second).expect("replaced");
-    // Another kind of folder stays.
+    // A folder with other content stays.
     let other = folder.path().join("photographs.trx/");
     std::fs::create_dir(&other).expect("made");
     std::fs::write(other.join("one.jpg"), "x").expect("written");
     let error = streamlines::save(&other, &second, "", &Control::new()).expect_err("not ours");
     sentence(&error);
     assert_eq!(names_in(&other), ["one.jpg"]);
-    // Nor is a file replaced by a folder.
+    // A folder does not replace a file.
     std::fs::write(folder.path().join("b.trx"), "x").expect("written");
     let error = streamlines::save(&folder.path().join("b.trx/"), &second, "", &Control::new());
     sentence(&error.expect_err("a file"));

@@ -43,7 +43,7 @@ fn each_claim() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
     type Falsify = fn(&mut ComposedNifti);
-    let lies: [(&str, Falsify); 24] = [
+    let falsified: [(&str, Falsify); 24] = [
         ("0 dimensions", |m| m.dim[0] = 0),
         ("size 0 of dimension 2", |m| m.dim[2] = 0),
         ("size -3 of dimension 1", |m| m.dim[1] = -3),
@@ -82,11 +82,11 @@ fn each_claim() {
             (m.sform_code, m.qform_code, m.quatern) = (0, 1, [0.9, 0.9, 0.1]);
         }),
     ];
-    for (claim, lie) in lies {
+    for (claim, falsify) in falsified {
         for big_endian in [false, true] {
             let mut made = ComposedNifti::ramp(1);
             made.big_endian = big_endian;
-            lie(&mut made);
+            falsify(&mut made);
             // The length of the file is unchanged: only the header differs.
             let mut bytes = made.header();
             bytes.extend([0; 52]);

@@ -59,7 +59,7 @@ fn reordered() {
     ] {
         let case = case(&mut random);
         let shape = order.map(|a| case.grid.shape[a]);
-        // From a stored voxel to the image's.
+        // The transform from a stored voxel to the image's.
         let m = case.grid.world_from_voxel.matrix3;
         let last = |a: usize| case.grid.shape[a] as f64 - 1.0;
         let mut first = DVec3::ZERO;
@@ -137,7 +137,7 @@ fn refused() {
         .split_whitespace()
         .find_map(|w| w.parse::<f64>().ok());
     assert!(message.is_some_and(|mm| (mm - by).abs() < 0.006));
-    // On its own grid it is a valid region.
+    // The mask is a valid region on its own grid.
     assert_eq!(
         io::mask_on_own_grid(&case.path).expect("a mask").0.count(),
         120

@@ -478,7 +478,7 @@ fn dsi_studio() {
             );
         }
     }
-    for (name, says) in [
+    for (name, reason) in [
         ("fa0", "no matrix fa0"),
         ("dimension", "no dimension"),
         ("odf_vertices", "one of 0 in odf_vertices"),
@@ -489,8 +489,8 @@ fn dsi_studio() {
             .copied()
             .filter(|(n, _)| *n != name)
             .collect();
-        let text = sentence(&write(&rest).expect_err(says));
-        assert!(text.contains(says), "{text}");
+        let text = sentence(&write(&rest).expect_err(reason));
+        assert!(text.contains(reason), "{text}");
     }
 }
 

@@ -71,7 +71,7 @@ pub struct Mgh {
     grid: Grid,
     frames: usize,
     code: i32,
-    stated: bool,
+    has_affine: bool,
 }
 
 impl Mgh {
@@ -80,7 +80,7 @@ impl Mgh {
             grid,
             frames: 1,
             code: 3,
-            stated: true,
+            has_affine: true,
         }
     }
 
@@ -92,7 +92,7 @@ impl Mgh {
         int(self.frames as i32);
         int(self.code);
         int(0);
-        bytes.extend(i16::from(self.stated).to_be_bytes());
+        bytes.extend(i16::from(self.has_affine).to_be_bytes());
         let m = self.grid.world_from_voxel.matrix3;
         let spacing = self.grid.spacing();
         let axes = (0..3).map(|a| m.col(a) / spacing[a]);
@@ -311,7 +311,7 @@ fn mgh_types() {
     }
     // Without its name, by its content; and without a position, which is reported.
     let mut made = Mgh::new(grid);
-    made.stated = false;
+    made.has_affine = false;
     let values = ramp(&made.grid, 1);
     let plain = folder.path().join("volume");
     std::fs::write(&plain, made.bytes(&values)).expect("written");

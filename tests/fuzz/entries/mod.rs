@@ -105,9 +105,9 @@ impl Entry {
         let packed =
             matches!(self.form, Form::Packed(_)) || holds(b"\x1f\x8b") || holds(b"PK\x03\x04");
         // They choose their work and its resolution.
-        let asks = matches!(self.name, "command" | "script" | "session" | "picture");
+        let may_request_more = matches!(self.name, "command" | "script" | "session" | "picture");
         let times = if packed { TIMES_PACKED } else { TIMES };
-        ALWAYS_BYTES + times * input.len() as u64 + if asks { 512 << 20 } else { 0 }
+        ALWAYS_BYTES + times * input.len() as u64 + if may_request_more { 512 << 20 } else { 0 }
     }
 
     /// Puts the bytes into an empty folder and reads them; returns whether they were understood. Panics if the answer
@@ -168,8 +168,8 @@ fn name_at(input: &[u8], at: usize) -> Option<(String, usize)> {
     let end = rest.windows(2).position(|w| w == b">>")?;
     let name = std::str::from_utf8(&rest[..end]).ok()?;
     let letter = |c: char| c.is_ascii_alphanumeric() || "._-/ []".contains(c);
-    let stays = name.split('/').all(|part| !part.is_empty() && part != "..");
-    (stays && name.chars().all(letter) && name.split('/').count() <= 5)
+    let is_inside = name.split('/').all(|part| !part.is_empty() && part != "..");
+    (is_inside && name.chars().all(letter) && name.split('/').count() <= 5)
         .then(|| (name.to_owned(), at + 2 + end + 2))
 }
 

@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test(
             "alignment::a moved layer comes back in its session",
-            comes_back,
+            session,
         ),
         test("alignment::an image is aligned in the window", aligned),
         test("alignment::a layer is moved by a file", by_file),
@@ -63,7 +63,7 @@ fn shift(window: &mut Window, layer: LayerId, transform: DAffine3, phase: Phase)
     }));
 }
 
-fn comes_back() {
+fn session() {
     let mut random = Random::fresh("moved layers");
     let folder = tempfile::tempdir().unwrap();
     let (mut window, id) = window(folder.path());
@@ -102,7 +102,7 @@ fn comes_back() {
     assert_eq!(again.messages(), "");
     assert_eq!(document_text(&window.state), document_text(&again.state));
     assert_eq!(grid(&again, id), other * original);
-    // And back again.
+    // The identity moves it back.
     shift(&mut again, id, DAffine3::IDENTITY, Phase::Done);
     assert_eq!(grid(&again, id), original);
     assert!(again.state.document.moved(id).is_none());
@@ -348,7 +348,7 @@ fn many() {
         [Effect::Cancel(MOVE_STREAMLINES), ..]
     ));
     assert_eq!(window.state.requested_transform(layer), DAffine3::IDENTITY);
-    // Also when the worker finished before that.
+    // The same holds if the worker finished before that.
     let redo = window.state.history.redo_label().map(str::to_owned);
     window.act(Action::Event(finished));
     assert!(std::ptr::eq(&*points(&window.state, layer), &*before));

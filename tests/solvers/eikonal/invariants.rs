@@ -292,15 +292,15 @@ fn mask() {
     let mut random = Random::fresh("mask");
     let grid = cube(16);
     let speed = oblique(&mut random, 10.0);
-    let room = |v: [usize; 3]| [v[0] / 8, v[1] / 8, v[2] / 8];
+    let chamber = |v: [usize; 3]| [v[0] / 8, v[1] / 8, v[2] / 8];
     for local in LocalSolver::ALL {
         // Chambers 000 and 011 share an edge, 000 and 111 a corner.
         for other in [[0, 1, 1], [1, 1, 1]] {
-            let inside = |v: [usize; 3]| room(v) == [0; 3] || room(v) == other;
+            let inside = |v: [usize; 3]| chamber(v) == [0; 3] || chamber(v) == other;
             let metric = Metric::from_speed(&grid, |v| inside(v).then_some(speed)).unwrap();
             let field = spread(&metric, local, &[[3, 3, 3]]);
             for place in 0..metric.len() {
-                let here = room(metric.voxel(place).map(|c| c as usize)) == [0; 3];
+                let here = chamber(metric.voxel(place).map(|c| c as usize)) == [0; 3];
                 let reached = field.values[place].is_finite();
                 assert!(!reached || here, "{} slips through", local.key());
                 assert!(reached || !here || local == LocalSolver::Selling);

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
     type Case = (&'static str, fn(&Backend));
     let all: [Case; 3] = [
         ("more than fits is refused", full),
-        ("what would not fit is foretold", foretold),
+        ("what would not fit is foretold", sampled_memory),
         ("half precision stays near single", precision),
     ];
     let both = |(name, run): Case| {
@@ -104,8 +104,8 @@ fn full(backend: &Backend) {
     let mut params = params(LINEAR);
     params.curves.seeding = Seeding::Random { count: 500 };
     let control = Control::new();
-    let shot = shoot_within(&metric, &[], &params, Some(10_000), backend, &control);
-    let sentence = shot.unwrap_err().to_string();
+    let refused = shoot_within(&metric, &[], &params, Some(10_000), backend, &control);
+    let sentence = refused.unwrap_err().to_string();
     assert!(
         sentence.contains("rays") && sentence.contains("ask for fewer"),
         "{sentence}"
@@ -115,7 +115,7 @@ fn full(backend: &Backend) {
 }
 
 /// A sample of many rays shows that they would not fit before the others are computed.
-fn foretold(backend: &Backend) {
+fn sampled_memory(backend: &Backend) {
     let metric = metric(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = params(LINEAR);
     params.curves.seeding = Seeding::Random { count: 20_000 };

@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
         cuda_test("parity::geodesic rays in noise, with regions", noisy),
         cuda_test("parity::geodesic rays on splines", splines),
         cuda_test("parity::geodesic rays in the papers' form", papers),
-        cuda_test("parity::geodesic fates", fates),
+        cuda_test("parity::geodesic fates", outcomes),
         cuda_test("parity::geodesic rays that pause", pauses),
         cuda_test("parity::geodesic refusals are sentences", refusals),
     ]
@@ -311,7 +311,7 @@ fn pauses(cuda: Backend) {
 }
 
 /// Straight rays through boxes: every outcome and every stop is the same, except for rays that touch an edge.
-fn fates(cuda: Backend) {
+fn outcomes(cuda: Backend) {
     let field = crate::support::fields::field(crate::support::fields::cube(60, 1.0), |x| {
         (x.x < 20.2).then_some(prolate(1.7e-3, 0.3e-3, DVec3::X))
     });

@@ -89,7 +89,7 @@ fn threads() {
         sphere(Role::Seed, DVec3::ZERO, 5.0),
         sphere(Role::Target, random.direction() * 10.0, 4.0),
     ];
-    let shot = |threads| {
+    let on_threads = |threads| {
         let output = shoot(
             &metric,
             &regions,
@@ -99,7 +99,7 @@ fn threads() {
         );
         output.unwrap().rays
     };
-    let (one, three) = (shot(1), shot(3));
+    let (one, three) = (on_threads(1), on_threads(3));
     assert!(!one.kept.is_empty());
     assert_eq!(one.kept.points, three.kept.points);
     assert_eq!(one.kept.offsets, three.kept.offsets);

@@ -127,7 +127,7 @@ fn agreed() {
     let a = ball(random.direction(), random.uniform(6.0, 8.0));
     let b = ball(random.direction() * 3.0, random.uniform(6.0, 9.0));
     let found = backend(2).install(|| agreement(&a, &b)).unwrap();
-    // From the definitions.
+    // The figures by their definitions.
     let pairs: Vec<(bool, bool)> = a
         .inside
         .iter()

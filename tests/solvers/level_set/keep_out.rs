@@ -15,7 +15,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("level_set::what is cut away stays away", stays),
+        test("level_set::what is cut away stays away", stays_empty),
         test("level_set::what is added in its place grows", added),
         test("level_set::a start keeps out of what it lacks", started),
     ]
@@ -47,7 +47,7 @@ fn on_voxel(grid: &Grid, at: DVec3) -> DVec3 {
 }
 
 /// Every mixture of speeds, every kind of grid, from a single voxel to a large ball.
-fn stays() {
+fn stays_empty() {
     let mut random = Random::fresh("level set keep out");
     let smooth = Params {
         smoothness: 0.9,

@@ -179,7 +179,7 @@ fn chambers() {
     let ended = run(&mut evolution, 400);
     assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
     let first = evolution.inside().1 as f64;
-    // At the rim, where it grows to one side.
+    // A sphere at the rim, where it grows to one side.
     let added = sphere(places[1] + 3.0 * DVec3::Y, 3.0);
     evolution.apply_sphere(&added, &backend(2)).expect("added");
     let ended = run(&mut evolution, 600);

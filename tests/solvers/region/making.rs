@@ -351,7 +351,7 @@ fn label_map_and_back() {
     let status = &again.state.runtime.notices.status;
     assert!(status.contains("since two had the same number"), "{status}");
 
-    // And as masks, one file each.
+    // The regions as masks, one file each.
     let path = folder.path().join("each.nii.gz");
     window.act(Action::Region(RegionAction::SaveAll {
         path,
@@ -454,11 +454,11 @@ fn late_results() {
     let event = window.jobs.wait(&job, |_| {});
     let effects = update(&mut window.state, Action::Event(event.clone()));
     assert_eq!(window.count(), ball(5.0));
-    let asks = effects
+    let requests = effects
         .iter()
         .filter(|e| matches!(e, Effect::Submit(_)))
         .count();
-    assert_eq!(asks, 1, "{effects:?}");
+    assert_eq!(requests, 1, "{effects:?}");
     // The tool is deselected: the result in progress arrives too late.
     let effects = update(&mut window.state, Action::Escape);
     assert!(effects.iter().any(|e| matches!(e, Effect::Cancel(REGION))));

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         cuda_test("parity::streamlines along helices", helices),
         cuda_test("parity::streamlines in noise, with regions", noisy),
-        cuda_test("parity::streamline fates", fates),
+        cuda_test("parity::streamline fates", outcomes),
         cuda_test("parity::streamlines at their limits", limits),
         cuda_test("parity::streamlines in thin volumes", thin),
         cuda_test("parity::streamline refusals are sentences", refusals),
@@ -176,7 +176,7 @@ fn obstacles(random: &mut Random, field: &TensorField) -> Vec<Region> {
 
 fn noisy(cuda: Backend) {
     let mut random = Random::fresh("parity noisy streamlines");
-    // By low FA, by the angle.
+    // Counts of stops by low FA and by the angle.
     let mut stopped = [0; 2];
     for (integrator, interpolation) in KINDS {
         let field = rough(&mut random);
@@ -218,7 +218,7 @@ fn noisy(cuda: Backend) {
 }
 
 /// Straight streamlines through boxes: every outcome and every stop is the same to the last one.
-fn fates(cuda: Backend) {
+fn outcomes(cuda: Backend) {
     let field = field(cube(60, 1.0), |x| (x.x < 20.2).then_some(fibre(DVec3::X)));
     let wall =
         |role, x: f64, y: f64| cuboid(role, DVec3::new(x, y, 0.0), DVec3::new(0.6, 0.9, 9.0));

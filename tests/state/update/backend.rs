@@ -182,7 +182,7 @@ fn failed_on_a_card() {
         runtime.device.setting,
         BackendKind::Cuda(DeviceChoice::First)
     );
-    // Once is enough.
+    // The job is repeated only once.
     let before = window.jobs_of::<TrackWholeBrain>().count();
     window.act(opened(BackendKind::Cpu, "CPU"));
     assert_eq!(window.jobs_of::<TrackWholeBrain>().count(), before);

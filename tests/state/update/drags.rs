@@ -35,7 +35,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::kept_with_its_percentiles", kept_among),
         test("update::live::other_controls_move_nothing", others),
         test("update::live::few_seeds_are_tracked_once", few),
-        test("update::live::a_stop_outlasts_another_task", stays_stopped),
+        test(
+            "update::live::a_stop_outlasts_another_task",
+            remains_stopped,
+        ),
         test(
             "update::live::a_drag_that_is_abandoned_elsewhere",
             abandoned,
@@ -340,7 +343,7 @@ fn interrupted() {
 fn budget() {
     let mut window = rays::shooting(50_000);
     let region = window.state.runtime.regions.selected.expect("the seed");
-    let mut shoot = |speed: (f64, f64), x: f64| {
+    let mut rays_of_drag = |speed: (f64, f64), x: f64| {
         let (per_ms, kept) = speed;
         let runtime = &mut window.state.runtime;
         (runtime.track.rays_per_ms, runtime.track.rays_passed) = (Some(per_ms), Some(kept));
@@ -375,7 +378,7 @@ fn budget() {
     .into_iter()
     .enumerate()
     {
-        let (seeds, kept) = shoot(speed, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0][i]);
+        let (seeds, kept) = rays_of_drag(speed, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0][i]);
         assert_eq!(seeds, expected, "{speed:?}");
         let points = kept.points.to_vec();
         match first.as_ref() {
@@ -449,7 +452,7 @@ fn kept_among() {
     let among = of(&window, 1).expect("compared");
     assert_eq!((among.weakest, among.mean), (0.25, 0.5));
     assert_eq!(of(&window, 0), Some(among));
-    // Another pathway has none of them.
+    // Another pathway has no percentiles.
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
     while window.state.pathway_standing() != Some(Standing::Final) {
         window.deliver(|_| {});
@@ -530,7 +533,7 @@ fn few() {
 }
 
 /// Streamlines that the user stopped are tracked again on request or after a change, not by looking elsewhere.
-fn stays_stopped() {
+fn remains_stopped() {
     let mut window = Window::fitted();
     window.holding = true;
     window.place(Role::Seed, DVec3::ZERO);

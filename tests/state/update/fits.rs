@@ -91,7 +91,7 @@ fn repaired() {
     }));
     let found = window.state.document.fit_layer(FitMap::Repaired);
     assert_eq!(found.map(|l| l.id), Some(repaired));
-    // Nor on request.
+    // A request for it changes nothing either.
     window.act(Action::Tensors(TensorAction::SetMask(Some(repaired))));
     assert_eq!(window.tensors().fitted, before);
 }
@@ -206,7 +206,7 @@ fn together() {
     let events = || [opened(), file("/data/brain.nii.gz", half_ball(DVec3::ZERO))];
     for order in [[0, 1], [1, 0]] {
         let mut window = Window::new();
-        // Only notes the request.
+        // The update only notes the request.
         update(
             &mut window.state,
             Action::Files(FilesAction::Open(paths.to_vec())),

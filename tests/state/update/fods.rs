@@ -179,8 +179,8 @@ fn files() {
     };
     let action = Action::Tensors(TensorAction::SetFods(changed));
     let estimation = job(&update(&mut state, action)).expect("an estimation");
-    let asks_for = format!("{:?}", estimation.responses);
-    assert!(asks_for.contains("/data/csf.txt"), "{asks_for}");
+    let requested = format!("{:?}", estimation.responses);
+    assert!(requested.contains("/data/csf.txt"), "{requested}");
     done(&mut state, &estimation);
     let map = layer(&state, "AFD").expect("a map");
     let command = state.document.command_line(map).text();

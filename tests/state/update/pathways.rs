@@ -95,7 +95,7 @@ fn looked_at() {
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     let found = live(&window);
-    // Along the fibres, from sphere to sphere.
+    // The path runs along the fibres, from sphere to sphere.
     assert!(
         (found.path.total_mm() - 18.0).abs() < 4.0,
         "{}",

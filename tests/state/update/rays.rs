@@ -59,7 +59,7 @@ fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
     window.act(Action::Track(TrackAction::SetRays { rays, phase }));
 }
 
-fn shots(window: &Window) -> Vec<&ShootRays> {
+fn ray_jobs(window: &Window) -> Vec<&ShootRays> {
     window.jobs_of().collect()
 }
 
@@ -108,7 +108,7 @@ fn coarse() {
     let mut window = shooting(50_000);
     let all = live(&window).seeds;
     assert_eq!(all, 1_000_000);
-    let before: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
+    let before: Vec<bool> = ray_jobs(&window).iter().map(|s| s.coarse).collect();
     assert_eq!(
         before,
         [true, false],
@@ -137,7 +137,7 @@ fn coarse() {
     window.act(Action::Settle);
     window.act(Action::Settle);
     assert!(!live(&window).coarse && live(&window).seeds == all);
-    let coarse: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
+    let coarse: Vec<bool> = ray_jobs(&window).iter().map(|s| s.coarse).collect();
     let expected = [before, vec![true; steps], vec![false]].concat();
     assert_eq!(coarse, expected);
     // Few enough to be computed within a frame: computed at once.
@@ -149,7 +149,7 @@ fn coarse() {
 
 fn medium() {
     let mut window = shooting(20);
-    let handed = |window: &Window| shots(window).last().map(|s| s.metric.is_some());
+    let handed = |window: &Window| ray_jobs(window).last().map(|s| s.metric.is_some());
     assert_eq!(handed(&window), Some(false), "the first is prepared");
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     assert_eq!(handed(&window), Some(true));
@@ -173,7 +173,7 @@ fn medium() {
 fn cut() {
     let mut window = shooting(50);
     let rays = live(&window).rays.as_ref().expect("rays");
-    let (all, before) = (rays.measures.clone(), shots(&window).len());
+    let (all, before) = (rays.measures.clone(), ray_jobs(&window).len());
     assert!(all.len() > 100, "{}", all.len());
     let mut sorted = all.to_vec();
     sorted.sort_by(f32::total_cmp);
@@ -205,7 +205,7 @@ fn cut() {
     window.act(Action::Redo);
     let above = sorted.iter().filter(|m| **m >= middle).count();
     assert_eq!(live(&window).output.kept.len(), above);
-    assert_eq!(shots(&window).len(), before);
+    assert_eq!(ray_jobs(&window).len(), before);
     // Rays computed later are cut, too.
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     let kept = &live(&window).output.kept.per_streamline["cm"];
@@ -222,7 +222,7 @@ fn cut_of_many() {
     let mut window = shooting(1_500);
     let rays = live(&window).rays.as_ref().expect("rays");
     assert!(rays.all.points.len() > 500_000, "{}", rays.all.points.len());
-    let (all, before) = (rays.measures.len(), shots(&window).len());
+    let (all, before) = (rays.measures.len(), ray_jobs(&window).len());
     window.holding = true;
     cut_to(&mut window, Cut::Top(100), Phase::Live);
     cut_to(&mut window, Cut::Top(50), Phase::Done);
@@ -232,7 +232,7 @@ fn cut_of_many() {
     window.deliver(|_| {});
     assert_eq!(live(&window).output.kept.len(), 50);
     assert!(window.state.final_live().is_some());
-    assert_eq!(shots(&window).len(), before);
+    assert_eq!(ray_jobs(&window).len(), before);
     // A cut of other rays is not applied.
     cut_to(&mut window, Cut::Top(20), Phase::Done);
     let ranked = std::mem::take(&mut window.pending);
@@ -286,7 +286,7 @@ fn splines() {
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     assert!(line(&window).text().contains("--step 1 "));
     assert_ne!(live(&window).rays.as_ref().map(|r| r.all.id()), id);
-    let last = shots(&window).last().map(|s| s.metric.is_some());
+    let last = ray_jobs(&window).last().map(|s| s.metric.is_some());
     assert_eq!(last, Some(true), "prepared once");
 }
 
@@ -585,7 +585,7 @@ fn coarse_first() {
     change(&mut window, Phase::Done, |r| {
         r.params.curves.seeding = Seeding::Random { count: 2_000 };
     });
-    let coarse = |w: &Window| shots(w).iter().map(|s| s.coarse).collect::<Vec<_>>();
+    let coarse = |w: &Window| ray_jobs(w).iter().map(|s| s.coarse).collect::<Vec<_>>();
     assert_eq!(coarse(&window)[1..], [true]);
     // A rest of the pointer meanwhile does not discard the coarse result.
     window.act(Action::Settle);

@@ -127,7 +127,7 @@ pub(super) fn messages(window: &Window) -> String {
 }
 
 #[track_caller]
-fn says(window: &Window, text: &str) {
+fn assert_message(window: &Window, text: &str) {
     let reported = messages(window);
     assert!(reported.contains(text), "{reported}");
 }

@@ -63,7 +63,7 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::two_spheres_refused_at_once_leave_no_step",
             both_refused,
         ),
-        test("update::segment::a_rewind_ends_at_its_step", goes_back),
+        test("update::segment::a_rewind_ends_at_its_step", rewinds),
         test("update::segment::a_reference_leaves_the_measures", measured),
     ];
     let all = own.into_iter().chain(near::tests());
@@ -199,8 +199,11 @@ fn stopped() {
         assert_eq!(window.state.document.segment.spheres, spheres);
         assert_eq!(window.state.runtime.segment.earlier_runs.len(), left);
         let requested = requested(&window);
-        let goes = requested.rewind.filter(|b| b.number > before.last_rewind);
-        assert!(goes.is_none_or(|back| back.step > before.step), "{goes:?}");
+        let rewinding = requested.rewind.filter(|b| b.number > before.last_rewind);
+        assert!(
+            rewinding.is_none_or(|back| back.step > before.step),
+            "{rewinding:?}"
+        );
         let now = live(&window);
         assert_eq!((now.step, &now.script), (before.step, &before.script));
         assert_eq!(
@@ -253,10 +256,10 @@ fn leaks() {
     assert!(live(&window).leak.is_none());
     let (rests, inside) = (live(&window).step, live(&window).inside);
     let range = window.state.document.segment.settings.params.tolerance;
-    for goes_on in [true, false] {
+    for continues in [true, false] {
         set(&mut window, Phase::Done, |s| s.params.tolerance = 95.0);
         // A surface at rest continues by itself; continuing from a leak allows it.
-        if !goes_on {
+        if !continues {
             act(&mut window, SegmentAction::Play);
         }
         assert_eq!(
@@ -452,7 +455,7 @@ fn both_refused() {
 }
 
 /// The state names the step to rewind to until the surface has reached it.
-fn goes_back() {
+fn rewinds() {
     let mut window = ready();
     act(&mut window, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);

@@ -495,8 +495,8 @@ fn late() {
     assert_eq!(window.state.rewind_target(), None);
     window.act(Action::Undo);
     let waits = |window: &Window| {
-        let goes_to = window.state.rewind_target();
-        (live(window).step, spheres(window), goes_to)
+        let target = window.state.rewind_target();
+        (live(window).step, spheres(window), target)
     };
     assert_eq!(waits(&window), (20, 1, Some(10)));
     let mut answers = std::mem::take(&mut window.pending);

@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::stale::an_undone_fit_is_not_taken", undone_fit),
-        test("update::stale::undo_keeps_the_first_fit", first_fit_stays),
+        test("update::stale::undo_keeps_the_first_fit", first_fit_is_kept),
         test("update::stale::a_fit_whose_scan_is_gone", scan_gone),
         test("update::stale::a_stopped_fit", stopped_fit),
         test("update::stale::undo_of_reopening", reopening),
@@ -153,7 +153,7 @@ fn undone_fit() {
     assert_eq!(fit.params.method, Method::Ols);
 }
 
-fn first_fit_stays() {
+fn first_fit_is_kept() {
     let mut window = Window::new();
     window.holding = true;
     window.act(Action::Event(opened()));

@@ -102,7 +102,7 @@ fn settings() {
     let text = serde_json::to_string(&requested).expect("JSON");
     let read: Preferences = serde_json::from_str(&text).expect("read");
     assert_eq!(read.sanitized(), requested);
-    // From other versions.
+    // Settings written by other versions.
     let odd = r#"{"paths":{"step_mm":-1.0,"streamlines":0,"new":3},"memory_gb":0.001}"#;
     let read: Preferences = serde_json::from_str(odd).expect("read");
     assert_eq!(read.sanitized(), Preferences::default());

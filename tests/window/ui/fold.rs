@@ -82,9 +82,9 @@ fn results() {
             let window = window(state.clone(), SIZE);
             let head = heading(&window);
             // Enough space for the head and a histogram, or for one sentence where there is no surface yet.
-            let room = FOOT - head.bottom();
+            let space = FOOT - head.bottom();
             let needed = if task == Task::Segment { 24.0 } else { 100.0 };
-            assert!(room >= needed, "{task:?} {guide:?}: {room}");
+            assert!(space >= needed, "{task:?} {guide:?}: {space}");
             let controls = window.query_all_by_role(egui::accesskit::Role::Heading);
             assert!(
                 controls.count() >= 2,

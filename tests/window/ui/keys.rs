@@ -342,8 +342,8 @@ fn sheet() {
                 continue;
             }
             found += 1;
-            let (room, keys) = (place.width() - KEYS, KEYS - 8.0);
-            assert!(width(what, theme::regular(size::LABEL)) <= room, "{label}");
+            let (space, keys) = (place.width() - KEYS, KEYS - 8.0);
+            assert!(width(what, theme::regular(size::LABEL)) <= space, "{label}");
             assert!(width(key, theme::medium(size::LABEL)) <= keys, "{label}");
         }
         assert!(found > 40, "{found} rows");

@@ -269,7 +269,7 @@ fn themes() {
         state.view.light_theme = light;
         let window = window(state, [1280.0, 800.0]);
         let p = if light { &theme::LIGHT } else { &theme::DARK };
-        let grounds: Vec<Color32> = window
+        let fills: Vec<Color32> = window
             .output()
             .shapes
             .iter()
@@ -279,15 +279,12 @@ fn themes() {
             })
             .filter(|c| c.a() == 255)
             .collect();
-        assert!(
-            grounds.contains(&p.b0) && grounds.contains(&p.b1),
-            "{grounds:?}"
-        );
+        assert!(fills.contains(&p.b0) && fills.contains(&p.b1), "{fills:?}");
         let other = if light { &theme::DARK } else { &theme::LIGHT };
-        let strangers = [other.b0, other.b1, other.b2];
+        let foreign = [other.b0, other.b1, other.b2];
         assert!(
-            grounds.iter().all(|c| *c == p.b0 || !strangers.contains(c)),
-            "{grounds:?}"
+            fills.iter().all(|c| *c == p.b0 || !foreign.contains(c)),
+            "{fills:?}"
         );
     }
 }

@@ -487,7 +487,7 @@ fn plainest() {
 
 /// Colours whose values a layer lacks cannot be chosen, and are not shown as chosen: it is drawn by direction.
 fn colours() {
-    let mut state = super::room::near_beams();
+    let mut state = super::space::near_beams();
     state.view.task = Task::View;
     let layer = state.document.layer_named("Beams").expect("streamlines").id;
     state.runtime.selected_layer = Some(layer);

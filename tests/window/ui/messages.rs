@@ -215,7 +215,7 @@ fn out_of_reach() {
     assert_eq!(message.count(), 1);
     window.get_by_label("Motor L lies outside the scan: nothing can reach it");
     click(&mut window, "Show it");
-    // At the nearest border of the scan.
+    // The crosshair moves to the nearest border of the scan.
     let crosshair = window.state().state.view.crosshair;
     assert_eq!((crosshair.x, crosshair.y), (far.x, far.y));
     assert!(crosshair.z > 70.0, "{crosshair}");

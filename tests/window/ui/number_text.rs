@@ -20,26 +20,32 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::words::quotes are typographic", quotes),
+        test("ui::number_text::quotes are typographic", quotes),
         test(
-            "ui::words::numbers have a true minus and narrow gaps",
+            "ui::number_text::numbers have a true minus and narrow gaps",
             numbers,
         ),
-        test("ui::words::what is shown reads back", read_back),
-        test("ui::words::ages follow the calendar", ages),
+        test("ui::number_text::what is shown reads back", read_back),
+        test("ui::number_text::ages follow the calendar", ages),
         test(
-            "ui::words::the principal direction is the tensor's",
+            "ui::number_text::the principal direction is the tensor's",
             principal,
         ),
-        test("ui::words::medians and bins of lengths", lengths),
-        test("ui::words::an empty result has its reason", none_kept),
-        test("ui::words::why seeds do not start", no_start),
-        test("ui::words::a found mask has a sentence", found_mask),
-        test("ui::words::every outcome and stop has a sentence", reported),
-        test("ui::words::odd regions are named", remarks),
-        test("ui::words::why no ray is kept", no_rays),
-        test("ui::words::the status of undo remains visible", undone),
-        test("ui::words::a slider states its limits", spans),
+        test("ui::number_text::medians and bins of lengths", lengths),
+        test("ui::number_text::an empty result has its reason", none_kept),
+        test("ui::number_text::why seeds do not start", no_start),
+        test("ui::number_text::a found mask has a sentence", found_mask),
+        test(
+            "ui::number_text::every outcome and stop has a sentence",
+            reported,
+        ),
+        test("ui::number_text::odd regions are named", remarks),
+        test("ui::number_text::why no ray is kept", no_rays),
+        test(
+            "ui::number_text::the status of undo remains visible",
+            undone,
+        ),
+        test("ui::number_text::a slider states its limits", spans),
     ]
 }
 
@@ -154,7 +160,7 @@ fn no_rays() {
     output.stops = [0; StopReason::COUNT];
     output.stops[StopReason::LeftMask as usize] = 90;
     output.stops[StopReason::ReachedTarget as usize] = 10;
-    for (fates, targets, reported) in [
+    for (outcomes, targets, reported) in [
         (
             [0, 100, 0, 0, 0, 0, 0, 0],
             &["Target"][..],
@@ -177,7 +183,7 @@ fn no_rays() {
             "0 of 100 rays are kept: 100 miss an include region",
         ),
     ] {
-        output.seed_outcomes = fates;
+        output.seed_outcomes = outcomes;
         assert_eq!(
             empty::none_passed(&output, targets, "the automatic mask"),
             reported
@@ -186,7 +192,7 @@ fn no_rays() {
 }
 
 fn read_back() {
-    let mut random = Random::fresh("ui::words::read_back");
+    let mut random = Random::fresh("ui::number_text::read_back");
     for _ in 0..500 {
         let value = random.uniform(-1e6, 1e6) * 10f64.powf(random.uniform(-6.0, 0.0));
         let shown = format::with_unit(&format::fixed(value, 3), "mm");
@@ -214,7 +220,7 @@ fn ages() {
 }
 
 fn principal() {
-    let mut random = Random::fresh("ui::words::principal");
+    let mut random = Random::fresh("ui::number_text::principal");
     for _ in 0..200 {
         let frame = DMat3::from_quat(random.rotation());
         let second = random.uniform(0.1e-3, 1.2e-3);

@@ -165,7 +165,7 @@ fn mistyped() {
     wait(&mut page, |w| w.query_by_label(&sentence).is_some());
     assert_eq!(Path::new(&text(&page)), wrong);
     assert!(count_submitted(&page) == 0);
-    // One letter is corrected, and it opens.
+    // One letter is corrected, and the file opens.
     let right = folder.path().join("dwi.nii.gz");
     std::fs::write(&right, "").unwrap();
     type_over(&mut page, right.to_str().unwrap());

@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::pathways::colour bars of what is drawn", legends),
         test("ui::pathways::Tab goes through all controls", tabs),
         test("ui::pathways::keys of the rows", row_keys),
-        test("ui::pathways::names have room", room),
+        test("ui::pathways::names have room", long_names),
         test("ui::pathways::results are seen at 1280 × 800", folded),
         test("ui::pathways::commands by name", commands),
         test("ui::pathways::a task chosen while a file is read", early),
@@ -409,7 +409,7 @@ fn tabs() {
         "Show it",
         "Keep pathway",
         "Export…",
-        // Around again.
+        // Tab returns to the first control.
         "Swap seed and target",
     ] {
         assert!(
@@ -449,7 +449,7 @@ fn row_keys() {
 }
 
 /// A name that does not fit next to the numbers is above them, uncut.
-fn room() {
+fn long_names() {
     let long = "Capsule L – Motor L, a second time";
     for size in [[1280.0, 1700.0], SIZE] {
         let height = |name: &str| {

@@ -309,7 +309,7 @@ fn reasons() {
     assert_eq!(window.state().state.view.stop, Some(reason));
     click(&mut window, &name);
     assert_eq!(window.state().state.view.stop, None);
-    // On the bar, by its position.
+    // A click on the bar selects a reason by its position.
     let bar = window.get_by_label("Stop reasons of all ends").rect();
     for _ in 0..2 {
         window.hover_at(bar.left_center() + egui::vec2(2.0, 0.0));
@@ -470,7 +470,7 @@ fn best() {
     let default_value = Rays::defaults();
     assert_eq!(rays(&window).params, default_value.params);
     assert_eq!(rays(&window).cut, Cut::Top(6));
-    // From all of them to some.
+    // A change from all rays to some.
     change(&mut window, |r| r.cut = Cut::All);
     click(&mut window, "Keep: Top %");
     assert_eq!(kept_count(&window), 40);

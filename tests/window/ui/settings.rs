@@ -86,7 +86,7 @@ fn links() {
         first.click();
         window.run();
         assert!(is_on(&window, "First steps"), "{:?}", painted(&window));
-        // Also one that must be scrolled to.
+        // The link may have to be scrolled into view.
         let link = window.get_by_role_and_label(egui::Role::Link, link);
         link.click_accesskit();
         window.run();
@@ -214,7 +214,7 @@ fn settings() {
     press(&mut window, Modifiers::SHIFT, Key::Questionmark);
     window.get_by_label("Right-drag: Zoom; Ctrl: window, level");
     press(&mut window, Modifiers::NONE, Key::Escape);
-    // Also when keys change it.
+    // Keys change the same setting.
     window.ctx.set_zoom_factor(1.25);
     window.run();
     assert_eq!(window.state().state.runtime.settings.zoom, Some(1.25));

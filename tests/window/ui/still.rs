@@ -209,11 +209,11 @@ fn figures() {
 
 fn streamlines() {
     let full = tracking();
-    let with = |fates: [u64; SeedOutcome::COUNT], stops: &[(StopReason, u64)], coarse: bool| {
+    let with = |outcomes: [u64; SeedOutcome::COUNT], stops: &[(StopReason, u64)], coarse: bool| {
         let mut state = full.clone();
         let live = state.runtime.track.live.value_mut().expect("live");
         let output = Arc::make_mut(&mut live.output);
-        output.seed_outcomes = fates;
+        output.seed_outcomes = outcomes;
         output.stops = Default::default();
         for (reason, n) in stops {
             output.stops[*reason as usize] = *n;

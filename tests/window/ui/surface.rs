@@ -153,7 +153,7 @@ fn figures() {
         Action::View(ViewAction::MoveCrosshair(on_surface)),
     );
     assert!(phi(&window), "the distance of this step");
-    // Twice as large, and not yet measured.
+    // The surface is twice as large, and not yet measured.
     let moving = SurfaceUpdate {
         step: 130,
         inside: 2 * first.inside,
@@ -289,7 +289,7 @@ fn anchored() {
     window.run();
     for notes in [3, 1, 9, 0, 2] {
         *window.state_mut() = notes;
-        // In the very frame in which they appear.
+        // Nothing has moved in the very frame in which they appear.
         window.step();
         assert_eq!(place(&window), before, "{notes} notes");
         window.run();

@@ -110,7 +110,7 @@ fn unreached() {
         let output = Arc::make_mut(&mut live.output);
         output.per_target = vec![n];
         if n == 0 {
-            // All end elsewhere.
+            // All streamlines end elsewhere.
             let all = output.kept.len();
             output.kept = output
                 .kept

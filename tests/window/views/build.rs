@@ -1,4 +1,4 @@
-//! From the state to draw lists.
+//! Draw lists of a state.
 
 use super::sample::{add_layer, add_live, add_sphere, grid, near, state};
 use crate::support::{Random, test};

@@ -91,7 +91,7 @@ fn orbit() {
     let before = hands.state().view.camera;
     hands.key(Key::ArrowRight, NONE);
     let turned = hands.state().view.camera;
-    // Like a drag to the right.
+    // The view turns as with a drag to the right.
     let dragged = before.orbited(std::f64::consts::PI / 36.0, 0.0);
     assert_eq!(turned, dragged);
     hands.key(Key::ArrowLeft, NONE);

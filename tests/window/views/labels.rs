@@ -447,8 +447,8 @@ fn buttons() {
             let all = texts(&shapes);
             for (text, place) in all.iter().filter(of_bar) {
                 assert!(!place.intersects(buttons), "{area:?} {pane:?}: {text}");
-                let stays = bare.iter().any(|(w, p)| w == text && p == place);
-                assert!(stays, "{area:?} {pane:?}: {text} moves");
+                let is_unmoved = bare.iter().any(|(w, p)| w == text && p == place);
+                assert!(is_unmoved, "{area:?} {pane:?}: {text} moves");
             }
         }
     }

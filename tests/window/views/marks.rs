@@ -241,15 +241,15 @@ fn command() {
         found.map(|c| c.1)
     };
     assert_eq!(chunk(&state), None);
-    let mut fates = [0; SeedOutcome::COUNT];
-    fates[SeedOutcome::Kept as usize] = 1;
+    let mut outcomes = [0; SeedOutcome::COUNT];
+    outcomes[SeedOutcome::Kept as usize] = 1;
     add_live(
         &mut state,
         curves::Output {
             kept: Tractogram::new(vec![[0.0; 3], [9.0; 3]], vec![0, 2]),
             missed: Tractogram::empty(),
             missed_every: 1,
-            seed_outcomes: fates,
+            seed_outcomes: outcomes,
             stops: [0; StopReason::COUNT],
             per_target: Vec::new(),
             steps: 1,

@@ -298,15 +298,15 @@ fn by_pieces() {
         (0..600).flat_map(curve).collect::<Vec<[f32; 3]>>(),
         (0..=600).map(|i| i * 60).collect::<Vec<_>>(),
     );
-    let mut fates = [0; SeedOutcome::COUNT];
-    fates[SeedOutcome::Kept as usize] = 600;
+    let mut outcomes = [0; SeedOutcome::COUNT];
+    outcomes[SeedOutcome::Kept as usize] = 600;
     add_live(
         &mut state,
         curves::Output {
             kept,
             missed: Tractogram::new(Vec::new(), vec![0]),
             missed_every: 1,
-            seed_outcomes: fates,
+            seed_outcomes: outcomes,
             stops: [0; StopReason::COUNT],
             per_target: vec![600],
             steps: 36_000,
@@ -462,16 +462,16 @@ fn missed_in_both() {
     add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 5.0);
     add_sphere(&mut state, Role::Target, dvec3(5.0, 2.0, 3.0), 5.0);
     let curve = |y: f32| Tractogram::new(vec![[0.0, y, 0.0], [9.0, y, 0.0]], vec![0, 2]);
-    let mut fates = [0; SeedOutcome::COUNT];
-    fates[SeedOutcome::Kept as usize] = 1;
-    fates[SeedOutcome::MissedTargets as usize] = 1;
+    let mut outcomes = [0; SeedOutcome::COUNT];
+    outcomes[SeedOutcome::Kept as usize] = 1;
+    outcomes[SeedOutcome::MissedTargets as usize] = 1;
     add_live(
         &mut state,
         curves::Output {
             kept: curve(1.0),
             missed: curve(2.0),
             missed_every: 1,
-            seed_outcomes: fates,
+            seed_outcomes: outcomes,
             stops: [0; StopReason::COUNT],
             per_target: vec![1],
             steps: 1,

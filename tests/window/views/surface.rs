@@ -98,7 +98,7 @@ fn clear() {
         let texts: Vec<_> = texts.collect();
         let own = texts.iter().find(|(shown, _)| *shown == "Undo the leak");
         let button = own.expect("the button").1.expand2(vec2(10.0, 6.0));
-        // With its outline, once for each side.
+        // The key is drawn with its outline, once for each side.
         let mut legend = texts.iter().filter(|(shown, _)| *shown == "R–L");
         assert!(
             legend.any(|(_, rect)| scene.contains_rect(*rect)),

@@ -381,7 +381,7 @@ fn corner() {
         if leaves - enters < 5.0 {
             continue;
         }
-        // By counting along the ray.
+        // The length counted along the ray.
         let n = 4000;
         let kept = (0..n).filter(|i| {
             let t = enters + (leaves - enters) * (f64::from(*i) + 0.5) / f64::from(n);

@@ -90,7 +90,7 @@ fn moved_slice() {
         let ratio = shown.mm_per_point / now.mm_per_point;
         assert!((ratio - 1.001).abs() < 1e-6, "{task:?} {ratio}");
     }
-    // All of it again.
+    // The slices show all of it again.
     look(&mut window, Task::Segment);
     window.act(Action::View(ViewAction::FrameAll));
     assert_eq!(plane(&window.state, pane), shown);

@@ -126,7 +126,7 @@ fn excluded() {
     assert_eq!(near(&window).len(), 1, "the eye is off");
     assert_eq!(window.state.hidden_from_distances(), [names[1].clone()]);
     assert_eq!(window.state.not_measured(), Vec::<String>::new());
-    // Without the one that passes through.
+    // The distances without the streamline that passes through.
     let lengths = window.state.document.layer(layer).cloned();
     let Some(Content::Tractogram(all)) = lengths.map(|l| l.content.clone()) else {
         panic!("streamlines");
