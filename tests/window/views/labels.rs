@@ -253,15 +253,15 @@ fn handle() {
         let at = state.view.crosshair;
         let sphere = add_sphere(&mut state, Role::Seed, at, 1.5);
         state.runtime.regions.selected = Some(sphere);
-        let mut hands = ViewWindow::new(state);
+        let mut views = ViewWindow::new(state);
         let middle = match pane {
-            Pane::Scene => hands.scene_screen(at),
-            _ => hands.screen(pane, at),
+            Pane::Scene => views.scene_screen(at),
+            _ => views.screen(pane, at),
         };
         let from = middle + vec2(9.0, 0.0);
         let path = [from, from + vec2(6.0, 0.0), from + vec2(12.0, 0.0)];
-        hands.drag(&path, PointerButton::Primary, Modifiers::NONE);
-        let radius = match &*hands.state().document.regions[0].shape {
+        views.drag(&path, PointerButton::Primary, Modifiers::NONE);
+        let radius = match &*views.state().document.regions[0].shape {
             data::Shape::Sphere { centre, radius_mm } => {
                 near(*centre, at, POINT_MM);
                 *radius_mm
@@ -342,7 +342,7 @@ fn missing_bars() {
     }
 }
 
-/// The word beside a tool keeps clear of the colour bar, and nothing is painted over it.
+/// The word next to a tool keeps clear of the colour bar, and nothing is painted over it.
 fn uncovered() {
     let mut state = state();
     let layer = state.document.layers[0].clone();
