@@ -287,7 +287,7 @@ fn refusals() {
         &["Found no gradients"],
         here,
     );
-    // A file that exists stays, and nothing is written beside it.
+    // A file that exists stays, and nothing is written next to it.
     std::fs::create_dir(here.join("fod")).expect("made");
     write("fod/csf.nii.gz", "mine");
     let line = "fod head/dwi.nii.gz --out fod";

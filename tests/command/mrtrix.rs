@@ -91,7 +91,7 @@ fn in_place_of_niftis() {
         names.contains("\"white\"") && names.contains("\"mask\""),
         "{names}"
     );
-    // Back to a NIfTI with its table beside it.
+    // Back to a NIfTI with its table next to it.
     let done = run("convert dwi.mif back.nii.gz --strict", here);
     assert_eq!(
         done["files"],

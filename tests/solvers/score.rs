@@ -116,7 +116,7 @@ fn closed_forms() {
     assert_eq!((found.wrong_paths(), found.not_finite), (2, 1));
     assert_eq!(found.valid_bundles(), 1);
     assert_eq!(found.invalid_bundles, [([1, 4], 2), ([1, 3], 1)]);
-    // The true fibre passes 18 voxels; the streamlines pass them and the 18 beside them.
+    // The true fibre passes 18 voxels; the streamlines pass them and the 18 next to them.
     let first = &found.bundles[0];
     let voxels = (first.true_voxels, first.shared_voxels, first.excess_voxels);
     assert_eq!(voxels, (18, 18, 18));

@@ -110,7 +110,7 @@ fn fods() {
     assert_eq!(names(&again.state), before);
 }
 
-/// A reopened session has a selected layer, and offers the mask beside the scan as it did before.
+/// A reopened session has a selected layer, and offers the mask next to the scan as it did before.
 fn reopened() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::new();

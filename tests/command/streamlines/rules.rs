@@ -90,7 +90,7 @@ fn tracking_region() {
 }
 
 /// A target that is placed before there is a seed, and a region of any role that is placed or takes another role in
-/// another task, or beside another layer, leave the filter as it was.
+/// another task, or next to another layer, leave the filter as it was.
 fn no_role() {
     let mut setup = StreamlineWindow::new(50);
     let all = setup.layer("all");
