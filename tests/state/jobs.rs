@@ -46,7 +46,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("jobs::failures_are_sentences", failures_are_sentences),
         test("jobs::tables_are_stopped", tables_stop),
-        test("jobs::gradients_beside_and_named", gradients_near_and_named),
+        test(
+            "jobs::gradients_next_to_the_scan_and_named",
+            gradients_near_and_named,
+        ),
         test("jobs::distributions_are_recognised", distributions),
         test("jobs::every_event_wakes_the_window", every_event_wakes),
         test("jobs::the_backend_changes_between_jobs", backends_change),
@@ -544,7 +547,7 @@ fn planned() {
         }
         assert!((last - ends).abs() < 1e-6, "{last} {ends}");
     }
-    // Without a plan each stage stands alone.
+    // Each stage of a job without a plan counts alone.
     control.begin("Another", 2);
     control.advance(1);
     assert_eq!(control.progress().fraction(), Some(0.5));
@@ -556,7 +559,7 @@ fn planned() {
     assert!(!control.progress().total_is_limit);
 }
 
-/// The stage after reading a file has a share of its own, however many files were read.
+/// The stage after reading a file has its own share, however many files were read.
 fn planned_last() {
     let control = Control::new();
     let share = || control.progress().fraction().expect("known");

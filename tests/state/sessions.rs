@@ -1,4 +1,4 @@
-//! The table of origins in a session: each stands once, behind those that it is made from, and comes back.
+//! The table of origins in a session: each occurs once, after those that it is computed from, and is restored.
 
 use crate::support::session_window::{Window, document_text};
 use crate::support::{distributions, done_event, test};
@@ -29,8 +29,8 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::an origin stands once", once),
-        test("sessions::an input comes back as it was", input),
+        test("sessions::an origin is stored once", once),
+        test("sessions::an input is restored unchanged", input),
         test(
             "sessions::a scan that is found elsewhere is that of its results",
             found,
@@ -44,14 +44,14 @@ pub fn tests() -> Vec<Trial> {
             found_maps,
         ),
         test("sessions::another file's failure ends no reading", reading),
-        test("sessions::distributions come back", fods),
+        test("sessions::distributions are restored", fods),
         test("sessions::a layer is selected, a mask offered", reopened),
         test("sessions::Segment keeps its camera", cameras),
         test("sessions::an open list comes back", side_list),
     ]
 }
 
-/// Files and sessions are opened in one slot: what one of them lacks says nothing about the other.
+/// Files and sessions are opened in one slot: the missing parts of one do not concern the other.
 fn reading() {
     let mut state = State::new(String::new());
     let path = std::path::PathBuf::from("/tmp/left.arcuate");
@@ -184,7 +184,7 @@ fn large_image(folder: &Path) -> PathBuf {
     path
 }
 
-/// A reopened session has a selected layer, and offers the mask beside the scan as it did before.
+/// A reopened session has a selected layer, and offers the mask next to the scan as it did before.
 fn reopened() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::new();
@@ -280,7 +280,7 @@ fn once() {
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(document_text(&window.state), document_text(&again.state));
     assert_eq!(table, origins(&again.state));
 }
@@ -330,8 +330,12 @@ fn found() {
     again.session(SessionAction::Restore { layer, path });
     again.session(SessionAction::Recompute(tracks));
     let status = &again.state.runtime.notices.status;
-    assert!(status.ends_with("same bytes"), "{status} {}", again.said());
-    // The map of the streamlines, which the session does not hold either, comes back with them.
+    assert!(
+        status.ends_with("same bytes"),
+        "{status} {}",
+        again.messages()
+    );
+    // The map of the streamlines, which the session does not hold either, is restored with them.
     assert_eq!(values(&again, map), mapped);
     let document = &again.state.document;
     let command = document.command_line(document.layer(tracks).expect("made"));
@@ -382,7 +386,7 @@ fn found_results() {
             let fit = of.origins.fit(of.kept_pathways[0].fit).expect("its fit");
             assert_eq!(of.origins.path(fit.scan), Some(&*named));
         }
-        assert!(kept.result.is_some(), "{}", window.said());
+        assert!(kept.result.is_some(), "{}", window.messages());
         let tracks = document.layer(tracks).expect("stored");
         let command = document.command_line(tracks).text();
         assert!(command.contains(&*named.to_string_lossy()), "{command}");
@@ -417,7 +421,7 @@ fn found_maps() {
     let (layer, path) = (opened, named.clone());
     again.session(SessionAction::Restore { layer, path });
     assert!(again.state.document.missing_layer(map).is_none());
-    assert_eq!(values(&again, map), mapped, "{}", again.said());
+    assert_eq!(values(&again, map), mapped, "{}", again.messages());
     let document = &again.state.document;
     assert_eq!(
         document.density_map(map).expect("a map").input.layer,

@@ -157,7 +157,7 @@ fn tumour() {
     );
     assert!(made.core.contains(made.centre));
     assert!(made.oedema.volume_ml() > 5.0);
-    // In the right hemisphere, and the parts do not overlap.
+    // The tumour is in the right hemisphere, and the parts do not overlap.
     assert!(made.centre.x > 10.0);
     let parts = [&made.core, &made.rim, &made.oedema];
     for i in 0..grid.voxel_count() {

@@ -10,8 +10,8 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::segment::a_note_of_the_end_ends", ends),
-        test("update::segment::a_note_of_the_end_stays", stays),
+        test("update::segment::the_note_about_the_end_disappears", ends),
+        test("update::segment::the_note_about_the_end_stays", stays),
         test("update::segment::an_image_that_comes_later_is_shown", later),
     ]
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::fods::are estimated on request", estimated),
-        test("ui::fods::a failure says what to do", failed),
+        test("ui::fods::a failure names a remedy", failed),
         test("ui::fods::the report opens", report),
         test("ui::fods::every parameter has a row", rows),
         test("ui::fods::Shift+G shows glyphs", key),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::the sheet of keys shows all of its words", sheet),
+        test("ui::the sheet of keys shows all of its text", sheet),
         test("ui::keys::tools and switches", tools),
         test("ui::keys::panes and tasks", panes),
         test("ui::keys::a seed without a mouse", without_mouse),
@@ -117,7 +117,7 @@ fn parts() {
     window.key_press_modifiers(Modifiers::SHIFT, Key::F6);
     window.run();
     assert_eq!(focused(&window), way[3]);
-    // Tab goes on into a part, and F6 from there to the next.
+    // Tab moves into a part, and F6 from there to the next.
     press(&mut window, Key::F6);
     press(&mut window, Key::Tab);
     let inside = focused(&window);
@@ -343,7 +343,7 @@ fn typing() {
     assert_eq!(window.state().state.document.regions.len(), 3);
 }
 
-/// At the smallest common size no text of it is cut, whatever the mouse setting.
+/// At the smallest common size none of its text is cut, with any mouse setting.
 fn sheet() {
     use arcuate::state::Mouse;
     use arcuate::ui::theme::{self, size};
@@ -379,8 +379,8 @@ fn sheet() {
                 continue;
             }
             found += 1;
-            let (room, keys) = (place.width() - KEYS, KEYS - 8.0);
-            assert!(width(what, theme::regular(size::LABEL)) <= room, "{label}");
+            let (space, keys) = (place.width() - KEYS, KEYS - 8.0);
+            assert!(width(what, theme::regular(size::LABEL)) <= space, "{label}");
             assert!(width(key, theme::medium(size::LABEL)) <= keys, "{label}");
         }
         assert!(found > 40, "{found} rows");
@@ -421,7 +421,7 @@ fn button() {
     assert_eq!(window.state().state.document.regions.len(), 3);
 }
 
-/// The buttons that are drawn where they stand, in the top bar and the status bar, leave letters as all others do.
+/// Custom-drawn buttons in the top bar and the status bar leave letters to the shortcuts, as all others do.
 fn drawn_button() {
     let state = tracking();
     let names = [

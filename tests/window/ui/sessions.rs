@@ -29,16 +29,22 @@ use std::time::Instant;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::work is asked about before it is left", question),
+        test(
+            "ui::the window asks about unsaved work before closing",
+            question,
+        ),
         test("ui::the question names what would be lost", named),
         test("ui::large layers are stored on request", store_too),
-        test("ui::what was left behind is offered", recovery),
+        test("ui::unsaved work of an earlier run is offered", recovery),
         test(
-            "ui::an offer of recovery beside a scan takes one row",
+            "ui::an offer of recovery next to a scan takes one row",
             recovery_in_a_task,
         ),
         test("ui::missing files of a session are named", missing),
-        test("ui::changed files of a session are decided about", changed),
+        test(
+            "ui::the user decides about changed files of a session",
+            changed,
+        ),
         test("ui::the file menu and its keys", file_menu),
         test("ui::empty views say what a session waits for", waiting),
         test("ui::the list of a session is open beside its task", list),
@@ -385,7 +391,7 @@ fn missing() {
     }
 }
 
-/// The user chooses to use a changed file or to leave it out; whatever file replaces it, the row keeps its name.
+/// The user chooses to use a changed file or to leave it out; the row keeps its name for any replacement file.
 fn changed() {
     let mut state = small_scan();
     let mut opening = opening(&state);
@@ -405,7 +411,7 @@ fn changed() {
     window.get_by_label("dwi.nii.gz: It has 7 bytes and had 5 when the session was saved");
     let answer = |w: &Window| {
         let opening = w.state().state.runtime.sessions.opening.as_ref();
-        opening.expect("asking").decisions.get(&0).copied()
+        opening.expect("opened").decisions.get(&0).copied()
     };
     assert_eq!(answer(&window), None);
     click(&mut window, "Leave out");

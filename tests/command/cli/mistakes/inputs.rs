@@ -31,8 +31,8 @@ pub fn tests() -> Vec<Trial> {
 
 /// A command line with its exit code and what its error holds.
 fn check(here: &Path, line: &str, code: i32, text: &str) {
-    let words: Vec<&str> = line.split(' ').collect();
-    let (found, error) = errors(&words, here);
+    let arguments: Vec<&str> = line.split(' ').collect();
+    let (found, error) = errors(&arguments, here);
     assert!(
         found == Some(code) && error.contains(text),
         "{line}: {found:?} {error}"

@@ -32,7 +32,7 @@ pub fn time() {
     }
 }
 
-/// The colour bar of the streamlines below the cut tells whose weights they are.
+/// The colour bar of the streamlines below the cut names the layer of their weights.
 pub fn difference() {
     let mut state = state_with_weights();
     let names = |state: &State| -> Vec<String> {

@@ -34,14 +34,14 @@ const LOW: [f32; 2] = [1278.0, 760.0];
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::room::words of the status bar do not meet", status),
-        test("ui::room::controls are in sight at 200 %", controls),
-        test("ui::room::a list leaves the views their width", lists),
-        test("ui::room::a name keeps clear of its number", bundles),
-        test("ui::room::a kept pathway has one line", pathway),
-        test("ui::room::distances of a surface are in sight", distances),
-        test("ui::room::a dot says that results warn", dotted),
-        test("ui::room::the icon of a closed list is not marked", rail),
+        test("ui::space::texts of the status bar do not overlap", status),
+        test("ui::space::controls are visible at 200 %", controls),
+        test("ui::space::a list leaves the views their width", lists),
+        test("ui::space::a name keeps clear of its number", bundles),
+        test("ui::space::a kept pathway has one line", pathway),
+        test("ui::space::distances of a surface are visible", distances),
+        test("ui::space::a dot marks results with warnings", dotted),
+        test("ui::space::the icon of a closed list is not marked", rail),
     ]
 }
 
@@ -97,10 +97,10 @@ fn status() {
             places.push(("bar".to_owned(), progress.rect()));
         }
         for (i, (text, rect)) in places.iter().enumerate() {
-            for (other, beside) in &places[..i] {
+            for (other, other_rect) in &places[..i] {
                 assert!(
-                    !rect.shrink(0.5).intersects(*beside),
-                    "{size:?}: {text:?} {rect:?} lies over {other:?} {beside:?}"
+                    !rect.shrink(0.5).intersects(*other_rect),
+                    "{size:?}: {text:?} {rect:?} lies over {other:?} {other_rect:?}"
                 );
             }
         }
@@ -135,10 +135,10 @@ fn controls() {
             let foot = size[1] - FOOT;
             let until = head(&window, "Results").map_or(foot, |r| r.top());
             // Down to a first row below the head.
-            let room = until - inputs.bottom();
+            let space = until - inputs.bottom();
             assert!(
-                room >= 24.0,
-                "{task:?} {size:?} {guide:?}: {room} for controls"
+                space >= 24.0,
+                "{task:?} {size:?} {guide:?}: {space} for controls"
             );
             if head(&window, "Results").is_none() {
                 click(&mut window, "Part of the panel: Results");
