@@ -184,6 +184,7 @@ fn recovery() {
         let job = OpenSession {
             path: session.clone(),
             strict: false,
+            folders: Vec::new(),
         };
         let delivery = Delivery {
             slot: LOAD,
