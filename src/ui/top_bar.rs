@@ -10,6 +10,9 @@ use crate::state::core::text::counted;
 use crate::state::{Action, Convention, Layout, Look, State, Task, ViewAction};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
+/// Why a control of the views or of sessions is greyed out.
+pub const NOTHING_OPEN: &str = "Nothing is open yet";
+
 const LAYOUTS: [(Layout, &str, &str); 5] = [
     (Layout::Grid, icons::GRID, "Four views"),
     (
@@ -328,11 +331,12 @@ fn right_side(
         button.show_at(ui, place)
     };
     let open = !state.document.is_empty();
+    let closed = (!open).then_some(NOTHING_OPEN);
     if next(ui, IconButton::new(icons::HELP, "Help").hint("Help (F1)")).clicked() {
         memory.help.shown = !memory.help.shown;
     }
     let camera = IconButton::new(icons::CAMERA, "Screenshot")
-        .disabled(!open)
+        .disabled(closed)
         .hint("Save a screenshot…");
     let camera = next(ui, camera);
     if camera.clicked() {
@@ -359,7 +363,7 @@ fn right_side(
     } else {
         for (layout, icon, name) in LAYOUTS.into_iter().rev() {
             let active = open && state.view.layout == layout;
-            let button = IconButton::new(icon, name).active(active).disabled(!open);
+            let button = IconButton::new(icon, name).active(active).disabled(closed);
             let place = Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0));
             centre -= STEP;
             if button.show_at(ui, place).clicked() {
@@ -387,13 +391,11 @@ fn right_side(
         ),
     ];
     for (icon, name, step, key, action) in history {
-        let hint = match step {
-            Some(step) => format!("{name}: {} ({key})", step.to_lowercase()),
-            None => format!("Nothing to {}", name.to_lowercase()),
-        };
+        let hint = step.map(|step| format!("{name}: {} ({key})", step.to_lowercase()));
+        let none = format!("Nothing to {}", name.to_lowercase());
         let button = IconButton::new(icon, name)
-            .hint(&hint)
-            .disabled(step.is_none());
+            .hint(hint.as_deref().unwrap_or(name))
+            .disabled(step.is_none().then_some(&*none));
         let place = Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0));
         centre -= STEP;
         if button.show_at(ui, place).clicked() {
@@ -414,7 +416,7 @@ fn layouts_menu(ui: &mut Ui, place: Rect, state: &State, open: bool, actions: &m
         .find(|l| l.0 == state.view.layout)
         .map_or(icons::GRID, |l| l.1);
     let button = IconButton::new(shown, "Layouts")
-        .disabled(!open)
+        .disabled((!open).then_some(NOTHING_OPEN))
         .show_at(ui, place);
     let chosen = menu::popup(&button, 200.0, |ui| {
         let mut chosen = None;

@@ -26,7 +26,7 @@ use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::band::BandHistogram;
 use crate::ui::widgets::button::{Button, IconButton, toggled};
 use crate::ui::widgets::note::Note;
-use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::slider::{SliderRow, help_over};
 use crate::ui::widgets::{anchor, menu, paint, rows, section};
 use crate::ui::{Memory, format, icons, panels};
 use egui::{Color32, Rangef, Rect, Sense, Ui, pos2, vec2};
@@ -301,29 +301,21 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         "Back to step {}: before the last change",
         format::count(earlier)
     );
+    let first = (step == 0).then_some("The surface stands at step 0");
+    let none = runtime.live.is_none() && state.document.segment.spheres.is_empty();
     let buttons = [
-        (
-            icons::STEP,
-            "Advance ten steps",
-            why.is_some(),
-            SegmentAction::Step,
-        ),
-        (
-            icons::REWIND,
-            &*back,
-            step == 0,
-            SegmentAction::Rewind(earlier),
-        ),
+        (icons::STEP, "Advance ten steps", why, SegmentAction::Step),
+        (icons::REWIND, &*back, first, SegmentAction::Rewind(earlier)),
         (
             icons::RESET,
             "Back to step 0",
-            step == 0,
+            first,
             SegmentAction::Rewind(0),
         ),
         (
             icons::TRASH,
             "Delete the spheres and the surface",
-            runtime.live.is_none() && state.document.segment.spheres.is_empty(),
+            none.then_some("There are no spheres and there is no surface"),
             SegmentAction::Clear,
         ),
     ];
@@ -360,7 +352,10 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     ];
     let text = ["Sample  P", "Add sphere  A", "Keep out  D"];
     let now = tools.iter().position(|t| *t == state.view.tool);
-    if let Some(i) = toggled(ui, row, "Tool", &text, now) {
+    let clicked = toggled(ui, row, "Tool", &text, now);
+    let help = "What a click on a slice does; a second click on the tool puts it away";
+    help_over(ui, row, "Tool", help);
+    if let Some(i) = clicked {
         let off = now == Some(i);
         actions.push(Action::View(ViewAction::SetTool(if off {
             Tool::Crosshair

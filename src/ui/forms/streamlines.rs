@@ -82,7 +82,9 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     slider::label(ui, columns.label, "Choose by mouse", help);
     let picking = state.view.tool == Tool::Pick;
     let text = ["Off", "On"];
-    if let Some(i) = segmented(ui, columns.wide, "Choose", &text, usize::from(picking)) {
+    let clicked = segmented(ui, columns.wide, "Choose", &text, usize::from(picking));
+    slider::help_over(ui, columns.wide, "Choose by mouse", help);
+    if let Some(i) = clicked {
         let tool = if i == 1 { Tool::Pick } else { Tool::Crosshair };
         actions.push(Action::View(ViewAction::SetTool(tool)));
     }
@@ -137,7 +139,9 @@ fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .iter()
         .position(|d| *d == state.view.bottom_panel)
         .unwrap_or(0);
-    if let Some(i) = segmented(ui, row, "Below the views", &text, now) {
+    let clicked = segmented(ui, row, "Below the views", &text, now);
+    slider::help_over(ui, row, "Below", help);
+    if let Some(i) = clicked {
         actions.push(Action::Streamline(StreamlineAction::Open(all[i])));
     }
 }
@@ -251,6 +255,7 @@ fn regions(
             p.t2,
         );
         let title = format!("Filter by {}", r.name);
+        let help = "Which streamlines are shown, by how they meet this region";
         let chosen = menu::select(ui, columns.wide, &title, how.label(), |ui| {
             let mut chosen = None;
             for option in RegionRule::ALL {
@@ -263,6 +268,7 @@ fn regions(
             }
             chosen
         });
+        slider::help_over(ui, columns.wide, &title, help);
         if let Some(how) = chosen {
             set(rules.clone().using(r.id, r.role, how), Phase::Done);
         }
