@@ -198,7 +198,7 @@ impl<'a> SliderRow<'a> {
                 }
                 let id = ui.make_persistent_id(("help", self.name));
                 ui.interact(columns.label, id, Sense::hover())
-                    .on_hover_text(hint);
+                    .on_hover_text(&hint);
                 if !on {
                     let p = theme::palette(ui.style());
                     let font = theme::regular(size::LABEL);
