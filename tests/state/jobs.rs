@@ -320,6 +320,32 @@ fn distributions() {
             }
         }
     }
+    // Gradients of as many volumes that are opened with it are those of the scan.
+    let path = folder
+        .path()
+        .join(format!("{}_4.nii.gz", Basis::ALL[0].key()));
+    let table = [("dwi.bval", 1), ("dwi.bvec", 3)].map(|(name, rows)| {
+        let path = folder.path().join(name);
+        let row = |r: usize| {
+            let value = |i: usize| match rows {
+                1 => f64::from(u8::from(i > 0)) * 1000.0,
+                _ => axis(i)[r] * f64::from(u8::from(i > 0)),
+            };
+            let values: Vec<String> = (0..15).map(|i| value(i).to_string()).collect();
+            values.join(" ")
+        };
+        let text: Vec<String> = (0..rows).map(row).collect();
+        std::fs::write(&path, text.join("\n")).expect("written");
+        path
+    });
+    let Outcome::Done(Opened::File(file)) = opened(&path, table.to_vec()) else {
+        panic!("it opens")
+    };
+    let Loaded::Scan { gradients, .. } = &file.loaded else {
+        panic!("a series of volumes")
+    };
+    assert!(gradients.is_none());
+    assert!(file.notes.iter().any(io::Remark::tells_distributions));
     let signal = |voxel: usize| {
         let along = |i: usize| axis(voxel).dot(axis(i)).powi(2);
         (0..45).map(|i| 900.0 * (-2.0 * along(i)).exp()).collect()

@@ -19,7 +19,7 @@ use crate::state::segment::{
     SurfaceStanding, scalar,
 };
 use crate::state::{
-    Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool, ViewAction,
+    Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Task, Tool, ViewAction,
 };
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::theme::{self, size, space};
@@ -28,7 +28,7 @@ use crate::ui::widgets::button::{Button, IconButton, toggled};
 use crate::ui::widgets::note::Note;
 use crate::ui::widgets::slider::{SliderRow, help_over};
 use crate::ui::widgets::{anchor, menu, paint, rows, section};
-use crate::ui::{Memory, format, icons, panels};
+use crate::ui::{Memory, format, icons, panels, part};
 use egui::{Color32, Rangef, Rect, Sense, Ui, pos2, vec2};
 pub use results::{STARTING, rate};
 
@@ -169,7 +169,9 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let place = section::head(ui, "Controls");
     // First, so that they are visible in small windows, too.
     tools(ui, state, actions);
-    transport(ui, state, actions);
+    if !is_pinned(state) {
+        transport(ui, state, actions);
+    }
     let settings = &state.document.segment.settings;
     let params = &settings.params;
     let default_value = SegmentSettings {
@@ -268,6 +270,28 @@ fn described(key: &str) -> (&'static str, &'static str) {
 /// Enough decimals for a thousand steps of a range.
 fn decimals(span: f64) -> i32 {
     (3.0 - span.max(1e-12).log10().floor()).clamp(0.0, 6.0) as i32
+}
+
+/// Whether the row of *Run* stands at the top of the panel: the rows for drawing regions would push it out of sight.
+fn is_pinned(state: &State) -> bool {
+    let tool = state.view.tool;
+    let has_rows = matches!(tool, Tool::Threshold | Tool::Change | Tool::Labels);
+    state.view.task == Task::Segment && (tool.draws() || has_rows)
+}
+
+/// The row of *Run* above all others while regions are made; returns the rest of the panel.
+pub fn pinned(ui: &mut Ui, body: Rect, state: &State, actions: &mut Vec<Action>) -> Rect {
+    const HEIGHT: f32 = space::BUTTON + 12.0;
+    if !is_pinned(state) {
+        return body;
+    }
+    let place = body.with_max_y((body.top() + HEIGHT).min(body.bottom()));
+    part(ui, "run", place, |ui| {
+        transport(ui, state, actions);
+        let line = theme::palette(ui.style()).line;
+        paint::underline(ui.painter(), place, line);
+    });
+    body.with_min_y(place.bottom())
 }
 
 fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {

@@ -116,8 +116,12 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let text =
-        format!("{name} lies beside the scan, but the fit uses a mask found in the scan itself");
+    let text = match state.document.lacks_requested_fit() {
+        true => format!("Waiting for the fit. {name} lies beside the scan and can be its mask"),
+        false => {
+            format!("{name} lies beside the scan, but the fit uses a mask found in the scan itself")
+        }
+    };
     let p = theme::palette(ui.style());
     let note = Note::new(p, Severity::Information, &text).action("Use this mask");
     if note.show(ui) == Some(NoteResponse::Accepted) {
@@ -191,6 +195,11 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
             response.on_hover_text(about.trim_start());
         }
         if let Content::Scan { gradients, .. } = &layer.content {
+            if layer.holds_distributions() {
+                let fact = "fibre orientations (FOD)";
+                rows::input(ui, icons::ARROW_RIGHT, "", "Coefficients of", fact);
+                continue;
+            }
             if let Content::Scan { dwi, .. } = &layer.content
                 && let Some(layout) = dwi.tensors
             {
@@ -247,7 +256,9 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         method(ui, state, actions);
     }
     fit_mask(ui, state, actions);
-    if let Some(found) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
+    if state.document.lacks_requested_fit() {
+        rows::hint(ui, "Waiting for the fit");
+    } else if let Some(found) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
         rows::hint(ui, &format!("Mask found: {}", mask_text::facts(&found)));
         if let Some(doubt) = mask_text::doubt(&found) {
             Note::new(theme::palette(ui.style()), Severity::Warning, &doubt).show(ui);

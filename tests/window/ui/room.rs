@@ -13,8 +13,8 @@ use arcuate::state::pathways::PathwayAction;
 use arcuate::state::runtime::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::{
-    Action, Content, Display, JobHandle, Layer, LayerId, RegionAction, State, Task, ViewAction,
-    update,
+    Action, Content, Display, JobHandle, Layer, LayerId, RegionAction, State, Task, Tool,
+    ViewAction, update,
 };
 use arcuate::ui::{self, Memory};
 use egui::Rect;
@@ -42,6 +42,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::room::distances of a surface are in sight", distances),
         test("ui::room::a dot says that results warn", dotted),
         test("ui::room::the icon of a closed list is not marked", rail),
+        test(
+            "ui::room::Run stays in sight while regions are drawn",
+            run_in_sight,
+        ),
     ]
 }
 
@@ -344,4 +348,32 @@ fn distances() {
     }
     let plot = window.get_by_label_contains("plot of").rect();
     assert!(plot.bottom() <= foot, "{plot:?}");
+}
+
+/// The rows of a drawing tool push the controls of Segment down, except the row of *Run*.
+fn run_in_sight() {
+    let tools = [
+        Tool::Brush,
+        Tool::Rectangle,
+        Tool::Polygon,
+        Tool::Fill,
+        Tool::Threshold,
+    ];
+    for tool in tools {
+        let mut state = small_scan();
+        state.view.task = Task::Segment;
+        state.view.tool = tool;
+        let mut window = window(state, LOW, 1.0);
+        // The place of the tool's rows is known after a frame.
+        window.run();
+        let run = window.get_by_label("Run").rect();
+        let views = window.state().views;
+        assert!(
+            run.top() >= views.top() && run.left() > views.right(),
+            "{tool:?} {run:?}"
+        );
+        let controls = window.get_by_role_and_label(egui::Role::Heading, "Controls");
+        assert!(run.bottom() < controls.rect().top(), "{tool:?} {run:?}");
+        assert!(run.bottom() < views.top() + 60.0, "{tool:?} {run:?}");
+    }
 }
