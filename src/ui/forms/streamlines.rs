@@ -21,13 +21,7 @@ const FILTER: &str = "Filter";
 
 /// Shown only while the user works on the streamlines of a layer.
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let selected = super::selected_tracks(state).is_some();
-    let about = selected
-        || state.document.streamlines.has_rules()
-        || state.view.bottom_panel.is_some()
-        || state.manual_selection().is_some()
-        || state.view.tool == Tool::Pick;
-    let Some((layer, lines)) = state.current_streamlines().filter(|_| about) else {
+    let Some((layer, lines)) = super::streamlines_in_work(state) else {
         return;
     };
     // Tracking has rows with the same names.

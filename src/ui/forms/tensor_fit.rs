@@ -25,13 +25,32 @@ use crate::ui::{Memory, format, icons, panels, theme};
 use egui::{Rect, Ui, vec2};
 use std::sync::Arc;
 
+const INPUTS: &str = "Inputs";
+const INPUTS_FOLD: &str = "inputs beside streamlines";
 const FIT: &str = "Tensor fit";
 /// Key of the fold among the controls; the check of the same name has a fold of its own.
 const FIT_CONTROLS: &str = "controls of the tensor fit";
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    inputs(ui, state, memory);
-    offered_mask(ui, state, actions);
+    // Beside the block of streamlines, a small panel has no room for both inputs and controls.
+    let folded = memory.narrow && super::streamlines_in_work(state).is_some();
+    let open = match folded {
+        true => {
+            let (open, clicked) = section::fold(ui, INPUTS, memory.is_open(INPUTS_FOLD, false));
+            if clicked {
+                memory.toggle(INPUTS_FOLD);
+            }
+            open
+        }
+        false => {
+            inputs_head(ui, memory);
+            true
+        }
+    };
+    if open {
+        inputs(ui, state);
+        offered_mask(ui, state, actions);
+    }
     section::end(ui);
     let layer = shown_layer(state);
     section::head_with(ui, "Controls", layer.map_or("", |l| &l.name));
@@ -129,8 +148,8 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
-    let place = section::head(ui, "Inputs");
+fn inputs_head(ui: &mut Ui, memory: &mut Memory) {
+    let place = section::head(ui, INPUTS);
     let open = IconButton::new(icons::FOLDER, "Open a file")
         .hint("Open a file (Ctrl+O)")
         .side(24.0);
@@ -139,6 +158,9 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
             .files
             .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
+}
+
+fn inputs(ui: &mut Ui, state: &State) {
     let scan_grid = state
         .document
         .scan()

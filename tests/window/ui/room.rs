@@ -3,12 +3,13 @@
 use super::{App, Window, click, filter, pathways, segment, small_scan, tracking};
 use crate::shapes::texts;
 use crate::support::session_window::Window as Full;
-use crate::support::{lines, start_of_old_job, test};
+use crate::support::{lines, opened_event, opened_file, start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::solvers::curves::SeedOutcome;
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::runtime::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
@@ -376,4 +377,27 @@ fn run_in_sight() {
         assert!(run.bottom() < controls.rect().top(), "{tool:?} {run:?}");
         assert!(run.bottom() < views.top() + 60.0, "{tool:?} {run:?}");
     }
+}
+
+/// With streamlines selected, View still shows several rows of controls.
+fn beside_streamlines() {
+    let mut state = small_scan();
+    state.view.task = Task::View;
+    let line = [-20.0, 0.0, 20.0].map(|x| x * DVec3::X).to_vec();
+    let file = opened_file("/data/lines.tck", Loaded::Tractogram(lines(&[line])));
+    update(&mut state, Action::Event(opened_event(1, file)));
+    let layer = state.document.layer_named("lines").expect("opened").id;
+    state.runtime.selected_layer = Some(layer);
+    let mut window = window(state, LOW, 1.0);
+    window.run();
+    let heading = |window: &Harness<'static, App>, name: &str| {
+        let found = window.get_by_role_and_label(egui::Role::Heading, name);
+        found.rect()
+    };
+    let rows = heading(&window, "Results").top() - heading(&window, "Controls").bottom();
+    assert!(rows > 3.0 * 28.0, "{rows}");
+    // Nothing is lost: the inputs open on a click.
+    assert!(window.query_by_label_contains("lines.tck").is_none());
+    click(&mut window, "Inputs");
+    window.get_by_label_contains("lines.tck");
 }
