@@ -53,7 +53,8 @@ fn image(folder: &Path, name: &str) -> PathBuf {
     let grid = Grid::axis_aligned([6, 7, 8], DVec3::splat(4.0), dvec3(-12.0, -14.0, -16.0));
     let grid = Arc::new(grid.expect("a grid"));
     let values = (0..grid.voxel_count()).map(|i| 3.0 + (i % 91) as f32);
-    let image = Volume::new(grid.clone(), 1, VolumeKind::Scalar, values.collect());
+    let values: Vec<f32> = values.collect();
+    let image = Volume::new(grid, 1, VolumeKind::Scalar, values);
     let path = folder.join(name);
     nifti::save_volume(&path, &image, "made", &Control::new()).expect("saved");
     path
@@ -242,7 +243,7 @@ fn mask() {
     let scan = alone.state.document.scan().expect("a scan");
     let grid = scan.content.volume().expect("a volume").grid.clone();
     // Larger than the session's own, so that it would be preferred.
-    let inside = (0..grid.voxel_count()).map(|i| u8::from(i > 0)).collect();
+    let inside: Vec<u8> = (0..grid.voxel_count()).map(|i| u8::from(i > 0)).collect();
     let all = Mask::new(grid, inside);
     let path = folder.path().join("all.nii.gz");
     nifti::save_mask(&path, &all, "made", &Control::new()).expect("saved");

@@ -44,6 +44,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::room::a dot says that results warn", dotted),
         test("ui::room::the icon of a closed list is not marked", rail),
         test(
+            "ui::room::controls stand beside streamlines",
+            beside_streamlines,
+        ),
+        test(
             "ui::room::Run stays in sight while regions are drawn",
             run_in_sight,
         ),
