@@ -324,20 +324,10 @@ fn distributions() {
     let path = folder
         .path()
         .join(format!("{}_4.nii.gz", Basis::ALL[0].key()));
-    let table = [("dwi.bval", 1), ("dwi.bvec", 3)].map(|(name, rows)| {
-        let path = folder.path().join(name);
-        let row = |r: usize| {
-            let value = |i: usize| match rows {
-                1 => f64::from(u8::from(i > 0)) * 1000.0,
-                _ => axis(i)[r] * f64::from(u8::from(i > 0)),
-            };
-            let values: Vec<String> = (0..15).map(|i| value(i).to_string()).collect();
-            values.join(" ")
-        };
-        let text: Vec<String> = (0..rows).map(row).collect();
-        std::fs::write(&path, text.join("\n")).expect("written");
-        path
-    });
+    let rows = ["1", "0", "0"].map(|v| format!("0{}", format!(" {v}").repeat(14)));
+    let table = ["dwi.bval", "dwi.bvec"].map(|name| folder.path().join(name));
+    std::fs::write(&table[0], rows[0].replace('1', "1000")).expect("written");
+    std::fs::write(&table[1], rows.join("\n")).expect("written");
     let Outcome::Done(Opened::File(file)) = opened(&path, table.to_vec()) else {
         panic!("it opens")
     };

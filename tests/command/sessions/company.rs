@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test(
             "sessions::a session with files asks about unsaved work",
-            asked,
+            question,
         ),
         test(
             "sessions::files that come meanwhile are not lost",
@@ -72,6 +72,13 @@ fn names(state: &State) -> Vec<&str> {
         .collect()
 }
 
+/// All messages.
+fn texts(window: &Window) -> String {
+    let messages = window.state.runtime.notices.messages.iter();
+    let texts: Vec<&str> = messages.map(|m| m.text.as_str()).collect();
+    texts.join("\n")
+}
+
 fn errors(window: &Window) -> Vec<&str> {
     let messages = window.state.runtime.notices.messages.iter();
     let errors = messages.filter(|m| m.severity == Severity::Error);
@@ -89,7 +96,7 @@ fn added() {
         assert_eq!(window.state.runtime.sessions.file.as_ref(), Some(&session));
         let mut expected = names(&alone.state);
         expected.push("t1");
-        assert_eq!(names(&window.state), expected, "{}", window.said());
+        assert_eq!(names(&window.state), expected, "{}", texts(&window));
         assert!(
             window.state.is_dirty(),
             "the session does not list the image"
@@ -112,9 +119,9 @@ fn known() {
     expected.push("t1");
     assert_eq!(names(&window.state), expected);
     assert!(
-        window.said().contains("shows dwi.nii.gz"),
+        texts(&window).contains("shows dwi.nii.gz"),
         "{}",
-        window.said()
+        texts(&window)
     );
     // Under another name of the same file, too.
     #[cfg(unix)]
@@ -124,7 +131,7 @@ fn known() {
         let mut window = Window::new();
         open(&mut window, &[&session, &link]);
         assert_eq!(names(&window.state), names(&alone.state));
-        assert!(!window.state.is_dirty(), "{}", window.said());
+        assert!(!window.state.is_dirty(), "{}", texts(&window));
     }
 }
 
@@ -137,7 +144,7 @@ fn two() {
     open(&mut window, &[&session, &image, &other]);
     assert!(window.state.document.is_empty());
     let [error] = errors(&window)[..] else {
-        panic!("{}", window.said())
+        panic!("{}", texts(&window))
     };
     assert!(
         error.contains("2 sessions") && error.contains("open one of them"),
@@ -171,7 +178,7 @@ fn broken() {
         assert_eq!(names(&window.state).len(), before + 1, "{text}");
         assert_eq!(window.state.document.regions.len(), 1);
         let [error] = errors(&window)[..] else {
-            panic!("{}", window.said())
+            panic!("{}", texts(&window))
         };
         assert!(error.contains("s.arcuate"), "{error}");
     }
@@ -184,11 +191,11 @@ fn broken() {
     assert!(window.state.runtime.sessions.pending_action.is_some());
     std::fs::remove_file(&session).expect("removed");
     window.session(SessionAction::Discard);
-    assert!(names(&window.state).contains(&"t1"), "{}", window.said());
-    assert_eq!(errors(&window).len(), 1, "{}", window.said());
+    assert!(names(&window.state).contains(&"t1"), "{}", texts(&window));
+    assert_eq!(errors(&window).len(), 1, "{}", texts(&window));
 }
 
-fn asked() {
+fn question() {
     let folder = tempfile::tempdir().expect("a folder");
     let (session, image) = saved(folder.path());
     let mut window = Window::new();
@@ -232,7 +239,7 @@ fn meanwhile() {
         window.act(Action::Event(event));
     }
     assert_eq!(window.state.runtime.sessions.file.as_ref(), Some(&session));
-    assert!(names(&window.state).contains(&"t1"), "{}", window.said());
+    assert!(names(&window.state).contains(&"t1"), "{}", texts(&window));
 }
 
 /// The session says by which mask its scan is fitted.
@@ -249,7 +256,7 @@ fn mask() {
     nifti::save_mask(&path, &all, "made", &Control::new()).expect("saved");
     let mut window = Window::new();
     open(&mut window, &[&session, &path]);
-    assert!(names(&window.state).contains(&"all"), "{}", window.said());
+    assert!(names(&window.state).contains(&"all"), "{}", texts(&window));
     assert_eq!(
         window.state.document.fit_mask,
         alone.state.document.fit_mask

@@ -45,7 +45,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::room::the icon of a closed list is not marked", rail),
         test(
             "ui::room::controls stand beside streamlines",
-            beside_streamlines,
+            with_streamlines,
         ),
         test(
             "ui::room::Run stays in sight while regions are drawn",
@@ -384,7 +384,7 @@ fn run_in_sight() {
 }
 
 /// With streamlines selected, View still shows several rows of controls.
-fn beside_streamlines() {
+fn with_streamlines() {
     let mut state = small_scan();
     state.view.task = Task::View;
     let line = [-20.0, 0.0, 20.0].map(|x| x * DVec3::X).to_vec();
