@@ -26,6 +26,8 @@ pub fn tests() -> Vec<Trial> {
         test("cli::options without an effect are refused", no_effect),
         test("cli::the demo uses a free folder", demo),
         test("cli::guide pages are found by any case", guide),
+        test("cli::nothing advises to overwrite an input", over_input),
+        test("cli::a file in place of the folder of a truth", no_folder),
     ]
 }
 
@@ -37,6 +39,40 @@ fn check(here: &Path, line: &str, code: i32, text: &str) {
         found == Some(code) && error.contains(text),
         "{line}: {found:?} {error}"
     );
+}
+
+fn over_input() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    lines(&here.join("in.tck"));
+    image(&here.join("x.nii.gz"), 0.0, |x| x as f32);
+    let own = "This output is an input of the command, expected a file of its own";
+    for line in [
+        "convert in.tck in.tck",
+        "select in.tck ./in.tck --number 1",
+        "region --image x.nii.gz --threshold 0..1 --out=x.nii.gz",
+    ] {
+        check(here, line, 1, own);
+        let words: Vec<&str> = line.split(' ').collect();
+        assert!(!errors(&words, here).1.contains("--force"), "{line}");
+    }
+    // Another file that exists is still a matter of choice.
+    std::fs::copy(here.join("in.tck"), here.join("b.tck")).expect("copied");
+    check(
+        here,
+        "convert in.tck b.tck",
+        1,
+        "add --force to overwrite it",
+    );
+}
+
+fn no_folder() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    lines(&here.join("in.tck"));
+    let found = "Found a file, expected a folder with truth.json";
+    check(here, "score in.tck --truth in.tck", 1, found);
+    check(here, "guide nothere", 2, "Found no page “nothere”");
 }
 
 fn affines() {
