@@ -72,6 +72,17 @@ fn no_folder() {
     lines(&here.join("in.tck"));
     let found = "Found a file, expected a folder with truth.json";
     check(here, "score in.tck --truth in.tck", 1, found);
+    // Nothing is said of the basis of an image that is none of distributions.
+    image(&here.join("x.nii.gz"), 0.0, |x| x as f32);
+    for (name, text) in [
+        ("missing.nii.gz", "No such file"),
+        ("x.nii.gz", "Found a single volume, expected at least 6"),
+    ] {
+        let line = format!("streamlines {name} --select 10 --out s.tck");
+        check(here, &line, 1, text);
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!(errors(&words, here).1.lines().count(), 1, "{name}");
+    }
     check(here, "guide nothere", 2, "Found no page “nothere”");
 }
 
