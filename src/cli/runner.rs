@@ -152,6 +152,12 @@ impl Runner {
         if self.force || !path.exists() {
             return Ok(());
         }
+        if path.is_dir() {
+            return Err(Failure::new(format!(
+                "Found a folder of this name, expected a file or an unused name; choose another name: {}",
+                path.display()
+            )));
+        }
         // Advice to overwrite would cost the input.
         let sentence = match typed::is_named_twice(path) {
             true => {

@@ -56,6 +56,20 @@ fn over_input() {
         let words: Vec<&str> = line.split(' ').collect();
         assert!(!errors(&words, here).1.contains("--force"), "{line}");
     }
+    std::fs::create_dir(here.join("a.trk")).expect("a folder");
+    check(
+        here,
+        "convert in.tck a.trk",
+        1,
+        "Found a folder of this name",
+    );
+    let label = "region --image x.nii.gz --label one --out r.nii.gz";
+    check(
+        here,
+        label,
+        2,
+        "expected the whole number of a label, found “one”",
+    );
     // Another file that exists is still a matter of choice.
     std::fs::copy(here.join("in.tck"), here.join("b.tck")).expect("copied");
     check(
