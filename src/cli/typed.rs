@@ -62,8 +62,8 @@ pub fn no_command(word: &str, similar: &[String]) -> String {
 
 /// Whether several words of the command name an existing file, as if it were both read and written.
 pub fn is_named_twice(path: &Path) -> bool {
-    let words = std::env::args_os().skip(1);
-    let names = words.filter(|word| {
+    let arguments = std::env::args_os().skip(1);
+    let names = arguments.filter(|word| {
         let word = word.to_string_lossy();
         // As in `--out=FILE` and `mask:FILE`.
         let value = word.rsplit_once('=').map_or(&*word, |(_, value)| value);
