@@ -10,6 +10,9 @@ use crate::state::core::text::counted;
 use crate::state::{Action, Convention, Layout, Look, State, Task, ViewAction};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
+/// Why a control of the views or of sessions is greyed out.
+pub const NOTHING_OPEN: &str = "Nothing is open yet";
+
 const LAYOUTS: [(Layout, &str, &str); 5] = [
     (Layout::Grid, icons::GRID, "Four views"),
     (
@@ -368,6 +371,7 @@ impl RightSide {
         actions: &mut Vec<Action>,
     ) {
         let open = !state.document.is_empty();
+        let closed = (!open).then_some(NOTHING_OPEN);
         for x in self.dividers {
             divider(ui, x, bar);
         }
@@ -380,7 +384,7 @@ impl RightSide {
             _ => {
                 for ((layout, icon, name), place) in LAYOUTS.into_iter().zip(&self.layouts) {
                     let active = open && state.view.layout == layout;
-                    let button = IconButton::new(icon, name).active(active).disabled(!open);
+                    let button = IconButton::new(icon, name).active(active).disabled(closed);
                     if button.show_at(ui, *place).clicked() {
                         actions.push(Action::View(ViewAction::SetLayout(layout)));
                     }
@@ -388,7 +392,7 @@ impl RightSide {
             }
         }
         let camera = IconButton::new(icons::CAMERA, "Screenshot")
-            .disabled(!open)
+            .disabled(closed)
             .hint("Save a screenshot…");
         if camera.show_at(ui, self.camera).clicked() {
             let purpose = PathPurpose::Screenshot {
@@ -413,13 +417,11 @@ impl RightSide {
             (self.redo, icons::REDO, "Redo", redo, "Ctrl+Y", Action::Redo),
         ];
         for (place, icon, name, step, key, action) in steps {
-            let hint = match step {
-                Some(step) => format!("{name}: {} ({key})", step.to_lowercase()),
-                None => format!("Nothing to {}", name.to_lowercase()),
-            };
+            let hint = step.map(|step| format!("{name}: {} ({key})", step.to_lowercase()));
+            let none = format!("Nothing to {}", name.to_lowercase());
             let button = IconButton::new(icon, name)
-                .hint(&hint)
-                .disabled(step.is_none());
+                .hint(hint.as_deref().unwrap_or(name))
+                .disabled(step.is_none().then_some(&*none));
             if button.show_at(ui, place).clicked() {
                 actions.push(action);
             }
@@ -433,7 +435,7 @@ fn layouts_menu(ui: &mut Ui, place: Rect, state: &State, open: bool, actions: &m
         .find(|l| l.0 == state.view.layout)
         .map_or(icons::GRID, |l| l.1);
     let button = IconButton::new(shown, "Layouts")
-        .disabled(!open)
+        .disabled((!open).then_some(NOTHING_OPEN))
         .show_at(ui, place);
     let chosen = menu::popup(&button, 200.0, |ui| {
         let mut chosen = None;

@@ -75,6 +75,7 @@ fn reading() {
     let own = OpenSession {
         path: std::path::PathBuf::from("/tmp/left.arcuate"),
         strict: false,
+        folders: Vec::new(),
     };
     update(&mut state, Action::Event(Event::new(own, failed())));
     assert!(state.runtime.sessions.recovery.reading.is_none());

@@ -12,6 +12,7 @@ mod pathway_steps;
 mod pathways;
 mod pictures;
 mod rays;
+mod readings;
 mod saves;
 mod scans;
 mod segment;
@@ -74,7 +75,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::left_stays_left", scans::left_stays_left),
     ];
     let own = own.into_iter().chain(fits::tests()).chain(fods::tests());
-    let own = own.chain(rays::tests());
+    let own = own.chain(rays::tests()).chain(readings::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());

@@ -130,6 +130,8 @@ pub struct SessionsRuntime {
     /// The session from which the document was opened.
     pub opened: Option<Arc<ReadSession>>,
     pub opening: Option<Opening>,
+    /// Files to be added to the session that is being opened; `None`: none is being opened.
+    pub arriving: Option<Vec<PathBuf>>,
     /// An open question: work would be lost.
     pub pending_action: Option<UnsavedAction>,
     /// Follows once the session is saved.

@@ -1,5 +1,6 @@
 //! Sessions: saving, opening, recovering.
 
+pub(in crate::state) mod arriving;
 pub(in crate::state) mod checked;
 pub(in crate::state) mod demo;
 pub(in crate::state) mod restore_missing;
@@ -19,8 +20,8 @@ use crate::state::files::types::RecentKind;
 use crate::state::origin::Origins;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::sessions::jobs::{
-    Autosave, ForgetRecoverable, LoadLayers, OpenSession, RECOVERY, RelocateFiles,
-    RemoveRecoveryCopy, RestoredLayer, RestoredLayers, SaveOutcome, SaveSession,
+    Autosave, ForgetRecoverable, LoadLayers, RECOVERY, RelocateFiles, RemoveRecoveryCopy,
+    RestoredLayer, RestoredLayers, SaveOutcome, SaveSession,
 };
 use crate::state::sessions::unsaved::{Base, DataInFiles, summed};
 use crate::state::sessions::{
@@ -101,8 +102,14 @@ pub(in crate::state) fn carry_out(
             state.runtime.notices.status.clear();
         }
         UnsavedAction::Demo { tour } => make_head(state, tour, effects),
-        UnsavedAction::Open(path) => read(state, path, false, effects),
-        UnsavedAction::Recover(path) => read(state, path, true, effects),
+        UnsavedAction::Open(path) => arriving::read(state, path, Vec::new(), effects),
+        UnsavedAction::OpenWith { session, files } => {
+            arriving::read(state, session, files, effects)
+        }
+        UnsavedAction::Recover(path) => {
+            state.runtime.sessions.recovery.reading = Some(path.clone());
+            arriving::read(state, path, Vec::new(), effects);
+        }
     }
 }
 
@@ -154,6 +161,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     runtime.revision += 1;
     let saving = &mut runtime.sessions;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
+    saving.arriving = None;
     (saving.seen, saving.changed_since, saving.verified) = (None, None, None);
     (saving.in_files, saving.base_being_saved) = (DataInFiles::default(), None);
     saving.recipe_only.clear();
@@ -222,13 +230,6 @@ pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
     saving.autosave.is_running = true;
     let draft = Box::new(saved::autosave(state));
     submit(effects, Autosave { draft });
-}
-
-fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
-    state.runtime.forget_failures(LOAD);
-    state.runtime.sessions.recovery.reading = recovered.then(|| path.clone());
-    let strict = state.runtime.sessions.strict;
-    submit(effects, OpenSession { path, strict });
 }
 
 /// A session was written, or was not, since another program has changed it.
@@ -391,7 +392,8 @@ pub(in crate::state) fn was_read(
         Err(why) => {
             let path = session.path.display();
             let sentence = format!("{why}, expected one saved by Arcuate: {path}");
-            return state.runtime.notify_failure(LOAD, sentence);
+            state.runtime.notify_failure(LOAD, sentence);
+            return arriving::open_waiting(state, effects);
         }
     };
     state.runtime.forget(Topic::UnknownParts);
@@ -485,6 +487,7 @@ pub(in crate::state) fn was_loaded(
     }
     notes.extend(built.omitted.into_iter().chain(lacks).map(Remark::from));
     let mut kept = std::mem::take(&mut state.runtime.notices.messages);
+    let arriving = state.runtime.sessions.arriving.take();
     empty(state, effects);
     // The message that appeared while the session was read is about it.
     kept.retain(|m| m.topic == Some(Topic::UnknownParts));
@@ -555,6 +558,7 @@ pub(in crate::state) fn was_loaded(
     };
     state.runtime.notices.status = Status::about(StatusSubject::OpenedSession, status);
     checked::verify(state, effects);
+    arriving::add(state, arriving.unwrap_or_default(), effects);
     tensors::update::fit(state, effects);
 }
 

@@ -198,6 +198,7 @@ fn recovery() {
         let job = OpenSession {
             path: session.clone(),
             strict: false,
+            folders: Vec::new(),
         };
         let delivery = Delivery {
             slot: LOAD,

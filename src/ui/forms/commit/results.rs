@@ -167,7 +167,10 @@ fn shown(
         .iter()
         .position(|s| *s == now)
         .unwrap_or(0);
-    if let Some(i) = segmented(ui, row, "Streamlines shown", &labels, at) {
+    let clicked = segmented(ui, row, "Streamlines shown", &labels, at);
+    let help = "All streamlines, those with a weight above the cut, or those that the cut removes";
+    slider::help_over(ui, row, "Streamlines shown", help);
+    if let Some(i) = clicked {
         act(actions, FilterAction::Show(ShownStreamlines::ALL[i]));
     }
     let requested = match now {
@@ -233,7 +236,9 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     slider::label(ui, columns.label, "Map", help);
     // Five labels need more than the default width.
     let row = columns.wide.with_min_x(columns.label.left() + 40.0);
-    if let Some(i) = segmented(ui, row, "Map on slices", &labels, now) {
+    let clicked = segmented(ui, row, "Map on slices", &labels, now);
+    slider::help_over(ui, row, "Map", help);
+    if let Some(i) = clicked {
         let map = i.checked_sub(1).map(|i| maps[i].clone());
         act(actions, FilterAction::ShowMap(map));
     }

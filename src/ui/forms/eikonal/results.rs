@@ -248,7 +248,7 @@ fn row(
     let more = format!("More of {name}");
     let more = IconButton::new(icons::MORE, &more)
         .side(EYE)
-        .disabled(found.is_none() && kept.is_none())
+        .disabled((found.is_none() && kept.is_none()).then_some("No pathway has been found yet"))
         .show_at(ui, square(0.5 * EYE));
     let solved = found.is_some();
     row_menu::show((&more, &response), state, kept, solved, memory, actions);
