@@ -25,8 +25,9 @@ pub(super) fn content_block(volume: &Volume, frame: usize) -> Block {
     let means: Vec<f64> = means.collect();
     let dark = DarkBlocks::new(&blocks, &means, f64::from(high));
     let in_air = |voxel: [usize; 3]| {
-        let air = dark.as_ref().map(|dark| &dark.is_dark);
-        air.is_some_and(|air| air[blocks.of(voxel)])
+        let block = blocks.of(voxel);
+        let is_air = |dark: &DarkBlocks| dark.is_dark[block] || means[block] <= dark.reach;
+        dark.as_ref().is_some_and(is_air)
     };
     let [nx, ny, nz] = shape;
     for z in (0..nz).step_by(STRIDE) {

@@ -15,6 +15,8 @@ const SHARE: [f64; 2] = [0.1, 0.02];
 const BLOCK_SPREADS: f64 = 4.0;
 /// … or up to this share of the range, which ghosts and ringing reach.
 const GHOST_SHARE: f64 = 0.04;
+/// Noise reaches at most this share of the range.
+const REACH: f64 = 0.3;
 const BINS: usize = 512;
 
 /// The voxels of a grid in blocks of about 4 mm.
@@ -103,6 +105,8 @@ impl Blocks {
 pub struct DarkBlocks {
     /// Largest mean of a dark block.
     pub most: f64,
+    /// Largest mean that noise alone reaches, also in blocks of a few voxels.
+    pub reach: f64,
     /// Voxels up to this value are filled, not imaged: they carry no information about air. `None`: the whole background
     /// is filled.
     pub filled: Option<f64>,
@@ -142,6 +146,7 @@ impl DarkBlocks {
         if imaged {
             darks.retain(|m| noisy(*m));
         }
+        let reach = reach_of_noise(&darks).min(least + REACH * range);
         let centre = mode(darks.iter().copied(), (least, dark));
         // Above the mode, tissue contributes to the blocks; below it, only noise does.
         let mut below: Vec<f64> = darks
@@ -164,10 +169,23 @@ impl DarkBlocks {
         let all = is_dark.iter().filter(|b| **b).count();
         ((all as f64) >= SHARE[1] * total as f64).then_some(Self {
             most,
+            reach,
             filled: imaged.then_some(filled_up_to),
             is_dark,
         })
     }
+}
+
+/// The median of means, and this many of their spreads above it.
+fn reach_of_noise(means: &[f64]) -> f64 {
+    const SPREADS: f64 = 5.0;
+    let median = |values: &mut Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(0.0)
+    };
+    let centre = median(&mut means.to_vec());
+    let mut away: Vec<f64> = means.iter().map(|m| (m - centre).abs()).collect();
+    centre + SPREADS * 1.48 * median(&mut away)
 }
 
 /// The most frequent value between two bounds.

@@ -123,6 +123,11 @@ impl Document {
 }
 
 impl State {
+    /// Whether the tensors that the document wants are still to come: a fit that failed is not awaited.
+    pub fn awaits_fit(&self) -> bool {
+        self.document.lacks_requested_fit() && !self.runtime.tensors.live.has_failed()
+    }
+
     /// The file next to the scan that appears to be its brain mask, if none was chosen and it is not open.
     pub fn offered_mask(&self) -> Option<&PathBuf> {
         let document = &self.document;

@@ -135,7 +135,7 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let text = match state.document.lacks_requested_fit() {
+    let text = match state.awaits_fit() {
         true => format!("Waiting for the fit. {name} lies beside the scan and can be its mask"),
         false => {
             format!("{name} lies beside the scan, but the fit uses a mask found in the scan itself")
@@ -278,7 +278,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         method(ui, state, actions);
     }
     fit_mask(ui, state, actions);
-    if state.document.lacks_requested_fit() {
+    if state.awaits_fit() {
         rows::hint(ui, "Waiting for the fit");
     } else if let Some(found) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
         rows::hint(ui, &format!("Mask found: {}", mask_text::facts(&found)));

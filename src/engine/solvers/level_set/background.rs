@@ -45,6 +45,7 @@ impl Background {
             most,
             filled,
             is_dark,
+            ..
         } = DarkBlocks::new(&blocks, &means, f64::from(top))?;
         let own = || {
             (0..total)

@@ -42,7 +42,7 @@ pub fn checks(state: &State) -> Vec<Check> {
         fact: format!("{method}, {fitted}"),
         report,
     };
-    let awaited = running && state.document.lacks_requested_fit();
+    let awaited = running && state.awaits_fit();
     let brain = tensors.mask_found.map(|found| Check {
         verdict: match found.doubtful() {
             true => Verdict::Warning,
