@@ -136,7 +136,7 @@ fn cameras() {
     };
     window.act(Action::Segment(SegmentAction::Sphere(sphere)));
     let near = window.state.view.camera;
-    assert!(near.distance_mm < 0.8 * whole.distance_mm, "{near:?}");
+    assert!(near.distance_mm < whole.distance_mm, "{near:?}");
     for (saved_in, other, [own, others]) in [
         (Task::Segment, Task::View, [near, whole]),
         (Task::View, Task::Segment, [whole, near]),

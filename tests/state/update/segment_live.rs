@@ -150,7 +150,7 @@ fn parameters() {
     act(&mut window, SegmentAction::Rewind(20));
     assert_eq!(now(&window), (30.0, 0.4));
     let message = status(&window);
-    assert!(message.contains("Range ε 37.00 → 30.00"), "{message}");
+    assert!(message.contains("Tolerance ε 37.00 → 30.00"), "{message}");
     assert!(
         message.contains("keep-out sphere of 2.0\u{202f}mm deleted"),
         "{message}"
@@ -161,19 +161,19 @@ fn parameters() {
     assert_eq!(now(&window), (20.0, 0.15));
     let message = status(&window);
     assert!(
-        message.starts_with("Back at step 4, Range ε 30.00 → 20.00, Smoothness 0.40 → 0.15"),
+        message.starts_with("Back at step 4, Tolerance ε 30.00 → 20.00, Smoothness 0.40 → 0.15"),
         "{message}"
     );
     window.act(Action::Undo);
     assert_eq!(now(&window), (30.0, 0.4));
     let message = status(&window);
     assert!(
-        message.contains("(Range ε 20.00 → 30.00, Smoothness 0.15 → 0.40)"),
+        message.contains("(Tolerance ε 20.00 → 30.00, Smoothness 0.15 → 0.40)"),
         "{message}"
     );
     window.act(Action::Redo);
     assert!(
-        status(&window).contains("Range ε 30.00 → 20.00"),
+        status(&window).contains("Tolerance ε 30.00 → 20.00"),
         "{}",
         status(&window)
     );
@@ -408,7 +408,7 @@ fn unsampled() {
     set(&mut window, Phase::Done, |s| s.params.tolerance *= 0.5);
     window.act(Action::Undo);
     let message = window.state.runtime.notices.status.clone();
-    let begin = "Undid: surface parameters (Range ε ";
+    let begin = "Undid: surface parameters (Tolerance ε ";
     assert!(message.starts_with(begin), "{message}");
     assert_eq!(count(&window), sampled);
 }

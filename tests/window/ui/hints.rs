@@ -47,6 +47,7 @@ fn controls(window: &Window) -> Vec<(String, Rect)> {
     let nodes = window.root().children_recursive();
     let found = nodes.filter_map(|node| {
         let own = node.accesskit_node();
+        own.bounding_box()?;
         let is_icon = node.rect().width() <= 34.0 && node.rect().height() <= 34.0;
         let needs = match own.role() {
             Role::Slider | Role::ComboBox => true,

@@ -288,7 +288,7 @@ fn leak() {
         assert!(run.top() > note.bottom(), "{run:?} {note:?}");
         // The controls that it names are visible.
         let results = window.get_by_role_and_label(egui::Role::Heading, "Results");
-        for name in ["Range ε", "Smoothness"] {
+        for name in ["Tolerance ε", "Smoothness"] {
             let slider = window
                 .get_by_role_and_label(egui::Role::Slider, name)
                 .rect();
@@ -332,7 +332,7 @@ fn way_back_is_still() {
         let live = driven.state.runtime.segment.live.clone();
         let leaked = live.and_then(|live| live.leak).expect("a leak");
         let mut window = window(driven.state.clone(), [1280.0, 760.0]);
-        let names = ["Run", "Back to step 0", "Range ε"];
+        let names = ["Run", "Back to step 0", "Tolerance ε"];
         let places = |window: &Window| {
             let place = |name| window.query_all_by_label(name).next().map(|n| n.rect());
             names.map(|name| place(name).expect(name))

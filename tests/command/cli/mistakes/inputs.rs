@@ -53,8 +53,8 @@ fn over_input() {
         "region --image x.nii.gz --threshold 0..1 --out=x.nii.gz",
     ] {
         check(here, line, 1, own);
-        let words: Vec<&str> = line.split(' ').collect();
-        assert!(!errors(&words, here).1.contains("--force"), "{line}");
+        let arguments: Vec<&str> = line.split(' ').collect();
+        assert!(!errors(&arguments, here).1.contains("--force"), "{line}");
     }
     std::fs::create_dir(here.join("a.trk")).expect("a folder");
     check(
@@ -94,8 +94,8 @@ fn no_folder() {
     ] {
         let line = format!("streamlines {name} --select 10 --out s.tck");
         check(here, &line, 1, text);
-        let words: Vec<&str> = line.split(' ').collect();
-        assert_eq!(errors(&words, here).1.lines().count(), 1, "{name}");
+        let arguments: Vec<&str> = line.split(' ').collect();
+        assert_eq!(errors(&arguments, here).1.lines().count(), 1, "{name}");
     }
     check(here, "guide nothere", 2, "Found no page “nothere”");
 }
