@@ -1,5 +1,6 @@
 //! Errors in JSON text, described for users: the library's messages name types of the program.
 
+use super::text::in_line;
 use serde_json::Value;
 use serde_json::error::{Category, Error};
 
@@ -11,7 +12,11 @@ pub fn problem(error: &Error) -> String {
         Category::Eof => "a text that ends too early".to_owned(),
         Category::Syntax => "a text that is not JSON".to_owned(),
         Category::Io => "a text that cannot be read".to_owned(),
-        Category::Data => of_data(text.strip_suffix(&place).unwrap_or(&text)),
+        // Texts of the file may hold line ends.
+        Category::Data => in_line(
+            &of_data(text.strip_suffix(&place).unwrap_or(&text)),
+            '\u{FFFD}',
+        ),
     };
     match error.line() {
         // A value that has already been parsed has no position.

@@ -65,11 +65,14 @@ fn open(window: &mut Window, paths: &[&PathBuf]) {
     window.act(Action::Files(FilesAction::Open(paths)));
 }
 
+/// Names of the layers in alphabetical order.
 fn names(state: &State) -> Vec<&str> {
     let layers = state.document.layers.iter();
-    layers
+    let mut names: Vec<&str> = layers
         .map(|layer: &Arc<Layer>| layer.name.as_str())
-        .collect()
+        .collect();
+    names.sort_unstable();
+    names
 }
 
 /// All messages.

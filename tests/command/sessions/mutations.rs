@@ -3,14 +3,22 @@
 use crate::support::entries::document;
 use crate::support::session_window::Window;
 use crate::support::{Random, damages_more, test};
-use arcuate::io::session;
+use arcuate::data::Role;
+use arcuate::io::text::is_control;
+use arcuate::io::{json, session};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::Path;
 use std::time::Instant;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("sessions::mutations", mutations)]
+    vec![
+        test("sessions::mutations", mutations),
+        test(
+            "sessions::an error is one line whatever the file holds",
+            one_line,
+        ),
+    ]
 }
 
 /// Number of damaged sessions; `ARCUATE_FUZZ_SECONDS` continues for longer.
@@ -32,6 +40,13 @@ fn is_accepted(text: &str) -> bool {
         }
     };
     document(path, &file)
+}
+
+fn one_line() {
+    let name = serde_json::from_str::<Role>("\"\\n\\u202e\"").expect_err("no role");
+    let sentence = json::problem(&name);
+    assert!(sentence.contains("in place of \"seed\""), "{sentence}");
+    assert!(!sentence.contains(is_control), "{sentence}");
 }
 
 /// Changes a random value in a JSON text.
