@@ -12,8 +12,8 @@ use arcuate::state::files::jobs::LOAD;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::sessions::ResultStorage;
-use arcuate::state::sessions::jobs::OpenSession;
 use arcuate::state::sessions::jobs::head::MakeHead;
+use arcuate::state::sessions::jobs::{Autosave, OpenSession};
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::tensors::jobs::fod::EstimateFods;
@@ -48,6 +48,10 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::a layer is selected, a mask offered", reopened),
         test("sessions::Segment keeps its camera", cameras),
         test("sessions::an open list comes back", side_list),
+        test(
+            "sessions::a surface that has grown is copied again",
+            grown_surface,
+        ),
     ]
 }
 
@@ -151,6 +155,37 @@ fn cameras() {
         again.act(select(saved_in));
         assert_eq!(again.state.view.camera, own);
     }
+}
+
+/// A surface grows without an edit: the copy for recovery must follow it.
+fn grown_surface() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::new();
+    let image = large_image(folder.path());
+    window.act(Action::Files(FilesAction::Open(vec![image])));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    let sphere = Sphere {
+        add: true,
+        centre: dvec3(30.0, 20.0, -10.0),
+        radius_mm: 20.0,
+    };
+    window.act(Action::Segment(SegmentAction::Sphere(sphere)));
+    let copies = |window: &mut Window| {
+        let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
+        window.state.runtime.sessions.autosave.is_running = false;
+        effects.iter().any(|e| e.job::<Autosave>().is_some())
+    };
+    let step = |window: &Window| {
+        let live = window.state.runtime.segment.live.as_ref();
+        live.expect("a surface").step
+    };
+    assert!(copies(&mut window), "{:?}", window.state.unsaved());
+    assert!(!copies(&mut window), "nothing has changed");
+    assert_eq!(step(&window), 0);
+    window.act(Action::Segment(SegmentAction::Play));
+    assert!(step(&window) > 0);
+    assert!(window.state.runtime.sessions.autosave.is_due);
+    assert!(copies(&mut window));
 }
 
 /// The list that is open beside the views belongs to the session; another document leaves it as it is.

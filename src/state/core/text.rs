@@ -101,6 +101,14 @@ pub fn volume(ml: f64) -> String {
     small_volume(ml).unwrap_or_else(|| with_unit(&significant(ml), "ml"))
 }
 
+/// Three significant digits, `12.3 cm²`; below 0.1 cm² `4.52 mm²`.
+pub fn area(mm2: f64) -> String {
+    match mm2 > 0.0 && mm2 < 10.0 {
+        true => with_unit(&significant(mm2), "mm²"),
+        false => with_unit(&significant(mm2 * 1e-2), "cm²"),
+    }
+}
+
 /// A volume below 0.1 ml, in mm³.
 fn small_volume(ml: f64) -> Option<String> {
     let is_small = ml > 0.0 && ml < 0.1;

@@ -21,8 +21,20 @@ impl State {
     }
 }
 
-/// Shows the segmented image in Segment, also if its eye hides it.
+/// Shows the segmented image in Segment, also if its eye hides it or another image covers it.
 pub(in crate::state) fn show_image(document: &mut Document) {
     let image = document.segmented_image();
-    document.segment.image_alone = image.is_some_and(|(layer, _)| !layer.display.visible);
+    let is_unseen = image.is_some_and(|(layer, _)| {
+        let id = layer.id;
+        !layer.display.visible || is_covered(document, id)
+    });
+    document.segment.image_alone = is_unseen;
+}
+
+/// Whether an opaque image lies above a layer; a label map leaves visible what is around its labels.
+fn is_covered(document: &Document, id: LayerId) -> bool {
+    let above = document.layers.iter().rev().take_while(|l| l.id != id);
+    above
+        .filter(|l| l.display.visible && l.display.opacity >= 1.0)
+        .any(|l| l.content.volume().is_some_and(|v| v.labels.is_none()))
 }

@@ -368,6 +368,9 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
         Ended::Vanished | Ended::Filled | Ended::Leaked(_) => true,
     };
     let played = runtime.play != RunControl::Rest;
+    // The copy for recovery holds the surface as it is now.
+    state.runtime.sessions.autosave.is_due |= played;
+    let runtime = &mut state.runtime.segment;
     // A converged surface continues by itself once the request changes.
     if stops && live.ended != Ended::Converged {
         runtime.play = RunControl::Rest;

@@ -1,5 +1,6 @@
 //! The session file: its path, whether it is complete, and sessions being opened or recovered. Not undone.
 
+use crate::state::State;
 use crate::state::sessions::types::content::Content;
 use crate::state::sessions::types::file::{
     FileComparison, FileStatus, ReadSession, RecoverableSession,
@@ -85,11 +86,31 @@ impl Opening {
     }
 }
 
+/// Identifies what a recovery copy holds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AutosavedState {
+    pub revision: u64,
+    pub view: View,
+    /// Run and step of the surface, which grows without an edit.
+    pub surface: Option<(u64, u64)>,
+}
+
+impl AutosavedState {
+    pub fn from_state(state: &State) -> Self {
+        let surface = state.runtime.segment.live.as_ref();
+        Self {
+            revision: state.runtime.revision,
+            view: state.view.clone(),
+            surface: surface.map(|surface| (surface.run, surface.step)),
+        }
+    }
+}
+
 /// Saving for recovery.
 #[derive(Clone, Debug, Default)]
 pub struct Autosave {
-    /// Revision and view last saved for recovery.
-    pub last: Option<(u64, View)>,
+    /// The state last saved for recovery.
+    pub last: Option<AutosavedState>,
     pub is_running: bool,
     /// A job has ended since.
     pub is_due: bool,

@@ -37,6 +37,11 @@ fn small() {
                 let field = made.field().unwrap();
                 let found = backend(2).install(|| measures(&field));
                 let exact = 4.0 / 3.0 * PI * radius_mm.powi(3) / 1000.0;
+                // Of all bodies, a ball has the least surface and diameter for its volume.
+                let diameter_mm = (6000.0 * found.volume_ml / PI).cbrt();
+                assert!(found.diameter_mm > 0.999 * diameter_mm, "{found:?}");
+                let area_mm2 = PI * diameter_mm.powi(2);
+                assert!(found.area_mm2 > 0.999 * area_mm2, "{found:?}");
                 let off = found.volume_ml / exact - 1.0;
                 assert!(off.abs() < limit, "{edges}, radius {radius_mm}: {off}");
             }

@@ -13,6 +13,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::segment::another_image_is_undone", chosen),
         test("update::segment::a_deleted_image_comes_back", deleted),
+        test("update::segment::a_covered_image_is_shown", covered),
         test("update::segment::an_image_is_undone_elsewhere", elsewhere),
     ]
 }
@@ -36,6 +37,24 @@ fn grow(window: &mut Window, steps: u64) {
     });
     advance(window, steps);
     assert_eq!(live(window).step, steps);
+}
+
+/// Segment shows its image in place of an opaque one above it; an overlay covers nothing.
+fn covered() {
+    let (mut window, [lower, upper]) = grown();
+    let shown = |window: &Window, id| {
+        let layer = window.state.document.layer(id).expect("a layer");
+        window.state.shows(layer)
+    };
+    assert!(shown(&window, lower) && !shown(&window, upper));
+    act(&mut window, SegmentAction::Image(upper));
+    assert!(shown(&window, upper));
+    let document = &mut window.state.document;
+    document.edit_layer(upper, |layer| layer.display.opacity = 0.5);
+    act(&mut window, SegmentAction::Image(lower));
+    assert!(shown(&window, lower) && shown(&window, upper));
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
+    assert!(shown(&window, lower) && shown(&window, upper));
 }
 
 /// Image, steps and voxels of the surface.

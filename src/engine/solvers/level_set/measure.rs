@@ -45,13 +45,21 @@ pub fn measures_of(field: &Field, surface: &Surface) -> Measures {
         true => volume_ml.max(surface.volume_mm3().abs() * 1e-3),
         false => volume_ml.max(0.0),
     };
+    // A mesh of few triangles is too small for the volume: no body has less surface or diameter than a ball.
+    let (min_area_mm2, min_diameter_mm) = ball(volume_ml * 1e3);
     Measures {
         volume_ml,
         voxels: census.inside,
-        area_mm2: area_mm2(surface),
-        diameter_mm: diameter_mm(surface),
+        area_mm2: area_mm2(surface).max(min_area_mm2),
+        diameter_mm: diameter_mm(surface).max(min_diameter_mm),
         active: census.near,
     }
+}
+
+/// Surface, mm², and diameter, mm, of a ball of this volume.
+fn ball(volume_mm3: f64) -> (f64, f64) {
+    let diameter_mm = (6.0 * volume_mm3 / PI).cbrt();
+    (PI * diameter_mm * diameter_mm, diameter_mm)
 }
 
 /// ∫ H(φ) with a step smoothed over some voxels, whose slope is ½ (1 + a cos πt + b cos 2πt) with t = φ / width. The

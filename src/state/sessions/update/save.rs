@@ -10,6 +10,7 @@ use crate::state::files::types::RecentKind;
 use crate::state::sessions::jobs::{
     Autosave, ForgetRecoverable, RECOVERY, RemoveRecoveryCopy, SaveOutcome, SaveSession,
 };
+use crate::state::sessions::runtime::AutosavedState;
 use crate::state::sessions::unsaved::{Base, summed};
 use crate::state::sessions::{UnsavedAction, saved};
 use crate::state::{Document, Effect, State};
@@ -54,13 +55,13 @@ pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
         }
         return;
     }
-    let now = (state.runtime.revision, &state.view);
-    let known = saving.autosave.last.as_ref().map(|(r, v)| (*r, v));
-    if saving.autosave.is_running || known == Some(now) {
+    let now = AutosavedState::from_state(state);
+    let autosave = &mut state.runtime.sessions.autosave;
+    if autosave.is_running || autosave.last.as_ref() == Some(&now) {
         return;
     }
-    saving.autosave.last = Some((state.runtime.revision, state.view.clone()));
-    saving.autosave.is_running = true;
+    autosave.last = Some(now);
+    autosave.is_running = true;
     let draft = Box::new(saved::autosave(state));
     submit(effects, Autosave { draft });
 }

@@ -66,6 +66,14 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
     let painter = ui.painter();
     let inside = painter.with_clip_rect(plot.expand2(vec2(4.0, 3.0)));
     let font = theme::regular(size::CAPTION);
+    // In the unit of the figures above.
+    let (factor, unit) = if top < 0.11 {
+        (1e3, "mm³")
+    } else {
+        (1.0, "ml")
+    };
+    let corner = Rect::from_min_size(plot.min + vec2(4.0, -1.0), vec2(40.0, 14.0));
+    paint::left(painter, corner, unit, font.clone(), p.t3);
     for (share, value) in [(0.0, 0.0), (0.5, 0.5 * top), (1.0, top)] {
         let y = plot.bottom() - plot.height() * share;
         painter.hline(plot.x_range(), y.round() + 0.5, Stroke::new(1.0, p.line));
@@ -73,9 +81,8 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
             pos2(rect.left() + space::INSET, y - 7.0),
             pos2(plot.left() - 5.0, y + 7.0),
         );
-        // In the unit of the figures above.
-        let shown = if top < 0.11 { value * 1e3 } else { value };
-        paint::right(painter, place, &significant(shown), font.clone(), p.t3);
+        let shown = significant(value * factor);
+        paint::right(painter, place, &shown, font.clone(), p.t3);
     }
     let curve = |points: &[(u64, u64)], colour: Color32, wide: f32| {
         let line: Vec<_> = points.iter().map(|point| at(*point)).collect();

@@ -4,7 +4,7 @@ use super::{act, as_region, near, plot};
 use crate::state::segment::{SegmentAction, SurfaceStanding};
 use crate::state::sessions::unsaved::size as size_of;
 use crate::state::{Action, Content, State, SurfaceStatistics, SurfaceUpdate, ViewAction};
-use crate::ui::format::{count, fixed, significant, volume, with_unit};
+use crate::ui::format::{area, count, fixed, significant, volume, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::IconButton;
@@ -95,9 +95,7 @@ fn three(ui: &mut Ui, live: &SurfaceUpdate, older: bool, dim: bool) {
     let figures = live.figures.as_ref();
     // The volume inside the surface; the volume of whole voxels has a line of its own below.
     let inside = figures.map_or("…".to_owned(), |f| volume(f.measures.volume_ml));
-    let area = figures.map_or("…".to_owned(), |f| {
-        with_unit(&significant(f.measures.area_mm2 * 1e-2), "cm²")
-    });
+    let area = figures.map_or("…".to_owned(), |f| area(f.measures.area_mm2));
     let dice = figures
         .and_then(|f| f.agreement.as_ref())
         .and_then(|a| a.as_ref().ok());
