@@ -378,6 +378,11 @@ pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec
     if chosen.is_empty() {
         let others = || all.iter().filter(|r| r.quantity != Quantity::Direction);
         chosen = others().filter(|r| on_grid(r)).take(most).collect();
+        // Outside every grid, the same quantities as elsewhere.
+        let usual = |r: &&Reading| matches!(r.quantity, Quantity::Fa | Quantity::Md);
+        if chosen.is_empty() {
+            chosen = others().filter(usual).take(most).collect();
+        }
         if chosen.is_empty() {
             chosen = others().take(most).collect();
         }

@@ -446,8 +446,10 @@ fn missed(ui: &mut Ui, state: &State, live: &CurveResult, actions: &mut Vec<Acti
     let output = &live.output;
     let p = theme::palette(ui.style());
     let name = "Missed the targets";
-    let count = format::count(output.seed_outcomes[SeedOutcome::MissedTargets as usize]);
+    let missed = output.seed_outcomes[SeedOutcome::MissedTargets as usize];
+    let count = format::count(missed);
     let fact = match output.missed_every {
+        _ if missed == 0 => count,
         1 => count,
         every => format!("{count}, 1 in {every} drawn"),
     };
