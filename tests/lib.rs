@@ -117,7 +117,7 @@ pub fn cuda_test_alone(name: &str, run: impl FnOnce(Backend) + Send + 'static) -
 pub fn cuda_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Trial {
     let reason = match cards() {
         Ok(_) => String::new(),
-        Err(BackendError::Cuda(error)) => error.found(),
+        Err(BackendError::Cuda(error)) => error.problem(),
         Err(error) => error.to_string(),
     };
     match cuda_backend() {

@@ -216,9 +216,9 @@ fn sentences() {
         let begins = |c: char| c.is_uppercase() || c.is_ascii_digit();
         assert!(text.starts_with(begins), "{text}");
         assert!(text.contains("--backend cpu") && !text.contains('\n'));
-        assert!(!error.found().contains("--backend"), "{text}");
+        assert!(!error.problem().contains("--backend"), "{text}");
     }
-    assert!(all[2].found().contains("for CUDA 11.4, 12.2"));
+    assert!(all[2].problem().contains("for CUDA 11.4, 12.2"));
     let memory = all[7].to_string();
     let begin = "Tracing 300000 rays needs 3.2 GB on the graphics card, but 1.1 GB are free; ";
     assert!(memory.starts_with(begin), "{memory}");

@@ -1,6 +1,7 @@
 //! Sessions: saved content is restored, missing files are named, nothing is half written.
 
 mod checked;
+mod company;
 mod figures;
 mod files;
 mod filter;
@@ -47,7 +48,7 @@ pub fn tests() -> Vec<Trial> {
         ),
     ];
     let own = own.into_iter().chain(files::tests());
-    let own = own.chain(checked::tests());
+    let own = own.chain(checked::tests()).chain(company::tests());
     let own = own.chain(figures::tests()).chain(masks::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());

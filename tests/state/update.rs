@@ -12,11 +12,13 @@ mod pathway_steps;
 mod pathways;
 mod pictures;
 mod rays;
+mod readings;
 mod saves;
 mod scans;
 mod segment;
 mod segment_changes;
 mod segment_ended;
+mod segment_images;
 mod segment_live;
 mod stale;
 mod steps;
@@ -73,7 +75,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::left_stays_left", scans::left_stays_left),
     ];
     let own = own.into_iter().chain(fits::tests()).chain(fods::tests());
-    let own = own.chain(rays::tests());
+    let own = own.chain(rays::tests()).chain(readings::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
@@ -82,6 +84,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own
         .chain(segment_changes::tests())
         .chain(segment_ended::tests())
+        .chain(segment_images::tests())
         .chain(values_in_files::tests())
         .chain(segment_live::tests())
         .chain(filter::tests());

@@ -6,6 +6,7 @@ mod filter;
 mod first;
 mod fods;
 mod fold;
+mod hints;
 mod keys;
 mod lists;
 mod looks;
@@ -171,6 +172,7 @@ pub fn tests() -> Vec<Trial> {
         devices::tests(),
         fods::tests(),
         fold::tests(),
+        hints::tests(),
         keys::tests(),
         menus::tests(),
         looks::tests(),

@@ -122,7 +122,7 @@ fn window(here: &Path, expected: &[u8]) {
     let (layer, found) = state.runtime.tensors.orders.clone().expect("compared");
     assert!(state.document.tensors.is_none() && layout(state).is_none());
     assert_eq!(
-        found.found(),
+        found.clear_layout(),
         Some(TensorLayout::MRTRIX),
         "{}",
         found.sentence()

@@ -216,7 +216,7 @@ fn found() {
         let output = tensor_check::compare(&volume, &params, &backend(2), &Control::new());
         let output = output.expect("compared");
         println!("{}: {}", planted.description(), output.sentence());
-        assert_eq!(output.found(), Some(planted));
+        assert_eq!(output.clear_layout(), Some(planted));
         let best = &output.ranked[0];
         assert!(best.definite > 0.99 && best.slice.rgb.iter().any(|v| *v > 100));
     }
@@ -230,5 +230,5 @@ fn found() {
     );
     let params = tensor_check::Params::defaults();
     let output = tensor_check::compare(&noise, &params, &backend(2), &Control::new());
-    assert_eq!(output.expect("compared").found(), None);
+    assert_eq!(output.expect("compared").clear_layout(), None);
 }

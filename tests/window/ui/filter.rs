@@ -15,7 +15,7 @@ use arcuate::scene::draw_list::LineColour;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::solvers::commit::solver::Ended;
-use arcuate::state::core::display::{self, LineColouring};
+use arcuate::state::core::display::{self, LineColouring, STALE_OPACITY};
 use arcuate::state::core::live::Detail;
 use arcuate::state::core::text::{counted, significant};
 use arcuate::state::files::jobs::SaveWithValues;
@@ -55,6 +55,7 @@ pub fn tests() -> Vec<Trial> {
             "ui::filter::streamlines below the cut have a bar",
             again::difference,
         ),
+        test("ui::filter::stale weights are dimmed", again::stale),
         test(
             "ui::filter::time is of all runs, as iterations are",
             again::time,

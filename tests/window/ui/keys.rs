@@ -18,6 +18,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::keys::panes and tasks", panes),
         test("ui::keys::a seed without a mouse", without_mouse),
         test("ui::keys::F6 goes from part to part", parts),
+        test(
+            "ui::keys::Tab goes through the top bar from left to right",
+            top_bar,
+        ),
         test("ui::keys::the selection", selection),
         test("ui::keys::the last layer comes back", last_layer),
         test("ui::keys::Esc does the first that applies", escape),
@@ -120,6 +124,39 @@ fn parts() {
     assert!(!inside.is_empty() && !parts.contains(&&*inside), "{inside}");
     press(&mut window, Key::F6);
     assert_eq!(focused(&window), parts[(start + 5) % 4]);
+}
+
+fn top_bar() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    // Something to undo.
+    press(&mut window, Key::Plus);
+    let focused = |window: &Window| {
+        let node = window.query(By::new().predicate(|n| n.is_focused()));
+        node.map(|n| (n.accesskit_node().label().unwrap_or_default(), n.rect()))
+    };
+    press(&mut window, Key::F6);
+    while focused(&window).is_none_or(|(name, _)| name != "Top bar") {
+        press(&mut window, Key::F6);
+    }
+    let mut names = Vec::new();
+    let mut left = f32::NEG_INFINITY;
+    loop {
+        press(&mut window, Key::Tab);
+        let (name, place) = focused(&window).expect("focus");
+        assert!(place.left() > left, "{name} after {names:?}");
+        left = place.left();
+        names.push(name);
+        if names.last().is_some_and(|name| name == "Help") {
+            break;
+        }
+    }
+    let tasks = Task::ALL.map(Task::name);
+    let position = |name: &str| names.iter().position(|n| n == name);
+    assert!(
+        tasks.iter().all(|task| position(task).is_some()),
+        "{names:?}"
+    );
+    assert!(position("Undo") < position("Screenshot"), "{names:?}");
 }
 
 fn panes() {

@@ -127,7 +127,11 @@ fn undone() {
 fn numbers() {
     assert_eq!(format::count(1_234_567), "1\u{202F}234\u{202F}567");
     assert_eq!(format::count(999), "999");
-    assert_eq!(format::ml(0.02, 1), "<0.1\u{202F}ml");
+    assert_eq!(format::ml(0.02, 1), "20.0\u{202F}mm³");
+    assert_eq!(format::ml(0.3, 0), "0.3\u{202F}ml");
+    assert_eq!(format::volume(0.000_523_6), "0.524\u{202F}mm³");
+    assert_eq!(format::volume(0.0999), "99.9\u{202F}mm³");
+    assert_eq!(format::volume(12.34), "12.3\u{202F}ml");
     assert_eq!(format::ml(0.0, 1), "0.0\u{202F}ml");
     assert_eq!(format::ml(2.84, 1), "2.8\u{202F}ml");
     assert_eq!(format::fixed(-21.04, 1), "−21.0");
@@ -361,10 +365,10 @@ fn reported() {
     output.seed_outcomes = [3, 10, 20, 30, 40, 50, 0, 0];
     assert_eq!(tracks::started_count(&output), 103);
     assert_eq!(
-        tracks::headline(&output, "", true),
+        tracks::headline(&output, false, true),
         "3 of 103 reach a target"
     );
-    let rays = tracks::headline(&output, "rays", true);
+    let rays = tracks::headline(&output, true, true);
     assert_eq!(rays, "3 of 103 rays reach a target");
     assert!(!tracks::dropped(&output, true).contains("10 missed"));
     let dropped = tracks::dropped(&output, false);
@@ -373,7 +377,7 @@ fn reported() {
     }
     let several = std::mem::replace(&mut output.seed_outcomes, [1, 1, 0, 0, 0, 1, 0, 0]);
     assert_eq!(
-        tracks::headline(&output, "", true),
+        tracks::headline(&output, false, true),
         "1 of 2 reaches a target"
     );
     let dropped = tracks::dropped(&output, false);
