@@ -153,7 +153,7 @@ fn cameras() {
     }
 }
 
-/// The list that is open beside the views belongs to the session; another document leaves it as it is.
+/// The open list next to the views belongs to the session; another document leaves it as it is.
 fn side_list() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("list.arcuate");

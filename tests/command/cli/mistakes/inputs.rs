@@ -53,8 +53,8 @@ fn over_input() {
         "region --image x.nii.gz --threshold 0..1 --out=x.nii.gz",
     ] {
         check(here, line, 1, own);
-        let words: Vec<&str> = line.split(' ').collect();
-        assert!(!errors(&words, here).1.contains("--force"), "{line}");
+        let arguments: Vec<&str> = line.split(' ').collect();
+        assert!(!errors(&arguments, here).1.contains("--force"), "{line}");
     }
     std::fs::create_dir(here.join("a.trk")).expect("a folder");
     check(
@@ -86,7 +86,7 @@ fn no_folder() {
     lines(&here.join("in.tck"));
     let found = "Found a file, expected a folder with truth.json";
     check(here, "score in.tck --truth in.tck", 1, found);
-    // Nothing is said of the basis of an image that is none of distributions.
+    // The basis of an image without distributions is not mentioned.
     image(&here.join("x.nii.gz"), 0.0, |x| x as f32);
     for (name, text) in [
         ("missing.nii.gz", "No such file"),
@@ -94,8 +94,8 @@ fn no_folder() {
     ] {
         let line = format!("streamlines {name} --select 10 --out s.tck");
         check(here, &line, 1, text);
-        let words: Vec<&str> = line.split(' ').collect();
-        assert_eq!(errors(&words, here).1.lines().count(), 1, "{name}");
+        let arguments: Vec<&str> = line.split(' ').collect();
+        assert_eq!(errors(&arguments, here).1.lines().count(), 1, "{name}");
     }
     check(here, "guide nothere", 2, "Found no page “nothere”");
 }
