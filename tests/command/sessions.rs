@@ -43,7 +43,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::the_program_asks_about_unsaved_work", questions),
         test("sessions::kept_streamlines_are_recomputed", made_again),
         test(
-            "sessions::what did not start is not called tracked",
+            "sessions::seeds that did not start are not called tracked",
             not_started,
         ),
     ];

@@ -46,11 +46,11 @@ pub fn tests() -> Vec<Trial> {
         test("streamlines::tables_have_commands", commands::commands),
         test("streamlines::rulers", rulers::rulers),
         test(
-            "streamlines::a session does the same again",
+            "streamlines::a session repeats edits and selections",
             session::session,
         ),
         test(
-            "streamlines::a choice of other streamlines is refused",
+            "streamlines::a selection of other streamlines is refused",
             session::refused,
         ),
         test(

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
         test("data::shapes_that_meet", shapes_that_meet),
         test("data::percentiles_ignore_an_outlier", one_outlier),
         test("data::masks_know_their_extent", extent),
-        test("data::filtered_streamlines_keep_what_is_theirs", filtered),
+        test("data::filtered_streamlines_keep_their_values", filtered),
         test("data::the range of lengths is of the lengths", lengths),
         test("data::sizes have units", sizes),
     ]

@@ -5,7 +5,7 @@ use arcuate::data::statistics::{median, quantile, upper_median};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("statistics::medians as sorting says", by_sorting)]
+    vec![test("statistics::medians as in sorting", by_sorting)]
 }
 
 fn by_sorting() {

@@ -14,9 +14,9 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("connectivity::streamlines with known ends", known),
-        test("connectivity::as brute force counts", brute),
+        test("connectivity::counts as in brute force", brute),
         test("connectivity::no number of threads changes it", threads),
-        test("connectivity::what it refuses", refused),
+        test("connectivity::refusals", refused),
     ]
 }
 

@@ -15,7 +15,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("density::straight lines in closed form", straight),
         test("density::no length is lost on any grid", conserved),
-        test("density::lengths as dense sampling says", sampled),
+        test("density::lengths as in dense sampling", sampled),
         test("density::a streamline counts once in a voxel", once),
         test("density::finer voxels hold what coarse ones held", finer),
         test("density::colours are directions", directions),

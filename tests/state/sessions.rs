@@ -188,7 +188,7 @@ fn grown_surface() {
     assert!(copies(&mut window));
 }
 
-/// The list that is open beside the views belongs to the session; another document leaves it as it is.
+/// The open list next to the views belongs to the session; another document leaves it as it is.
 fn side_list() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("list.arcuate");

@@ -178,7 +178,7 @@ fn broken() {
         let before = names(&window.state).len();
         window.place(Role::Seed, DVec3::ZERO, 3.0);
         open(&mut window, &[&session, &image]);
-        // What was open is still open, and nothing was asked.
+        // Open data are still open, and there was no question.
         assert!(window.state.runtime.sessions.pending_action.is_none());
         assert_eq!(names(&window.state).len(), before + 1, "{text}");
         assert_eq!(window.state.document.regions.len(), 1);
@@ -247,7 +247,7 @@ fn meanwhile() {
     assert!(names(&window.state).contains(&"t1"), "{}", texts(&window));
 }
 
-/// The session says by which mask its scan is fitted.
+/// The session names the mask by which its scan is fitted.
 fn mask() {
     let folder = tempfile::tempdir().expect("a folder");
     let (session, _) = saved(folder.path());
@@ -268,7 +268,7 @@ fn mask() {
     );
 }
 
-/// Files that the session misses are looked for beside those that are opened with it.
+/// Files that the session misses are searched for next to those that are opened with it.
 fn found() {
     let folder = tempfile::tempdir().expect("a folder");
     let (session, _) = saved(folder.path());

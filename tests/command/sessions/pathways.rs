@@ -10,7 +10,7 @@ use glam::dvec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("sessions::pathways_come_back", come_back)]
+    vec![test("sessions::pathways_are_restored", come_back)]
 }
 
 fn come_back() {

@@ -15,8 +15,8 @@ pub fn tests() -> Vec<Trial> {
         test("io::conversion::gradients_there_and_back", round_trip),
         test("io::conversion::gradients_turn_with_a_moved_image", moved),
         test("io::conversion::gradients_turn_on_opening", opened_moved),
-        test("io::conversion::what_is_lost_is_said", losses),
-        test("io::conversion::files_beside_obey_the_same_rules", rules),
+        test("io::conversion::losses_are_reported", losses),
+        test("io::conversion::companion_files_obey_the_same_rules", rules),
         test("io::conversion::the_input_s_own_table_stays", own_table),
     ]
 }

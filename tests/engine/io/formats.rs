@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::formats::every_axis_order_returns", every_axis_order),
         test("io::formats::values_and_groups_return", values_and_groups),
         test("io::formats::odd_numbers_of_streamlines", odd_numbers),
-        test("io::formats::losses_are_said", losses),
+        test("io::formats::losses_are_reported", losses),
         test("io::formats::folders_are_replaced_whole", folders),
         test("io::formats::a_file_may_become_shorter", shortened),
         test("io::formats::the_user_can_state_a_space", stated_space),

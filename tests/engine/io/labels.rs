@@ -15,7 +15,10 @@ pub fn tests() -> Vec<Trial> {
         test("io::labels::colour_tables", colour_tables),
         test("io::labels::label_maps_are_recognised", label_maps),
         test("io::labels::freesurfers_numbers_have_names", freesurfer),
-        test("io::labels::names_go_beside_what_is_converted", converted),
+        test(
+            "io::labels::names_are_written_next_to_a_converted_map",
+            converted,
+        ),
     ]
 }
 

@@ -15,9 +15,12 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("io::masks::on_their_grid", on_their_grid),
         test("io::masks::stored_the_other_way_round", reordered),
-        test("io::masks::refused_in_words", refused),
+        test("io::masks::refusals_are_sentences", refused),
         test("io::masks::known_by_their_values", by_values),
-        test("io::masks::found_beside_their_scan", adjacent_masks),
+        test(
+            "io::masks::masks_next_to_their_scan_are_found",
+            adjacent_masks,
+        ),
     ]
 }
 

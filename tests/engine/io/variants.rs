@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::variants::long_texts_of_vtk", long_texts),
         test("io::variants::tinytrack", tinytrack),
         test("io::variants::tck_odd_text", tck_text),
-        test("io::variants::values_beside_a_tck", companion_values),
+        test("io::variants::values_next_to_a_tck", companion_values),
     ]
 }
 

@@ -9,7 +9,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("render::what is behind is left in product", background_left),
+        test("render::transmittances multiply", background_left),
         test("render::layers count by depth", nearer_counts_more),
         test("render::see-through in any order", any_order),
         test("render::a slab cuts streamlines in 3-D", slab),

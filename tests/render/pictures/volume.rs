@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
         test("render::a cloud's opacity is its closed form", opacity),
         test("render::a cloud does not depend on the step", steps),
         test("render::empty bricks change no pixel", skipping),
-        test("render::what is no number is not there", missing),
+        test("render::voxels without a number are invisible", missing),
         test(
             "render::volumes in software are no matter of minutes",
             speed,

@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
             "alignment::ANTs' MATLAB file says the same as its text",
             ants,
         ),
-        test("alignment::affines come back from files", round_trips),
+        test("alignment::written affines are read back", round_trips),
         test("alignment::damaged affines are refused", damaged),
         test("alignment::files are moved when they are opened", opened),
     ]

@@ -21,13 +21,13 @@ use std::path::{Path, PathBuf};
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test(
-            "alignment::a moved layer comes back in its session",
-            session,
-        ),
+        test("alignment::a session restores a moved layer", session),
         test("alignment::an image is aligned in the window", aligned),
         test("alignment::a layer is moved by a file", by_file),
-        test("alignment::maps know where their streamlines lay", maps),
+        test(
+            "alignment::maps know the transform of their streamlines",
+            maps,
+        ),
         test("alignment::nudges are read back", nudges),
         test("alignment::a worker moves many streamlines", many),
     ]

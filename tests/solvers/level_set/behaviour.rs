@@ -22,7 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("level_set::surfaces that vanish or fill the image", lost),
         test("level_set::a tumour in noise", tumour),
         test(
-            "level_set::what is at rest stands still, what creeps does not",
+            "level_set::a surface at rest stays, a creeping one does not",
             at_rest,
         ),
         test("level_set::masks as starts", masks),

@@ -23,10 +23,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("level_set::speed inputs change on the way", inputs_change),
         test(
-            "level_set::a stopped way back goes nowhere",
+            "level_set::a stopped rewind changes nothing",
             stopped_way_back,
         ),
-        test("level_set::every speed does what it says", speeds),
+        test("level_set::every speed acts as documented", speeds),
     ]
 }
 

@@ -16,7 +16,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("level_set::what is cut away stays away", stays_empty),
-        test("level_set::what is added in its place grows", added),
+        test("level_set::parts added in its place grow", added),
         test("level_set::a start keeps out of what it lacks", started),
     ]
 }

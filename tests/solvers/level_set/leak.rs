@@ -16,10 +16,13 @@ pub fn tests() -> Vec<Trial> {
             gap,
         ),
         test("level_set::the place of a leak is its neck", neck),
-        test("level_set::the alarm counts steps", detector),
+        test("level_set::the leak detector counts steps", detector),
         test("level_set::growth that sets in again is suspected", again),
-        test("level_set::edits leave the alarm armed", cut),
-        test("level_set::the alarm stays armed through changes", changes),
+        test("level_set::edits leave the leak detector armed", cut),
+        test(
+            "level_set::the leak detector stays armed through changes",
+            changes,
+        ),
         test(
             "level_set::a contact leads back to the change that let it",
             contacts,

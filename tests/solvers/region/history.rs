@@ -10,10 +10,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test(
-            "region::every stroke is a step of its own",
-            stroke_by_stroke,
-        ),
+        test("region::every stroke is one step", stroke_by_stroke),
         test("region::a stroke without its end is a step", cut_off),
         test("region::a day of strokes fits into memory", bounded_memory),
         test(

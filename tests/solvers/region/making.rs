@@ -24,11 +24,11 @@ pub fn tests() -> Vec<Trial> {
             threshold_follows,
         ),
         test(
-            "region::a fill joins the region in the hand and follows",
+            "region::a fill joins the selected region and follows",
             fill_follows,
         ),
         test(
-            "region::growing starts from what was there",
+            "region::growing starts from the previous region",
             change_from_base,
         ),
         test("region::two regions are put together in one step", combined),
@@ -36,9 +36,9 @@ pub fn tests() -> Vec<Trial> {
             "region::regions go through a label map and back",
             label_map_and_back,
         ),
-        test("region::a duplicate is a region of its own", duplicate),
+        test("region::a duplicate is a separate region", duplicate),
         test(
-            "region::results of a tool that was put away are dropped",
+            "region::results of a closed tool are discarded",
             late_results,
         ),
         test("region::regions keep their order through undo", order),

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
             "tensor_fit::brain_mask_needs_contrast",
             brain_mask_needs_contrast,
         ),
-        test("tensor_fit::brain_mask_says_how_firm_it_is", firmness),
+        test("tensor_fit::brain_mask_reports_its_certainty", firmness),
     ]
 }
 

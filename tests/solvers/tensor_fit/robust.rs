@@ -30,7 +30,10 @@ pub fn tests() -> Vec<Trial> {
             "tensor_fit::volumes_left_out_are_named",
             excluded_volumes_are_named,
         ),
-        test("tensor_fit::bad_input_in_words", bad_input_gives_sentences),
+        test(
+            "tensor_fit::bad_input_is_refused_in_a_sentence",
+            bad_input_gives_sentences,
+        ),
         test("tensor_fit::six_directions_suffice", six_directions_suffice),
         test("tensor_fit::a_negative_trace_is_repaired", negative_trace),
         test(

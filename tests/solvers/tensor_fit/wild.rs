@@ -28,7 +28,7 @@ pub fn tests() -> Vec<Trial> {
             "tensor_fit::bootstrap varies all that is fitted alike",
             unbiased,
         ),
-        test("tensor_fit::bootstrap says when memory is short", short),
+        test("tensor_fit::bootstrap reports a lack of memory", short),
     ]
 }
 

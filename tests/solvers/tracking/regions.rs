@@ -20,14 +20,14 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("tracking::mask targets cut at a voxel's face", mask_cut),
         test("tracking::two targets at two ends", two_ends),
-        test("tracking::roles as brute force says", brute_force),
+        test("tracking::roles as in brute force", brute_force),
         test("tracking::hidden regions count", hidden),
         test(
             "tracking::any or all of several targets and includes",
             any_and_all,
         ),
         test(
-            "tracking::all targets as brute force says",
+            "tracking::all targets as in brute force",
             all_by_brute_force,
         ),
     ]

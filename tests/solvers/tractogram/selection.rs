@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("selection::regions as dense sampling says", sampled),
-        test("selection::roles as logic says", logic),
+        test("selection::regions as in dense sampling", sampled),
+        test("selection::roles as in formal logic", logic),
         test(
             "selection::what was cut at a region meets it",
             meeting::cut_at_a_region,

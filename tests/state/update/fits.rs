@@ -23,7 +23,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::fits::repaired_voxels_are_no_mask", repaired),
         test("update::fits::renamed_maps_are_replaced", renamed),
         test("update::fits::a_mask_is_chosen", chosen),
-        test("update::fits::a_mask_elsewhere_is_told", elsewhere),
+        test(
+            "update::fits::a_mask_in_another_place_is_reported",
+            elsewhere,
+        ),
         test(
             "update::fits::a_mask_in_another_order_is_the_same",
             reordered,

@@ -85,7 +85,7 @@ fn outside() {
     for name in ["FA", "MD", "Direction"] {
         assert_eq!(value(&window, name), probe::OUTSIDE, "{name}");
     }
-    // What has a value there is shown instead.
+    // The layer that has a value there is shown instead.
     assert_eq!(brief(&window)[0].1, "10 Thalamus");
     // Within the grid and outside the mask.
     let corner = window.tensors().field.grid.world(DVec3::splat(1.0));

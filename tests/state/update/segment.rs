@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::undo_removes_a_sphere", undone),
         test("update::segment::a_sphere_is_moved", moved),
         test(
-            "update::segment::what_cannot_be_is_reported",
+            "update::segment::impossible_requests_are_reported",
             refusals::reported,
         ),
         test("update::segment::kept_and_started_again", kept),

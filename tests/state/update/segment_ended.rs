@@ -46,7 +46,7 @@ fn ends() {
     );
 }
 
-/// Whatever is shown, undone or redone, the advice is shown exactly while no surface can move.
+/// The advice is shown exactly while no surface can move, also after undo and redo.
 fn stays() {
     let mut window = vanished();
     let vanished = |window: &Window| messages(window).matches("The surface vanished").count();

@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A surface after 30 steps on `t1`, beside another image.
+/// A surface after 30 steps on `t1`, next to another image.
 fn grown() -> (Window, [LayerId; 2]) {
     let mut window = ready();
     let other = Loaded::Image(image());

@@ -28,7 +28,7 @@ pub fn tests() -> Vec<Trial> {
             no_axes,
         ),
         test(
-            "ui::fods::nothing is said of the mask of an awaited fit",
+            "ui::fods::the mask of an awaited fit is not mentioned",
             awaited,
         ),
     ]
@@ -93,7 +93,7 @@ fn no_axes() {
             "{text}"
         );
     }
-    // Beside a scan, the check is about the scan.
+    // With a scan, the check is about the scan.
     let mut both = small_scan();
     both.view.task = Task::View;
     open_coefficients(&mut both);

@@ -1,4 +1,4 @@
-//! Hovering: every slider, drop-down and icon says what it does, and what is greyed out says why.
+//! Hovering: every slider, drop-down and icon explains itself, and disabled ones give the reason.
 
 use super::{Window, small_scan, tracking, window};
 use crate::support::test;

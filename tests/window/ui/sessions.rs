@@ -314,7 +314,7 @@ fn opening(state: &State) -> Opening {
     }
 }
 
-/// While the layers of a session are read, views without a picture say how far that is; those with one do not.
+/// While the layers of a session are read, views without a picture show the progress; those with one do not.
 fn waiting() {
     const TEXT: &str = "Opening s.arcuate: 0 of 7 layers";
     let mut state = small_scan();

@@ -27,11 +27,11 @@ use std::sync::{Arc, Mutex};
 pub fn tests() -> Vec<Trial> {
     vec![
         test("views::L is on the side of the patient's left", letters),
-        test("views::a scale bar is as long as it says", scale_bar),
+        test("views::a scale bar has the length of its label", scale_bar),
         test("views::colour bars have the limits of their layer", limits),
         test("views::a shared colour bar names its layers", shared_bar),
         test("views::a picture has the command of what is live", command),
-        test("views::a slab is as thick as it says", slab),
+        test("views::a slab has the thickness of its label", slab),
         test("views::slices of a mosaic match their labels", mosaic),
     ]
 }

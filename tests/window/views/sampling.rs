@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("views::sampled values are those under the hand", sampled),
+        test("views::sampled values are those under the pointer", sampled),
         test("views::a sample makes the curve of a cloud", curve),
         test("views::curves around a range", around),
     ]

@@ -86,7 +86,7 @@ fn no_folder() {
     lines(&here.join("in.tck"));
     let found = "Found a file, expected a folder with truth.json";
     check(here, "score in.tck --truth in.tck", 1, found);
-    // Nothing is said of the basis of an image that is none of distributions.
+    // The basis of an image without distributions is not mentioned.
     image(&here.join("x.nii.gz"), 0.0, |x| x as f32);
     for (name, text) in [
         ("missing.nii.gz", "No such file"),

@@ -117,7 +117,7 @@ fn confined() {
     assert_eq!(window.state.runtime.notices.status, "");
 }
 
-/// A filter set in another task belongs to the user, whatever its contents.
+/// A filter set in another task belongs to the user, with any contents.
 fn of_the_user() {
     let mut window = fitted();
     let id = layer(&window).id;

@@ -48,7 +48,7 @@ pub fn difference() {
     assert_eq!(names(&state), ["Weight of those cut"]);
 }
 
-/// Weights of other settings are dimmed in the views and said to be out of date, until the settings return.
+/// Weights of other settings are dimmed in the views and marked as out of date, until the settings return.
 pub fn stale() {
     let state = state_with_weights();
     let size = Size {
