@@ -59,10 +59,10 @@ pub fn readings(state: &State) -> Vec<Reading> {
         .iter()
         .rev()
         .filter_map(|layer| {
-            let found = within_mask(state, layer, of_layer(state, layer, at)?);
+            let reading = within_mask(state, layer, of_layer(state, layer, at)?);
             Some(Reading {
                 layer: Some(layer.id),
-                ..within_weight_fit(state, layer, found)
+                ..within_weight_fit(state, layer, reading)
             })
         })
         .collect();
@@ -160,7 +160,7 @@ fn peaks(state: &State) -> Vec<Reading> {
 pub const NOT_FITTED: &str = "not fitted";
 
 /// Maps of a COMMIT fit are 0 in voxels without a fit, where the error is 0 as well; that is not a measured value.
-fn within_weight_fit(state: &State, layer: &Layer, found: Reading) -> Reading {
+fn within_weight_fit(state: &State, layer: &Layer, reading: Reading) -> Reading {
     let document = &state.document;
     let errors = document
         .weight_map_recipe(layer.id)
@@ -170,9 +170,9 @@ fn within_weight_fit(state: &State, layer: &Layer, found: Reading) -> Reading {
     match error {
         Some(0.0) => Reading {
             value: NOT_FITTED.to_owned(),
-            ..found
+            ..reading
         },
-        _ => found,
+        _ => reading,
     }
 }
 
@@ -196,13 +196,13 @@ fn passing(state: &State) -> Vec<Reading> {
 
 /// Costs of the live pathway at the crosshair.
 fn costs(state: &State) -> Vec<Reading> {
-    let Some(found) = crate::scene::pathways::live(state) else {
+    let Some(result) = crate::scene::pathways::live(state) else {
         return Vec::new();
     };
     if state.pathway_is_stale() {
         return vec![reading_of(Quantity::Cost, COST, "updating…")];
     }
-    let pathway = &found.pathway;
+    let pathway = &result.pathway;
     let metric = pathway.metric();
     let voxel = metric.grid.nearest(state.view.crosshair);
     let place = voxel.and_then(|v| metric.place_of(v.map(|i| i as i64)));

@@ -48,7 +48,7 @@ impl Job for LoadLayers {
     }
 
     fn curves(output: &RestoredLayers) -> Vec<&Tractogram> {
-        let read = output.iter().filter_map(|(_, one)| one.as_ref().ok());
+        let read = output.iter().filter_map(|(_, layer)| layer.as_ref().ok());
         read.flat_map(RestoredLayer::all_curves).collect()
     }
 }
@@ -153,8 +153,8 @@ impl RestoredLayer {
         let Self::File { moved, .. } = self else {
             return Ok(None);
         };
-        let found = moved.iter().find(|(to, _)| *to == by);
-        found.map(|(_, copy)| copy.clone()).transpose()
+        let copy = moved.iter().find(|(to, _)| *to == by);
+        copy.map(|(_, copy)| copy.clone()).transpose()
     }
 }
 
@@ -348,8 +348,8 @@ fn density(
 ) -> Result<RestoredLayer, NotRestored> {
     let of = of.ok_or(NotRestored::NoStreamlines)?;
     let grid = on.grid(of.bounds())?;
-    let made = density::density(of, &grid, params, memory_for_curves(), backend, control);
-    let picture = made?.picture();
+    let computed = density::density(of, &grid, params, memory_for_curves(), backend, control);
+    let picture = computed?.picture();
     picture.precompute_windows();
     Ok(RestoredLayer::Density(picture))
 }

@@ -211,8 +211,8 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
         return;
     }
     let seen = |map: &WeightMap| {
-        let found = state.document.weight_map(layer.id, map);
-        found.is_some_and(|l| l.display.visible)
+        let map_layer = state.document.weight_map(layer.id, map);
+        map_layer.is_some_and(|l| l.display.visible)
     };
     let now = maps.iter().position(seen).map_or(0, |i| i + 1);
     let labels: Vec<&str> = std::iter::once("Off")

@@ -70,8 +70,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         });
     }
     for kept in kept {
-        let found = kept.result.as_ref().map(|f| (f, kept.epsilon));
-        row(ui, state, Some(kept), found, memory, actions);
+        let result = kept.result.as_ref().map(|f| (f, kept.epsilon));
+        row(ui, state, Some(kept), result, memory, actions);
     }
     selected(ui, state, actions);
     if let Some(live) = runtime.live.value() {
@@ -294,8 +294,8 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     };
     panels::caption(ui, &kept.name, "kept");
-    if let Some(found) = &kept.result {
-        for (name, value) in statistics(found, kept.epsilon) {
+    if let Some(result) = &kept.result {
+        for (name, value) in statistics(result, kept.epsilon) {
             rows::reading(ui, name, &value);
         }
     }
