@@ -52,7 +52,7 @@ fn page(name: &str) -> Result<Report, Failure> {
     let Some(page) = Page::named(name) else {
         let names: Vec<&str> = PAGES.iter().map(|p| p.name).collect();
         return Err(Failure::usage(format!(
-            "Found no page {name}, expected one of {}",
+            "Found no page “{name}”, expected one of {}",
             names.join(", ")
         )));
     };

@@ -57,7 +57,8 @@ pub struct Options {
         long,
         value_name = "N",
         allow_negative_numbers = true,
-        requires = "image"
+        requires = "image",
+        value_parser = label_number
     )]
     pub label: Vec<i64>,
     /// Add a region: sphere:x,y,z,radius, box:x,y,z,hx,hy,hz or mask:FILE
@@ -293,6 +294,11 @@ fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Resul
         )?;
     }
     Ok(mask)
+}
+
+fn label_number(text: &str) -> Result<i64, ValueError> {
+    let number = text.parse();
+    number.map_err(|_| ValueError::new("the whole number of a label", text))
 }
 
 fn labels(

@@ -133,7 +133,7 @@ fn head(
     }
     let copy = IconButton::new(icons::TERMINAL, "Copy the panel below the views as command")
         .hint("Copy as command")
-        .disabled(!ready);
+        .disabled(not_yet);
     let rect = Rect::from_min_size(at.left_top() - vec2(32.0, 0.0), vec2(26.0, 26.0));
     if copy.show_at(ui, rect).clicked() {
         actions.extend(panel_command(state, panel).map(Action::CopyCommand));

@@ -435,6 +435,11 @@ fn role_menu(ui: &mut Ui, rect: Rect, region: &Region, actions: &mut Vec<Action>
         }
         chosen
     });
+    if chosen.is_none() {
+        response.on_hover_text(
+            "Role of the region: how it takes part in tracking and in the filter of streamlines",
+        );
+    }
     actions.extend(chosen.map(|role| {
         Action::Region(RegionAction::SetRole {
             region: region.id,

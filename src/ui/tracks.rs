@@ -187,22 +187,22 @@ pub fn started_count(output: &Output) -> u64 {
     output.seed_outcomes.iter().sum::<u64>() - count_of(output, SeedOutcome::NoStart)
 }
 
-/// `450 of 1 492 reach a target`; `what` names the curves, if given.
-pub fn headline(output: &Output, what: &str, targets: bool) -> String {
+/// `450 of 1 492 reach a target`; `rays` are named, streamlines are not.
+pub fn headline(output: &Output, rays: bool, targets: bool) -> String {
     let kept = count_of(output, SeedOutcome::Kept);
     let reach = singular_or_plural(kept as usize, "reaches", "reach");
     let verb = match (targets, output.kept.per_streamline.contains_key("target")) {
         (true, true) => format!("{reach} a target"),
         (true, false) if !output.kept.is_empty() => format!("{reach} all targets"),
         (true, false) => format!("{reach} their targets"),
+        // The cut decides which rays are kept.
+        _ if rays => "accepted".to_owned(),
         _ => "kept".to_owned(),
     };
     let kept = format::count(kept);
-    let gap = if what.is_empty() { "" } else { " " };
-    format!(
-        "{kept} of {} {what}{gap}{verb}",
-        format::count(started_count(output))
-    )
+    let what = if rays { "rays " } else { "" };
+    let started = format::count(started_count(output));
+    format!("{kept} of {started} {what}{verb}")
 }
 
 /// Outcomes of the others: `561 too short, 12 missed the targets`; empty if all were kept. `missed_is_reported`: those that

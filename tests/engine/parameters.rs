@@ -120,7 +120,7 @@ fn table<P: Parameters>() {
 /// Parameters read from the texts of their values.
 fn through_texts<P: Parameters>(params: &P) -> P {
     let mut read = P::defaults();
-    // In the order of the table: choosing a method may set values that belong to it.
+    // Values are set in the order of the table: choosing a method may set values that belong to it.
     for row in P::TABLE {
         let value = row.parse(&row.text(&row.value(params))).unwrap();
         row.check_value(&value).unwrap();

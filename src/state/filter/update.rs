@@ -180,7 +180,7 @@ pub fn request(
     })
 }
 
-fn fit_inputs(state: &State, key: &WeightsKey) -> Option<FitInputs> {
+pub(in crate::state) fn fit_inputs(state: &State, key: &WeightsKey) -> Option<FitInputs> {
     let document = &state.document;
     Some(FitInputs {
         scan: document.explained()?.0.id,

@@ -3,6 +3,7 @@
 use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
 use crate::state::core::citations::Citations;
+use crate::state::core::text::plain_ml;
 use crate::state::regions::methods::position_text;
 use crate::state::segment::{SegmentRecipe, Start};
 use crate::state::{State, Task};
@@ -139,10 +140,10 @@ fn segmentation_text(
     if let Some(measures) = measures {
         let _ = write!(
             text,
-            " After {}, its surface of {:.1} cm² enclosed {:.2} ml.",
+            " After {}, its surface of {:.1} cm² enclosed {}.",
             counted(script.steps as usize, "step"),
             measures.area_mm2 * 1e-2,
-            measures.volume_ml
+            plain_ml(measures.volume_ml, 2)
         );
     }
     text

@@ -51,7 +51,10 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             }
         }
         SessionAction::OpenAnyway => load(state, effects),
-        SessionAction::CancelOpening => state.runtime.sessions.opening = None,
+        SessionAction::CancelOpening => {
+            let saving = &mut state.runtime.sessions;
+            (saving.opening, saving.arriving) = (None, None);
+        }
         SessionAction::FindRecoverable => submit(effects, FindRecoverable),
         SessionAction::Forget(session) => {
             let left = &mut state.runtime.sessions.recovery.sessions;

@@ -12,6 +12,7 @@ use crate::state::view::View;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A session being opened.
 #[derive(Clone, Debug)]
@@ -30,6 +31,33 @@ pub struct Opening {
     pub unknown: bool,
     /// Layers that cannot be read.
     pub unreadable: Vec<(u64, NotRestored)>,
+    /// Its layers that were read so far.
+    pub progress: RestoreProgress,
+}
+
+/// The number of layers that a job has read or computed so far, and that of all.
+#[derive(Clone, Debug, Default)]
+pub struct RestoreProgress {
+    done: Arc<AtomicUsize>,
+    pub total: usize,
+}
+
+impl RestoreProgress {
+    pub fn new(total: usize) -> Self {
+        Self {
+            done: Arc::default(),
+            total,
+        }
+    }
+
+    pub fn done(&self) -> usize {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// One more is done.
+    pub(in crate::state) fn advance(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl Opening {
@@ -102,6 +130,8 @@ pub struct SessionsRuntime {
     /// The session from which the document was opened.
     pub opened: Option<Arc<ReadSession>>,
     pub opening: Option<Opening>,
+    /// Files to be added to the session that is being opened; `None`: none is being opened.
+    pub arriving: Option<Vec<PathBuf>>,
     /// An open question: work would be lost.
     pub pending_action: Option<UnsavedAction>,
     /// Follows once the session is saved.

@@ -68,7 +68,7 @@ fn status(state: &mut State, result: &CurveResult) {
             "streamline",
             params.min_fa,
         ),
-        CurveParams::Rays(..) => (format!("Shot {}", counted(seeds, "ray")), "ray", None),
+        CurveParams::Rays(..) => (format!("Traced {}", counted(seeds, "ray")), "ray", None),
     };
     let why = none_started(&result.output, min_fa, &mask_text::name_of(&state.document));
     let message = match why {

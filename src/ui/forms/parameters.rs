@@ -387,6 +387,7 @@ fn text_row<P: Parameters>(
         true => columns.field,
         false => columns.wide,
     };
+    slider::help_over(ui, columns.wide, row.label, hint);
     let typed = field::value(ui, place, row.label, &shown, "")?;
     match row.parse(typed.trim()) {
         Ok(value) => Some((value, Phase::Done)),

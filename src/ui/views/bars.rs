@@ -4,6 +4,7 @@
 use super::annotations::{Ground, on};
 use super::legend::Legend;
 use crate::data::appearance::ColourMap;
+use crate::state::core::display::STALE_OPACITY;
 use crate::ui::theme::{self, size};
 use crate::ui::widgets::paint;
 use egui::{Align2, Color32, FontId, Painter, Pos2, Rangef, Rect, Shape, pos2, vec2};
@@ -50,6 +51,8 @@ struct BarPlace {
     /// The name, the higher and the lower figure, each with its place.
     texts: [(Rect, String); 3],
     colour_map: ColourMap,
+    /// Fraction of its opacity: a bar of stale values is as dim as these.
+    strength: f32,
 }
 
 impl BarPlace {
@@ -146,6 +149,7 @@ impl Column<'_> {
             low,
             high,
             colour_map,
+            is_stale,
         } = legend
         else {
             return None;
@@ -200,6 +204,10 @@ impl Column<'_> {
                     bar,
                     texts: [(a, name), (b, high.clone()), (c, low.clone())],
                     colour_map: *colour_map,
+                    strength: match is_stale {
+                        true => STALE_OPACITY,
+                        false => 1.0,
+                    },
                 });
             };
             match hit.center().y < range.center() {
@@ -220,8 +228,9 @@ impl Column<'_> {
             let t = step as f32 / STEPS as f32;
             let [r, g, b] = placed.colour_map.at(t);
             let y = bar.bottom() - t * bar.height();
-            mesh.colored_vertex(pos2(bar.left(), y), Color32::from_rgb(r, g, b));
-            mesh.colored_vertex(pos2(bar.right(), y), Color32::from_rgb(r, g, b));
+            let colour = Color32::from_rgb(r, g, b).gamma_multiply(placed.strength);
+            mesh.colored_vertex(pos2(bar.left(), y), colour);
+            mesh.colored_vertex(pos2(bar.right(), y), colour);
             if step > 0 {
                 let at = (2 * step) as u32;
                 mesh.add_triangle(at - 2, at - 1, at);

@@ -20,6 +20,7 @@ mod leak;
 pub mod legend;
 mod mask_outline;
 mod mosaic;
+pub mod opening;
 pub mod path_at_pointer;
 mod pickable_planes;
 mod region_drag;
@@ -124,6 +125,9 @@ impl Views {
         }
         if state.view.layout == Layout::Mosaic {
             self.mosaic(ui, area, state, actions);
+            if !self.still {
+                opening::show(ui, state, &[(state.view.mosaic_pane(), area)]);
+            }
             ui.advance_cursor_after_rect(area);
             return;
         }
@@ -171,6 +175,7 @@ impl Views {
         }
         if !self.still {
             self.leak(ui, state, actions);
+            opening::show(ui, state, &self.panes);
         }
         if hovered.is_none() {
             self.brush = None;

@@ -301,6 +301,7 @@ pub struct Item<'a> {
     key: &'a str,
     chosen: bool,
     enabled: bool,
+    reason: Option<&'a str>,
 }
 
 impl<'a> Item<'a> {
@@ -311,6 +312,7 @@ impl<'a> Item<'a> {
             key: "",
             chosen: false,
             enabled: true,
+            reason: None,
         }
     }
 
@@ -332,6 +334,12 @@ impl<'a> Item<'a> {
 
     pub fn enabled(mut self, enabled: bool) -> Self {
         self.enabled = enabled;
+        self
+    }
+
+    /// Why the row cannot be chosen, shown on hover.
+    pub fn reason(mut self, reason: Option<&'a str>) -> Self {
+        self.reason = reason;
         self
     }
 
@@ -411,7 +419,11 @@ impl<'a> Item<'a> {
         response.widget_info(|| {
             WidgetInfo::selected(Role::MenuItem, self.enabled, self.chosen, self.text)
         });
-        response.clicked()
+        let clicked = response.clicked();
+        if let Some(reason) = self.reason.filter(|_| !self.enabled) {
+            response.on_hover_text(reason);
+        }
+        clicked
     }
 }
 

@@ -184,6 +184,8 @@ impl TransferEditor<'_> {
             value: Some(f64::from(opacity) * 100.0),
             ..WidgetInfo::labeled(Role::Slider, true, &name)
         });
+        let hint = format!("{value}\nDrag to move it, Delete removes it");
+        response.clone().on_hover_text(hint);
         ui.ctx().accesskit_node_builder(response.id, |node| {
             node.set_min_numeric_value(0.0);
             node.set_max_numeric_value(100.0);

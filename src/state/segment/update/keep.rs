@@ -4,7 +4,7 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
-use crate::state::core::text::{counted, fixed, with_unit};
+use crate::state::core::text::{counted, ml};
 use crate::state::core::{colours, display};
 use crate::state::edit::edit;
 use crate::state::files::jobs::SaveMask;
@@ -84,7 +84,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         measures: live.figures.as_ref().map(|f| f.measures),
     };
     // The kept mask consists of voxels; the volume inside the surface differs slightly.
-    let ml = with_unit(&fixed(mask.volume_ml(), 2), "ml");
+    let ml = ml(mask.volume_ml(), 2);
     let cleared = counted_spheres(&state.document.segment.spheres);
     let mut id = LayerId(0);
     restart(state, "Keep as mask", |document| {

@@ -501,6 +501,14 @@ fn turned(
     }
 }
 
+/// The saved cameras of Segment and of the other tasks, if pictures can be drawn with both.
+pub fn surface_cameras(saved: Option<[Camera; 2]>) -> Option<(Camera, Camera)> {
+    let [before, near] = saved?;
+    let are_valid = before.is_valid() && near.is_valid();
+    // In the same limits as the camera of the view, which is one of the two.
+    are_valid.then(|| (before.zoomed(1.0), near.zoomed(1.0)))
+}
+
 /// The saved view, as far as it can be restored; the theme and the tool remain those of the window.
 pub fn view(saved: &View, now: &View) -> View {
     let camera = &saved.camera;

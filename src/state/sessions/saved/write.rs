@@ -61,6 +61,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
         mask_origins,
         document,
         view: Some(state.view.clone()),
+        surface_cameras: state.runtime.segment.framed.map(<[_; 2]>::from),
         origin: saving.file.clone().filter(|_| copy),
         origin_sha256: saving.seen.clone().filter(|_| copy),
         in_session: copy.then(|| PartsInSession::from_state(state)),
@@ -216,7 +217,7 @@ impl ReferencedItems<'_> {
             segment: {
                 // A snapshot keeps the progress that it was to restore.
                 let own = std::ptr::eq(d, &self.state.document);
-                let live = self.state.runtime.segment.resume().filter(|_| own);
+                let live = self.state.surface_progress().filter(|_| own);
                 // A surface that has not been shown since is still to be restored.
                 let run = live.or_else(|| d.segment.resume.clone());
                 let missing = self.missing_surface(d).filter(|_| run.is_none());

@@ -30,7 +30,7 @@ pub(in crate::state) fn restore(
     match saved::relocated(missing, path) {
         Ok(item) => {
             let items = vec![(layer.0, item)];
-            submit(effects, LoadLayers { items });
+            submit(effects, LoadLayers::new(items));
         }
         Err(why) => state.runtime.notify_failure(LOAD, why.to_string()),
     }
@@ -104,7 +104,7 @@ fn point_snapshots_to(
 fn make_maps(state: &State, streamlines: &[LayerId], effects: &mut Vec<Effect>) {
     let items = saved::maps_of(&state.document, streamlines);
     if !items.is_empty() {
-        submit(effects, LoadLayers { items });
+        submit(effects, LoadLayers::new(items));
     }
 }
 
@@ -185,7 +185,7 @@ pub(in crate::state) fn recomputed(
     let streamlines = counted(tractogram.len(), "streamline");
     let mut lost = None;
     let before = state.runtime.revision;
-    edit(state, "Make again", false, |document| {
+    edit(state, "Recompute", false, |document| {
         document.remove_missing_layer(id);
         let origin = document
             .origins

@@ -7,7 +7,7 @@ use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FitPurpose, FittedWeights, Running};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};
-use crate::ui::widgets::{charts, paint, section};
+use crate::ui::widgets::{charts, paint, rows, section};
 use egui::{Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 use std::time::Duration;
 
@@ -34,7 +34,9 @@ pub fn show(ui: &mut Ui, state: &State) {
             let fact = format!("{stopped}{}, {took}", ran(weights.iterations()));
             section::end(ui);
             section::head_with(ui, "Progress", &fact);
-            plot(ui, &weights.curve, None);
+            rows::dimmed(ui, state.weights_are_stale(), |ui| {
+                plot(ui, &weights.curve, None);
+            });
         }
         _ => {}
     }

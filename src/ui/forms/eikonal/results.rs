@@ -143,10 +143,7 @@ fn statistics(result: &PathwayResult, epsilon: f64) -> [(&'static str, String); 
             "Cost per mm",
             format::significant(cost / length_mm.max(f64::MIN_POSITIVE)),
         ),
-        (
-            volume,
-            unit(&format::fixed(result.volume_ml(epsilon), 2), "ml"),
-        ),
+        (volume, format::ml(result.volume_ml(epsilon), 2)),
         ("Mean FA along it", format::fixed(result.mean_fa, 2)),
     ]
 }
@@ -212,7 +209,7 @@ fn row(
         // The text field covers this.
     } else if let Some((found, epsilon)) = found {
         let texts = [
-            format::with_unit(&format::fixed(found.volume_ml(epsilon), 1), "ml"),
+            format::ml(found.volume_ml(epsilon), 1),
             format::with_unit(&format::fixed(found.path.total_mm(), 0), "mm"),
             format::significant(found.pathway.min_cost),
         ];
@@ -251,7 +248,7 @@ fn row(
     let more = format!("More of {name}");
     let more = IconButton::new(icons::MORE, &more)
         .side(EYE)
-        .disabled(found.is_none() && kept.is_none())
+        .disabled((found.is_none() && kept.is_none()).then_some("No pathway has been found yet"))
         .show_at(ui, square(0.5 * EYE));
     let solved = found.is_some();
     row_menu::show((&more, &response), state, kept, solved, memory, actions);
@@ -272,10 +269,10 @@ fn row(
 /// The figures of a row, for screen readers.
 fn figures(result: &PathwayResult, epsilon: f64) -> String {
     format!(
-        "cost {}, {} mm, {} ml",
+        "cost {}, {} mm, {}",
         format::significant(result.pathway.min_cost),
         format::fixed(result.path.total_mm(), 0),
-        format::fixed(result.volume_ml(epsilon), 1)
+        format::ml(result.volume_ml(epsilon), 1)
     )
 }
 

@@ -14,7 +14,7 @@ use crate::ui::rays::{self, Suggestion};
 use crate::ui::theme::{self, size};
 use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::cut::CutHistogram;
-use crate::ui::widgets::slider::Columns;
+use crate::ui::widgets::slider::{Columns, help_over};
 use crate::ui::widgets::{field, notice, paint, rows, typed};
 use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Ui, vec2};
@@ -193,7 +193,10 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     let mut place = columns.field;
     place.min.x = columns.label.left() + 40.0;
     place.max.x = columns.field.left() - 8.0;
-    if let Some(i) = segmented(ui, place, "Keep", &labels, chosen) {
+    let clicked = segmented(ui, place, "Keep", &labels, chosen);
+    let help = "Which rays are kept: those above a connectivity measure, a number of the strongest, or a share of them";
+    help_over(ui, place, "Keep", help);
+    if let Some(i) = clicked {
         // Start with the number kept now; if all are, with fewer.
         let cut = match (i, now.cut) {
             (0, _) => live.min_measure.map_or(Cut::All, Cut::AtLeast),

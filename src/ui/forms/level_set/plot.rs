@@ -3,7 +3,7 @@
 use super::results::voxels_ml;
 use crate::state::core::text::counted;
 use crate::state::{State, SurfaceUpdate};
-use crate::ui::format::{count, fixed, significant, with_unit};
+use crate::ui::format::{count, ml, significant};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::paint;
 use egui::{Color32, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
@@ -73,7 +73,9 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
             pos2(rect.left() + space::INSET, y - 7.0),
             pos2(plot.left() - 5.0, y + 7.0),
         );
-        paint::right(painter, place, &significant(value), font.clone(), p.t3);
+        // In the unit of the figures above.
+        let shown = if top < 0.11 { value * 1e3 } else { value };
+        paint::right(painter, place, &significant(shown), font.clone(), p.t3);
     }
     let curve = |points: &[(u64, u64)], colour: Color32, wide: f32| {
         let line: Vec<_> = points.iter().map(|point| at(*point)).collect();
@@ -121,7 +123,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
         let place = Rect::from_center_size(pos2(x, texts.center().y), vec2(wide, 14.0));
         paint::centre(painter, place, LEAK_LABEL, font.clone(), p.warning);
     }
-    let now = with_unit(&fixed(voxels_ml(state, live.inside), 2), "ml");
+    let now = ml(voxels_ml(state, live.inside), 2);
     let spoken = format!(
         "Volume after {}: {now}, plot of {steps}",
         counted(live.step as usize, "step")

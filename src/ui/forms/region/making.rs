@@ -180,7 +180,7 @@ fn outcome(ui: &mut Ui, state: &State, making: Option<&RegionInProgress>) {
             Note::new(p, Severity::Warning, text).show(ui);
         }
         let voxels = counted(mask.count(), "voxel");
-        let ml = format::with_unit(&format::fixed(mask.volume_ml(), 2), "ml");
+        let ml = format::ml(mask.volume_ml(), 2);
         panels::caption(ui, &region.name, &format!("{voxels}, {ml}"));
     }
     ui.add_space(2.0);

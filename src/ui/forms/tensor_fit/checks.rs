@@ -227,7 +227,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             verdict = Verdict::Warning;
         }
         for note in &layer.notes {
-            verdict = Verdict::Warning;
+            verdict = verdict_with(verdict, note.is_note);
             report.push(format!("{}: {note}", layer.name));
         }
     }
@@ -259,11 +259,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             let text = streamlines(&layer.name, tractogram, first);
             report.push(format!("{text}{moved}{requested}"));
             for note in &layer.notes {
-                verdict = match note.is_note {
-                    true if verdict == Verdict::Passed => Verdict::Note,
-                    true => verdict,
-                    false => Verdict::Warning,
-                };
+                verdict = verdict_with(verdict, note.is_note);
                 report.push(format!("{}: {note}", layer.name));
             }
         }
@@ -311,6 +307,15 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         fact,
         report,
     })
+}
+
+/// Information is a note, and a warning a check to look at.
+fn verdict_with(verdict: Verdict, is_note: bool) -> Verdict {
+    match is_note {
+        true if verdict == Verdict::Passed => Verdict::Note,
+        true => verdict,
+        false => Verdict::Warning,
+    }
 }
 
 /// `tracks: 450 streamlines, which name the grid of 91 × 109 × 91 voxels`.
@@ -436,6 +441,7 @@ fn distinct(opened: &[(&Arc<Layer>, &Arc<Grid>, usize)], first: &Arc<Grid>) -> u
 fn gradient_check(state: &State) -> Option<Check> {
     let scans = state.document.layers.iter().rev();
     let gradients = scans
+        .filter(|l| !l.holds_distributions())
         .filter_map(|l| match &l.content {
             // Six volumes are handled elsewhere.
             Content::Scan {
