@@ -137,13 +137,13 @@ pub const OUTSIDE_MASK: &str = "outside the mask";
 const NO_TENSOR: &str = "no tensor";
 
 /// Maps of tensors and of distributions are 0 outside the mask; that is not a measured value.
-fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
+fn within_mask(state: &State, layer: &Layer, reading: Reading) -> Reading {
     let at = state.view.crosshair;
     let origin = state.document.origin(layer);
-    let outside_mask = |found: Reading| Reading {
+    let outside_mask = |reading: Reading| Reading {
         value: OUTSIDE_MASK.to_owned(),
         missing: Some(NoValue::OutsideMask),
-        ..found
+        ..reading
     };
     // A voxel without a tensor may have a distribution, which has a mask of its own.
     if origin.fod_map().is_some() {
@@ -151,24 +151,24 @@ fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
         let mask = result.map(|result| &result.fods.mask);
         let outside = |mask: &Mask| mask.frame().nearest(at).is_some() && !mask.contains(at);
         return match mask.is_some_and(outside) {
-            true => outside_mask(found),
-            false => found,
+            true => outside_mask(reading),
+            false => reading,
         };
     }
     let Some(tensors) = &state.document.tensors else {
-        return found;
+        return reading;
     };
     let of_fit = origin.is_recomputed_from_scan() && layer.content.volume().is_some();
     let in_volume = tensors.fa.grid.nearest(at).is_some();
     if !of_fit || !in_volume || tensors.field.nearest(at).is_some() {
-        return found;
+        return reading;
     }
     match tensors.mask.contains(at) {
         true => Reading {
             value: NO_TENSOR.to_owned(),
-            ..found
+            ..reading
         },
-        false => outside_mask(found),
+        false => outside_mask(reading),
     }
 }
 
@@ -345,7 +345,7 @@ pub const COST: &str = "u₁ + u₂";
 
 /// The most informative readings, for the status line: the segmented image and its surface; FA and MD, costs, CM,
 /// weights or a visible label before MD; else, or outside the tensors' grid, the topmost layers.
-pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Reading> {
+pub fn brief_readings<'a>(state: &State, all: &'a [Reading], max_count: usize) -> Vec<&'a Reading> {
     let segmented = state.document.segmented_image();
     let segmented = segmented.filter(|_| state.view.task == Task::Segment);
     let id = segmented.map(|(layer, _)| layer.id);
@@ -367,7 +367,7 @@ pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec
     let second = before_md.into_iter().find(|q| has(*q));
     let second = second.unwrap_or(Quantity::Md);
     let telling = |r: &&Reading| (r.quantity == Quantity::Fa || r.quantity == second) && on_grid(r);
-    let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
+    let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(max_count).collect();
     chosen.sort_by_key(|r| r.quantity != Quantity::Fa);
     // Shown only once.
     let outside_mask = |r: &Reading| r.missing == Some(NoValue::OutsideMask);
@@ -377,9 +377,9 @@ pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec
     }
     if chosen.is_empty() {
         let others = || all.iter().filter(|r| r.quantity != Quantity::Direction);
-        chosen = others().filter(|r| on_grid(r)).take(most).collect();
+        chosen = others().filter(|r| on_grid(r)).take(max_count).collect();
         if chosen.is_empty() {
-            chosen = others().take(most).collect();
+            chosen = others().take(max_count).collect();
         }
     }
     chosen
@@ -438,11 +438,11 @@ fn of_layer(state: &State, layer: &Layer, at: DVec3) -> Option<Reading> {
             Some(Reading::or_outside(quantity, layer.name.clone(), value))
         }
         Content::Mask(mask) => {
-            let word = match mask.contains(at) {
+            let side = match mask.contains(at) {
                 true => "inside",
                 false => OUTSIDE,
             };
-            Some(reading(layer.name.clone(), word))
+            Some(reading(layer.name.clone(), side))
         }
         Content::Tractogram(_) => None,
     }

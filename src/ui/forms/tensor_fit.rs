@@ -280,9 +280,9 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     fit_mask(ui, state, actions);
     if state.document.lacks_requested_fit() {
         rows::hint(ui, "Waiting for the fit");
-    } else if let Some(found) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
-        rows::hint(ui, &format!("Mask found: {}", mask_text::facts(&found)));
-        if let Some(doubt) = mask_text::doubt(&found) {
+    } else if let Some(report) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
+        rows::hint(ui, &format!("Mask found: {}", mask_text::facts(&report)));
+        if let Some(doubt) = mask_text::doubt(&report) {
             Note::new(theme::palette(ui.style()), Severity::Warning, &doubt).show(ui);
         }
     }
