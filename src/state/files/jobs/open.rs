@@ -281,18 +281,18 @@ pub fn open(
             // Gradients that are opened together with distributions belong to their scan, even if the numbers of volumes
             // agree.
             let order = order_of_distributions(&volume);
-            let table = match order {
+            let found = match order {
                 Some(_) => ScanGradients::default(),
                 None => table(path, gradients, &volume.grid, volume.frames)?,
             };
-            notes.extend(table.notes);
+            notes.extend(found.notes);
             notes.extend(order.map(|order| distributions(volume.frames, order)));
-            refused = table.refused;
+            refused = found.refused;
             windows(&volume);
             Loaded::Scan {
                 dwi: volume,
-                gradients: table.gradients,
-                gradient_files: table.files,
+                gradients: found.gradients,
+                gradient_files: found.files,
             }
         }
         io::Opened::Volume(volume, _) if reading.colours.is_some() => {
