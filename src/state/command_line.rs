@@ -194,7 +194,7 @@ fn selection_command(base: &CommandLine, steps: &[Option<SelectionOptions>], out
             input.clone_from(file);
             reported = reading.to_string();
         }
-        made => commands.push(made.text_to(&input)),
+        command => commands.push(command.text_to(&input)),
     }
     for (i, step) in steps.iter().flatten().enumerate() {
         let output = match i + 1 == steps.len() {
@@ -274,9 +274,9 @@ impl CommandLine {
     pub fn as_streamline_input(&self) -> StreamlineInput {
         let (first, tracks) = match self {
             Self::File { file, reading } => (None, format!("{}{reading}", quoted_path(file))),
-            made => {
+            command => {
                 let file = Path::new("tracks.trx");
-                (Some(made.text_to(file)), quoted_path(file))
+                (Some(command.text_to(file)), quoted_path(file))
             }
         };
         let no_command = self.no_command();
@@ -319,7 +319,7 @@ impl CommandLine {
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
             Self::Fods(_) => "fod",
-            Self::Table(made) => made.file(),
+            Self::Table(table) => table.file(),
             Self::Moved { base, .. } => return self.text_to(Path::new(&moved_name(base))),
             _ => "tracks.tck",
         };

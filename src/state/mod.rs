@@ -108,11 +108,11 @@ impl State {
     pub fn is_dragging(&self) -> bool {
         // A region that follows its controls leaves its step open until its tool is put away.
         let making = self.runtime.regions.making.as_ref();
-        let is_made = making.is_some_and(|making| {
+        let is_region_complete = making.is_some_and(|making| {
             let is_its_step = self.history.joins(making.source.label());
             is_its_step && !making.live && making.jobs.running().is_none()
         });
-        self.history.is_open() && !is_made
+        self.history.is_open() && !is_region_complete
     }
 
     /// Whether [`Action::Settle`] would have an effect. After one it does not, until something moves again.

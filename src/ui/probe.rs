@@ -87,10 +87,10 @@ pub fn readings(state: &State) -> Vec<Reading> {
         .iter()
         .rev()
         .filter_map(|layer| {
-            let found = within_mask(state, layer, of_layer(state, layer, at)?);
+            let reading = within_mask(state, layer, of_layer(state, layer, at)?);
             Some(Reading {
                 layer: Some(layer.id),
-                ..within_weight_fit(state, layer, found)
+                ..within_weight_fit(state, layer, reading)
             })
         })
         .collect();
@@ -137,13 +137,13 @@ pub const OUTSIDE_MASK: &str = "outside the mask";
 const NO_TENSOR: &str = "no tensor";
 
 /// Maps of tensors and of distributions are 0 outside the mask; that is not a measured value.
-fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
+fn within_mask(state: &State, layer: &Layer, reading: Reading) -> Reading {
     let at = state.view.crosshair;
     let origin = state.document.origin(layer);
-    let outside_mask = |found: Reading| Reading {
+    let outside_mask = |reading: Reading| Reading {
         value: OUTSIDE_MASK.to_owned(),
         missing: Some(NoValue::OutsideMask),
-        ..found
+        ..reading
     };
     // A voxel without a tensor may have a distribution, which has a mask of its own.
     if origin.fod_map().is_some() {
@@ -151,24 +151,24 @@ fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
         let mask = result.map(|result| &result.fods.mask);
         let outside = |mask: &Mask| mask.frame().nearest(at).is_some() && !mask.contains(at);
         return match mask.is_some_and(outside) {
-            true => outside_mask(found),
-            false => found,
+            true => outside_mask(reading),
+            false => reading,
         };
     }
     let Some(tensors) = &state.document.tensors else {
-        return found;
+        return reading;
     };
     let of_fit = origin.is_recomputed_from_scan() && layer.content.volume().is_some();
     let in_volume = tensors.fa.grid.nearest(at).is_some();
     if !of_fit || !in_volume || tensors.field.nearest(at).is_some() {
-        return found;
+        return reading;
     }
     match tensors.mask.contains(at) {
         true => Reading {
             value: NO_TENSOR.to_owned(),
-            ..found
+            ..reading
         },
-        false => outside_mask(found),
+        false => outside_mask(reading),
     }
 }
 
@@ -209,7 +209,7 @@ fn peaks(state: &State) -> Vec<Reading> {
 pub const NOT_FITTED: &str = "not fitted";
 
 /// Maps of a COMMIT fit are 0 in voxels without a fit, where the error is 0 as well; that is not a measured value.
-fn within_weight_fit(state: &State, layer: &Layer, found: Reading) -> Reading {
+fn within_weight_fit(state: &State, layer: &Layer, reading: Reading) -> Reading {
     let document = &state.document;
     let errors = document
         .weight_map_recipe(layer.id)
@@ -219,9 +219,9 @@ fn within_weight_fit(state: &State, layer: &Layer, found: Reading) -> Reading {
     match error {
         Some(0.0) => Reading {
             value: NOT_FITTED.to_owned(),
-            ..found
+            ..reading
         },
-        _ => found,
+        _ => reading,
     }
 }
 
@@ -245,13 +245,13 @@ fn passing(state: &State) -> Vec<Reading> {
 
 /// Costs of the live pathway at the crosshair.
 fn costs(state: &State) -> Vec<Reading> {
-    let Some(found) = crate::scene::pathways::live(state) else {
+    let Some(result) = crate::scene::pathways::live(state) else {
         return Vec::new();
     };
     if state.pathway_is_stale() {
         return vec![reading_of(Quantity::Cost, COST, "updating…")];
     }
-    let pathway = &found.pathway;
+    let pathway = &result.pathway;
     let metric = pathway.metric();
     let Some(voxel) = metric.grid.nearest(state.view.crosshair) else {
         return vec![Reading::outside(Quantity::Cost, COST)];
@@ -345,7 +345,7 @@ pub const COST: &str = "u₁ + u₂";
 
 /// The most informative readings, for the status line: the segmented image and its surface; FA and MD, costs, CM,
 /// weights or a visible label before MD; else, or outside the tensors' grid, the topmost layers.
-pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Reading> {
+pub fn brief_readings<'a>(state: &State, all: &'a [Reading], max_count: usize) -> Vec<&'a Reading> {
     let segmented = state.document.segmented_image();
     let segmented = segmented.filter(|_| state.view.task == Task::Segment);
     let id = segmented.map(|(layer, _)| layer.id);
@@ -367,7 +367,7 @@ pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec
     let second = before_md.into_iter().find(|q| has(*q));
     let second = second.unwrap_or(Quantity::Md);
     let telling = |r: &&Reading| (r.quantity == Quantity::Fa || r.quantity == second) && on_grid(r);
-    let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
+    let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(max_count).collect();
     chosen.sort_by_key(|r| r.quantity != Quantity::Fa);
     // Shown only once.
     let outside_mask = |r: &Reading| r.missing == Some(NoValue::OutsideMask);
@@ -377,14 +377,14 @@ pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec
     }
     if chosen.is_empty() {
         let others = || all.iter().filter(|r| r.quantity != Quantity::Direction);
-        chosen = others().filter(|r| on_grid(r)).take(most).collect();
+        chosen = others().filter(|r| on_grid(r)).take(max_count).collect();
         // Outside every grid, the same quantities as elsewhere.
         let usual = |r: &&Reading| matches!(r.quantity, Quantity::Fa | Quantity::Md);
         if chosen.is_empty() {
-            chosen = others().filter(usual).take(most).collect();
+            chosen = others().filter(usual).take(max_count).collect();
         }
         if chosen.is_empty() {
-            chosen = others().take(most).collect();
+            chosen = others().take(max_count).collect();
         }
     }
     chosen
@@ -443,11 +443,11 @@ fn of_layer(state: &State, layer: &Layer, at: DVec3) -> Option<Reading> {
             Some(Reading::or_outside(quantity, layer.name.clone(), value))
         }
         Content::Mask(mask) => {
-            let word = match mask.contains(at) {
+            let side = match mask.contains(at) {
                 true => "inside",
                 false => OUTSIDE,
             };
-            Some(reading(layer.name.clone(), word))
+            Some(reading(layer.name.clone(), side))
         }
         Content::Tractogram(_) => None,
     }

@@ -10,10 +10,10 @@ pub fn streamlines(n: u64) -> String {
     counted(n as usize, "streamline")
 }
 
-/// `a, b, c and 5 more`: lists at most `most` names.
-pub fn shortened_list(names: &[&str], most: usize) -> String {
-    let named = names[..names.len().min(most)].join(", ");
-    match names.len().saturating_sub(most) {
+/// `a, b, c and 5 more`: lists at most `max_names` names.
+pub fn shortened_list(names: &[&str], max_names: usize) -> String {
+    let named = names[..names.len().min(max_names)].join(", ");
+    match names.len().saturating_sub(max_names) {
         0 => named,
         more => format!("{named} and {} more", count(more as u64)),
     }

@@ -31,12 +31,12 @@ impl State {
     fn weights_relation(&self) -> Option<Relation> {
         let (layer, _) = self.document.filtered()?;
         let (weights, _) = self.document.weights_of_layer(layer)?;
-        let made = self.document.fit_inputs(weights);
+        let fitted = self.document.fit_inputs(weights);
         let requested = key(self).and_then(|key| fit_inputs(self, &key));
         // Weights of a file, and those whose scan is gone, have nothing to be compared with.
-        let differs = made
+        let differs = fitted
             .zip(requested)
-            .is_some_and(|(made, requested)| !same_fit(&made, &requested));
+            .is_some_and(|(fitted, requested)| !same_fit(&fitted, &requested));
         Some(Relation {
             detail: Detail::Full,
             is_current: !differs && !self.has_weights_of_other_streamlines(),

@@ -186,11 +186,11 @@ impl Document {
 
     /// Whether a layer is an unchanged file, or is recomputed whenever the file is opened.
     fn is_in_a_file(&self, layer: &Layer) -> bool {
-        let again = || {
+        let is_reproducible = || {
             let from = self.origin(layer);
             from.is_recomputed_from_scan() || from.is_phantom()
         };
-        (self.path(layer).is_some() || again())
+        (self.path(layer).is_some() || is_reproducible())
             && !self.is_edited(layer.id)
             && self.moved(layer.id).is_none()
     }
@@ -207,10 +207,10 @@ impl Document {
 
     /// Whether the recipe of a layer gives it again.
     fn can_be_recomputed(&self, layer: LayerId) -> bool {
-        let made = self.curve_recipe(layer).is_some()
+        let has_recipe = self.curve_recipe(layer).is_some()
             || self.density_map(layer).is_some()
             || self.weight_map_recipe(layer).is_some();
-        made && !self.is_edited(layer) && self.moved(layer).is_none()
+        has_recipe && !self.is_edited(layer) && self.moved(layer).is_none()
     }
 
     /// A layer that is only in memory, as text: `Whole brain: 231 004 streamlines, 412 MB`.
@@ -376,9 +376,9 @@ impl State {
                 None => name.to_owned(),
             };
             for layer in &document.layers {
-                let made = document.curve_recipe(layer.id).is_some()
+                let is_recomputable = document.curve_recipe(layer.id).is_some()
                     || document.missing_origin(layer.id).is_some();
-                if let (Content::Tractogram(tractogram), true) = (&layer.content, made) {
+                if let (Content::Tractogram(tractogram), true) = (&layer.content, is_recomputable) {
                     add(full_name(&layer.name), tractogram);
                 }
             }

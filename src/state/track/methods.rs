@@ -54,12 +54,12 @@ pub(in crate::state) fn curves(
 
 /// The first sentence: how curves were followed, and where they began.
 fn following(
-    made: &CurveParams,
+    params: &CurveParams,
     walk: &curves::Params,
     regions: &[Region],
     citations: &mut Citations,
 ) -> String {
-    let mut text = match made {
+    let mut text = match params {
         CurveParams::Rays(metric, params) => geodesics(metric, params, citations),
         CurveParams::Streamlines(_) => match walk.deflection {
             None => format!(
@@ -149,8 +149,8 @@ fn kept_curves(walk: &curves::Params, regions: &[Region], cut: Option<Cut>, kept
 fn cut_condition(cut: Cut) -> String {
     match cut {
         Cut::All => String::new(),
-        Cut::AtLeast(least) => {
-            format!(" and had a connectivity measure of at least {least}")
+        Cut::AtLeast(threshold) => {
+            format!(" and had a connectivity measure of at least {threshold}")
         }
         Cut::Top(n) => {
             format!(" and were the {} with the highest measure", count(n as u64))

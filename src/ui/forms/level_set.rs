@@ -357,11 +357,11 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
     }
     let p = theme::palette(ui.style());
-    let word = match state.segment_standing() {
+    let text = match state.segment_standing() {
         _ if runtime.live.is_none() => String::new(),
         _ => format!("step {}", format::count(step)),
     };
-    paint::right(ui.painter(), row, &word, theme::regular(size::LABEL), p.t3);
+    paint::right(ui.painter(), row, &text, theme::regular(size::LABEL), p.t3);
     ui.add_space(6.0);
 }
 

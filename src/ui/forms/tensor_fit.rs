@@ -280,9 +280,9 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     fit_mask(ui, state, actions);
     if state.awaits_fit() {
         rows::hint(ui, "Waiting for the fit");
-    } else if let Some(found) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
-        rows::hint(ui, &format!("Mask found: {}", mask_text::facts(&found)));
-        if let Some(doubt) = mask_text::doubt(&found) {
+    } else if let Some(report) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
+        rows::hint(ui, &format!("Mask found: {}", mask_text::facts(&report)));
+        if let Some(doubt) = mask_text::doubt(&report) {
             Note::new(theme::palette(ui.style()), Severity::Warning, &doubt).show(ui);
         }
     }
@@ -320,19 +320,19 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         _ => None,
     });
     if let (Some(gradients), Some(range)) = (gradients, row::<Params>("b-range")) {
-        let most = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
-        let most = (most / 100.0).ceil() * 100.0;
+        let max_b = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
+        let max_b = (max_b / 100.0).ceil() * 100.0;
         let (low, high) = params.b_range_s_per_mm2;
         let default_value = tensor_fit::Params::default_b_range(&gradients);
         let row = RangeRow {
             name: range.label,
-            values: (low, high.min(most)),
+            values: (low, high.min(max_b)),
             scale: Scale {
-                range: 0.0..=most.max(100.0),
+                range: 0.0..=max_b.max(100.0),
                 logarithmic: false,
                 decimals: -1,
             },
-            default: &|| (default_value.0, default_value.1.min(most)),
+            default: &|| (default_value.0, default_value.1.min(max_b)),
             unit: "s/mm²",
             help: range.help,
             limits: 0.0..=f64::MAX,
@@ -355,8 +355,8 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let masks: Vec<_> = layers.filter(|l| document.can_be_fit_mask(l)).collect();
     // The commands know the built-in head only with its own mask.
     let built_in = |l: &Arc<Layer>| document.origin(l).is_phantom();
-    let found = !document.scan().is_some_and(built_in);
-    if masks.len() + usize::from(found) < 2 {
+    let may_find_mask = !document.scan().is_some_and(built_in);
+    if masks.len() + usize::from(may_find_mask) < 2 {
         return;
     }
     let now = document.chosen_mask().map(|(l, _)| l);
@@ -364,7 +364,7 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let help = "Tensors are fitted inside the mask only";
     let chosen = select_row(ui, "Mask", help, name, |ui| {
         let mut chosen = None;
-        if found && menu::Item::new(FOUND).chosen(now.is_none()).show(ui) {
+        if may_find_mask && menu::Item::new(FOUND).chosen(now.is_none()).show(ui) {
             chosen = Some(None);
         }
         for mask in &masks {

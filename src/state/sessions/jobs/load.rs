@@ -58,7 +58,7 @@ impl Job for LoadLayers {
     }
 
     fn curves(output: &RestoredLayers) -> Vec<&Tractogram> {
-        let read = output.iter().filter_map(|(_, one)| one.as_ref().ok());
+        let read = output.iter().filter_map(|(_, layer)| layer.as_ref().ok());
         read.flat_map(RestoredLayer::all_curves).collect()
     }
 }
@@ -163,8 +163,8 @@ impl RestoredLayer {
         let Self::File { moved, .. } = self else {
             return Ok(None);
         };
-        let found = moved.iter().find(|(to, _)| *to == by);
-        found.map(|(_, copy)| copy.clone()).transpose()
+        let copy = moved.iter().find(|(to, _)| *to == by);
+        copy.map(|(_, copy)| copy.clone()).transpose()
     }
 }
 
@@ -287,14 +287,14 @@ fn load(
     backend: &Backend,
     control: &Control,
 ) -> Result<RestoredLayers, Cancelled> {
-    let mut made: Option<(BuiltInHead, Arc<phantom::Demo>)> = None;
+    let mut generated: Option<(BuiltInHead, Arc<phantom::Demo>)> = None;
     let mut restored: RestoredLayers = Vec::new();
     // Maps come after the layers that they are computed from.
     let (maps, others): (Vec<_>, Vec<_>) = items
         .into_iter()
         .partition(|(_, item)| matches!(item, LayerToRestore::Density { .. }));
     for (layer, item) in others.into_iter().chain(maps) {
-        let one = match item {
+        let result = match item {
             LayerToRestore::File {
                 path,
                 gradients,
@@ -306,12 +306,12 @@ fn load(
                 .and_then(|restored| with_change(restored, &path, entry.as_deref(), control))
                 .and_then(|restored| edited(restored, &edits, backend, control))
                 .map(|restored| with_transforms(restored, &moves)),
-            LayerToRestore::Head { head } => match &made {
+            LayerToRestore::Head { head } => match &generated {
                 Some((known, demo)) if *known == head => Ok(RestoredLayer::Head(demo.clone())),
                 _ => head::make(head, backend, control)
                     .map(|demo| {
                         let demo = Arc::new(demo);
-                        made = Some((head, demo.clone()));
+                        generated = Some((head, demo.clone()));
                         RestoredLayer::Head(demo)
                     })
                     .map_err(NotRestored::from),
@@ -324,8 +324,8 @@ fn load(
                 params,
             } => {
                 let of = restored.iter().find(|(layer, _)| *layer == of);
-                let of = of.and_then(|(_, one)| one.as_ref().ok());
-                let copy = of.and_then(|one| one.transformed(transform).ok().flatten());
+                let of = of.and_then(|(_, result)| result.as_ref().ok());
+                let copy = of.and_then(|result| result.transformed(transform).ok().flatten());
                 let streamlines = streamlines.as_ref().or_else(|| of?.curves());
                 let of = copy.or_else(|| match transform == DAffine3::IDENTITY {
                     true => streamlines.cloned(),
@@ -344,7 +344,7 @@ fn load(
                 }),
         };
         control.check()?;
-        restored.push((layer, one));
+        restored.push((layer, result));
         progress.advance();
     }
     Ok(restored)
@@ -359,8 +359,8 @@ fn density(
 ) -> Result<RestoredLayer, NotRestored> {
     let of = of.ok_or(NotRestored::NoStreamlines)?;
     let grid = on.grid(of.bounds())?;
-    let made = density::density(of, &grid, params, memory_for_curves(), backend, control);
-    let picture = made?.picture();
+    let computed = density::density(of, &grid, params, memory_for_curves(), backend, control);
+    let picture = computed?.picture();
     picture.precompute_windows();
     Ok(RestoredLayer::Density(picture))
 }

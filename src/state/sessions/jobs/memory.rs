@@ -14,14 +14,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Why the work cannot be saved for recovery: one sentence.
 pub(in crate::state) enum NoRecoveryFolder {
     NoHome,
-    NotMade(io::Error),
+    NotCreated(io::Error),
 }
 
 impl fmt::Display for NoRecoveryFolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoHome => f.write_str("There is no home folder for the recovery copy"),
-            Self::NotMade(error) => error.fmt(f),
+            Self::NotCreated(error) => error.fmt(f),
         }
     }
 }
@@ -62,7 +62,7 @@ impl SessionMemory {
             return Ok(recovery_folder.session());
         }
         let root = recovery::root().ok_or(NoRecoveryFolder::NoHome)?;
-        let recovery_folder = RecoveryFolder::new(&root).map_err(NoRecoveryFolder::NotMade)?;
+        let recovery_folder = RecoveryFolder::new(&root).map_err(NoRecoveryFolder::NotCreated)?;
         let path = recovery_folder.session();
         inner.recovery_folder = Some(recovery_folder);
         Ok(path)

@@ -205,8 +205,8 @@ pub fn build(
             }
             Err(reason) => {
                 // One sentence names all missing kept results.
-                let is_made = matches!(table.base(of.origin), Some(SavedOrigin::Curves(_)));
-                if !(is_made && matches!(reason, NotRestored::Gone(_))) {
+                let is_curves = matches!(table.base(of.origin), Some(SavedOrigin::Curves(_)));
+                if !(is_curves && matches!(reason, NotRestored::Gone(_))) {
                     let name = &of.name;
                     let sentence = format!(
                         "The layer “{name}” is left out and stays in the session: {reason}"

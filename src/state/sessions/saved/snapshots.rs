@@ -241,8 +241,9 @@ pub(in crate::state) fn own_results(content: &Content) -> Vec<(usize, u64, Strin
     let table = Table::of_content(content);
     let own = documents.flat_map(|(number, document)| {
         let layers = document.layers.iter();
-        let is_made = |l: &SavedLayer| matches!(table.base(l.origin), Some(SavedOrigin::Curves(_)));
-        let kept = layers.filter(move |l| is_made(l));
+        let is_curves =
+            |l: &SavedLayer| matches!(table.base(l.origin), Some(SavedOrigin::Curves(_)));
+        let kept = layers.filter(move |l| is_curves(l));
         let own = kept.filter(move |l| source(content, number, l) == key(number, l.id));
         own.map(move |l| (number - 1, l.id, result_name(number, l.id)))
     });

@@ -58,8 +58,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return rows::hint(ui, text);
     };
     let all = crate::state::streamlines::streamlines_of(layer).map_or(0, |lines| lines.len());
-    let least = state.document.filter.min_weight(layer.id);
-    let kept = weights.count_above(least);
+    let min_weight = state.document.filter.min_weight(layer.id);
+    let kept = weights.count_above(min_weight);
     let is_stale = state.weights_are_stale();
     let fact = match is_stale && !state.is_filtering() {
         true => "out of date".to_owned(),
@@ -223,8 +223,8 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
         return;
     }
     let seen = |map: &WeightMap| {
-        let found = state.document.weight_map(layer.id, map);
-        found.is_some_and(|l| l.display.visible)
+        let map_layer = state.document.weight_map(layer.id, map);
+        map_layer.is_some_and(|l| l.display.visible)
     };
     let now = maps.iter().position(seen).map_or(0, |i| i + 1);
     let labels: Vec<&str> = std::iter::once("Off")

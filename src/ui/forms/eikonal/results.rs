@@ -70,8 +70,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         });
     }
     for kept in kept {
-        let found = kept.result.as_ref().map(|f| (f, kept.epsilon));
-        row(ui, state, Some(kept), found, memory, actions);
+        let result = kept.result.as_ref().map(|f| (f, kept.epsilon));
+        row(ui, state, Some(kept), result, memory, actions);
     }
     selected(ui, state, actions);
     if let Some(live) = runtime.live.value() {
@@ -153,7 +153,7 @@ fn row(
     ui: &mut Ui,
     state: &State,
     kept: Option<&Arc<KeptPathway>>,
-    found: Option<(&Arc<PathwayResult>, f64)>,
+    result: Option<(&Arc<PathwayResult>, f64)>,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
@@ -161,8 +161,8 @@ fn row(
     let id = kept.map(|k| k.id);
     let name = kept.map_or("Live", |k| &k.name);
     let chosen = id.is_some() && state.runtime.pathways.selected == id;
-    let spoken = match found {
-        Some((found, epsilon)) => format!("{name}: {}", figures(found, epsilon)),
+    let spoken = match result {
+        Some((result, epsilon)) => format!("{name}: {}", figures(result, epsilon)),
         None => format!("{name}: {}", unsolved_text(state, id)),
     };
     // A name that does not fit next to the numbers gets a line of its own above them.
@@ -207,18 +207,18 @@ fn row(
     let places = columns(line(above));
     if going {
         // The text field covers this.
-    } else if let Some((found, epsilon)) = found {
+    } else if let Some((result, epsilon)) = result {
         let texts = [
-            format::ml(found.volume_ml(epsilon), 1),
-            format::with_unit(&format::fixed(found.path.total_mm(), 0), "mm"),
-            format::significant(found.pathway.min_cost),
+            format::ml(result.volume_ml(epsilon), 1),
+            format::with_unit(&format::fixed(result.path.total_mm(), 0), "mm"),
+            format::significant(result.pathway.min_cost),
         ];
         for (place, text) in places.into_iter().zip(texts) {
             paint::right(&painter, place, &text, theme::regular(size::LABEL), p.t1);
         }
     } else {
-        let word = unsolved_text(state, id);
-        paint::right(&painter, places[0], word, theme::regular(size::LABEL), p.t3);
+        let text = unsolved_text(state, id);
+        paint::right(&painter, places[0], text, theme::regular(size::LABEL), p.t3);
     }
     let until = match above > 0.0 {
         true => places[0].right(),
@@ -248,14 +248,14 @@ fn row(
     let more = format!("More of {name}");
     let more = IconButton::new(icons::MORE, &more)
         .side(EYE)
-        .disabled((found.is_none() && kept.is_none()).then_some("No pathway has been found yet"))
+        .disabled((result.is_none() && kept.is_none()).then_some("No pathway has been found yet"))
         .show_at(ui, square(0.5 * EYE));
-    let solved = found.is_some();
+    let solved = result.is_some();
     row_menu::show((&more, &response), state, kept, solved, memory, actions);
-    match found {
-        Some((found, epsilon)) => response.on_hover_ui(|ui| {
+    match result {
+        Some((result, epsilon)) => response.on_hover_ui(|ui| {
             ui.label(name);
-            for (name, value) in statistics(found, epsilon) {
+            for (name, value) in statistics(result, epsilon) {
                 ui.label(format!("{name}: {value}"));
             }
             if let Some(among) = kept.and_then(|k| k.compared) {
@@ -291,8 +291,8 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     };
     panels::caption(ui, &kept.name, "kept");
-    if let Some(found) = &kept.result {
-        for (name, value) in statistics(found, kept.epsilon) {
+    if let Some(result) = &kept.result {
+        for (name, value) in statistics(result, kept.epsilon) {
             rows::reading(ui, name, &value);
         }
     }

@@ -180,11 +180,11 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Offers to compute the result of the present controls.
 fn run_again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let word = match state.document.track.method {
+    let action = match state.document.track.method {
         Method::Streamlines => "Track again",
         Method::Rays => "Shoot again",
     };
-    let note = Note::new(p, Severity::Warning, text).action(word);
+    let note = Note::new(p, Severity::Warning, text).action(action);
     if note.show(ui) == Some(NoteResponse::Accepted) {
         actions.push(Action::Track(TrackAction::Repeat));
     }
@@ -332,13 +332,13 @@ fn measured_targets(
         .reached(kept, rays, cut, live.targets.len());
     let heads = [("Count", 56.0), ("CM", 48.0), ("Length", 60.0)];
     table(ui, state, live, &heads, actions, |i, name| {
-        let found = reached.get(i).copied().unwrap_or_default();
-        let count = format::count(found.count);
-        let or_none = |text| or_none(found.count as usize, text);
-        let cm = or_none(format::measure(f64::from(found.measure)));
-        let mm = format::fixed(f64::from(found.length_mm), 0);
+        let target = reached.get(i).copied().unwrap_or_default();
+        let count = format::count(target.count);
+        let or_none = |text| or_none(target.count as usize, text);
+        let cm = or_none(format::measure(f64::from(target.measure)));
+        let mm = format::fixed(f64::from(target.length_mm), 0);
         let mm = or_none(format::with_unit(&mm, "mm"));
-        let rays = counted(found.count as usize, "ray");
+        let rays = counted(target.count as usize, "ray");
         let spoken = format!("Target {name}, {rays}, median CM {cm}, median length {mm}");
         (vec![count, cm, mm], spoken)
     });
