@@ -320,7 +320,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "MM|off",
-            help: "Stop curves at this length, mm, or off; with --both-ways, this applies to each half of a ray",
+            help: "Stop curves at this length, mm, or off",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "max-length",
@@ -509,7 +509,7 @@ impl Parameters for Params {
             )
         },
         Param {
-            help: "Follow only one direction from each seed (as rays do without --both-ways)",
+            help: "Follow only one direction from each seed",
             hint: "Paths leave the seed in both directions",
             default_text: DefaultText::Omitted,
             ..Param::new(

@@ -192,7 +192,7 @@ impl Parameters for Rays {
             )
         },
         Param {
-            help: "Also follow each ray backwards from its seed",
+            help: "Also follow each ray backwards from its seed; limits of length and steps apply to each half",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "both-ways",

@@ -213,7 +213,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "MM",
-            help: "Discard streamlines shorter than this, mm",
+            help: "Discard curves shorter than this, mm",
             default_text: DefaultText::Noted("five voxels, with tissues two"),
             ..Param::new(
                 "min-length",
@@ -232,7 +232,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "MM|off",
-            help: "Stop streamlines at this length, mm, or off",
+            help: "Stop curves at this length, mm, or off",
             reason: "longer than any bundle of a brain",
             ..Param::new(
                 "max-length",

@@ -1,0 +1,174 @@
+//! Streamlines through fibre orientation distributions or peaks, with anatomical rules.
+
+use super::files;
+use super::report::CountedCurves;
+use super::tissues::TissueOptions;
+use crate::cli::options::{GivenParameters, OdfLayoutOptions, RegionOptions, basis_keys};
+use crate::cli::output::shown;
+use crate::cli::runner::{Failure, Runner};
+use crate::compute::Control;
+use crate::data::OdfLayout;
+use crate::io::{orientations, quoted};
+use crate::parameters::arguments;
+use crate::solvers::odf_tracking::{Fibres, Method, Params};
+use crate::state::core::text::count;
+use crate::state::regions::recipe::region_arguments;
+use crate::state::track::jobs::orientations::TrackOrientations;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args, Debug)]
+#[command(
+    mut_arg("odf_basis", |arg| arg.help(format!(
+        "Basis of the distributions: {} [default: {}]",
+        basis_keys(),
+        OdfLayout::MRTRIX.basis.key()
+    ))),
+)]
+pub struct Options {
+    /// Track through these fibre orientation distributions instead of tensors: an image as arcuate fod, MRtrix, DIPY
+    /// and Camino write it
+    #[arg(long, value_name = "FILE", conflicts_with = "peaks")]
+    pub fod: Option<PathBuf>,
+    /// Track through these peaks instead of tensors: three volumes per peak in world axes, FSL's dyads1 with the other
+    /// files beside it, or a model of DSI Studio (.fib.gz)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["odf_basis", "odf_frame"])]
+    pub peaks: Option<PathBuf>,
+    #[command(flatten)]
+    pub layout: OdfLayoutOptions,
+    #[command(flatten)]
+    pub tissues: TissueOptions,
+    #[command(flatten)]
+    pub regions: RegionOptions,
+    #[command(flatten)]
+    pub params: GivenParameters<Params>,
+    /// Streamline file; its extension sets the format: .tck, .trk, .trx, .vtk, .vtp
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+impl Options {
+    /// The parameters for voxels of this size.
+    fn params(&self, voxel_mm: f64) -> Result<Params, Failure> {
+        let with_tissues = self.tissues.any();
+        let method = match self.peaks {
+            Some(_) => Method::Deterministic,
+            None => Method::Probabilistic,
+        };
+        let of = |method: Method| {
+            let defaults = Params::defaults_for(method, voxel_mm, with_tissues);
+            self.params.or_defaults(defaults)
+        };
+        // The method is an option, too, and other defaults follow from it.
+        of(of(method)?.method)
+    }
+
+    fn command(&self, params: &Params) -> String {
+        let file = |path: &Path| quoted(&path.to_string_lossy());
+        let mut text = "arcuate track".to_owned();
+        for (option, path) in [("fod", &self.fod), ("peaks", &self.peaks)] {
+            if let Some(path) = path {
+                let _ = write!(text, " --{option} {}", file(path));
+            }
+        }
+        if let Some(layout) = self.layout.layout() {
+            let _ = write!(text, "{layout}");
+        }
+        text += &self.tissues.arguments();
+        text += &region_arguments(&self.regions.specs());
+        text += &arguments(params);
+        text + &format!(" --out {}", file(&self.out))
+    }
+
+    /// Reads distributions or peaks.
+    fn open(&self) -> Result<Fibres, Failure> {
+        let control = Control::new();
+        let (path, fibres, warnings, notes) = match (&self.peaks, &self.fod) {
+            (Some(path), _) => {
+                let opened = orientations::open_peaks(path, None, &control)?;
+                let fibres = Fibres::Peaks(opened.field);
+                (path, fibres, opened.warnings, opened.notes)
+            }
+            (None, Some(path)) => {
+                let stated = self.layout.layout();
+                let stated = stated.or_else(|| orientations::implied_layout(path));
+                if stated.is_none() {
+                    note!(
+                        "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame \
+                         state others"
+                    );
+                }
+                let layout = stated.unwrap_or(OdfLayout::MRTRIX);
+                let opened = orientations::open_odf(path, layout, None, &control)?;
+                // Tracking refuses what the warnings are about.
+                let fibres = Fibres::Distributions(opened.field);
+                (path, fibres, Vec::new(), opened.notes)
+            }
+            (None, None) => return Err(Failure::usage(super::NO_MODEL)),
+        };
+        for warning in warnings {
+            warning!("{warning}: {}", path.display());
+        }
+        for text in notes {
+            note!("{text}: {}", path.display());
+        }
+        Ok(fibres)
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    files::must_be_streamlines(&options.out)?;
+    // Options that are wrong for every image are refused before it is read.
+    let early = options.params(2.0)?;
+    if early.at_interface && !options.tissues.any() {
+        return Err(Failure::usage(
+            "Found --seed-interface without tissues, expected them; name an image with --tissues",
+        ));
+    }
+    files::check_out(&options.out, false, runner)?;
+    let fibres = options.open()?;
+    let spacing = fibres.grid().spacing();
+    let params = options.params((spacing.x + spacing.y + spacing.z) / 3.0)?;
+    let tissues = options.tissues.open(fibres.grid())?;
+    let regions = options.regions.regions()?;
+    let (output, wall_ms) = runner.run(TrackOrientations {
+        fibres,
+        tissues,
+        regions: regions.clone(),
+        params: params.clone(),
+    })?;
+    let kept = &output.kept;
+    let command = options.command(&params);
+    let files = files::save(kept, &options.out, command.clone(), runner)?;
+    let counted = CountedCurves {
+        output: &output,
+        regions: &regions,
+        wall_ms,
+        in_distributions: true,
+    };
+    let (mut value, mut text) = counted.summary("streamlines");
+    value["file"] = json!(options.out);
+    value["files"] = json!(files);
+    value["parameters"] = crate::parameters::json(&params);
+    value["repeat"] = json!(command);
+    for file in files {
+        text += &format!("{}\n", shown(&file));
+    }
+    text += &files::key(kept, &options.out);
+    if let Some(requested) = params.select.filter(|requested| kept.len() < *requested) {
+        let tried: u64 = output.seed_outcomes.iter().sum();
+        warning!(
+            "Kept {} of {} streamlines after {} seeds; see why the others were discarded, and relax the rule that discards most",
+            count(kept.len() as u64),
+            count(requested as u64),
+            count(tried)
+        );
+    } else if kept.is_empty() {
+        warning!(
+            "No streamline was kept; see why they were discarded, and relax the rule that discards most"
+        );
+    }
+    runner.report(&value, &text);
+    Ok(())
+}
