@@ -15,11 +15,12 @@ use arcuate::solvers::level_set::TargetParts;
 use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{
     alignment, commit, connectivity, csd, curves, density, geodesic, gradient_check, level_set,
-    metric, pathway, peaks, region, response, tensor_fit,
+    metric, odf_tracking, pathway, peaks, region, response, tensor_fit,
 };
 use arcuate::state::WholeBrain;
 use arcuate::state::alignment::Nudge;
 use arcuate::state::core::glyph_look::{GlyphLook, OdfLook};
+use arcuate::state::track::types::RayCount;
 use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
@@ -79,6 +80,11 @@ pub fn tests() -> Vec<Trial> {
         test("parameters::tables::glyphs", table::<GlyphLook>),
         test("parameters::tables::distributions", table::<OdfLook>),
         test("parameters::tables::whole brain", table::<WholeBrain>),
+        test("parameters::tables::number of rays", table::<RayCount>),
+        test(
+            "parameters::tables::odf tracking",
+            table::<odf_tracking::Params>,
+        ),
         test("parameters::tables::sample", table::<Sample>),
         test("parameters::composite texts", texts::composites),
         test(
