@@ -134,7 +134,7 @@ fn closed_forms() {
 }
 
 fn shared_pair() {
-    // Two bundles between the same regions: the corridor tells them apart.
+    // Two bundles between the same regions: the corridor distinguishes them.
     let mut truth = two_bundles();
     let voxels = truth.regions.grid.voxel_count();
     let grid = truth.regions.grid.clone();
