@@ -1,5 +1,6 @@
 //! Tables of parameters: every row of every table in the same test, then units, limits, errors and JSON one by one.
 
+mod stored;
 mod texts;
 
 use crate::support::test;
@@ -93,6 +94,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("parameters::defaults in help", texts::defaults_in_help),
         test("parameters::options of commands", options),
+        test("parameters::stored under their keys", stored::names),
         test("parameters::units", units),
         test("parameters::limits", limits),
         test("parameters::errors are sentences", errors),

@@ -54,13 +54,16 @@ pub enum Seeding {
 pub struct Params {
     pub integrator: Integrator,
     pub interpolation: Interpolation,
+    #[serde(rename = "seeds")]
     pub seeding: Seeding,
     /// Seed of the counter-based generator; each streamline uses its own index.
     pub random_seed: u64,
     pub step_mm: f64,
     /// Largest turn in one step, radians; `None` switches the test off.
+    #[serde(rename = "angle_rad")]
     pub max_angle_rad: Option<f64>,
     /// Stops where the interpolated tensor's FA is lower; `None` switches the test off.
+    #[serde(rename = "fa")]
     pub min_fa: Option<f64>,
     /// Shorter streamlines are dropped and counted.
     pub min_length_mm: f64,
@@ -77,10 +80,10 @@ pub struct Params {
     /// Follows both senses from the seed; otherwise only the one with positive z (then y, then x).
     pub both_ways: bool,
     /// `None`: along the principal direction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "deflect", default, skip_serializing_if = "Option::is_none")]
     pub deflection: Option<Deflection>,
     /// Repetitions of the wild bootstrap, all from the same seeds; `None`: the fitted tensors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "bootstrap", default, skip_serializing_if = "Option::is_none")]
     pub repetitions: Option<usize>,
 }
 

@@ -60,6 +60,7 @@ impl Params {
 /// How tensors are converted to the metric of rays.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RayMetricParams {
+    #[serde(rename = "sharpen")]
     pub sharpening: Sharpening,
     pub precision: Precision,
 }

@@ -26,8 +26,10 @@ keyed!(Method, serde {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     pub method: Method,
+    #[serde(rename = "seeds")]
     pub seeding: Seeding,
     /// Seeds where grey and white matter meet, instead of all voxels; they leave into white matter.
+    #[serde(rename = "seed_interface")]
     pub at_interface: bool,
     /// This many streamlines that are kept; `None`: those of all seeds.
     pub select: Option<usize>,
@@ -35,8 +37,10 @@ pub struct Params {
     pub random_seed: u64,
     pub step_mm: f64,
     /// Largest angle between the directions before and after a step, radians.
+    #[serde(rename = "angle_rad")]
     pub max_angle_rad: f64,
     /// Smallest amplitude, in the unit of the distributions or the length of peaks.
+    #[serde(rename = "cutoff")]
     pub min_amplitude: f64,
     /// Amplitudes per arc.
     pub samples: usize,
