@@ -83,8 +83,8 @@ fn several_shells() {
             "{file}"
         );
     }
-    let there = std::fs::read_dir(here.join("fod")).expect("a folder");
-    assert_eq!(there.count(), named.len());
+    let entries = std::fs::read_dir(here.join("fod")).expect("a folder");
+    assert_eq!(entries.count(), named.len());
     // Reading the response functions from their files, on one thread, changes no result.
     let given = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 6 --maps peaks --threads 1 \
                  --responses fod/wm_response.txt,fod/gm_response.txt,fod/csf_response.txt --format mif --out again";
@@ -99,9 +99,9 @@ fn several_shells() {
     // The command in the report repeats the run to the byte.
     let kept = std::fs::read(here.join("fod/fod.json")).expect("a report");
     let repeat = report["repeat"].as_str().expect("a command");
-    let words = repeat.strip_prefix("arcuate ").expect("a command");
+    let arguments = repeat.strip_prefix("arcuate ").expect("a command");
     let before = std::fs::read(here.join("fod/wm_fod.nii.gz")).expect("an image");
-    run(&format!("{words} --force"), here);
+    run(&format!("{arguments} --force"), here);
     assert_eq!(
         std::fs::read(here.join("fod/fod.json")).expect("a report"),
         kept
@@ -287,7 +287,7 @@ fn refusals() {
         &["Found no gradients"],
         here,
     );
-    // A file that exists stays, and nothing is written beside it.
+    // A file that exists stays, and nothing is written next to it.
     std::fs::create_dir(here.join("fod")).expect("made");
     write("fod/csf.nii.gz", "mine");
     let line = "fod head/dwi.nii.gz --out fod";
@@ -296,8 +296,8 @@ fn refusals() {
         &["File exists", "csf.nii.gz"],
         here,
     );
-    let there = std::fs::read_dir(here.join("fod")).expect("a folder");
-    assert_eq!(there.count(), 1);
+    let entries = std::fs::read_dir(here.join("fod")).expect("a folder");
+    assert_eq!(entries.count(), 1);
 }
 
 fn usage() {

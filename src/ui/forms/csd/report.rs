@@ -10,7 +10,7 @@ use egui::Ui;
 /// Whether something in it needs attention.
 pub fn warns(result: &FodResult) -> bool {
     let fods = &result.fods;
-    let doubtful = fods.mask_found.is_some_and(|found| found.doubtful());
+    let doubtful = fods.mask_found.is_some_and(|report| report.doubtful());
     doubtful || fods.output.counts.not_finite > 0 || fods.output.counts.unfinished > 0
 }
 
@@ -89,9 +89,9 @@ fn lines(result: &FodResult) -> Vec<String> {
     if let Some(why) = output.on_cpu {
         lines.push(format!("The deconvolution ran on the CPU: {why}"));
     }
-    if let Some(found) = &fods.mask_found {
-        lines.push(format!("Mask found: {}", mask_text::facts(found)));
-        lines.extend(mask_text::doubt(found));
+    if let Some(report) = &fods.mask_found {
+        lines.push(format!("Mask found: {}", mask_text::facts(report)));
+        lines.extend(mask_text::doubt(report));
     }
     lines
 }

@@ -21,10 +21,10 @@ pub fn settings(path: &Path) -> bool {
         return false;
     };
     // Stored settings are stored again unchanged.
-    let words = serde_json::to_string(&settings).expect("JSON");
+    let stored = serde_json::to_string(&settings).expect("JSON");
     assert!(
-        serde_json::from_str::<Preferences>(&words).is_ok(),
-        "{words}"
+        serde_json::from_str::<Preferences>(&stored).is_ok(),
+        "{stored}"
     );
     true
 }
@@ -47,10 +47,10 @@ pub fn script(path: &Path) -> bool {
     };
     assert!(!command.text(Path::new("out")).is_empty());
     if script.image == Path::new("t1.nii") && script.run.steps <= MAXIMUM_STEPS {
-        let words = [
+        let arguments = [
             "arcuate", "segment", "--script", "run.json", "--out", "out", "--force",
         ];
-        run(path, &words);
+        run(path, &arguments);
     }
     true
 }
@@ -62,18 +62,18 @@ pub fn command(path: &Path) -> bool {
     let Ok(text) = String::from_utf8(bytes) else {
         return false;
     };
-    let words: Vec<&str> = std::iter::once("arcuate").chain(text.lines()).collect();
-    run(path, &words)
+    let arguments: Vec<&str> = std::iter::once("arcuate").chain(text.lines()).collect();
+    run(path, &arguments)
 }
 
-fn run(path: &Path, words: &[&str]) -> bool {
-    for word in words {
+fn run(path: &Path, line: &[&str]) -> bool {
+    for word in line {
         let _ = word.parse::<ShapeSpec>().map(|shape| shape.to_string());
         let _ = word.parse::<arcuate::data::axis_change::AxisChange>();
         let _ = arcuate::ui::format::parse(word);
         let _ = arcuate::ui::format::parse_range(word);
     }
-    let mut arguments = match cli::Arguments::try_parse_from(words) {
+    let mut arguments = match cli::Arguments::try_parse_from(line) {
         Ok(arguments) => arguments,
         Err(error) => {
             assert!(!error.render().to_string().is_empty());
@@ -88,8 +88,8 @@ fn run(path: &Path, words: &[&str]) -> bool {
         |word: &&str| !word.contains("phantom") && !word.contains("..") && !word.contains('/');
     // Many steps are no failure if they were requested.
     let soon = |word: &&str| word.parse::<u64>().is_ok_and(|n| n <= MAXIMUM_STEPS);
-    let begins = |name: &str| words.get(1) == Some(&name);
-    let soon = !begins("segment") || words.contains(&"--script") || words.iter().any(soon);
+    let begins = |name: &str| line.get(1) == Some(&name);
+    let soon = !begins("segment") || line.contains(&"--script") || line.iter().any(soon);
     let Some(command) = arguments.command.filter(|command| {
         let small = matches!(
             command,
@@ -104,12 +104,12 @@ fn run(path: &Path, words: &[&str]) -> bool {
                 | Command::Profile(_)
                 | Command::Connectome(_)
         );
-        small && soon && words.iter().all(here)
+        small && soon && line.iter().all(here)
     }) else {
         return true;
     };
     let folder = path.parent().expect("a folder");
-    std::env::set_current_dir(folder).expect("there");
+    std::env::set_current_dir(folder).expect("found");
     let _ = cli::run(command, &arguments.global);
     io::limit_memory(None);
     let written = std::fs::read_dir(folder).expect("a folder").flatten();

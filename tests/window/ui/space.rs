@@ -3,18 +3,19 @@
 use super::{App, Window, click, filter, pathways, segment, small_scan, tracking};
 use crate::shapes::texts;
 use crate::support::session_window::Window as Full;
-use crate::support::{lines, start_of_old_job, test};
+use crate::support::{lines, opened_event, opened_file, start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::solvers::curves::SeedOutcome;
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::runtime::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::{
-    Action, Content, Display, JobHandle, Layer, LayerId, RegionAction, State, Task, ViewAction,
-    update,
+    Action, Content, Display, JobHandle, Layer, LayerId, RegionAction, State, Task, Tool,
+    ViewAction, update,
 };
 use arcuate::ui::{self, Memory};
 use egui::Rect;
@@ -34,14 +35,22 @@ const LOW: [f32; 2] = [1278.0, 760.0];
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::room::words of the status bar do not meet", status),
-        test("ui::room::controls are in sight at 200 %", controls),
-        test("ui::room::a list leaves the views their width", lists),
-        test("ui::room::a name keeps clear of its number", bundles),
-        test("ui::room::a kept pathway has one line", pathway),
-        test("ui::room::distances of a surface are in sight", distances),
-        test("ui::room::a dot says that results warn", dotted),
-        test("ui::room::the icon of a closed list is not marked", rail),
+        test("ui::space::texts of the status bar do not overlap", status),
+        test("ui::space::controls are visible at 200 %", controls),
+        test("ui::space::a list leaves the views their width", lists),
+        test("ui::space::a name keeps clear of its number", bundles),
+        test("ui::space::a kept pathway has one line", pathway),
+        test("ui::space::distances of a surface are visible", distances),
+        test("ui::space::a dot marks results with warnings", dotted),
+        test("ui::space::the icon of a closed list is not marked", rail),
+        test(
+            "ui::space::controls have a row beside those of streamlines",
+            with_streamlines,
+        ),
+        test(
+            "ui::space::Run stays visible while regions are drawn",
+            run_in_sight,
+        ),
     ]
 }
 
@@ -97,10 +106,10 @@ fn status() {
             places.push(("bar".to_owned(), progress.rect()));
         }
         for (i, (text, rect)) in places.iter().enumerate() {
-            for (other, beside) in &places[..i] {
+            for (other, other_rect) in &places[..i] {
                 assert!(
-                    !rect.shrink(0.5).intersects(*beside),
-                    "{size:?}: {text:?} {rect:?} lies over {other:?} {beside:?}"
+                    !rect.shrink(0.5).intersects(*other_rect),
+                    "{size:?}: {text:?} {rect:?} lies over {other:?} {other_rect:?}"
                 );
             }
         }
@@ -135,10 +144,10 @@ fn controls() {
             let foot = size[1] - FOOT;
             let until = head(&window, "Results").map_or(foot, |r| r.top());
             // Down to a first row below the head.
-            let room = until - inputs.bottom();
+            let space = until - inputs.bottom();
             assert!(
-                room >= 24.0,
-                "{task:?} {size:?} {guide:?}: {room} for controls"
+                space >= 24.0,
+                "{task:?} {size:?} {guide:?}: {space} for controls"
             );
             if head(&window, "Results").is_none() {
                 click(&mut window, "Part of the panel: Results");
@@ -344,4 +353,55 @@ fn distances() {
     }
     let plot = window.get_by_label_contains("plot of").rect();
     assert!(plot.bottom() <= foot, "{plot:?}");
+}
+
+/// The rows of a drawing tool push the controls of Segment down, except the row of *Run*.
+fn run_in_sight() {
+    let tools = [
+        Tool::Brush,
+        Tool::Rectangle,
+        Tool::Polygon,
+        Tool::Fill,
+        Tool::Threshold,
+    ];
+    for tool in tools {
+        let mut state = small_scan();
+        state.view.task = Task::Segment;
+        state.view.tool = tool;
+        let mut window = window(state, LOW, 1.0);
+        // The place of the tool's rows is known after a frame.
+        window.run();
+        let run = window.get_by_label("Run").rect();
+        let views = window.state().views;
+        assert!(
+            run.top() >= views.top() && run.left() > views.right(),
+            "{tool:?} {run:?}"
+        );
+        let controls = window.get_by_role_and_label(egui::Role::Heading, "Controls");
+        assert!(run.bottom() < controls.rect().top(), "{tool:?} {run:?}");
+        assert!(run.bottom() < views.top() + 60.0, "{tool:?} {run:?}");
+    }
+}
+
+/// With streamlines selected, View still shows several rows of controls.
+fn with_streamlines() {
+    let mut state = small_scan();
+    state.view.task = Task::View;
+    let line = [-20.0, 0.0, 20.0].map(|x| x * DVec3::X).to_vec();
+    let file = opened_file("/data/lines.tck", Loaded::Tractogram(lines(&[line])));
+    update(&mut state, Action::Event(opened_event(1, file)));
+    let layer = state.document.layer_named("lines").expect("opened").id;
+    state.runtime.selected_layer = Some(layer);
+    let mut window = window(state, LOW, 1.0);
+    window.run();
+    let heading = |window: &Harness<'static, App>, name: &str| {
+        let found = window.get_by_role_and_label(egui::Role::Heading, name);
+        found.rect()
+    };
+    let rows = heading(&window, "Results").top() - heading(&window, "Controls").bottom();
+    assert!(rows > 3.0 * 28.0, "{rows}");
+    // Nothing is lost: the inputs open on a click.
+    assert!(window.query_by_label_contains("lines.tck").is_none());
+    click(&mut window, "Inputs");
+    window.get_by_label_contains("lines.tck");
 }

@@ -12,13 +12,16 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("streamlines::a region for tracking does not filter", apart),
+        test(
+            "streamlines::a region for tracking does not filter",
+            tracking_region,
+        ),
         test("streamlines::no role and no task narrows a filter", no_role),
     ]
 }
 
 /// A target placed for tracking does not change existing rules; the rules' own list includes it.
-fn apart() {
+fn tracking_region() {
     let mut setup = StreamlineWindow::new(50);
     let all = setup.layer("all");
     setup.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
@@ -87,7 +90,7 @@ fn apart() {
 }
 
 /// A target that is placed before there is a seed, and a region of any role that is placed or takes another role in
-/// another task, or beside another layer, leave the filter as it was.
+/// another task, or next to another layer, leave the filter as it was.
 fn no_role() {
     let mut setup = StreamlineWindow::new(50);
     let all = setup.layer("all");

@@ -18,23 +18,23 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::segment::parameters_go_back_too", parameters),
+        test("update::segment::a_rewind_restores_parameters", parameters),
+        test("update::segment::a_drag_is_one_change_of_a_rewind", drag),
         test(
-            "update::segment::a_drag_is_one_change_of_the_way_back",
-            drag,
-        ),
-        test(
-            "update::segment::a_drag_may_begin_with_what_was_there",
+            "update::segment::a_drag_from_the_present_value",
             from_the_same,
         ),
-        test("update::segment::the_speed_of_a_branch_goes_with_it", speed),
-        test("update::segment::what_is_cut_away_stays_away", cut_away),
+        test("update::segment::the_speed_of_a_branch_ends_with_it", speed),
+        test("update::segment::cut_away_parts_stay_empty", cut_away),
         test(
             "update::segment::undoing_a_leak_keeps_a_cut",
             cut_before_leak,
         ),
-        test("update::segment::where_it_is_looked_at", looked_at),
-        test("update::segment::undo_stays_to_be_read_at_rest", undone),
+        test(
+            "update::segment::it_is_computed_in_its_task_alone",
+            looked_at,
+        ),
+        test("update::segment::undo_keeps_its_status_at_rest", undone),
         test(
             "update::segment::a_sample_is_undone_with_its_values",
             unsampled,
@@ -43,7 +43,10 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::a_range_beyond_the_border_is_doubted",
             doubted,
         ),
-        test("update::segment::a_status_of_a_left_step_goes", left_behind),
+        test(
+            "update::segment::a_status_about_an_earlier_step_disappears",
+            stale_status,
+        ),
         test(
             "update::segment::a_sample_counts_until_values_are_set",
             overridden,
@@ -83,7 +86,7 @@ fn drag() {
     act(&mut window, SegmentAction::Step);
     let earlier = |window: &Window| window.state.runtime.segment.earlier();
     assert_eq!((live(&window).step, earlier(&window)), (60, 20));
-    // A later change is one of its own.
+    // A later change is a separate step.
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.4);
     act(&mut window, SegmentAction::Step);
     let smoothness = |window: &Window| window.state.document.segment.settings.params.smoothness;
@@ -206,7 +209,7 @@ fn undone() {
         message.contains("The surface is at rest after "),
         "{message}"
     );
-    // In another task it is not mentioned, nor is the rewind.
+    // Another task does not mention it, nor the rewind.
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     let status = |window: &Window| window.state.runtime.notices.status.clone();
     assert_eq!(status(&window), "");
@@ -218,7 +221,7 @@ fn undone() {
 }
 
 /// The status does not name a step that the surface has left.
-fn left_behind() {
+fn stale_status() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
     act(&mut window, SegmentAction::Step);
@@ -232,7 +235,7 @@ fn left_behind() {
     assert!(!status(&window).contains(back), "{}", status(&window));
 }
 
-/// The number of sampled voxels is shown as long as target and tolerance are theirs.
+/// The number of sampled voxels is shown as long as target and tolerance come from them.
 fn overridden() {
     let mut window = opened(image());
     let shown = |window: &Window| window.state.sample_of_target().map_or(0, |s| s.count());
@@ -273,13 +276,13 @@ fn visited() {
             .state
             .document
             .layer(layer)
-            .expect("there")
+            .expect("found")
             .display
             .visible
     };
     let look = |window: &mut Window, task: Task| {
         window.act(Action::View(ViewAction::SelectTask(task)));
-        let layer = window.state.document.layer(layer).expect("there");
+        let layer = window.state.document.layer(layer).expect("found");
         (
             window.state.shows(layer),
             scene::images(&window.state).len(),
@@ -294,7 +297,7 @@ fn visited() {
     // The user decides from then on, as a step that can be undone.
     let show = |window: &mut Window, visible: bool| {
         window.act(Action::Layer(LayerAction::Show { layer, visible }));
-        let layer = window.state.document.layer(layer).expect("there");
+        let layer = window.state.document.layer(layer).expect("found");
         window.state.shows(layer)
     };
     assert!(!show(&mut window, false));
@@ -492,11 +495,11 @@ fn late() {
     assert_eq!(window.state.rewind_target(), None);
     window.act(Action::Undo);
     let waits = |window: &Window| {
-        let goes_to = window.state.rewind_target();
-        (live(window).step, spheres(window), goes_to)
+        let target = window.state.rewind_target();
+        (live(window).step, spheres(window), target)
     };
     assert_eq!(waits(&window), (20, 1, Some(10)));
-    let mut answers = std::mem::take(&mut window.held);
+    let mut answers = std::mem::take(&mut window.pending);
     assert_eq!(answers.len(), 2);
     window.act(Action::Event(answers.remove(0)));
     assert_eq!(waits(&window), (20, 1, Some(10)));
@@ -507,7 +510,7 @@ fn late() {
     assert!(!window.state.runtime.segment.running);
 }
 
-/// A run that ends because its task is left does not put back what is undone meanwhile.
+/// A run that ends because its task is left does not restore spheres that were undone in between.
 fn cancelled() {
     let mut window = two_spheres();
     window.holding = true;
@@ -515,11 +518,11 @@ fn cancelled() {
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     window.act(Action::Undo);
     assert_eq!(spheres(&window), 1);
-    let mut answer = window.held.pop().expect("an answer");
+    let mut answer = window.pending.pop().expect("an answer");
     *answer.outcome_mut::<RunRequest>().expect("of a run") = Outcome::Cancelled;
     window.act(Action::Event(answer));
     assert_eq!(spheres(&window), 1);
-    // What was undone is gone from the surface as soon as it is looked at.
+    // The undone part is gone from the surface as soon as the task is shown.
     window.holding = false;
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     assert_eq!((live(&window).step, live(&window).spheres.len()), (10, 1));
@@ -557,10 +560,10 @@ fn looked_at() {
     let mut window = ready();
     let count = steers(&window);
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
-    assert_eq!(steers(&window), count, "a look asks for nothing");
+    assert_eq!(steers(&window), count, "the crosshair requests nothing");
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.7);
-    assert_eq!(steers(&window), count, "nobody looks");
+    assert_eq!(steers(&window), count, "its task is not shown");
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     assert_eq!(steers(&window), count + 1);
     assert!(window.state.runtime.segment.speed.is_none());

@@ -41,9 +41,9 @@ __device__ __noinline__ int fresh_in(Lap* lap, const State* s, u32 number, u32 b
         if (acquired(&lap[-1].finished) < before) return -1;
         u64 mine = (u64)number << 32 | (u32)*(volatile int*)&s->activated;
         in_order();
-        u64 found = atomicCAS(&lap->fresh, word, mine);
+        u64 previous = atomicCAS(&lap->fresh, word, mine);
         in_order();
-        word = found == word ? mine : found;
+        word = previous == word ? mine : previous;
     }
     return (int)(u32)word;
 }
@@ -60,9 +60,9 @@ struct Line {
 };
 
 // Advances to a turn, in a launch with a given number of passes and initial pages. False: the pass of the turn is not
-// known yet; waits for that if permitted. `told`: the block's knowledge about two passes, as in Lap.
-__device__ __forceinline__ bool go_on(
-    const Tables& t, volatile u64* told, Line& l, u32 turn, int passes, int pages, int first_step, bool wait) {
+// known yet; waits for that if permitted. `known_passes`: the block's knowledge about two passes, as in Lap.
+__device__ __forceinline__ bool advance_to_turn(
+    const Tables& t, volatile u64* known_passes, Line& l, u32 turn, int passes, int pages, int first_step, bool wait) {
     while (l.pass < passes && turn - l.begin >= (u32)(pages + l.fresh)) {
         if (l.known) {
             l.begin += pages + l.fresh;
@@ -70,18 +70,18 @@ __device__ __forceinline__ bool go_on(
             l.known = false;
             continue;
         }
-        const u64 word = told[l.pass & 1];
+        const u64 word = known_passes[l.pass & 1];
         __threadfence_block();
-        int found = (int)(u32)word;
+        int fresh = (int)(u32)word;
         if (!__all_sync(ALL, (int)(word >> 32) == first_step + l.pass)) {
             if ((threadIdx.x & 31) == 0)
-                found = fresh_in(t.laps + l.pass, t.state, first_step + l.pass, pages + l.fresh);
-            found = __shfl_sync(ALL, found, 0);
+                fresh = fresh_in(t.laps + l.pass, t.state, first_step + l.pass, pages + l.fresh);
+            fresh = __shfl_sync(ALL, fresh, 0);
             __threadfence_block();
-            if (found >= 0) told[l.pass & 1] = (u64)(u32)(first_step + l.pass) << 32 | (u32)found;
+            if (fresh >= 0) known_passes[l.pass & 1] = (u64)(u32)(first_step + l.pass) << 32 | (u32)fresh;
         }
-        if (found >= 0) {
-            l.fresh = found;
+        if (fresh >= 0) {
+            l.fresh = fresh;
             l.known = true;
         } else {
             if (!wait) return false;
@@ -93,7 +93,7 @@ __device__ __forceinline__ bool go_on(
 }
 
 // Shared memory of a warp.
-struct Desk {
+struct WarpMemory {
     // Planes are 64 values apart, so that parts have no bank conflicts.
     static constexpr int STAGE = 68;
     float tile[TILE];
@@ -101,22 +101,23 @@ struct Desk {
     float stage[8 * STAGE];
     int slots[32];
 };
-static_assert(sizeof(Desk) == 8080, "as DESK in cuda.rs");
+static_assert(sizeof(WarpMemory) == 8080, "as SHARED_BYTES_PER_WARP in cuda.rs");
 
 // Takes a turn that no other warp has. Not an addition: the compiler would combine those of the warp, and wait for
 // the result immediately.
 __device__ __forceinline__ u32 take(State* s) { return atomicInc(&s->turn, ~0u); }
 
 // Loads a brick with its shell, and its speeds if the pass is a step, to shared memory. `slot`: the lane's neighbour.
-__device__ __forceinline__ void spread_out(
-    const Tables& t, const u32* shell, const float* now, Desk& desk, int page, u32 place, int slot, bool stepping) {
+__device__ __forceinline__ void load_brick(
+    const Tables& t, const u32* shell, const float* now, WarpMemory& memory, int page, u32 place, int slot,
+    bool stepping) {
     const int me = threadIdx.x & 31;
     float4 own[4], speeds[4], line[GROUPS];
-    desk.slots[me] = slot * 512;
+    memory.slots[me] = slot * 512;
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < GROUPS; k++) {
-        u32 e = shell[me + k * 32], page_at = desk.slots[e >> 21], at = e & 1023;
+        u32 e = shell[me + k * 32], page_at = memory.slots[e >> 21], at = e & 1023;
         line[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (is_row(k, me)) line[k] = __ldcg((const float4*)(now + (page_at + at)));
         else {
@@ -133,7 +134,7 @@ __device__ __forceinline__ void spread_out(
     }
 #pragma unroll
     for (int k = 0; k < GROUPS; k++) {
-        float* to = desk.tile + (shell[me + k * 32] >> 10 & 2047);
+        float* to = memory.tile + (shell[me + k * 32] >> 10 & 2047);
         if (is_row(k, me)) *(float4*)to = line[k];
         else if (is_column(k, me)) {
             to[0] = line[k].x;
@@ -145,11 +146,11 @@ __device__ __forceinline__ void spread_out(
 #pragma unroll
     for (int k = 0; k < 4; k++) {
         int i = me + k * 32, row = i >> 1;
-        *(float4*)(desk.tile + at((i & 1) * 4, row & 7, row >> 3)) = own[k];
-        if (stepping) *(float4*)(desk.stage + (i >> 4) * Desk::STAGE + (i & 15) * 4) = speeds[k];
+        *(float4*)(memory.tile + at((i & 1) * 4, row & 7, row >> 3)) = own[k];
+        if (stepping) *(float4*)(memory.stage + (i >> 4) * WarpMemory::STAGE + (i & 15) * 4) = speeds[k];
     }
     __syncwarp();
-    if (place & BORDER) repeat<32>(desk.tile, border_of(t, place));
+    if (place & BORDER) repeat<32>(memory.tile, border_of(t, place));
 }
 
 // Results for a thread's voxels in a pass: one bit per part.
@@ -159,11 +160,12 @@ struct Became {
 
 // Half a pass over the loaded brick: the lower half, or the upper one.
 template <int KIND, int PASS>
-__device__ __forceinline__ void work(const Rules* rules, const Rules& r, Desk& desk, int half, bool begins, Became& b) {
-    constexpr int STAGE = Desk::STAGE;
+__device__ __forceinline__ void work(
+    const Rules* rules, const Rules& r, WarpMemory& memory, int half, bool begins, Became& b) {
+    constexpr int STAGE = WarpMemory::STAGE;
     const int me = threadIdx.x & 31, x0 = me & 3, y0 = me >> 2 & 3, z0 = me >> 4;
-    const float* q0 = desk.tile + at(x0, y0, z0 + 4 * half);
-    float* stage0 = desk.stage + (x0 + 8 * y0 + STAGE * (z0 + 4 * half));
+    const float* q0 = memory.tile + at(x0, y0, z0 + 4 * half);
+    float* stage0 = memory.stage + (x0 + 8 * y0 + STAGE * (z0 + 4 * half));
     u32 bit = 1u << 8 * half;
 #pragma unroll 4
     for (int k = 0; k < 8; k++, bit <<= 1) {
@@ -182,10 +184,10 @@ __device__ __forceinline__ void work(const Rules* rules, const Rules& r, Desk& d
 }
 
 // Stores the brick. The pass is one of several, the first `steps` of which are steps of the equation.
-__device__ __forceinline__ void clear_up(
-    const Tables& t, float* now, float* next, const Rules& r, Desk& desk, int page, u32 place, const Became& b,
+__device__ __forceinline__ void store_brick(
+    const Tables& t, float* now, float* next, const Rules& r, WarpMemory& memory, int page, u32 place, const Became& b,
     int first_step, int pass, int passes, int steps) {
-    constexpr int PARTS = 16, STAGE = Desk::STAGE;
+    constexpr int PARTS = 16, STAGE = WarpMemory::STAGE;
     const int me = threadIdx.x & 31, x0 = me & 3, y0 = me >> 2 & 3, z0 = me >> 4;
     u32 valid = place & BORDER ? within<PARTS>(border_of(t, place), x0, y0, z0) : ALL;
     u32 flips = (b.was ^ b.is) & valid;
@@ -201,17 +203,17 @@ __device__ __forceinline__ void clear_up(
 #pragma unroll
     for (int k = 0; k < 4; k++) {
         int i = me + k * 32;
-        ((float4*)next)[(u32)(page * 128 + i)] = *(const float4*)(desk.stage + (i >> 4) * STAGE + (i & 15) * 4);
+        ((float4*)next)[(u32)(page * 128 + i)] = *(const float4*)(memory.stage + (i >> 4) * STAGE + (i & 15) * 4);
     }
 #pragma unroll
     for (int row = me; row < 64; row += 32) {
-        const float* ends = desk.stage + (row >> 3) * STAGE + (row & 7) * 8;
+        const float* ends = memory.stage + (row >> 3) * STAGE + (row & 7) * 8;
         float* side = next + (t.sides + (u32)(page * 128 + row));
         side[0] = ends[0];
         side[64] = ends[7];
     }
     report(
-        t, now, next, page, place, seen, desk.slots, first_step + pass, r.clamp, pass + 1 == passes, LONG_LINGER);
+        t, now, next, page, place, seen, memory.slots, first_step + pass, r.clamp, pass + 1 == passes, LONG_LINGER);
     __syncwarp();
 }
 
@@ -224,12 +226,12 @@ __device__ __forceinline__ int page_at(const Tables& t, const Line& l, u32 turn,
     do page = (int)(acquired((const u64*)t.taken + (index - pages)) >> 32);
     while (page == 0);
     // From the pass after the one that added it.
-    return (int)acquired(t.made + page) - first_step <= l.pass ? page : 0;
+    return (int)acquired(t.pass_of_page + page) - first_step <= l.pass ? page : 0;
 }
 
 // Whether a page holds the values that a pass reads.
 __device__ __forceinline__ bool ready(const Tables& t, int slot, int step) {
-    return slot < 2 || (int)relaxed(t.made + slot) - step >= 0;
+    return slot < 2 || (int)relaxed(t.pass_of_page + slot) - step >= 0;
 }
 
 // Records that a pass over a brick, or over none, is finished and its values can be read.
@@ -238,7 +240,7 @@ __device__ __forceinline__ void done(const Tables& t, int page, int pass, int fi
     in_order();
     __syncwarp();
     if ((threadIdx.x & 31) != 0) return;
-    if (page) *(volatile u32*)(t.made + page) = first_step + pass + 1;
+    if (page) *(volatile u32*)(t.pass_of_page + page) = first_step + pass + 1;
     atomicAdd(&t.laps[pass].finished, 1u);
 }
 
@@ -252,13 +254,13 @@ __device__ __forceinline__ void done(const Tables& t, int page, int pass, int fi
 template <int KIND>
 __device__ __forceinline__ void many(
     const Tables& t, float* first_copy, float* other_copy, int passes, int steps, bool begins) {
-    extern __shared__ __align__(16) float desks[];
+    extern __shared__ __align__(16) float warp_memories[];
     __shared__ u32 shell[GROUPS * 32];
-    __shared__ u64 told[2];
+    __shared__ u64 known_passes[2];
     const int me = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = gridDim.x * (blockDim.x >> 5);
-    Desk& desk = ((Desk*)desks)[warp];
+    WarpMemory& memory = ((WarpMemory*)warp_memories)[warp];
     for (int i = threadIdx.x; i < GROUPS * 32; i += blockDim.x) shell[i] = t.shell[i];
-    if (threadIdx.x < 2) told[threadIdx.x] = 0;
+    if (threadIdx.x < 2) known_passes[threadIdx.x] = 0;
     __syncthreads();
     const Rules r = *t.rules;
     State* s = t.state;
@@ -267,11 +269,11 @@ __device__ __forceinline__ void many(
     u32 turn = warp * gridDim.x + blockIdx.x, place = NONE;
     int page = 0, slot = 0;
     // The turn's pass is known, and the neighbours' values are available.
-    bool found = false, may = false;
+    bool is_known = false, may = false;
 #pragma unroll 1
     while (true) {
-        if (!found) {
-            go_on(t, told, line, turn, passes, pages, first_step, true);
+        if (!is_known) {
+            advance_to_turn(t, known_passes, line, turn, passes, pages, first_step, true);
             page = line.pass < passes ? page_at(t, line, turn, pages, first_step) : 0;
             if (page) {
                 place = __ldcg(t.place + page);
@@ -280,7 +282,7 @@ __device__ __forceinline__ void many(
             may = false;
         }
         if (line.pass >= passes) break;
-        const int pass = line.pass, one = page;
+        const int pass = line.pass, current = page;
         const u32 here = place;
         const bool stepping = pass < steps;
         float* now = pass & 1 ? other_copy : first_copy;
@@ -288,32 +290,32 @@ __device__ __forceinline__ void many(
         Became became = {0, 0, 0};
         u32 taken = 0;
         if (me == 0) taken = take(s);
-        if (one) {
+        if (current) {
             if (pass > 0 && !__all_sync(ALL, may)) {
                 while (!__all_sync(ALL, may || ready(t, slot, first_step + pass))) __nanosleep(200);
                 in_order();
                 __syncwarp();
             }
-            spread_out(t, shell, now, desk, one, here, slot, stepping);
+            load_brick(t, shell, now, memory, current, here, slot, stepping);
         }
 #pragma unroll 1
         for (int half = 0; half < 2; half++) {
-            if (one) {
-                if (stepping) work<KIND, STEP>(t.rules, r, desk, half, false, became);
-                else work<KIND, REDISTANCE>(t.rules, r, desk, half, begins && pass == steps, became);
+            if (current) {
+                if (stepping) work<KIND, STEP>(t.rules, r, memory, half, false, became);
+                else work<KIND, REDISTANCE>(t.rules, r, memory, half, begins && pass == steps, became);
             }
             if (half == 0) {
                 turn = warps + __shfl_sync(ALL, taken, 0);
-                found = go_on(t, told, line, turn, passes, pages, first_step, false);
-                page = found && line.pass < passes ? page_at(t, line, turn, pages, first_step) : 0;
+                is_known = advance_to_turn(t, known_passes, line, turn, passes, pages, first_step, false);
+                page = is_known && line.pass < passes ? page_at(t, line, turn, pages, first_step) : 0;
             }
         }
         if (page) {
             place = __ldcg(t.place + page);
             slot = __ldcg(t.neighbours + page * 32 + me);
         }
-        if (one) clear_up(t, now, next, r, desk, one, here, became, first_step, pass, passes, steps);
+        if (current) store_brick(t, now, next, r, memory, current, here, became, first_step, pass, passes, steps);
         may = page && ready(t, slot, first_step + line.pass);
-        done(t, one, pass, first_step);
+        done(t, current, pass, first_step);
     }
 }

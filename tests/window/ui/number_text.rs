@@ -20,26 +20,32 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::words::quotes are typographic", quotes),
+        test("ui::number_text::quotes are typographic", quotes),
         test(
-            "ui::words::numbers have a true minus and narrow gaps",
+            "ui::number_text::numbers have a true minus and narrow gaps",
             numbers,
         ),
-        test("ui::words::what is shown reads back", read_back),
-        test("ui::words::ages follow the calendar", ages),
+        test("ui::number_text::what is shown reads back", read_back),
+        test("ui::number_text::ages follow the calendar", ages),
         test(
-            "ui::words::the principal direction is the tensor's",
+            "ui::number_text::the principal direction is the tensor's",
             principal,
         ),
-        test("ui::words::medians and bins of lengths", lengths),
-        test("ui::words::an empty result has its reason", none_kept),
-        test("ui::words::why seeds do not start", no_start),
-        test("ui::words::a found mask in words", found_mask),
-        test("ui::words::every outcome and stop has a sentence", reported),
-        test("ui::words::odd regions are named", remarks),
-        test("ui::words::why no ray is kept", no_rays),
-        test("ui::words::what was undone stays to be read", undone),
-        test("ui::words::a slider says how far it goes", spans),
+        test("ui::number_text::medians and bins of lengths", lengths),
+        test("ui::number_text::an empty result has its reason", none_kept),
+        test("ui::number_text::why seeds do not start", no_start),
+        test("ui::number_text::a found mask has a sentence", found_mask),
+        test(
+            "ui::number_text::every outcome and stop has a sentence",
+            reported,
+        ),
+        test("ui::number_text::odd regions are named", remarks),
+        test("ui::number_text::why no ray is kept", no_rays),
+        test(
+            "ui::number_text::the status of undo remains visible",
+            undone,
+        ),
+        test("ui::number_text::a slider states its limits", spans),
     ]
 }
 
@@ -121,7 +127,11 @@ fn undone() {
 fn numbers() {
     assert_eq!(format::count(1_234_567), "1\u{202F}234\u{202F}567");
     assert_eq!(format::count(999), "999");
-    assert_eq!(format::ml(0.02, 1), "<0.1\u{202F}ml");
+    assert_eq!(format::ml(0.02, 1), "20.0\u{202F}mm³");
+    assert_eq!(format::ml(0.3, 0), "0.3\u{202F}ml");
+    assert_eq!(format::volume(0.000_523_6), "0.524\u{202F}mm³");
+    assert_eq!(format::volume(0.0999), "99.9\u{202F}mm³");
+    assert_eq!(format::volume(12.34), "12.3\u{202F}ml");
     assert_eq!(format::ml(0.0, 1), "0.0\u{202F}ml");
     assert_eq!(format::ml(2.84, 1), "2.8\u{202F}ml");
     assert_eq!(format::fixed(-21.04, 1), "−21.0");
@@ -154,7 +164,7 @@ fn no_rays() {
     output.stops = [0; StopReason::COUNT];
     output.stops[StopReason::LeftMask as usize] = 90;
     output.stops[StopReason::ReachedTarget as usize] = 10;
-    for (fates, targets, reported) in [
+    for (outcomes, targets, reported) in [
         (
             [0, 100, 0, 0, 0, 0, 0, 0],
             &["Target"][..],
@@ -177,7 +187,7 @@ fn no_rays() {
             "0 of 100 rays are kept: 100 miss an include region",
         ),
     ] {
-        output.seed_outcomes = fates;
+        output.seed_outcomes = outcomes;
         assert_eq!(
             empty::none_passed(&output, targets, "the automatic mask"),
             reported
@@ -186,7 +196,7 @@ fn no_rays() {
 }
 
 fn read_back() {
-    let mut random = Random::fresh("ui::words::read_back");
+    let mut random = Random::fresh("ui::number_text::read_back");
     for _ in 0..500 {
         let value = random.uniform(-1e6, 1e6) * 10f64.powf(random.uniform(-6.0, 0.0));
         let shown = format::with_unit(&format::fixed(value, 3), "mm");
@@ -214,7 +224,7 @@ fn ages() {
 }
 
 fn principal() {
-    let mut random = Random::fresh("ui::words::principal");
+    let mut random = Random::fresh("ui::number_text::principal");
     for _ in 0..200 {
         let frame = DMat3::from_quat(random.rotation());
         let second = random.uniform(0.1e-3, 1.2e-3);
@@ -314,10 +324,10 @@ fn remarks() {
     assert!(tracks::remarks(std::slice::from_ref(&one), mask, "the automatic mask").is_empty());
     let two = region(2, "Seed 2", Role::Seed, far);
     let near = region(3, "Target", Role::Target, middle + DVec3::X * 5.9);
-    let apart = region(4, "Target 2", Role::Target, middle + DVec3::X * 6.1);
+    let distant = region(4, "Target 2", Role::Target, middle + DVec3::X * 6.1);
     let out_of_reach = region(5, "Target 3", Role::Target, far + DVec3::X * 40.0);
     let message = tracks::remarks(
-        &[one, two, near, apart, out_of_reach],
+        &[one, two, near, distant, out_of_reach],
         mask,
         "the automatic mask",
     );
@@ -355,10 +365,10 @@ fn reported() {
     output.seed_outcomes = [3, 10, 20, 30, 40, 50, 0, 0];
     assert_eq!(tracks::started_count(&output), 103);
     assert_eq!(
-        tracks::headline(&output, "", true),
+        tracks::headline(&output, false, true),
         "3 of 103 reach a target"
     );
-    let rays = tracks::headline(&output, "rays", true);
+    let rays = tracks::headline(&output, true, true);
     assert_eq!(rays, "3 of 103 rays reach a target");
     assert!(!tracks::dropped(&output, true).contains("10 missed"));
     let dropped = tracks::dropped(&output, false);
@@ -367,7 +377,7 @@ fn reported() {
     }
     let several = std::mem::replace(&mut output.seed_outcomes, [1, 1, 0, 0, 0, 1, 0, 0]);
     assert_eq!(
-        tracks::headline(&output, "", true),
+        tracks::headline(&output, false, true),
         "1 of 2 reaches a target"
     );
     let dropped = tracks::dropped(&output, false);
@@ -517,7 +527,7 @@ fn found_mask() {
     );
 }
 
-/// A name or a typed text stands between typographic quotes in all sentences that the window shows.
+/// Typographic quotes enclose a name or a typed text in all sentences that the window shows.
 fn quotes() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src");
     let mut folders = ["app", "scene", "state", "ui"]

@@ -1,6 +1,6 @@
 //! The task Filter's display of streamlines is confined to it; a model that the scan does not determine.
 
-use super::{Window, act, fitted, layer, opened, said};
+use super::{Window, act, fitted, layer, messages, opened};
 use crate::support::origins::weight_maps;
 use crate::support::test;
 use arcuate::data::Role;
@@ -17,15 +17,21 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::filter::no_filter_is_left_behind", left_behind),
+        test(
+            "update::filter::the_display_of_filter_ends_with_its_task",
+            confined,
+        ),
         test("update::filter::a_filter_of_the_user_stays", of_the_user),
         test("update::filter::one_shell_can_be_forced", forced),
         test("update::filter::a_kept_layer_is_not_taken", keep),
         test("update::filter::each_layer_keeps_what_is_shown", two_layers),
-        test("update::filter::filters_of_layers_are_apart", apart),
+        test(
+            "update::filter::filters_of_layers_are_independent",
+            independent,
+        ),
         test("update::filter::an_ignored_region_stays_ignored", ignored),
         test(
-            "update::filter::a_failure_is_of_its_layer",
+            "update::filter::a_failure_belongs_to_its_layer",
             separate_failures,
         ),
         test("update::filter::a_deleted_layer_leaves_no_filter", deleted),
@@ -42,11 +48,11 @@ fn shown(window: &Window) -> ShownStreamlines {
     window.state.document.shown_by_weight(layer(window).id)
 }
 
-fn left_behind() {
+fn confined() {
     let mut window = fitted();
     let id = layer(&window).id;
     assert_eq!(shown(&window), ShownStreamlines::After);
-    let kept = window.state.selection(id).expect("sifted").kept;
+    let kept = window.state.selection(id).expect("chosen").kept;
     for task in [Task::View, Task::Track, Task::Segment, Task::Pathways] {
         show_task(&mut window, task);
         assert!(
@@ -59,7 +65,7 @@ fn left_behind() {
         );
         show_task(&mut window, Task::Filter);
         assert_eq!(shown(&window), ShownStreamlines::After, "after {task:?}");
-        assert_eq!(window.state.selection(id).expect("sifted").kept, kept);
+        assert_eq!(window.state.selection(id).expect("chosen").kept, kept);
     }
     // A group, too, is shown only there.
     let group = Some("left".to_owned());
@@ -111,7 +117,7 @@ fn left_behind() {
     assert_eq!(window.state.runtime.notices.status, "");
 }
 
-/// One set in another task is the user's, whatever its contents.
+/// A filter set in another task belongs to the user, whatever its contents.
 fn of_the_user() {
     let mut window = fitted();
     let id = layer(&window).id;
@@ -154,14 +160,14 @@ fn forced() {
         "{why}"
     );
     assert!(window.state.document.undetermined_model().is_some());
-    // The row of the model says so, with what to do: no note pushes the inputs down.
+    // The row of the model reports it, with the remedy: no note pushes the inputs down.
     act(&mut window, FilterAction::Run);
     assert!(window.state.runtime.notices.messages.is_empty());
     assert_eq!(window.state.runtime.notices.status, why);
     set(&mut window, true);
     assert_eq!(window.state.cannot_filter(), None);
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let id = layer(&window).id;
     let layer_weights = window.state.document.weights[&id].clone();
     let from = window.state.document.fit_inputs(&layer_weights);
@@ -196,7 +202,7 @@ fn keep() {
     );
     assert!(window.state.holds_fit(), "the next run goes on from it");
     let kept = window.state.runtime.selected_layer.expect("the kept one");
-    let kept = document.layer(kept).expect("there");
+    let kept = document.layer(kept).expect("found");
     assert!(kept.id != id && !kept.display.visible);
     let name = layer(&window).name.clone();
     let status = window.state.runtime.notices.status.clone();
@@ -262,7 +268,7 @@ fn two_layers() {
     assert_eq!(rules(&window).and_then(|s| s.group), None);
     look_at(&mut window, second);
     assert_eq!(rules(&window), with_group);
-    // One that is set to show all stays so, and undo goes back to what was shown.
+    // A layer that is set to show all stays so, and undo restores the display.
     act(&mut window, FilterAction::ShowGroup(None));
     act(&mut window, FilterAction::Show(ShownStreamlines::Before));
     look_at(&mut window, first);
@@ -293,7 +299,7 @@ fn two_layers() {
 }
 
 /// A filter in View leaves what Filter shows of another layer, and the choices in Filter leave that filter.
-fn apart() {
+fn independent() {
     let mut window = fitted();
     let first = layer(&window).id;
     act(&mut window, FilterAction::Keep);
@@ -396,7 +402,7 @@ fn ignored() {
     assert_eq!(window.state.document.streamlines.rules_of(id), Some(&own));
 }
 
-/// A fit that fails while another layer is looked at says nothing about that one.
+/// A fit that fails while another layer is selected does not concern that one.
 fn separate_failures() {
     let mut window = fitted();
     let first = layer(&window).id;
