@@ -3,8 +3,8 @@
 use super::output;
 use super::runner::{Failure, Runner};
 use super::{
-    bench_commit, bench_eikonal, bench_fit, bench_geodesic, bench_io, bench_levelset, bench_render,
-    bench_select, bench_streamlines, bench_tracking,
+    bench_commit, bench_eikonal, bench_fit, bench_geodesic, bench_io, bench_levelset,
+    bench_odf_tracking, bench_render, bench_select, bench_tracking,
 };
 use crate::compute::Backend;
 use serde_json::Value;
@@ -41,7 +41,7 @@ type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 const WORKLOADS: [(&str, Workload); 10] = [
     ("fit", bench_fit::run),
     ("tracking", bench_tracking::run),
-    ("streamlines", bench_streamlines::run),
+    ("odf-tracking", bench_odf_tracking::run),
     ("geodesic", bench_geodesic::run),
     ("eikonal", bench_eikonal::run),
     ("levelset", bench_levelset::run),

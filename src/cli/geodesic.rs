@@ -176,7 +176,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for file in files {
         text += &format!("{}\n", shown(&file));
     }
-    text += &key(&tracked, &curves.out);
+    text += &key(&tracked.output.kept, &curves.out);
     runner.report(&value, &text);
     Ok(())
 }

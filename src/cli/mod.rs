@@ -29,10 +29,10 @@ mod bench_fit;
 mod bench_geodesic;
 mod bench_io;
 mod bench_levelset;
+mod bench_odf_tracking;
 mod bench_regions;
 mod bench_render;
 mod bench_select;
-mod bench_streamlines;
 mod bench_tracking;
 mod bench_volumes;
 mod commit;
@@ -64,7 +64,6 @@ mod score;
 mod segment;
 mod select;
 pub mod signals;
-mod streamlines;
 mod table;
 mod track;
 mod typed;
@@ -91,7 +90,7 @@ Examples:
   arcuate fit dwi.nii.gz --maps fa,dec --out maps
   arcuate fod dwi.nii.gz --mask brain.nii.gz --out fod
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
-  arcuate streamlines fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 10000 --out whole.tck
+  arcuate track --fod fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 10000 --out whole.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
   arcuate pathway dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
   arcuate segment t1.nii.gz --probe 21,-40,12 --add sphere:21,-40,12,6 --out tumour
@@ -167,10 +166,8 @@ pub enum Command {
     Fit(fit::Options),
     /// Estimate fibre orientation distributions, with response functions and peaks
     Fod(fod::Options),
-    /// Track streamlines between regions
+    /// Track streamlines through tensors, fibre orientation distributions or peaks
     Track(track::Options),
-    /// Track streamlines through fibre orientation distributions, with anatomical rules
-    Streamlines(streamlines::Options),
     /// Trace geodesic rays between regions, ranked by connectivity
     Geodesic(geodesic::Options),
     /// Compute the cost of paths between two regions in every voxel, and the pathway
@@ -281,12 +278,14 @@ impl Global {
 
 /// Whether a subcommand may run a solver that has a kernel for graphics cards.
 fn has_work_for_cards(command: &Command) -> bool {
+    if let Command::Track(options) = command {
+        return options.tensors().is_some();
+    }
     !matches!(
         command,
         Command::Info(_)
             | Command::Fit(_)
             | Command::Fod(_)
-            | Command::Streamlines(_)
             | Command::Gradients(_)
             | Command::Density(_)
             | Command::Region(_)
@@ -317,7 +316,6 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Fit(options) => fit::run(&options, &mut runner),
             Command::Fod(options) => fod::run(&options, &mut runner),
             Command::Track(options) => track::run(&options, &mut runner),
-            Command::Streamlines(options) => streamlines::run(&options, &mut runner),
             Command::Geodesic(options) => geodesic::run(&options, &mut runner),
             Command::Pathway(options) => pathway::run(&options, &mut runner),
             Command::Segment(options) => segment::run(&options, &mut runner),

@@ -372,7 +372,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("connectivity", Some("connectome")),
     ("pathway", None),
     ("csd", Some("fod")),
-    ("odf_tracking", Some("streamlines")),
+    ("odf_tracking", Some("track")),
     ("peaks", None),
     ("response", None),
     ("score", Some("score")),

@@ -352,7 +352,7 @@ fn copied_commands_parse() {
         let Some(Subcommand::Track(options)) = command else {
             panic!("{arguments:?}: not track")
         };
-        let Ok(found) = options.command_line(None) else {
+        let Some(Ok(found)) = options.tensors().map(|o| o.command_line(None)) else {
             panic!("no command line")
         };
         let CommandLine::Track {

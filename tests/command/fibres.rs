@@ -1,4 +1,5 @@
-//! `arcuate streamlines`: its files and report, tissues, the same streamlines on any number of threads, refusals.
+//! `arcuate track` through distributions and peaks: files and report, tissues, the same streamlines on any number of
+//! threads, refusals, options of another model.
 
 use crate::cli::{arcuate, json, refuses};
 use crate::support::test;
@@ -13,6 +14,14 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("fibres::streamlines_of_a_head", head),
         test("fibres::refusals", refusals),
+        test(
+            "fibres::options of another model are refused",
+            foreign_options,
+        ),
+        test(
+            "fibres::a shared option has the limits of the chosen model",
+            shared_options,
+        ),
     ]
 }
 
@@ -57,9 +66,9 @@ fn head() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     make_head(here);
-    let line = "streamlines fod/wm_fod.nii.gz --tissues 5tt.nii.gz --seeds random:500";
+    let line = "track --fod fod/wm_fod.nii.gz --tissues 5tt.nii.gz --seeds random:500";
     let report = run(&format!("{line} --threads 2 --out whole.tck"), here);
-    assert_eq!(report["command"], "streamlines");
+    assert_eq!(report["command"], "track");
     assert_eq!(report["seeds"], 500);
     assert_eq!(sum(&report["outcomes"]), 500);
     assert_eq!(report["outcomes"]["kept"], report["kept"]);
@@ -87,7 +96,7 @@ fn head() {
     run(&again, here);
     assert_eq!(points("whole.tck"), points("again.tck"));
     let select = run(
-        "streamlines fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 20 --seed-interface --out few.trx",
+        "track --fod fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 20 --seed-interface --out few.trx",
         here,
     );
     assert_eq!(select["kept"], 20);
@@ -96,7 +105,7 @@ fn head() {
         select["seeds"].as_u64().unwrap_or(0)
     );
     let peaks = run(
-        "streamlines fod/peaks.nii.gz --peaks --seeds random:200 --out peaks.trk",
+        "track --peaks fod/peaks.nii.gz --seeds random:200 --out peaks.trk",
         here,
     );
     assert_eq!(peaks["parameters"]["method"], "deterministic");
@@ -109,18 +118,18 @@ fn refusals() {
     let here = folder.path();
     make_head(here);
     let refused = |rest: &str, parts: &[&str]| {
-        let line = format!("streamlines {rest} --out no.tck");
+        let line = format!("track {rest} --out no.tck");
         refuses(&line.split(' ').collect::<Vec<_>>(), parts, here);
         assert!(!here.join("no.tck").exists(), "{rest}");
     };
     let layout = "--odf-basis mrtrix --odf-frame world";
-    let fod = format!("fod/wm_fod.nii.gz {layout}");
+    let fod = format!("--fod fod/wm_fod.nii.gz {layout}");
     refused(
-        &format!("head/dwi.nii.gz {layout}"),
+        &format!("--fod head/dwi.nii.gz {layout}"),
         &["49 volumes", "1, 6, 15, 28, 45, 66 or 91"],
     );
     refused(
-        &format!("head/brain_mask.nii.gz {layout}"),
+        &format!("--fod head/brain_mask.nii.gz {layout}"),
         &["a single volume", "name the image of white matter"],
     );
     refused(
@@ -132,12 +141,12 @@ fn refusals() {
         &["no voxel of white matter"],
     );
     refused(
-        "fod/peaks.nii.gz --peaks --method probabilistic",
+        "--peaks fod/peaks.nii.gz --method probabilistic",
         &["peaks", "probabilistic", "deterministic"],
     );
     refused(&format!("{fod} --step 30"), &["30 mm", "two voxels"]);
     let misused = |rest: &str, part: &str| {
-        let line = format!("streamlines {rest} --out no.tck");
+        let line = format!("track {rest} --out no.tck");
         let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{rest}: {error}");
@@ -152,4 +161,95 @@ fn refusals() {
         &format!("{fod} --method deterministic --samples 4"),
         "draws no arcs",
     );
+}
+
+/// Refused before any file is read: none of them exists.
+fn foreign_options() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let cases: [(&str, &[&str]); 11] = [
+        (
+            "--fod f.nii --fa 0.2",
+            &["--fa", "through distributions", "scan"],
+        ),
+        (
+            "--fod f.nii --bootstrap 9",
+            &["--bootstrap", "through distributions"],
+        ),
+        (
+            "--fod f.nii --mask m.nii",
+            &["--mask", "through distributions"],
+        ),
+        (
+            "--peaks p.nii --deflect 0.3,0.7",
+            &["--deflect", "through peaks"],
+        ),
+        (
+            "--peaks p.nii --iterations 3",
+            &["--iterations", "through peaks"],
+        ),
+        (
+            "dwi.nii --cutoff 0.1",
+            &["--cutoff", "through tensors", "--fod"],
+        ),
+        (
+            "dwi.nii --tissues 5tt.nii",
+            &["--tissues", "through tensors"],
+        ),
+        ("dwi.nii --select 10", &["--select", "through tensors"]),
+        (
+            "dwi.nii --fod f.nii",
+            &["dwi.nii", "--fod", "expected one of them"],
+        ),
+        ("--fod f.nii --peaks p.nii", &["--fod", "--peaks"]),
+        ("--step 1", &["neither a scan nor --fod nor --peaks"]),
+    ];
+    for (rest, parts) in cases {
+        let line = format!("track {rest} --out no.tck");
+        let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{rest}: {error}");
+        assert_eq!(error.trim_end().lines().count(), 1, "{rest}: {error}");
+        for part in parts {
+            assert!(error.contains(part), "{rest}: {error}");
+        }
+        assert!(!here.join("no.tck").exists(), "{rest}");
+    }
+}
+
+fn shared_options() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let error = |rest: &str| {
+        let line = format!("track {rest} --out no.tck");
+        let output = arcuate(&line.split(' ').collect::<Vec<_>>(), folder.path());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(error.trim_end().lines().count(), 1, "{rest}: {error}");
+        (output.status.code(), error)
+    };
+    for (rest, parts) in [
+        ("--angle 120", ["--angle", "at most 90"]),
+        ("--angle off", ["--angle", "at most 90"]),
+        (
+            "--method ols",
+            ["--method", "probabilistic or deterministic"],
+        ),
+        ("--step abc", ["--step", "from 0.001 to 100"]),
+        ("--seeds none", ["--seeds", "random:N"]),
+    ] {
+        let (code, text) = error(&format!("--fod f.nii {rest}"));
+        assert_eq!(code, Some(2), "{rest}: {text}");
+        assert!(
+            parts.iter().all(|part| text.contains(part)),
+            "{rest}: {text}"
+        );
+    }
+    // Tensors permit these: what fails is the scan, which does not exist.
+    for rest in ["--angle 120", "--angle off", "--method ols"] {
+        let (code, text) = error(&format!("none.nii {rest}"));
+        assert_eq!(code, Some(1), "{rest}: {text}");
+        assert!(text.contains("none.nii"), "{rest}: {text}");
+    }
+    let (code, text) = error("none.nii --method deterministic");
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("ols, wls or iwls"), "{text}");
 }

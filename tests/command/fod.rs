@@ -255,7 +255,7 @@ fn refusals() {
     );
     fod(
         "--responses wm.txt,gm.txt,grey.txt --order 4",
-        &["tell these tissues apart", "leave one out"],
+        &["separate these tissues", "leave one out"],
     );
     fod(
         "--responses gm.txt,wm.txt --order 4",

@@ -1,5 +1,6 @@
 //! Tables of parameters: every row of every table in the same test, then units, limits, errors and JSON one by one.
 
+mod stored;
 mod texts;
 
 use crate::support::test;
@@ -15,11 +16,12 @@ use arcuate::solvers::level_set::TargetParts;
 use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{
     alignment, commit, connectivity, csd, curves, density, geodesic, gradient_check, level_set,
-    metric, pathway, peaks, region, response, tensor_fit,
+    metric, odf_tracking, pathway, peaks, region, response, tensor_fit,
 };
 use arcuate::state::WholeBrain;
 use arcuate::state::alignment::Nudge;
 use arcuate::state::core::glyph_look::{GlyphLook, OdfLook};
+use arcuate::state::track::types::RayCount;
 use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
@@ -79,6 +81,11 @@ pub fn tests() -> Vec<Trial> {
         test("parameters::tables::glyphs", table::<GlyphLook>),
         test("parameters::tables::distributions", table::<OdfLook>),
         test("parameters::tables::whole brain", table::<WholeBrain>),
+        test("parameters::tables::number of rays", table::<RayCount>),
+        test(
+            "parameters::tables::odf tracking",
+            table::<odf_tracking::Params>,
+        ),
         test("parameters::tables::sample", table::<Sample>),
         test("parameters::composite texts", texts::composites),
         test(
@@ -87,6 +94,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("parameters::defaults in help", texts::defaults_in_help),
         test("parameters::options of commands", options),
+        test("parameters::stored under their keys", stored::names),
         test("parameters::units", units),
         test("parameters::limits", limits),
         test("parameters::errors are sentences", errors),

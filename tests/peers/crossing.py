@@ -133,6 +133,19 @@ def mrtrix():
     yield "SD_STREAM", "sd_stream.tck", "tckgen wm_fod.mif sd_stream.tck -algorithm SD_STREAM %s" % select
 
 
+def distributions():
+    if not run("%s fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --out fod" % arcuate, "fod/wm_fod.nii.gz"):
+        return
+    common = "%s track --fod fod/wm_fod.nii.gz --select %d --random-seed %d --threads %d" % (
+        arcuate, options.streamlines, options.seed, options.threads)
+    tissues = "--tissues head/5tt.nii.gz"
+    yield "distributions", "arcs.tck", common + " --out arcs.tck"
+    yield "distributions, tissues", "arcs_tissues.tck", "%s %s --out arcs_tissues.tck" % (common, tissues)
+    yield ("distributions, tissues, seeds at the interface", "arcs_interface.tck",
+           "%s %s --seed-interface --out arcs_interface.tck" % (common, tissues))
+    yield ("distributions, deterministic", "lobes.tck", common + " --method deterministic --out lobes.tck")
+
+
 def version(program):
     first = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.splitlines()
     return first[0].strip("= ") if first else program
@@ -148,6 +161,9 @@ results = [("true fibres", "head/fibres.tck")]
 run("%s track head/dwi.nii.gz --mask head/brain_mask.nii.gz --seeds random:%d --out tensor.tck" %
     (arcuate, options.streamlines), "tensor.tck")
 results.append(("Arcuate, one tensor", "tensor.tck"))
+for name, file, line in distributions():
+    run(line, file)
+    results.append(("Arcuate, " + name, file))
 versions = [version(arcuate)]
 if shutil.which("tckgen"):
     versions.append(version("tckgen").replace("tckgen", "MRtrix"))

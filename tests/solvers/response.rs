@@ -365,7 +365,20 @@ fn refusals() {
     };
     let defaults = Params::defaults();
     let nothing = Mask::new(mask.grid.clone(), vec![0u8; mask.inside.len()]);
-    refuse(&dwi, &gradients, &nothing, &defaults, "an empty mask");
+    refuse(&dwi, &gradients, &nothing, &defaults, "an empty brain mask");
+    let tissue = Tissue::GreyMatter;
+    let control = Control::new();
+    let result = response::from_mask(
+        &dwi,
+        &gradients,
+        &nothing,
+        tissue,
+        &defaults,
+        &backend(1),
+        &control,
+    );
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("an empty mask of grey matter"), "{error}");
     let all_removed = Params {
         erode: 12,
         ..defaults.clone()

@@ -43,7 +43,7 @@ pub fn warn(options: &Options, given: &GivenResponses<'_>, fods: &Fods) {
     let unused_tissue = fods.measured.iter().find(|t| !used(t.tissue));
     if let Some(tissue) = unused_tissue {
         note!(
-            "The response function of {} was measured and not used: {} tell {} apart: {scan}",
+            "The response function of {} was measured and not used, since the signal of {} separates at most {}: {scan}",
             tissue.tissue.name(),
             counted(fods.used_shells.len(), "shell"),
             counted(fods.responses.len(), "tissue")

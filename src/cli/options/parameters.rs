@@ -2,8 +2,9 @@
 
 use super::super::runner::Failure;
 use super::ValueError;
-use crate::parameters::{DefaultText, Kind, Param, ParamError, Parameters, Value, check};
+use crate::parameters::{Choice, DefaultText, Kind, Param, ParamError, Parameters, Value, check};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::marker::PhantomData;
@@ -105,18 +106,26 @@ impl<P: Parameters, T: RowSelection<P>> clap::Args for GivenParameters<P, T> {
 
 impl<P: Parameters, T: RowSelection<P>> clap::FromArgMatches for GivenParameters<P, T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given =
-            |row: &Param<P>| matches.value_source(row.key) == Some(ValueSource::CommandLine);
-        let value = |(i, row): (usize, &Param<P>)| {
+        let mut values = Vec::new();
+        for (i, row) in Self::rows() {
+            if matches.value_source(row.key) != Some(ValueSource::CommandLine) {
+                continue;
+            }
             let value = match &row.kind {
                 Kind::Switch(switch) => Value::Switch(switch.flag),
-                _ => matches.get_one::<Value>(row.key)?.clone(),
+                _ => {
+                    // A shared option accepts what either of its tables permits.
+                    let mut texts = matches.get_raw(row.key).into_iter().flatten();
+                    let text = texts.next().unwrap_or_default().to_string_lossy();
+                    let value = row.parse(&text);
+                    let value = value.and_then(|value| row.check_value(&value).map(|()| value));
+                    value.map_err(|e| clap::Error::raw(ErrorKind::ValueValidation, e))?
+                }
             };
-            Some((i, value))
-        };
-        let rows = Self::rows().filter(|(_, row)| given(row));
+            values.push((i, value));
+        }
         Ok(Self {
-            values: rows.filter_map(value).collect(),
+            values,
             table: PhantomData,
         })
     }
@@ -154,14 +163,7 @@ fn arg<P: Parameters>(row: &'static Param<P>, defaults: &P) -> Arg {
     };
     match &row.kind {
         Kind::OneOf(choices) => {
-            let value = |choice: &crate::parameters::Choice<P>| {
-                let value = PossibleValue::new(choice.key);
-                match choice.help {
-                    "" => value,
-                    help => value.help(help),
-                }
-            };
-            let parser = PossibleValuesParser::new(choices.iter().map(value));
+            let parser = PossibleValuesParser::new(choices.iter().map(possible_value));
             arg.value_parser(parser.try_map(move |key| parse(row, &key)))
         }
         // A minus sign does not start an option.
@@ -171,6 +173,67 @@ fn arg<P: Parameters>(row: &'static Param<P>, defaults: &P) -> Arg {
         _ => arg
             .allow_hyphen_values(true)
             .value_parser(move |text: &str| parse(row, text)),
+    }
+}
+
+/// The option of two rows with the same key, from tables of which a command uses one: its help states both defaults, and
+/// `other` names the options with which those of the second table apply. Clap accepts any value:
+/// [`GivenParameters`] checks it by the row of the table in use.
+pub fn shared_option<A: Parameters, B: Parameters>(
+    first: (&'static Param<A>, &A),
+    second: (&'static Param<B>, &B),
+    other: &str,
+) -> Arg {
+    let (a, b) = (first.0, second.0);
+    let default = |text: Option<String>| match text {
+        Some(text) => format!(" [default: {text}]"),
+        None => String::new(),
+    };
+    let defaults = (stated_default(a, first.1), stated_default(b, second.1));
+    let help = match (a.help == b.help, defaults) {
+        (true, (Some(x), Some(y))) if x != y => {
+            format!("{} [default: {x}; {other}: {y}]", a.help)
+        }
+        (true, (x, y)) => format!("{}{}", a.help, default(x.or(y))),
+        (false, (x, y)) => {
+            let (initial, rest) = b.help.split_at(1);
+            let second = initial.to_lowercase() + rest;
+            format!("{}{}; {other}: {second}{}", a.help, default(x), default(y))
+        }
+    };
+    let arg = Arg::new(a.key).long(a.key).help(help);
+    match (&a.kind, &b.kind) {
+        (Kind::Switch(_), _) => arg.action(ArgAction::SetTrue),
+        (Kind::OneOf(first), Kind::OneOf(second)) => {
+            let others = second
+                .iter()
+                .filter(|b| first.iter().all(|a| a.key != b.key));
+            let values = first.iter().map(possible_value);
+            let values: Vec<_> = values.chain(others.map(possible_value)).collect();
+            arg.value_name(a.value_name)
+                .value_parser(PossibleValuesParser::new(values))
+        }
+        // A minus sign does not start an option.
+        (Kind::Number(_), _) => arg.value_name(a.value_name).allow_negative_numbers(true),
+        _ => arg.value_name(a.value_name).allow_hyphen_values(true),
+    }
+}
+
+/// The default as the help of an option states it; `None` if it states none.
+fn stated_default<P: Parameters>(row: &Param<P>, defaults: &P) -> Option<String> {
+    let default = row.text(&row.value(defaults));
+    match row.default_text {
+        DefaultText::Omitted => None,
+        DefaultText::Noted(note) => Some(note.replace("{}", &default)),
+        _ => Some(default),
+    }
+}
+
+fn possible_value<P>(choice: &Choice<P>) -> PossibleValue {
+    let value = PossibleValue::new(choice.key);
+    match choice.help {
+        "" => value,
+        help => value.help(help),
     }
 }
 

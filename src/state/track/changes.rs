@@ -6,7 +6,7 @@ use crate::solvers::geodesic::{Cut, DirectionParts, Rays, SharpeningParts};
 use crate::state::Document;
 use crate::state::core::fields::{Fields, label};
 use crate::state::core::text::{measure, significant};
-use crate::state::track::types::RAY_COUNT;
+use crate::state::track::types::RayCount;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = Vec::new();
@@ -50,7 +50,7 @@ fn rays(document: &Document) -> Fields {
     let mut fields = Fields::default();
     let rays = &document.track.rays;
     if let Some(count) = rays.count() {
-        fields.whole(RAY_COUNT, count);
+        fields.rows(&RayCount { count }, &[]);
     }
     fields.rows(&DirectionParts::from(rays.params.directions), &[]);
     fields.rows(&SharpeningParts::from(rays.metric.sharpening), &[]);

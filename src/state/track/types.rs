@@ -277,8 +277,38 @@ pub struct StopFilterKey {
 
 impl LiveKey for StopFilterKey {}
 
-/// Label of the number of rays, which no table of parameters has: seed points times directions.
-pub const RAY_COUNT: &str = "Rays";
+/// The number of rays: seed points times directions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RayCount {
+    pub count: usize,
+}
+
+/// Only for the window: a command takes the number of seed points, and the directions of each.
+impl Parameters for RayCount {
+    const TABLE: &'static [Param<Self>] = &[Param {
+        help: "Number of rays; every seed point starts a whole fan",
+        ..Param::new(
+            "rays",
+            "Rays",
+            Kind::Number(Number {
+                scale: Scale::Logarithmic,
+                decimals: 0,
+                soft: (100.0, 1e6),
+                hard: Limits::whole(1.0, MAX_SEEDS as f64),
+                ..Number::new(
+                    |p| Some(p.count as f64),
+                    |p, v| p.count = v.map_or(p.count, |v| v as usize),
+                )
+            }),
+        )
+    }];
+
+    fn defaults() -> Self {
+        Self {
+            count: Rays::defaults().count().unwrap_or(1),
+        }
+    }
+}
 
 /// Settings of the task Track.
 #[derive(Clone, Debug)]

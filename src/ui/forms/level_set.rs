@@ -8,9 +8,9 @@ mod speeds;
 
 use super::curve_parameters;
 use super::display::{extent, select_row, short_unit};
-use super::parameters::{self, Rows};
+use super::parameters::{self, Rows, Shown};
 use crate::data::Role;
-use crate::parameters::row;
+use crate::parameters::Parameters as _;
 use crate::solvers::level_set::{self, TargetParts};
 use crate::state::core::notices::Topic;
 use crate::state::core::text::counted;
@@ -27,7 +27,7 @@ use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::band::BandHistogram;
 use crate::ui::widgets::button::{Button, IconButton, toggled};
 use crate::ui::widgets::note::Note;
-use crate::ui::widgets::slider::{SliderRow, help_over};
+use crate::ui::widgets::slider::help_over;
 use crate::ui::widgets::{anchor, menu, paint, rows, section};
 use crate::ui::{Memory, format, icons, panels, part};
 use egui::{Color32, Rangef, Rect, Sense, Ui, pos2, vec2};
@@ -221,25 +221,39 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
         sliders_from = ui.cursor().top();
         let scaled = |v: f32| f64::from(v * scale);
-        let decimals = decimals(scaled(high) - scaled(low));
-        let (name, help) = described("target");
-        let row = SliderRow::new(name, scaled(params.target), scaled(low)..=scaled(high))
-            .decimals(decimals)
-            .limits(scaled(least)..=scaled(most))
-            .unit(short_unit(layer))
-            .help(help);
-        if let Some((target, phase)) = row.value(ui) {
-            change((target as f32) / scale, params.tolerance, phase);
-        }
         let span = scaled(high) - scaled(low);
-        let (name, help) = described("tolerance");
-        let row = SliderRow::new(name, scaled(params.tolerance), span * 1e-3..=span * 0.5)
-            .decimals(decimals)
-            .limits(0.0..=10.0 * span)
-            .unit(short_unit(layer))
-            .help(help);
-        if let Some((tolerance, phase)) = row.value(ui) {
-            change(params.target, (tolerance as f32) / scale, phase);
+        let probe = state.segment_sample().and_then(|sample| sample.probe());
+        let defaults = probe.map_or_else(TargetParts::defaults, |probe| TargetParts {
+            target: probe.target,
+            tolerance: probe.tolerance,
+        });
+        let shown = Shown {
+            decimals: Some(decimals(span)),
+            unit: Some((short_unit(layer), f64::from(scale))),
+            no_default: probe.is_none().then_some("from a sample"),
+            ..Shown::default()
+        };
+        for (key, range, limits) in [
+            (
+                "target",
+                scaled(low)..=scaled(high),
+                scaled(least)..=scaled(most),
+            ),
+            (
+                "tolerance",
+                span * 1e-3..=span * 0.5,
+                span * 1e-6..=10.0 * span,
+            ),
+        ] {
+            let shown = Shown {
+                range: Some(range),
+                limits: Some(limits),
+                ..shown.clone()
+            };
+            let parts = TargetParts::from(params);
+            parameters::number(ui, &parts, &defaults, key, shown, &mut |parts, phase| {
+                change(parts.target, parts.tolerance, phase);
+            });
         }
     }
     let defaults = level_set::Params::defaults_for(params.target, params.tolerance);
@@ -261,11 +275,6 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         Note::new(p, Severity::Error, why).show(ui);
     }
     speeds::show(ui, state, memory, actions);
-}
-
-/// Label and hint of T or ε; their sliders have the unit and the range of the image.
-fn described(key: &str) -> (&'static str, &'static str) {
-    row::<TargetParts>(key).map_or(("", ""), |row| (row.label, row.hint))
 }
 
 /// Enough decimals for a thousand steps of a range.

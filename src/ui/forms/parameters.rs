@@ -63,6 +63,10 @@ pub struct Shown<'a> {
     pub unused: Option<&'a str>,
     /// Another label for *off*.
     pub off: Option<&'a str>,
+    /// Another unit, if data determine it, and the factor from the table's unit to it. Range, limits and mark are in it.
+    pub unit: Option<(&'a str, f64)>,
+    /// Where the default comes from, while there is none.
+    pub no_default: Option<&'a str>,
 }
 
 /// The slider of a number, with settings that the table does not know.
@@ -80,11 +84,23 @@ pub fn number<P: Parameters>(
     let Kind::Number(number) = &row.kind else {
         return;
     };
-    let hint = hint(row, defaults);
+    let (unit, factor) = shown.unit.unwrap_or((number.unit.symbol(), 1.0));
+    let decimals = shown.decimals.unwrap_or(i32::from(number.decimals));
+    let default = match (shown.no_default, (number.get)(defaults)) {
+        (Some(source), _) => source.to_owned(),
+        (None, Some(stored)) => {
+            rounded_text(number.unit.displayed(stored) * factor, decimals, unit)
+        }
+        (None, None) => text_of(row, &Value::Off),
+    };
+    let hint = hint_with(row, &default);
     if let Some(why) = (row.unused)(params).or(shown.unused) {
         return idle(ui, row, why, &hint);
     }
-    let mut slider = slider(row, number, params, defaults, &hint);
+    let mut slider = slider(row, number, params, defaults, &hint).in_unit(unit, factor);
+    if shown.no_default.is_some() {
+        slider = slider.without_default();
+    }
     if let Some(name) = shown.name {
         slider = slider.named(name);
     }
@@ -94,16 +110,14 @@ pub fn number<P: Parameters>(
     if let Some(limits) = shown.limits {
         slider = slider.limits(limits);
     }
-    if let Some(decimals) = shown.decimals {
-        slider = slider.decimals(decimals);
-    }
+    slider = slider.decimals(decimals);
     if let Some((value, meaning)) = shown.mark {
         slider = slider.marked(Some(value), meaning);
     }
     if let Some(off) = shown.off.filter(|_| number.off.is_some()) {
         slider = slider.switch((number.get)(params).is_some(), off);
     }
-    if let Some((value, phase)) = changed(ui, slider, number, defaults) {
+    if let Some((value, phase)) = changed(ui, slider, number, factor, defaults) {
         let mut changed = params.clone();
         row.set(&mut changed, &value);
         set(changed, phase);
@@ -209,7 +223,7 @@ fn row_of<P: Parameters>(
     let done = match &row.kind {
         Kind::Number(number) => {
             let slider = slider(row, number, params, defaults, &hint);
-            changed(ui, slider, number, defaults)
+            changed(ui, slider, number, 1.0, defaults)
         }
         Kind::OneOf(choices) => choice_row(ui, row, choices, params, &hint),
         Kind::Switch(switch) => switch_row(ui, row, switch, params, &hint),
@@ -224,6 +238,11 @@ fn row_of<P: Parameters>(
 
 /// The hint of a row on hover: what it sets, the choices, the default and its reason.
 fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
+    hint_with(row, &text_of(row, &row.value(defaults)))
+}
+
+/// [`hint`] with this text of the default.
+fn hint_with<P: Parameters>(row: &Param<P>, default: &str) -> String {
     let mut text = match row.hint {
         "" => row.help,
         hint => hint,
@@ -236,7 +255,7 @@ fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
             }
         }
     }
-    text += &format!("\nDefault: {}", text_of(row, &row.value(defaults)));
+    text += &format!("\nDefault: {default}");
     if !row.reason.is_empty() {
         text += &format!(" ({})", row.reason);
     }
@@ -247,13 +266,8 @@ fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
 fn text_of<P: Parameters>(row: &Param<P>, value: &Value) -> String {
     match (&row.kind, value) {
         (Kind::Number(number), Value::Number(stored)) => {
-            let number_shown = number.unit.displayed(*stored);
-            let rounded = format::fixed(number_shown, usize::from(number.decimals));
-            let text = match rounded.contains('.') {
-                true => rounded.trim_end_matches('0').trim_end_matches('.'),
-                false => &rounded,
-            };
-            with_unit(text, number.unit.symbol())
+            let value = number.unit.displayed(*stored);
+            rounded_text(value, i32::from(number.decimals), number.unit.symbol())
         }
         (Kind::Number(number), Value::Off) => number.off.unwrap_or("off").to_owned(),
         (Kind::Text(text), Value::Off) => text.off.unwrap_or("off").to_owned(),
@@ -266,6 +280,16 @@ fn text_of<P: Parameters>(row: &Param<P>, value: &Value) -> String {
         },
         _ => row.text(value),
     }
+}
+
+/// A number without trailing zeros, with its unit.
+fn rounded_text(value: f64, decimals: i32, unit: &str) -> String {
+    let rounded = format::fixed(value, decimals.max(0) as usize);
+    let text = match rounded.contains('.') {
+        true => rounded.trim_end_matches('0').trim_end_matches('.'),
+        false => &rounded,
+    };
+    with_unit(text, unit)
 }
 
 fn slider<'a, P: Parameters>(
@@ -306,16 +330,19 @@ fn slider<'a, P: Parameters>(
     slider
 }
 
-/// The user's change of a number's slider.
+/// The user's change of a number's slider, which shows values times `factor`.
 fn changed<P: Parameters>(
     ui: &mut Ui,
     slider: SliderRow,
     number: &Number<P>,
+    factor: f64,
     defaults: &P,
 ) -> Option<(Value, Phase)> {
     let on_with = || (number.get)(defaults).unwrap_or(number.unit.stored(number.on_with()));
     match slider.show(ui)? {
-        Change::Value(value, phase) => Some((Value::Number(number.unit.stored(value)), phase)),
+        Change::Value(value, phase) => {
+            Some((Value::Number(number.unit.stored(value / factor)), phase))
+        }
         Change::Toggled(true) => Some((Value::Number(on_with()), Phase::Done)),
         Change::Toggled(false) => Some((Value::Off, Phase::Done)),
     }

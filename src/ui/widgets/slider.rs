@@ -103,6 +103,23 @@ impl<'a> SliderRow<'a> {
         self
     }
 
+    /// Another unit and the factor of the values in it: converts value, range, limits and default.
+    pub fn in_unit(mut self, unit: &'a str, factor: f64) -> Self {
+        let converted = |range: &RangeInclusive<f64>| factor * range.start()..=factor * range.end();
+        self.value *= factor;
+        self.scale.range = converted(&self.scale.range);
+        self.limits = self.limits.as_ref().map(converted);
+        self.default = self.default.map(|value| value * factor);
+        self.unit = unit;
+        self
+    }
+
+    /// Without a tick at the default and a double click that sets it.
+    pub fn without_default(mut self) -> Self {
+        self.default = None;
+        self
+    }
+
     /// Another name: rows of one parameter may serve several purposes.
     pub fn named(mut self, name: &'a str) -> Self {
         self.name = name;

@@ -155,7 +155,8 @@ fn stopped() {
 }
 
 fn failed() {
-    const WHY: &str = "Found an empty mask, expected voxels of the tissue; choose another mask";
+    const WHY: &str =
+        "Found an empty brain mask, expected voxels of the brain; choose another mask";
     let mut state = Window::fitted().state;
     let estimation = request(&mut state).expect("an estimation");
     let effects = end(&mut state, &estimation, Outcome::Failed(WHY.into()));

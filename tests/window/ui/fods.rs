@@ -149,14 +149,15 @@ fn estimated() {
 }
 
 fn failed() {
-    const WHY: &str = "Found an empty mask, expected voxels of the tissue; choose another mask";
+    const WHY: &str =
+        "Found an empty brain mask, expected voxels of the brain; choose another mask";
     let mut state = state();
     let mut settings = state.document.distributions.settings.clone();
     settings.requested = true;
     update(&mut state, Action::Tensors(TensorAction::SetFods(settings)));
     state.runtime.tensors.fods.fail_because(WHY);
     let mut window = window(state, SIZE);
-    window.get_by_label_contains("Found an empty mask");
+    window.get_by_label_contains("Found an empty brain mask");
     assert!(submitted::<EstimateFods>(&window).is_empty());
     click(&mut window, "Try again");
     assert_eq!(submitted::<EstimateFods>(&window).len(), 1);

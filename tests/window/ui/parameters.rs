@@ -3,15 +3,22 @@
 use super::{Window, click, filter, pathways, segment, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::parameters::Parameters;
+use arcuate::solvers::level_set::TargetParts;
 use arcuate::solvers::{commit, curves, density, geodesic, level_set, metric, pathway, tensor_fit};
 use arcuate::state::Task;
+use arcuate::state::track::types::RayCount;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::parameters::pathways", of_pathways),
         test("ui::parameters::segmentation", of_segmentation),
+        test(
+            "ui::parameters::target and range in the unit of the image",
+            in_the_unit_of_the_image,
+        ),
         test("ui::parameters::tensor fit", of_tensor_fit),
         test("ui::parameters::COMMIT", of_commit),
         test("ui::parameters::streamlines", of_streamlines),
@@ -86,6 +93,7 @@ fn ray_rows() {
     reachable_but::<geodesic::Rays>(&window, &["keep-every", "cut"]);
     reachable_but::<geodesic::DirectionParts>(&window, &["level"]);
     reachable_but::<geodesic::SharpeningParts>(&window, &["power"]);
+    reachable::<RayCount>(&window);
 }
 
 fn of_density() {
@@ -101,6 +109,22 @@ fn of_segmentation() {
     let mut window = segment::segmenting();
     click(&mut window, "Further speeds");
     reachable::<level_set::Params>(&window);
+    reachable::<TargetParts>(&window);
+}
+
+/// T and ε are in the unit of the image, and stored without it.
+fn in_the_unit_of_the_image() {
+    let mut window = segment::segmenting();
+    let document = &mut window.state_mut().state.document;
+    let id = document.segmented_image().map(|(layer, _)| layer.id);
+    let layer = document.layers.iter_mut().find(|l| Some(l.id) == id);
+    let layer = Arc::make_mut(layer.expect("an image"));
+    (layer.unit, layer.unit_scale) = ("µm²/ms", 1e3);
+    window.run();
+    segment::field(&mut window, "Target T", "500");
+    segment::field(&mut window, "Range ε", "200");
+    let params = &window.state().state.document.segment.settings.params;
+    assert_eq!((params.target, params.tolerance), (0.5, 0.2));
 }
 
 /// A row without an effect gives the reason, and its value returns with the choice.

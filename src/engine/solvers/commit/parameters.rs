@@ -24,6 +24,7 @@ pub struct Params {
     pub group: f32,
     pub stop: Stop,
     /// `None`: the one that takes less work.
+    #[serde(rename = "operator")]
     pub way: Option<OperatorKind>,
     /// Used on graphics cards.
     pub precision: Precision,

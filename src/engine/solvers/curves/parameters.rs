@@ -54,13 +54,16 @@ pub enum Seeding {
 pub struct Params {
     pub integrator: Integrator,
     pub interpolation: Interpolation,
+    #[serde(rename = "seeds")]
     pub seeding: Seeding,
     /// Seed of the counter-based generator; each streamline uses its own index.
     pub random_seed: u64,
     pub step_mm: f64,
     /// Largest turn in one step, radians; `None` switches the test off.
+    #[serde(rename = "angle_rad")]
     pub max_angle_rad: Option<f64>,
     /// Stops where the interpolated tensor's FA is lower; `None` switches the test off.
+    #[serde(rename = "fa")]
     pub min_fa: Option<f64>,
     /// Shorter streamlines are dropped and counted.
     pub min_length_mm: f64,
@@ -77,10 +80,10 @@ pub struct Params {
     /// Follows both senses from the seed; otherwise only the one with positive z (then y, then x).
     pub both_ways: bool,
     /// `None`: along the principal direction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "deflect", default, skip_serializing_if = "Option::is_none")]
     pub deflection: Option<Deflection>,
     /// Repetitions of the wild bootstrap, all from the same seeds; `None`: the fitted tensors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "bootstrap", default, skip_serializing_if = "Option::is_none")]
     pub repetitions: Option<usize>,
 }
 
@@ -320,7 +323,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "MM|off",
-            help: "Stop curves at this length, mm, or off; with --both-ways, this applies to each half of a ray",
+            help: "Stop curves at this length, mm, or off",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "max-length",
@@ -509,7 +512,7 @@ impl Parameters for Params {
             )
         },
         Param {
-            help: "Follow only one direction from each seed (as rays do without --both-ways)",
+            help: "Follow only one direction from each seed",
             hint: "Paths leave the seed in both directions",
             default_text: DefaultText::Omitted,
             ..Param::new(

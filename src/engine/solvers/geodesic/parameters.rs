@@ -60,6 +60,7 @@ impl Params {
 /// How tensors are converted to the metric of rays.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RayMetricParams {
+    #[serde(rename = "sharpen")]
     pub sharpening: Sharpening,
     pub precision: Precision,
 }
@@ -192,7 +193,7 @@ impl Parameters for Rays {
             )
         },
         Param {
-            help: "Also follow each ray backwards from its seed",
+            help: "Also follow each ray backwards from its seed; limits of length and steps apply to each half",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "both-ways",

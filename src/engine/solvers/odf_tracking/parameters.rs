@@ -26,8 +26,10 @@ keyed!(Method, serde {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     pub method: Method,
+    #[serde(rename = "seeds")]
     pub seeding: Seeding,
     /// Seeds where grey and white matter meet, instead of all voxels; they leave into white matter.
+    #[serde(rename = "seed_interface")]
     pub at_interface: bool,
     /// This many streamlines that are kept; `None`: those of all seeds.
     pub select: Option<usize>,
@@ -35,8 +37,10 @@ pub struct Params {
     pub random_seed: u64,
     pub step_mm: f64,
     /// Largest angle between the directions before and after a step, radians.
+    #[serde(rename = "angle_rad")]
     pub max_angle_rad: f64,
     /// Smallest amplitude, in the unit of the distributions or the length of peaks.
+    #[serde(rename = "cutoff")]
     pub min_amplitude: f64,
     /// Amplitudes per arc.
     pub samples: usize,
@@ -213,7 +217,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "MM",
-            help: "Discard streamlines shorter than this, mm",
+            help: "Discard curves shorter than this, mm",
             default_text: DefaultText::Noted("five voxels, with tissues two"),
             ..Param::new(
                 "min-length",
@@ -232,7 +236,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "MM|off",
-            help: "Stop streamlines at this length, mm, or off",
+            help: "Stop curves at this length, mm, or off",
             reason: "longer than any bundle of a brain",
             ..Param::new(
                 "max-length",

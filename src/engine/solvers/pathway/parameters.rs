@@ -15,6 +15,7 @@ pub struct Params {
     /// The cost of paths.
     pub metric: metric::Params,
     /// The local update scheme of the eikonal solver.
+    #[serde(rename = "local_solver")]
     pub local: LocalSolver,
     /// Smallest FA of voxels that paths may use.
     pub min_fa: f64,

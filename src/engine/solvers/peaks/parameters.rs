@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     /// Largest number of peaks in a voxel.
+    #[serde(rename = "peaks")]
     pub count: usize,
     /// Peaks below this amplitude are left out.
     pub min_amplitude: f64,

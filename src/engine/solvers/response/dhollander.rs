@@ -36,7 +36,7 @@ pub fn dhollander(
     control: &Control,
 ) -> Result<Estimate, Error> {
     params.check()?;
-    let shells = checked_shells(dwi, gradients, mask)?;
+    let shells = checked_shells(dwi, gradients, mask, None)?;
     if !shells.has_b0() {
         return Err(InputError::NoB0(shells.summary()).into());
     }

@@ -15,7 +15,8 @@ pub enum InputError {
         rows: usize,
     },
     MaskGrid,
-    EmptyMask,
+    /// The brain mask, or the mask of this tissue.
+    EmptyMask(Option<Tissue>),
     NotWeighted,
     /// No volume has b = 0; the shells as text.
     NoB0(String),
@@ -51,8 +52,13 @@ impl fmt::Display for InputError {
                 "Found a mask on another grid, expected the scan's; resample the mask to it",
             )
             }
-            Self::EmptyMask => f.write_str(
-                "Found an empty mask, expected voxels of the tissue; choose another mask",
+            Self::EmptyMask(None) => f.write_str(
+                "Found an empty brain mask, expected voxels of the brain; choose another mask",
+            ),
+            Self::EmptyMask(Some(tissue)) => write!(
+                f,
+                "Found an empty mask of {0}, expected voxels of {0}; choose another mask",
+                tissue.name()
             ),
             Self::NotWeighted => f.write_str(
                 "Found no shell with diffusion weighting, expected at least one; open a scan with its gradient table",
@@ -67,17 +73,11 @@ impl fmt::Display for InputError {
                  mask of the brain, or remove fewer layers",
                 counted(*layers, "voxel")
             ),
-            Self::NoTissue(tissue) => {
-                let name = match tissue {
-                    Tissue::WhiteMatter => "white matter",
-                    Tissue::GreyMatter => "grey matter",
-                    Tissue::Csf => "CSF",
-                };
-                write!(
-                    f,
-                    "Found no voxel of {name} in the mask, expected a brain; choose a mask of the brain"
-                )
-            }
+            Self::NoTissue(tissue) => write!(
+                f,
+                "Found no voxel of {} in the mask, expected a brain; choose a mask of the brain",
+                tissue.name()
+            ),
             Self::FewDirections {
                 directions,
                 b_s_per_mm2,

@@ -104,7 +104,7 @@ pub fn from_mask(
     control: &Control,
 ) -> Result<Estimate, Error> {
     params.check()?;
-    let shells = checked_shells(dwi, gradients, mask)?;
+    let shells = checked_shells(dwi, gradients, mask, Some(tissue))?;
     let voxels = inside(mask);
     let response = match tissue {
         Tissue::WhiteMatter => {
@@ -165,7 +165,13 @@ fn mask_of(like: &Mask, voxels: &[usize]) -> Mask {
     Mask::new(like.grid.clone(), marks)
 }
 
-fn checked_shells(dwi: &Volume, gradients: &Gradients, mask: &Mask) -> Result<Shells, InputError> {
+/// `of`: the tissue of the mask; `None` for a brain mask.
+fn checked_shells(
+    dwi: &Volume,
+    gradients: &Gradients,
+    mask: &Mask,
+    of: Option<Tissue>,
+) -> Result<Shells, InputError> {
     if dwi.frames != gradients.len() || gradients.directions.len() != gradients.len() {
         return Err(InputError::Counts {
             volumes: dwi.frames,
@@ -176,7 +182,7 @@ fn checked_shells(dwi: &Volume, gradients: &Gradients, mask: &Mask) -> Result<Sh
         return Err(InputError::MaskGrid);
     }
     if mask.count() == 0 {
-        return Err(InputError::EmptyMask);
+        return Err(InputError::EmptyMask(of));
     }
     let shells = Shells::new(gradients);
     match shells.shells.last() {

@@ -6,16 +6,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     /// Highest degree of the harmonics of white matter's response, even.
+    #[serde(rename = "response_order")]
     pub order: usize,
     /// Layers of voxels removed from the mask.
     pub erode: usize,
     /// Voxels with a larger fractional anisotropy are white matter.
+    #[serde(rename = "white_fa")]
     pub fa: f64,
     /// Shares of the voxels of a tissue that its response is measured in.
     pub single_fibre_share: f64,
     pub grey_share: f64,
     pub csf_share: f64,
     /// Number of single-fibre voxels of the algorithm for one shell.
+    #[serde(rename = "single_fibre_voxels")]
     pub voxels: usize,
 }
 

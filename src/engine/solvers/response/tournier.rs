@@ -34,7 +34,7 @@ pub fn tournier(
     control: &Control,
 ) -> Result<Estimate, Error> {
     params.check()?;
-    let shells = checked_shells(dwi, gradients, mask)?;
+    let shells = checked_shells(dwi, gradients, mask, None)?;
     let outer = Shells {
         shells: shells.shells[shells.shells.len() - 1..].to_vec(),
         without_direction: Vec::new(),

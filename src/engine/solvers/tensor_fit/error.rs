@@ -136,8 +136,8 @@ impl fmt::Display for InputError {
             ),
             Self::AlikeDirections(volumes) => write!(
                 f,
-                "The directions of the {} in the b range are too alike to \
-                 tell the tensor's components apart; widen the b range or open a scan with \
+                "The directions of the {} in the b range are too similar to \
+                 determine all components of the tensor; widen the b range or open a scan with \
                  directions spread over the sphere",
                 weighted(*volumes)
             ),

@@ -278,7 +278,7 @@ fn check_tissues(responses: &[(Tissue, Response)], shells: &Shells) -> Result<()
         if own < MINIMUM_OWN_SIGNAL {
             return Err(JobError::Sentence(format!(
                 "The response function of {} differs from a sum of the others by {:.2} % of its signal, expected at \
-                 least {:.0} % to tell these tissues apart; leave one out, or measure them in other voxels",
+                 least {:.0} % to separate these tissues; leave one out, or measure them in other voxels",
                 tissue.name(),
                 100.0 * own,
                 100.0 * MINIMUM_OWN_SIGNAL

@@ -63,7 +63,8 @@ pub struct Fods {
     pub output: csd::Output,
     /// The response functions that the scan was deconvolved with, white matter first.
     pub responses: Vec<(Tissue, Response)>,
-    /// Where they were measured; empty for given ones. A tissue that the shells cannot tell apart is here only.
+    /// Where they were measured; empty for given ones. A tissue that the shells cannot separate from the others is
+    /// here only.
     pub measured: Vec<TissueResponse>,
     /// `None` for given functions, and for those of masks.
     pub algorithm: Option<ResponseAlgorithm>,

@@ -55,7 +55,7 @@ fn lines(result: &FodResult) -> Vec<String> {
     });
     for tissue in unused {
         lines.push(format!(
-            "The response of {} was measured and not used: {} tell {} apart",
+            "The response of {} was measured and not used: the signal of {} separates at most {}",
             tissue.tissue.name(),
             counted(fods.used_shells.len(), "shell"),
             counted(fods.responses.len(), "tissue")

@@ -4,16 +4,12 @@ use super::{KindSettings, OnChange, with};
 use crate::parameters::{Kind, Parameters as _, row};
 use crate::solvers::curves::{MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::{DirectionKind, DirectionParts, Directions, Params};
-use crate::state::track::types::RAY_COUNT;
+use crate::state::track::types::RayCount;
 use crate::state::{Phase, Rays};
 use crate::ui::forms::display::select_row;
-use crate::ui::forms::parameters::{self, Shown};
+use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::widgets::menu;
-use crate::ui::widgets::slider::SliderRow;
 use egui::Ui;
-
-/// Largest number of rays that the solver accepts.
-const MAXIMUM_RAYS: f64 = MAX_SEEDS as f64;
 
 /// Another kind of directions, with about the same number of rays.
 fn with_directions(rays: &Rays, directions: Directions, kinds: &mut KindSettings) -> Rays {
@@ -29,7 +25,7 @@ fn with_directions(rays: &Rays, directions: Directions, kinds: &mut KindSettings
 /// About this many rays in total: a whole number of seed points, at least one.
 fn with_count(rays: &Rays, all: usize, kinds: &mut KindSettings) -> Rays {
     let directions = rays.params.directions.count().max(1);
-    let most = MAXIMUM_RAYS as usize / directions;
+    let most = MAX_SEEDS / directions;
     let count = ((all as f64 / directions as f64).round() as usize).clamp(1, most.max(1));
     let mut changed = rays.clone();
     changed.params.curves.seeding = Seeding::Random { count };
@@ -44,16 +40,15 @@ pub fn number(
     kinds: &mut KindSettings,
     set: &mut OnChange,
 ) {
-    let now = rays.count().or(defaults.count()).unwrap_or(1);
-    let row = SliderRow::new(RAY_COUNT, now as f64, 100.0..=1e6)
-        .logarithmic()
-        .whole()
-        .default(defaults.count().unwrap_or(1) as f64)
-        .limits(1.0..=MAXIMUM_RAYS)
-        .help("Number of rays; every seed point starts a whole fan");
-    if let Some((all, phase)) = row.value(ui) {
-        set(with_count(rays, all as usize, kinds), phase);
-    }
+    let [now, defaults] = [rays.count(), None].map(|count| RayCount {
+        count: count
+            .or(defaults.count())
+            .unwrap_or(RayCount::defaults().count),
+    });
+    let rows = Rows::Only(&["rays"]);
+    parameters::rows(ui, &now, &defaults, rows, &mut |changed, phase| {
+        set(with_count(rays, changed.count, kinds), phase);
+    });
 }
 
 /// Row of the cone's opening angle; disabled for other kinds of directions.

@@ -1,4 +1,4 @@
-//! `arcuate bench streamlines`: streamlines per second through fibre orientation distributions.
+//! `arcuate bench odf-tracking`: streamlines per second through fibre orientation distributions.
 //!
 //! The field is the brain of `bench tracking` with one lobe of order 8 along each principal direction, in a cortex with
 //! CSF around it and in two ventricles. `arcs` is the probabilistic method, `lobes` the deterministic one; with
@@ -63,7 +63,7 @@ fn measure(
     repeats: usize,
     backend: &Backend,
 ) -> Value {
-    let workload = format!("streamlines {name}");
+    let workload = format!("odf-tracking {name}");
     let mut walls = Vec::new();
     let mut size = (0, 0, 0.0, 0);
     for _ in 0..repeats {

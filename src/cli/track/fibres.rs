@@ -1,59 +1,42 @@
-//! `arcuate streamlines`: streamlines through fibre orientation distributions or peaks, with anatomical rules.
+//! Streamlines through fibre orientation distributions or peaks, with anatomical rules.
 
-mod tissues;
-
-use super::options::{GivenParameters, OrientationOptions, RegionOptions, basis_keys};
-use super::output::shown;
-use super::runner::{Failure, Runner};
-use super::track::{CountedCurves, must_be_streamlines};
+use super::files;
+use super::report::CountedCurves;
+use super::tissues::TissueOptions;
+use crate::cli::options::{GivenParameters, OdfLayoutOptions, RegionOptions, basis_keys};
+use crate::cli::output::shown;
+use crate::cli::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::OdfLayout;
-use crate::io::{Format, orientations, quoted};
-use crate::jobs::ValueNames;
+use crate::io::{orientations, quoted};
 use crate::parameters::arguments;
 use crate::solvers::odf_tracking::{Fibres, Method, Params};
 use crate::state::core::text::count;
-use crate::state::files::jobs::{OrientationReading, SaveTractogram};
 use crate::state::regions::recipe::region_arguments;
 use crate::state::track::jobs::orientations::TrackOrientations;
 use serde_json::json;
 use std::fmt::Write as _;
-use std::path::PathBuf;
-use tissues::TissueOptions;
-
-const EXAMPLES: &str = "\
-Examples:
-  arcuate streamlines fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 10000 --out whole.tck
-  arcuate streamlines wm_fod.mif --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.trx
-  arcuate streamlines fod/wm_fod.nii.gz --tissues aseg.mgz --seed-interface --select 50000 --out whole.trx
-  arcuate streamlines fod/peaks.nii.gz --peaks --seeds per-voxel:1 --out deterministic.tck
-
-The input is an image of distributions as arcuate fod, MRtrix, DIPY and Camino write them, or of peaks. Without --seed,
-seeds are spread over all voxels with fibres, and with --seed-interface over the surface of white matter.
-
-Tissues end streamlines as in MRtrix's ACT: in cortical grey matter, inside deep grey matter, at the brain stem. A
-streamline that ends in CSF or in white matter is discarded and counted; a probabilistic one first goes back and tries
-again. Streamlines are the same on any number of threads.";
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = EXAMPLES,
     mut_arg("odf_basis", |arg| arg.help(format!(
         "Basis of the distributions: {} [default: {}]",
         basis_keys(),
         OdfLayout::MRTRIX.basis.key()
     ))),
-    mut_arg("peaks", |arg| arg.help(
-        "The input holds peaks: three volumes per peak in world axes, FSL's dyads1 with the other files beside it, or \
-         a model of DSI Studio (.fib.gz)"
-    )),
 )]
 pub struct Options {
-    /// Image of fibre orientation distributions, or of peaks with --peaks
-    #[arg(value_name = "IMAGE")]
-    pub fibres: PathBuf,
+    /// Track through these fibre orientation distributions instead of tensors: an image as arcuate fod, MRtrix, DIPY
+    /// and Camino write it
+    #[arg(long, value_name = "FILE", conflicts_with = "peaks")]
+    pub fod: Option<PathBuf>,
+    /// Track through these peaks instead of tensors: three volumes per peak in world axes, FSL's dyads1 with the other
+    /// files beside it, or a model of DSI Studio (.fib.gz)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["odf_basis", "odf_frame"])]
+    pub peaks: Option<PathBuf>,
     #[command(flatten)]
-    pub orientations: OrientationOptions,
+    pub layout: OdfLayoutOptions,
     #[command(flatten)]
     pub tissues: TissueOptions,
     #[command(flatten)]
@@ -69,9 +52,9 @@ impl Options {
     /// The parameters for voxels of this size.
     fn params(&self, voxel_mm: f64) -> Result<Params, Failure> {
         let with_tissues = self.tissues.any();
-        let method = match self.orientations.peaks {
-            true => Method::Deterministic,
-            false => Method::Probabilistic,
+        let method = match self.peaks {
+            Some(_) => Method::Deterministic,
+            None => Method::Probabilistic,
         };
         let of = |method: Method| {
             let defaults = Params::defaults_for(method, voxel_mm, with_tissues);
@@ -82,37 +65,35 @@ impl Options {
     }
 
     fn command(&self, params: &Params) -> String {
-        let mut text = format!(
-            "arcuate streamlines {}",
-            quoted(&self.fibres.to_string_lossy())
-        );
-        match self.orientations.reading() {
-            Some(OrientationReading::Peaks) => text += " --peaks",
-            Some(OrientationReading::Distributions(layout)) => {
-                let _ = write!(text, "{layout}");
+        let file = |path: &Path| quoted(&path.to_string_lossy());
+        let mut text = "arcuate track".to_owned();
+        for (option, path) in [("fod", &self.fod), ("peaks", &self.peaks)] {
+            if let Some(path) = path {
+                let _ = write!(text, " --{option} {}", file(path));
             }
-            None => {}
+        }
+        if let Some(layout) = self.layout.layout() {
+            let _ = write!(text, "{layout}");
         }
         text += &self.tissues.arguments();
         text += &region_arguments(&self.regions.specs());
         text += &arguments(params);
-        text + &format!(" --out {}", quoted(&self.out.to_string_lossy()))
+        text + &format!(" --out {}", file(&self.out))
     }
 
     /// Reads distributions or peaks.
     fn open(&self) -> Result<Fibres, Failure> {
-        let (path, control) = (&self.fibres, Control::new());
-        let (fibres, warnings, notes) = match self.orientations.reading() {
-            Some(OrientationReading::Peaks) => {
+        let control = Control::new();
+        let (path, fibres, warnings, notes) = match (&self.peaks, &self.fod) {
+            (Some(path), _) => {
                 let opened = orientations::open_peaks(path, None, &control)?;
-                (Fibres::Peaks(opened.field), opened.warnings, opened.notes)
+                let fibres = Fibres::Peaks(opened.field);
+                (path, fibres, opened.warnings, opened.notes)
             }
-            reading => {
-                let implied = orientations::implied_layout(path);
-                let layout = match reading {
-                    Some(OrientationReading::Distributions(layout)) => layout,
-                    _ => implied.unwrap_or(OdfLayout::MRTRIX),
-                };
+            (None, Some(path)) => {
+                let stated = self.layout.layout();
+                let stated = stated.or_else(|| orientations::implied_layout(path));
+                let layout = stated.unwrap_or(OdfLayout::MRTRIX);
                 let opened = orientations::open_odf(path, layout, None, &control)?;
                 if opened.field.order() == 0 {
                     return Err(Failure::new(format!(
@@ -121,19 +102,17 @@ impl Options {
                         path.display()
                     )));
                 }
-                if reading.is_none() && implied.is_none() {
+                if stated.is_none() {
                     note!(
                         "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame \
                          state others"
                     );
                 }
-                // Tracking refuses what these warnings are about.
-                (
-                    Fibres::Distributions(opened.field),
-                    Vec::new(),
-                    opened.notes,
-                )
+                // Tracking refuses what the warnings are about.
+                let fibres = Fibres::Distributions(opened.field);
+                (path, fibres, Vec::new(), opened.notes)
             }
+            (None, None) => return Err(Failure::usage(super::NO_MODEL)),
         };
         for warning in warnings {
             warning!("{warning}: {}", path.display());
@@ -146,7 +125,7 @@ impl Options {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    must_be_streamlines(&options.out)?;
+    files::must_be_streamlines(&options.out)?;
     // Options that are wrong for every image are refused before it is read.
     let early = options.params(2.0)?;
     if early.at_interface && !options.tissues.any() {
@@ -154,12 +133,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "Found --seed-interface without tissues, expected them; name an image with --tissues",
         ));
     }
-    runner.may_make(&options.out)?;
-    let columns = ValueNames::expected_columns(false);
-    let adjacent = columns.companion_files(&options.out);
-    adjacent
-        .iter()
-        .try_for_each(|b| runner.may_write(&b.path))?;
+    files::check_out(&options.out, false, runner)?;
     let fibres = options.open()?;
     let spacing = fibres.grid().spacing();
     let params = options.params((spacing.x + spacing.y + spacing.z) / 3.0)?;
@@ -172,27 +146,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         params: params.clone(),
     })?;
     let kept = &output.kept;
-    let values = ValueNames::from_tractogram(kept);
-    for refusal in values.refusals(kept, &options.out) {
-        warning!("{refusal}");
-    }
-    let adjacent = values.companion_files(&options.out).into_iter();
-    let adjacent = adjacent.filter(|b| b.holds(kept)).map(|b| b.path);
-    let files: Vec<PathBuf> = std::iter::once(options.out.clone())
-        .chain(adjacent)
-        .collect();
     let command = options.command(&params);
-    runner.run(SaveTractogram {
-        tractogram: kept.clone(),
-        path: options.out.clone(),
-        command: command.clone(),
-        values,
-    })?;
+    let files = files::save(kept, &options.out, command.clone(), runner)?;
     let counted = CountedCurves {
         output: &output,
         regions: &regions,
         wall_ms,
-        command: "streamlines",
         in_distributions: true,
     };
     let (mut value, mut text) = counted.summary("streamlines");
@@ -203,9 +162,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for file in files {
         text += &format!("{}\n", shown(&file));
     }
-    if matches!(Format::named(&options.out), Some(Format::Trk | Format::Vtk)) {
-        text.extend(kept.key().iter().map(|line| format!("{line}\n")));
-    }
+    text += &files::key(kept, &options.out);
     if let Some(requested) = params.select.filter(|requested| kept.len() < *requested) {
         let tried: u64 = output.seed_outcomes.iter().sum();
         warning!(

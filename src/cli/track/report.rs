@@ -1,0 +1,102 @@
+//! Outcomes of traced curves, as JSON and as text.
+
+use crate::data::text::counted;
+use crate::data::{Region, Role};
+use crate::solvers::curves::{self, SeedOutcome, StopReason};
+use crate::state::core::text::{self, count};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The sentence with a lower-case first letter.
+fn within_sentence(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    first.to_lowercase() + rest
+}
+
+/// Curves whose outcomes are reported.
+pub struct CountedCurves<'a> {
+    pub output: &'a curves::Output,
+    pub regions: &'a [Region],
+    pub wall_ms: f64,
+    /// Whether the reasons of distributions and tissues apply.
+    pub in_distributions: bool,
+}
+
+impl CountedCurves<'_> {
+    /// Counts as JSON, and as text with this name for the curves.
+    pub fn summary(&self, curves: &str) -> (Value, String) {
+        let output = self.output;
+        let seeds: u64 = output.seed_outcomes.iter().sum();
+        let targets: Vec<_> = self
+            .regions
+            .iter()
+            .filter(|r| r.role == Role::Target)
+            .collect();
+        let per_target: Vec<Value> = targets
+            .iter()
+            .zip(&output.per_target)
+            .map(|(region, n)| json!({"name": region.name, "streamlines": n}))
+            .collect();
+        let with_outcome = |outcome: SeedOutcome| output.seed_outcomes[outcome as usize];
+        let stopped_by = |reason: StopReason| output.stops[reason as usize];
+        let outcome_counts: serde_json::Map<String, Value> = SeedOutcome::ALL
+            .iter()
+            .filter(|outcome| self.in_distributions || !outcome.is_of_tissues())
+            .map(|outcome| (outcome.key().to_owned(), json!(with_outcome(*outcome))))
+            .collect();
+        let stop_counts: serde_json::Map<String, Value> = StopReason::ALL
+            .iter()
+            .filter(|reason| self.in_distributions || !reason.is_of_distributions())
+            .map(|reason| (reason.key().to_owned(), json!(stopped_by(*reason))))
+            .collect();
+        let codes = output.kept.codes.iter();
+        let codes: BTreeMap<&String, &[String]> =
+            codes.map(|(name, codes)| (name, &**codes)).collect();
+        let value = json!({
+            "command": "track",
+            "seeds": seeds,
+            "kept": output.kept.len(),
+            "points": output.kept.points.len(),
+            "outcomes": outcome_counts,
+            "stops": stop_counts,
+            "targets": per_target,
+            "codes": codes,
+            "steps": output.steps,
+            "track_ms": self.wall_ms,
+        });
+        let mut text = format!(
+            "Kept {} of {} in {}\n",
+            count(output.kept.len() as u64),
+            counted(seeds as usize, curves.trim_end_matches('s')),
+            text::duration_text(self.wall_ms)
+        );
+        let numbered =
+            |label: &str, number: u64| format!("{} {}", within_sentence(label), count(number));
+        let dropped: Vec<String> = SeedOutcome::ALL
+            .into_iter()
+            .filter(|outcome| *outcome != SeedOutcome::Kept && with_outcome(*outcome) > 0)
+            .map(|outcome| numbered(outcome.label(), with_outcome(outcome)))
+            .collect();
+        if !dropped.is_empty() {
+            text += &format!("Discarded: {}\n", dropped.join(", "));
+        }
+        // If only one half was requested, the other end is the seed: nothing stopped there.
+        let ends: Vec<String> = StopReason::ALL
+            .into_iter()
+            .filter(|reason| *reason != StopReason::Seed && stopped_by(*reason) > 0)
+            .map(|reason| numbered(reason.label(), stopped_by(reason)))
+            .collect();
+        if !ends.is_empty() {
+            text += &format!("Ends: {}\n", ends.join(", "));
+        }
+        for (region, n) in targets.iter().zip(&output.per_target) {
+            let one = if *n == 1 {
+                curves.trim_end_matches('s')
+            } else {
+                curves
+            };
+            text += &format!("{}: reached by {} {one}\n", region.name, count(*n));
+        }
+        (value, text)
+    }
+}

@@ -1,0 +1,121 @@
+//! Streamlines through the tensors of a scan.
+
+use super::curves::{CurveOptions, TrackingResult, out_of_reach, summary};
+use super::files::key;
+use crate::cli::options::{AllRows, FittedScan};
+use crate::cli::output::shown;
+use crate::cli::runner::{Failure, Runner};
+use crate::data::Gradients;
+use crate::solvers::curves::{self, Integrator};
+use crate::state::CommandLine;
+use crate::state::tensors::types::{BootstrapInput, ResidualCache};
+use crate::state::track::empty;
+use crate::state::track::jobs::streamlines::TrackStreamlines;
+use serde_json::json;
+
+#[derive(clap::Args, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    pub curves: CurveOptions<AllRows>,
+}
+
+impl Options {
+    pub fn params(&self) -> Result<curves::Params, Failure> {
+        let given = &self.curves.track;
+        let mut defaults = curves::Params::defaults();
+        if given.has("deflect") && !given.has("integrator") {
+            defaults.integrator = Integrator::Euler;
+        }
+        given.or_defaults(defaults)
+    }
+
+    /// The command line that these options denote; defaults of the fit depend on the gradients.
+    pub fn command_line(&self, gradients: Option<&Gradients>) -> Result<CommandLine, Failure> {
+        Ok(CommandLine::Track {
+            fit: self.curves.fit.arguments(gradients)?,
+            regions: self.curves.regions.specs(),
+            params: self.params()?,
+        })
+    }
+}
+
+/// Tracks in a fitted scan.
+fn track(
+    fitted: &FittedScan,
+    options: &Options,
+    runner: &mut Runner,
+) -> Result<TrackingResult, Failure> {
+    let params = options.params()?;
+    if !runner.backend.devices().is_empty()
+        && (params.deflection.is_some() || params.repetitions.is_some())
+    {
+        note!("Deflection and bootstraps are computed on the CPU");
+    }
+    let resample = match (params.repetitions, &fitted.scan.gradients) {
+        (None, _) => None,
+        (Some(_), None) => {
+            return Err(Failure::usage(
+                "A bootstrap needs the residuals of a fit: name the scan itself instead of its tensors",
+            ));
+        }
+        (Some(_), Some(gradients)) => Some(Box::new(BootstrapInput {
+            dwi: fitted.scan.dwi.clone(),
+            gradients: gradients.clone(),
+            mask: fitted.mask.clone(),
+            params: fitted.arguments.params.clone(),
+            residuals: ResidualCache::default(),
+        })),
+    };
+    let command_line = options.command_line(fitted.scan.gradients.as_deref())?;
+    let regions = options.curves.regions.regions()?;
+    let track = TrackStreamlines {
+        field: fitted.fit.field.clone(),
+        fa: fitted.maps.fa.clone(),
+        regions: regions.clone(),
+        params,
+        resample,
+        coarse: false,
+    };
+    let (output, wall_ms) = runner.run(track)?;
+    Ok(TrackingResult {
+        output,
+        regions,
+        command_line,
+        wall_ms,
+    })
+}
+
+/// One sentence about an empty result: the most frequent outcome, and regions that cannot be reached.
+fn nothing_kept(
+    fitted: &FittedScan,
+    tracked: &TrackingResult,
+    params: &curves::Params,
+) -> Option<String> {
+    let mask = fitted.mask_name();
+    let (why, _) = empty::none_kept(&tracked.output, params, &mask)?;
+    Some(why + &out_of_reach(fitted, &tracked.regions))
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    let curves = &options.curves;
+    curves.check_out(false, runner)?;
+    let params = options.params()?;
+    let reached = params.check_reach();
+    reached.map_err(|e| Failure::usage(e.to_string()))?;
+    let fitted = curves.fit.run(runner)?;
+    let tracked = track(&fitted, options, runner)?;
+    let files = curves.save(&tracked, runner)?;
+    let (mut value, mut text) = summary(&tracked, "streamlines");
+    value["file"] = json!(curves.out);
+    value["files"] = json!(files);
+    value["repeat"] = json!(tracked.command_line.text_to(&curves.out));
+    for file in files {
+        text += &format!("{}\n", shown(&file));
+    }
+    text += &key(&tracked.output.kept, &curves.out);
+    if let Some(why) = nothing_kept(&fitted, &tracked, &params) {
+        warning!("{why}");
+    }
+    runner.report(&value, &text);
+    Ok(())
+}
