@@ -10,7 +10,7 @@ mod value_error;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
 pub use images::ImageEnding;
-pub use orientations::{OrientationOptions, basis_keys};
+pub use orientations::{OdfOptions, OrientationOptions, basis_keys};
 pub use parameters::{GivenParameters, RowSelection};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 pub use value_error::ValueError;
@@ -134,6 +134,7 @@ impl ReadingOptions {
             vtk_space: self.vtk_space,
             colours: self.colours.clone(),
             tensors: None,
+            distributions: None,
             affine: self.affine.clone().map(|affine| {
                 Box::new(match affine {
                     AffineReading::File { path, .. } => AffineReading::File {

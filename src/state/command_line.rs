@@ -259,6 +259,13 @@ impl From<ScanSource> for CommandLine {
                     ..Reading::default()
                 },
             },
+            ScanSource::Distributions { file, layout } => Self::File {
+                file,
+                reading: Reading {
+                    distributions: Some(layout),
+                    ..Reading::default()
+                },
+            },
             source => Self::Scan(source),
         }
     }
@@ -348,7 +355,9 @@ impl CommandLine {
                     source.arguments()
                 )
             }
-            Self::Scan(source @ ScanSource::Tensors { .. }) => {
+            Self::Scan(
+                source @ (ScanSource::Tensors { .. } | ScanSource::Distributions { .. }),
+            ) => {
                 format!("arcuate info {}", source.arguments())
             }
             Self::Scan(ScanSource::Phantom { head }) => {

@@ -14,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
         test("fod::several_shells", several_shells),
         test("fod::one_shell", one_shell),
         test("fod::responses_of_masks", masks),
+        test("fod::given_distributions", given),
         test("fod::refusals", refusals),
         test("fod::usage", usage),
         data_test(
@@ -226,6 +227,57 @@ fn masks() {
     let white = values(&here.join("white.nii.gz"));
     let inside = white.values.iter().filter(|v| **v > 0.0).count();
     assert_eq!(report["responses"][0]["voxels"], inside);
+}
+
+/// Distributions that an image holds have the peaks and maps of those that were estimated.
+fn given() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    head("1000:20,2500:45", here);
+    run(
+        &format!("{THREE_TISSUES} --order 4 --maps peaks,afd_total --out fod"),
+        here,
+    );
+    let line = "fod fod/wm_fod.nii.gz --odf-basis mrtrix --odf-frame world";
+    let report = run(
+        &format!("{line} --maps peaks,afd_total,fractions --out again"),
+        here,
+    );
+    assert_eq!(report["responses_from"], "not_used");
+    assert_eq!(report["order"], 4);
+    assert!(report["parameters"].is_null());
+    for name in ["wm_fod", "peaks", "afd_total"] {
+        let [before, after] =
+            ["fod", "again"].map(|f| values(&here.join(format!("{f}/{name}.nii.gz"))));
+        let same = |(a, b): (&f32, &f32)| a == b || (a.is_nan() && b.is_nan());
+        assert!(
+            before.values.iter().zip(after.values.iter()).all(same),
+            "{name}"
+        );
+    }
+    let repeat = report["repeat"].as_str().expect("a command");
+    let expected = "arcuate fod fod/wm_fod.nii.gz --odf-basis mrtrix --odf-frame world --peaks 3";
+    assert!(repeat.starts_with(expected), "{repeat}");
+    assert!(
+        repeat.ends_with(" --maps peaks,afd_total --out again"),
+        "{repeat}"
+    );
+    // In a basis that it does not have.
+    let line = "fod fod/wm_fod.nii.gz --odf-basis mrtrix-0.2 --odf-frame world --order 4 --out o";
+    let parts: Vec<&str> = line.split(' ').collect();
+    let output = arcuate(&parts, here);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(
+        error.contains("Found --order, which has no effect"),
+        "{error}"
+    );
+    let line = "fod fod/gm.nii.gz --odf-basis mrtrix --odf-frame world --out o";
+    refuses(
+        &line.split(' ').collect::<Vec<_>>(),
+        &["without directions", "white matter"],
+        here,
+    );
 }
 
 fn refusals() {

@@ -2,7 +2,9 @@
 
 use crate::support::session_window::{Window, document_text};
 use crate::support::{distributions, done_event, test};
-use arcuate::data::{BuiltInHead, Role};
+use arcuate::compute::Control;
+use arcuate::data::{BuiltInHead, OdfLayout, Role};
+use arcuate::io::nifti;
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::density::{DensityAction, DensityValue};
 use arcuate::state::files::jobs::LOAD;
@@ -39,6 +41,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("sessions::another file's failure ends no reading", reading),
         test("sessions::distributions come back", fods),
+        test("sessions::distributions of a file come back", fod_image),
         test("sessions::a layer is selected, a mask offered", reopened),
     ]
 }
@@ -108,6 +111,55 @@ fn fods() {
     let before = names(&window.state);
     assert!(before.iter().any(|name| name == "AFD"), "{before:?}");
     assert_eq!(names(&again.state), before);
+}
+
+/// An image that is read as distributions is read so again, and used.
+fn fod_image() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let scan = window.state.document.scan().expect("a scan");
+    let grid = scan.content.volume().expect("an image").grid.clone();
+    let image = folder.path().join("fod.nii.gz");
+    nifti::save_volume(
+        &image,
+        &distributions::image(&grid),
+        "made",
+        &Control::new(),
+    )
+    .expect("saved");
+    window.act(Action::Files(FilesAction::Open(vec![image])));
+    let layer = window
+        .state
+        .document
+        .layer_named("fod")
+        .expect("a layer")
+        .id;
+    let layout = OdfLayout::MRTRIX;
+    window.act(Action::Tensors(TensorAction::ReadDistributions {
+        layer,
+        layout: Some(layout),
+    }));
+    let coefficients = |window: &Window| {
+        let result = window.state.document.distributions.result.clone();
+        let result = result.unwrap_or_else(|| panic!("{}", window.said()));
+        assert!(result.key.is_read());
+        result.fods.output.field.coefficients.clone()
+    };
+    let before = coefficients(&window);
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let text = saved::draft(&window.state).content.value().to_string();
+    assert!(text.contains("\"basis\":\"mrtrix\""), "{text}");
+    let again = Window::opened(&path);
+    let document = &again.state.document;
+    let (_, _, found) = document.fod_image(layer).expect("the image");
+    assert_eq!(found, layout);
+    assert_eq!(coefficients(&again), before);
+    assert_eq!(
+        document.distributions.settings,
+        window.state.document.distributions.settings
+    );
+    assert!(document.layer_named("AFD").is_some());
 }
 
 /// A reopened session has a selected layer, and offers the mask beside the scan as it did before.

@@ -5,8 +5,9 @@ use crate::data::spherical_harmonics::Basis;
 use crate::data::{OdfLayout, TensorFrame};
 use crate::state::files::jobs::OrientationReading;
 
+/// How an image holds fibre orientation distributions.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct OrientationOptions {
+pub struct OdfOptions {
     #[arg(long, value_name = "BASIS", requires = "odf_frame", value_parser = odf_basis, help = format!(
         "The input holds fibre orientation distributions in this basis: {}; they are written in MRtrix's, in world axes",
         basis_keys()
@@ -15,6 +16,19 @@ pub struct OrientationOptions {
     /// Axes of the distributions: voxel (those of FSL's bvec: DIPY, Camino) or world (MRtrix)
     #[arg(long, value_name = "AXES", requires = "odf_basis", value_parser = tensor_frame)]
     pub odf_frame: Option<TensorFrame>,
+}
+
+impl OdfOptions {
+    pub fn layout(&self) -> Option<OdfLayout> {
+        let (basis, frame) = (self.odf_basis?, self.odf_frame?);
+        Some(OdfLayout { basis, frame })
+    }
+}
+
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct OrientationOptions {
+    #[command(flatten)]
+    pub distributions: OdfOptions,
     /// The input holds peaks: three volumes per peak, FSL's dyads1 with the other files beside it, or a model of DSI
     /// Studio (.fib.gz); they are written as three volumes per peak in world axes
     #[arg(long, conflicts_with = "odf_basis")]
@@ -24,24 +38,19 @@ pub struct OrientationOptions {
 impl OrientationOptions {
     /// `None` if the input is to be read as any other file.
     pub fn reading(&self) -> Option<OrientationReading> {
-        let distributions = || {
-            let (basis, frame) = (self.odf_basis?, self.odf_frame?);
-            let layout = OdfLayout { basis, frame };
-            Some(OrientationReading::Distributions(layout))
-        };
         match self.peaks {
             true => Some(OrientationReading::Peaks),
-            false => distributions(),
+            false => self
+                .distributions
+                .layout()
+                .map(OrientationReading::Distributions),
         }
     }
 }
 
 fn odf_basis(text: &str) -> Result<Basis, ValueError> {
-    let found = Basis::ALL.into_iter().find(|basis| basis.key() == text);
-    found.ok_or_else(|| {
-        let keys = Basis::ALL.map(Basis::key);
-        ValueError::new(format!("one of {}", keys.join(", ")), text)
-    })
+    Basis::from_key(text)
+        .ok_or_else(|| ValueError::new(format!("one of {}", Basis::KEYS.join(", ")), text))
 }
 
 /// The keys of all bases with the programs that use them: `mrtrix (also DIPY's tournier07), … or camino`.

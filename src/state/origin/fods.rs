@@ -10,7 +10,7 @@ use crate::state::tensors::recipe::fod::{FodArguments, FodMap, ResponseAlgorithm
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The recipe of fibre orientation distributions.
+/// The recipe of fibre orientation distributions: a scan that is deconvolved, or an image that holds them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FodRecipe {
     pub scan: OriginId,
@@ -28,6 +28,8 @@ pub enum FodResponses {
     Files(Vec<PathBuf>),
     /// Measured in the scan.
     Algorithm(ResponseAlgorithm),
+    /// The source holds distributions, not signals.
+    NotUsed,
 }
 
 /// The recipe of a map of distributions.
@@ -39,7 +41,11 @@ pub struct FodMapRecipe {
 
 impl FodRecipe {
     /// The arguments of the command that writes these maps.
-    pub fn arguments(&self, document: &Document, maps: Vec<FodMap>) -> FodArguments {
+    pub fn arguments(&self, document: &Document, mut maps: Vec<FodMap>) -> FodArguments {
+        if self.responses == FodResponses::NotUsed {
+            // An image of distributions is that of one tissue.
+            maps.retain(|map| *map != FodMap::Fractions);
+        }
         FodArguments {
             source: document.origins.source(self.scan),
             mask: match &self.mask {
@@ -49,6 +55,7 @@ impl FodRecipe {
             responses: match &self.responses {
                 FodResponses::Files(files) => ResponseSource::Files(files.clone()),
                 FodResponses::Algorithm(algorithm) => ResponseSource::Algorithm(*algorithm),
+                FodResponses::NotUsed => ResponseSource::NotUsed,
             },
             response_params: self.response_params.clone(),
             params: self.params.clone(),

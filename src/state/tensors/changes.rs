@@ -4,7 +4,7 @@ use crate::solvers::tensor_fit::Params;
 use crate::state::Document;
 use crate::state::core::fields::{Fields, label};
 use crate::state::core::text::file_name;
-use crate::state::tensors::types::fods::ResponseChoice;
+use crate::state::tensors::types::fods::{FodSource, ResponseChoice};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = fit(before).differences(&fit(after));
@@ -23,6 +23,11 @@ fn fods(document: &Document) -> Fields {
             names.join(", ")
         }
     };
+    let source = match settings.source {
+        FodSource::Scan => "from the scan",
+        FodSource::Image(id) => document.layer(id).map_or("", |layer| &layer.name),
+    };
+    fields.name("Distributions", source);
     fields.name("Responses", responses);
     fields.rows(&settings.response_params, &[]);
     fields.rows(&settings.params, &["method"]);

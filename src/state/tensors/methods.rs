@@ -5,10 +5,10 @@ use crate::data::text::counted;
 use crate::solvers::{csd, tensor_fit};
 use crate::state::Document;
 use crate::state::core::citations::Citations;
-use crate::state::core::layer::{Content, Layer};
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
-use crate::state::tensors::types::fods::ResponseChoice;
+use crate::state::tensors::types::fods::{FodSource, Fods, ResponseChoice};
 use std::fmt::Write as _;
 
 const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion tensor spectroscopy and \
@@ -41,6 +41,9 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
         return String::new();
     };
     let (fods, settings) = (&result.fods, &result.key.settings);
+    if let FodSource::Image(layer) = settings.source {
+        return read_distributions(document, layer, fods);
+    }
     let tissues: Vec<&str> = fods.responses.iter().map(|(t, _)| t.name()).collect();
     let tissues = match tissues.split_last() {
         Some((last, [])) => (*last).to_owned(),
@@ -98,6 +101,21 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
     )
 }
 
+/// Distributions that an image holds.
+fn read_distributions(document: &Document, layer: LayerId, fods: &Fods) -> String {
+    let Some((layer, _, layout)) = document.fod_image(layer) else {
+        return String::new();
+    };
+    format!(
+        " Fibre orientation distributions of order {} were read in {} from {} (basis of {}, {} axes).",
+        fods.output.order.order,
+        counted(fods.mask.count(), "voxel"),
+        layer.name,
+        layout.basis.label(),
+        layout.frame.name()
+    )
+}
+
 /// The scans.
 pub(in crate::state) fn scans(document: &Document) -> String {
     let mut text = String::new();
@@ -123,9 +141,12 @@ pub(in crate::state) fn scans(document: &Document) -> String {
             }
             _ => layer.name.clone(),
         };
-        let what = match &dwi.tensors {
-            Some(_) => "diffusion tensors were read from",
-            None => "diffusion scan was",
+        let what = match (&dwi.tensors, source) {
+            (Some(_), _) => "diffusion tensors were read from",
+            (None, ScanSource::Distributions { .. }) => {
+                "image of fibre orientation distributions was"
+            }
+            (None, _) => "diffusion scan was",
         };
         let _ = write!(
             text,

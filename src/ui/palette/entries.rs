@@ -291,7 +291,7 @@ fn results(state: &State, list: &mut Entries) {
         }
     }
     let fods = &state.document.distributions.settings;
-    if forms::has_fod_card(state) && !fods.requested {
+    if forms::can_estimate_fods(state) && !fods.requested {
         let settings = FodSettings {
             requested: true,
             ..fods.clone()

@@ -1,7 +1,7 @@
 //! Fibre orientation distributions between a session and the state.
 
 use crate::state::Document;
-use crate::state::core::layer::OriginId;
+use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::origin::{FodRecipe, FodResponses};
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::types::fods::{
@@ -10,13 +10,17 @@ use crate::state::sessions::types::fods::{
 use crate::state::sessions::types::origins::SavedMask;
 use crate::state::sessions::{PartError, ReadSession};
 use crate::state::tensors::recipe::FitMask;
-use crate::state::tensors::types::fods::{FodSettings, ResponseChoice};
+use crate::state::tensors::types::fods::{FodSettings, FodSource, ResponseChoice};
 use std::path::PathBuf;
 
 impl ReferencedItems<'_> {
     pub(in crate::state) fn fod_settings(&mut self, settings: &FodSettings) -> SavedFodSettings {
         SavedFodSettings {
             requested: settings.requested,
+            image: match settings.source {
+                FodSource::Scan => None,
+                FodSource::Image(layer) => Some(layer.0),
+            },
             responses: match &settings.responses {
                 ResponseChoice::Estimated => SavedResponseChoice::Estimated,
                 ResponseChoice::Files(files) => SavedResponseChoice::Files(self.all_files(files)),
@@ -38,6 +42,7 @@ impl ReferencedItems<'_> {
             responses: match &recipe.responses {
                 FodResponses::Files(files) => SavedResponses::Files(self.all_files(files)),
                 FodResponses::Algorithm(algorithm) => SavedResponses::Algorithm(*algorithm),
+                FodResponses::NotUsed => SavedResponses::NotUsed,
             },
             response_params: recipe.response_params.clone(),
             params: recipe.params.clone(),
@@ -77,6 +82,9 @@ pub(in crate::state) fn settings(saved: &SavedFodSettings, read: &ReadSession) -
     };
     FodSettings {
         requested: saved.requested,
+        source: saved
+            .image
+            .map_or(FodSource::Scan, |layer| FodSource::Image(LayerId(layer))),
         responses,
         response_params: crate::parameters::sanitized(&saved.response_params),
         params: crate::parameters::sanitized(&saved.params),
@@ -100,6 +108,7 @@ pub(in crate::state) fn resolve(
         responses: match &saved.responses {
             SavedResponses::Files(numbers) => FodResponses::Files(paths(read, numbers)?),
             SavedResponses::Algorithm(algorithm) => FodResponses::Algorithm(*algorithm),
+            SavedResponses::NotUsed => FodResponses::NotUsed,
         },
         response_params: saved.response_params.clone(),
         params: saved.params.clone(),

@@ -146,7 +146,9 @@ impl MovedFile<'_> {
                     FodResponses::Files(files) => {
                         FodResponses::Files(files.iter().map(|path| self.path(path)).collect())
                     }
-                    responses @ FodResponses::Algorithm(_) => responses.clone(),
+                    responses @ (FodResponses::Algorithm(_) | FodResponses::NotUsed) => {
+                        responses.clone()
+                    }
                 },
                 ..(**fods).clone()
             }

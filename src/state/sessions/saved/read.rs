@@ -110,6 +110,7 @@ pub(in crate::state) fn item(
                 vtk_space: reading.vtk_space,
                 colours: reading.colours.map(|n| file(read, n)).transpose()?,
                 tensors: reading.tensors,
+                distributions: reading.distributions,
                 affine: None,
             },
             edits: edits(read, &table.steps(layer.origin))?,

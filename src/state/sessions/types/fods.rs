@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedFodSettings {
     pub requested: bool,
+    /// The layer of the image that holds the distributions, if they are not estimated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<u64>,
     pub responses: SavedResponseChoice,
     pub response_params: response::Params,
     pub params: csd::Params,
@@ -29,6 +32,7 @@ impl Default for SavedFodSettings {
         let settings = FodSettings::default();
         Self {
             requested: settings.requested,
+            image: None,
             responses: SavedResponseChoice::Estimated,
             response_params: settings.response_params,
             params: settings.params,
@@ -60,6 +64,7 @@ pub enum SavedResponses {
     /// Files, white matter first.
     Files(Vec<usize>),
     Algorithm(ResponseAlgorithm),
+    NotUsed,
 }
 
 impl SavedFods {
@@ -67,7 +72,7 @@ impl SavedFods {
     pub(in crate::state) fn files(&self) -> Vec<usize> {
         let responses = match &self.responses {
             SavedResponses::Files(files) => files.clone(),
-            SavedResponses::Algorithm(_) => Vec::new(),
+            SavedResponses::Algorithm(_) | SavedResponses::NotUsed => Vec::new(),
         };
         let mask = match self.mask {
             SavedMask::File(file) => Some(file),

@@ -19,10 +19,12 @@ use std::sync::Arc;
 
 mod files;
 mod images;
+mod read;
 pub mod report;
 
 pub use files::{ENDING, FodFiles, SaveFods};
 pub use images::map_image;
+pub use read::ReadFods;
 
 pub const FOD: Slot = Slot::latest_wins("fod");
 

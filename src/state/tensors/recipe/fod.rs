@@ -51,6 +51,8 @@ pub enum ResponseSource {
     Algorithm(ResponseAlgorithm),
     /// The voxels of a mask for each tissue, white matter first.
     Masks(Vec<(Tissue, PathBuf)>),
+    /// The source holds distributions, not signals.
+    NotUsed,
 }
 
 /// A file besides the distributions.
@@ -151,8 +153,11 @@ impl FodArguments {
                 }
                 text += &rows(ROWS_OF_MASKS);
             }
+            ResponseSource::NotUsed => {}
         }
-        text += &arguments(&self.params);
+        if self.responses != ResponseSource::NotUsed {
+            text += &arguments(&self.params);
+        }
         text += &arguments(&self.peak_params);
         let maps: Vec<&str> = self.maps.iter().map(FodMap::key).collect();
         let _ = write!(text, " --maps {}", maps.join(","));
@@ -167,7 +172,7 @@ impl FodArguments {
     /// The parameters of the response functions that have an effect, as JSON; null for those from files.
     pub fn response_json(&self) -> serde_json::Value {
         let keys = match &self.responses {
-            ResponseSource::Files(_) => return serde_json::Value::Null,
+            ResponseSource::Files(_) | ResponseSource::NotUsed => return serde_json::Value::Null,
             ResponseSource::Algorithm(algorithm) => algorithm.rows(),
             ResponseSource::Masks(_) => ROWS_OF_MASKS,
         };

@@ -1,4 +1,4 @@
-//! Fibre orientation distributions of the document's scan: settings, and the result.
+//! Fibre orientation distributions of the document: settings, and the result.
 
 use crate::data::odf_field::Tissue;
 use crate::data::{DataId, Mask, OdfField, PeakField, Response, Volume};
@@ -6,7 +6,7 @@ use crate::solvers::peaks::Maps;
 use crate::solvers::response::TissueResponse;
 use crate::solvers::tensor_fit::MaskReport;
 use crate::solvers::{csd, peaks, response};
-use crate::state::core::layer::OriginId;
+use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::core::live::LiveKey;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
 use std::path::PathBuf;
@@ -22,11 +22,22 @@ pub enum ResponseChoice {
     Files(Vec<PathBuf>),
 }
 
+/// Source of the distributions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FodSource {
+    /// The scan, by deconvolution.
+    #[default]
+    Scan,
+    /// An opened image that holds distributions.
+    Image(LayerId),
+}
+
 /// Settings of the distributions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FodSettings {
     /// The user has requested distributions; without it none are computed.
     pub requested: bool,
+    pub source: FodSource,
     pub responses: ResponseChoice,
     pub response_params: response::Params,
     pub params: csd::Params,
@@ -37,6 +48,7 @@ impl Default for FodSettings {
     fn default() -> Self {
         Self {
             requested: false,
+            source: FodSource::default(),
             responses: ResponseChoice::default(),
             response_params: response::Params::defaults(),
             params: csd::Params::defaults(),
@@ -48,8 +60,8 @@ impl Default for FodSettings {
 /// Everything that distributions depend on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FodKey {
-    /// The scan's image.
-    pub scan: DataId,
+    /// The image of the scan, or that of distributions. An image that is read in another way has another id.
+    pub image: DataId,
     /// `None`: the mask is found from the scan itself.
     pub mask: Option<DataId>,
     pub settings: FodSettings,
@@ -61,11 +73,12 @@ impl LiveKey for FodKey {}
 #[derive(Clone, Debug)]
 pub struct Fods {
     pub output: csd::Output,
-    /// The response functions that the scan was deconvolved with, white matter first.
+    /// The response functions that the scan was deconvolved with, white matter first; none for distributions that were
+    /// read.
     pub responses: Vec<(Tissue, Response)>,
     /// Where they were measured; empty for given ones. A tissue that the shells cannot tell apart is here only.
     pub measured: Vec<TissueResponse>,
-    /// `None` for given functions, and for those of masks.
+    /// `None` for given functions, for those of masks, and for distributions that were read.
     pub algorithm: Option<ResponseAlgorithm>,
     /// Indices of the shells whose volumes were used.
     pub used_shells: std::ops::Range<usize>,
@@ -85,6 +98,13 @@ impl Fods {
     pub fn used_volumes(&self) -> usize {
         let used = &self.output.shells.shells[self.used_shells.clone()];
         used.iter().map(|shell| shell.volumes.len()).sum()
+    }
+}
+
+impl FodKey {
+    /// Whether the distributions were read from an image, not estimated.
+    pub fn is_read(&self) -> bool {
+        matches!(self.settings.source, FodSource::Image(_))
     }
 }
 

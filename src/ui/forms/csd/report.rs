@@ -1,5 +1,6 @@
 //! The report of distributions: where the response functions were measured, their values, and what was left out.
 
+use crate::state::State;
 use crate::state::core::text::counted;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::fods::FodResult;
@@ -14,11 +15,36 @@ pub fn warns(result: &FodResult) -> bool {
     doubtful || fods.output.counts.not_finite > 0 || fods.output.counts.unfinished > 0
 }
 
-pub fn show(ui: &mut Ui, result: &FodResult) {
-    for line in lines(result) {
+pub fn show(ui: &mut Ui, state: &State, result: &FodResult) {
+    let lines = match result.key.is_read() {
+        true => read_lines(state, result),
+        false => lines(result),
+    };
+    for line in lines {
         rows::hint(ui, &line);
     }
     ui.add_space(4.0);
+}
+
+/// Distributions that an image holds: one sentence each.
+fn read_lines(state: &State, result: &FodResult) -> Vec<String> {
+    let document = &state.document;
+    let source = document.fod_source();
+    let image = source.and_then(|layer| document.fod_image(layer.id));
+    let image = image.map(|(layer, _, layout)| {
+        format!(
+            "{}: {}. Nothing was deconvolved",
+            layer.name,
+            layout.description()
+        )
+    });
+    let fods = &result.fods;
+    let order = format!(
+        "Order {}: {}",
+        fods.output.order.order, fods.output.order.reason
+    );
+    let voxels = format!("Distributions in {}", counted(fods.mask.count(), "voxel"));
+    image.into_iter().chain([order, voxels]).collect()
 }
 
 /// One sentence each.

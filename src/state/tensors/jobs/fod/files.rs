@@ -85,7 +85,8 @@ impl FodFiles<'_> {
 #[derive(Clone, Debug)]
 pub struct SaveFods {
     pub fods: Arc<Fods>,
-    pub gradients: Arc<Gradients>,
+    /// Those of the scan; `None` for distributions that were read.
+    pub gradients: Option<Arc<Gradients>>,
     /// How they were computed, with the maps to write.
     pub recipe: FodArguments,
     pub params: csd::Params,
@@ -120,7 +121,7 @@ impl WriteFile for SaveFods {
             &self.params,
             &self.recipe,
             &self.fods,
-            &self.gradients,
+            self.gradients.as_deref(),
         );
         value["repeat"] = serde_json::Value::from(command.as_str());
         value["files"] = serde_json::json!(written);

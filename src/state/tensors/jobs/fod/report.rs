@@ -11,13 +11,13 @@ use crate::state::tensors::recipe::fod::{
 use crate::state::tensors::types::fods::Fods;
 use serde_json::{Value, json};
 
-/// The members that describe how the distributions were computed.
+/// The members that describe how the distributions were computed. Without gradients they were read from an image.
 pub fn json(
     files: &FodFiles<'_>,
     params: &csd::Params,
     recipe: &FodArguments,
     fods: &Fods,
-    gradients: &Gradients,
+    gradients: Option<&Gradients>,
 ) -> Value {
     let (output, counts) = (&fods.output, &fods.output.counts);
     let shells = output.shells.shells.iter().enumerate().map(|(i, shell)| {
@@ -30,19 +30,20 @@ pub fn json(
     let shells: Vec<Value> = shells.collect();
     let source = match &recipe.responses {
         ResponseSource::Files(_) => "files",
+        ResponseSource::NotUsed => "not_used",
         ResponseSource::Algorithm(algorithm) => algorithm.key(),
         ResponseSource::Masks(_) => "masks",
     };
     let in_mask = fods.mask.count();
     json!({
         "command": "fod",
-        "parameters": deconvolution_json(params),
+        "parameters": gradients.map(|_| deconvolution_json(params)),
         "response_parameters": recipe.response_json(),
         "peak_parameters": recipe.peak_json(),
         "order": output.order.order,
         "order_reason": output.order.reason,
         "coefficients": coefficients(output.order.order),
-        "gradients": gradients.summary(),
+        "gradients": gradients.map(Gradients::summary),
         "shells": shells,
         "volumes_used": fods.used_volumes(),
         "volumes_without_direction": output.shells.without_direction,
@@ -103,7 +104,7 @@ fn responses(files: &FodFiles<'_>, recipe: &FodArguments, fods: &Fods) -> Vec<Va
                 let mut masks = masks.iter();
                 masks.find(|(t, _)| *t == tissue).map(|(_, f)| f.clone())
             }
-            ResponseSource::Algorithm(_) => None,
+            ResponseSource::Algorithm(_) | ResponseSource::NotUsed => None,
         };
         json!({
             "tissue": tissue_key(tissue),
