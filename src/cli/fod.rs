@@ -16,7 +16,7 @@ use crate::solvers::{csd, peaks};
 use crate::state::files::jobs::SaveSet;
 use crate::state::tensors::jobs::fod::report::{json, provenance};
 use crate::state::tensors::jobs::fod::{EstimateFods, FodFiles};
-use crate::state::tensors::recipe::fod::{FodArguments, FodMap, ResponseSource};
+use crate::state::tensors::recipe::fod::{FodArguments, FodMap};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use responses::ResponseOptions;
 use serde_json::Value;
@@ -149,10 +149,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let recipe = FodArguments {
         source: options.scan.source(),
         mask: options.mask.clone(),
-        responses: match fods.algorithm {
-            Some(algorithm) => ResponseSource::Algorithm(algorithm),
-            None => given.source(),
-        },
+        responses: given.source(fods.algorithm),
         response_params: given.params.clone(),
         // The order is stated, whatever it was chosen from.
         params: csd::Params {

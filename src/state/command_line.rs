@@ -298,7 +298,7 @@ impl CommandLine {
     pub fn no_command(&self) -> Option<String> {
         match self {
             Self::NoCommand { region } => Some(format!(
-                "There is no command for these streamlines, since the region “{region}” is a mask without a \
+                "There is no command for this result, since the region “{region}” is a mask without a \
                  file: export that region as a mask first, or save the session, whose command recomputes all \
                  of it"
             )),

@@ -8,7 +8,7 @@ pub mod commands;
 mod fods;
 mod masks;
 
-pub use fods::{FodMapRecipe, FodRecipe, FodResponses};
+pub use fods::{FodMapRecipe, FodRecipe};
 pub use masks::MaskOrigins;
 
 use crate::data::BuiltInHead;

@@ -426,7 +426,7 @@ pub const RETIRED: &[&str] = &[
     "LackingWeights",
     "Leaving",
     "LeftBehind",
-    "LeftOut",
+    "Omitted",
     "LendImage",
     "LentImage",
     "Lesioned",

@@ -3,7 +3,8 @@
 use crate::support::session_window::{Window, document_text};
 use crate::support::{distributions, done_event, test};
 use arcuate::compute::Control;
-use arcuate::data::{BuiltInHead, OdfLayout, Role};
+use arcuate::data::odf_field::Tissue;
+use arcuate::data::{BuiltInHead, OdfLayout, Role, Shape};
 use arcuate::io::nifti;
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::density::{DensityAction, DensityValue};
@@ -15,9 +16,10 @@ use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::tensors::jobs::fod::EstimateFods;
+use arcuate::state::tensors::types::fods::TissueChoice;
 use arcuate::state::{
-    Action, Event, FilesAction, LayerId, SessionAction, SnapshotAction, State, StreamlineAction,
-    Task, TensorAction, TrackAction, ViewAction, update,
+    Action, Content, Event, FilesAction, LayerId, RegionAction, SessionAction, SnapshotAction,
+    State, StreamlineAction, Task, TensorAction, TrackAction, ViewAction, update,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -42,6 +44,10 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::another file's failure ends no reading", reading),
         test("sessions::distributions come back", fods),
         test("sessions::distributions of a file come back", fod_image),
+        test(
+            "sessions::response functions of regions come back",
+            responses,
+        ),
         test("sessions::a layer is selected, a mask offered", reopened),
     ]
 }
@@ -111,6 +117,51 @@ fn fods() {
     let before = names(&window.state);
     assert!(before.iter().any(|name| name == "AFD"), "{before:?}");
     assert_eq!(names(&again.state), before);
+}
+
+/// Each tissue has its own choice: a region by its place in the list, a mask by its layer, a file.
+fn responses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let region = |x: f64, radius_mm: f64| RegionAction::Add {
+        role: Role::Region,
+        shape: Shape::Sphere {
+            centre: dvec3(x, 0.0, 0.0),
+            radius_mm,
+        },
+    };
+    window.act(Action::Region(region(-4.0, 3.0)));
+    window.act(Action::Region(region(4.0, 5.0)));
+    let document = &window.state.document;
+    let white = document.regions.last().expect("a region").clone();
+    let layers = document.layers.iter();
+    let mut masks = layers.filter(|l| matches!(l.content, Content::Mask(_)));
+    let mask = masks.next().expect("a mask").id;
+    let file = folder.path().join("csf.txt");
+    std::fs::write(&file, "3000\n200\n").expect("written");
+    for (tissue, choice) in [
+        (Tissue::WhiteMatter, TissueChoice::Region(white.id)),
+        (Tissue::GreyMatter, TissueChoice::Layer(mask)),
+        (Tissue::Csf, TissueChoice::File(file.clone())),
+    ] {
+        window.act(Action::Tensors(TensorAction::SetResponse {
+            tissue,
+            choice,
+        }));
+    }
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    let document = &again.state.document;
+    let choices = &document.distributions.settings.responses;
+    let Some(TissueChoice::Region(id)) = choices.of_tissue(Tissue::WhiteMatter) else {
+        panic!("{choices:?}");
+    };
+    let found = document.region(*id).expect("the region");
+    assert_eq!((&found.name, &found.shape), (&white.name, &white.shape));
+    let of = |tissue: Tissue| choices.of_tissue(tissue);
+    assert_eq!(of(Tissue::GreyMatter), Some(&TissueChoice::Layer(mask)));
+    assert_eq!(of(Tissue::Csf), Some(&TissueChoice::File(file)));
 }
 
 /// An image that is read as distributions is read so again, and used.

@@ -25,7 +25,7 @@
 //! ```
 
 use super::spherical_harmonics::{Basis, Rotation, count, degrees, order_of_count};
-use super::{DataId, Grid, TensorFrame, Volume, VolumeKind};
+use super::{DataId, Grid, TensorFrame, Volume, VolumeKind, keyed};
 use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -97,6 +97,12 @@ pub enum Tissue {
     GreyMatter,
     Csf,
 }
+
+keyed!(Tissue, serde {
+    WhiteMatter = "wm",
+    GreyMatter = "gm",
+    Csf = "csf",
+});
 
 impl Tissue {
     pub const ALL: [Self; 3] = [Self::WhiteMatter, Self::GreyMatter, Self::Csf];

@@ -31,6 +31,11 @@ pub fn act(state: &mut State, action: TensorAction, effects: &mut Vec<Effect>) {
             let now = state.document.distributions.settings.clone();
             tensors::fods::set(state, FodSettings { responses, ..now });
         }
+        TensorAction::SetResponse { tissue, choice } => {
+            let now = state.document.distributions.settings.clone();
+            let responses = now.responses.with_tissue(tissue, choice);
+            tensors::fods::set(state, FodSettings { responses, ..now });
+        }
         TensorAction::SaveFods(path) => tensors::fods::save(state, path, effects),
         TensorAction::SetMask(layer) => {
             edit(state, "Fit", false, |d| d.fit_mask = layer);

@@ -1,11 +1,12 @@
 //! Questions to the document about the inputs of its tensor fit.
 
-use crate::data::{Mask, OdfLayout, TensorLayout, Volume};
+use crate::data::odf_field::Tissue;
+use crate::data::{Mask, OdfLayout, Shape, TensorLayout, Volume};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::glyph_look::GlyphContent;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::origin::Origin;
-use crate::state::tensors::types::fods::{FodKey, FodSettings, FodSource};
+use crate::state::tensors::types::fods::{FodKey, FodSettings, FodSource, TissueChoice};
 use crate::state::tensors::types::{BootstrapInput, FitKey, OfferedMask};
 use crate::state::{Document, State};
 use std::path::PathBuf;
@@ -115,6 +116,18 @@ impl Document {
         (is_file && has_directions).then_some(dwi)
     }
 
+    /// The region or the mask that the response function of a tissue is measured in.
+    fn response_region(&self, settings: &FodSettings, tissue: Tissue) -> Option<Arc<Shape>> {
+        match settings.responses.of_tissue(tissue)? {
+            TissueChoice::Region(id) => Some(self.region(*id)?.shape.clone()),
+            TissueChoice::Layer(id) => match &self.layer(*id)?.content {
+                Content::Mask(mask) => Some(Arc::new(Shape::Mask(mask.clone()))),
+                _ => None,
+            },
+            TissueChoice::Estimated | TissueChoice::File(_) | TissueChoice::Omitted => None,
+        }
+    }
+
     /// The layer that the distributions come from.
     pub fn fod_source(&self) -> Option<&Arc<Layer>> {
         match self.distributions.settings.source {
@@ -135,6 +148,7 @@ impl Document {
             return Some(FodKey {
                 image: volume.id(),
                 mask: None,
+                regions: Default::default(),
                 // Nothing is deconvolved.
                 settings: FodSettings {
                     requested: true,
@@ -151,6 +165,7 @@ impl Document {
             } if dwi.tensors.is_none() => Some(FodKey {
                 image: dwi.id(),
                 mask: self.chosen_mask().map(|(_, mask)| mask.id()),
+                regions: Tissue::ALL.map(|tissue| self.response_region(settings, tissue)),
                 settings: settings.clone(),
             }),
             _ => None,

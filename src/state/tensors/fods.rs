@@ -1,7 +1,8 @@
 //! Fibre orientation distributions: requesting those that the document wants, and receiving them.
 
-use crate::data::Volume;
+use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
+use crate::data::{Shape, Volume};
 use crate::jobs::Unfinished;
 use crate::solvers::csd;
 use crate::state::core::display::{self, Display};
@@ -13,14 +14,15 @@ use crate::state::edit::edit;
 use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
 use crate::state::origin::commands::fit_mask;
-use crate::state::origin::{FodMapRecipe, FodRecipe, FodResponses};
+use crate::state::origin::{FodMapRecipe, FodRecipe};
+use crate::state::regions::recipe::ShapeSpec;
 use crate::state::tensors::jobs::fod::{
-    EstimateFods, FOD, ReadFods, Responses, SaveFods, map_image,
+    EstimateFods, FOD, ReadFods, ResponseInput, Responses, SaveFods, map_image,
 };
 use crate::state::tensors::mask_text;
-use crate::state::tensors::recipe::fod::{FodMap, SAVED_MAPS};
+use crate::state::tensors::recipe::fod::{FodMap, ResponseSource, SAVED_MAPS, TissueSource};
 use crate::state::tensors::types::fods::{
-    FodKey, FodResult, FodSettings, FodSource, Fods, ResponseChoice,
+    FodKey, FodResult, FodSettings, FodSource, Fods, ResponseChoice, TissueChoice,
 };
 use crate::state::tensors::update::LayerInserter;
 use crate::state::{Document, Effect, State};
@@ -52,7 +54,14 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let shown = document.distributions.result.as_ref();
     live.set_shown(shown.map(|result| (result.key.clone(), Detail::Full, ())));
     let was_running = live.running().is_some();
-    match live.follow(document.requested_fods().as_ref(), false, Pace::Newest) {
+    let requested = document.requested_fods();
+    let uses_regions = requested.as_ref().is_some_and(FodKey::uses_regions);
+    if uses_regions && state.is_dragging() {
+        // A deconvolution takes longer than a step of a moving region.
+        return;
+    }
+    let live = &mut state.runtime.tensors.fods;
+    match live.follow(requested.as_ref(), false, Pace::Newest) {
         Order::Nothing => {}
         Order::Cancel => effects.push(Effect::Cancel(FOD)),
         Order::Start(key, _) => match known(state, &key) {
@@ -95,21 +104,89 @@ fn request(document: &Document, key: FodKey) -> Option<Effect> {
     else {
         return None;
     };
+    let responses = match &settings.responses {
+        ResponseChoice::Estimated => Responses::Estimated(None),
+        ResponseChoice::Files(files) => Responses::Files(files.clone()),
+        ResponseChoice::Each(choices) => Responses::Each {
+            algorithm: None,
+            tissues: inputs(choices, &key),
+        },
+    };
     Some(Effect::submit(EstimateFods {
         key: Some(key),
         dwi: dwi.clone(),
         gradients: gradients.clone(),
         mask: document.chosen_mask().map(|(_, mask)| mask.clone()),
-        responses: match settings.responses {
-            ResponseChoice::Estimated => Responses::Estimated(None),
-            ResponseChoice::Files(files) => Responses::Files(files),
-        },
+        responses,
         response_params: settings.response_params,
         params: settings.params,
         peak_params: settings.peak_params,
         wants_peaks: true,
         wants_lobes: true,
     }))
+}
+
+/// The inputs of the response functions, without the tissues that are left out.
+fn inputs(choices: &[TissueChoice; 3], key: &FodKey) -> Vec<(Tissue, ResponseInput)> {
+    let all = Tissue::ALL.into_iter().zip(choices).zip(&key.regions);
+    let input = |((tissue, choice), region): ((Tissue, &TissueChoice), &Option<Arc<Shape>>)| {
+        let input = match (choice, region) {
+            (TissueChoice::Omitted, _) => return None,
+            (TissueChoice::Estimated, _) => ResponseInput::Algorithm,
+            (TissueChoice::File(path), _) => ResponseInput::File(path.clone()),
+            (TissueChoice::Region(_) | TissueChoice::Layer(_), Some(shape)) => {
+                ResponseInput::Inside(shape.clone())
+            }
+            (TissueChoice::Region(_) | TissueChoice::Layer(_), None) => ResponseInput::Missing,
+        };
+        Some((tissue, input))
+    };
+    all.filter_map(input).collect()
+}
+
+/// The source of the response functions, for the recipe of distributions in a document.
+fn source(document: &Document, key: &FodKey, fods: &Fods) -> ResponseSource {
+    if key.is_read() {
+        return ResponseSource::NotUsed;
+    }
+    let choices = match (&key.settings.responses, fods.algorithm) {
+        (ResponseChoice::Files(files), _) => return ResponseSource::Files(files.clone()),
+        (ResponseChoice::Estimated, Some(algorithm)) => {
+            return ResponseSource::Algorithm(algorithm);
+        }
+        // An estimation always has an algorithm.
+        (ResponseChoice::Estimated, None) => return ResponseSource::Files(Vec::new()),
+        (ResponseChoice::Each(choices), _) => choices,
+    };
+    let name = |choice: &TissueChoice| match choice {
+        TissueChoice::Region(id) => document.region(*id).map(|region| region.name.clone()),
+        TissueChoice::Layer(id) => document.layer(*id).map(|layer| layer.name.clone()),
+        _ => None,
+    };
+    let all = Tissue::ALL.into_iter().zip(choices).zip(&key.regions);
+    let source = |((tissue, choice), region): ((Tissue, &TissueChoice), &Option<Arc<Shape>>)| {
+        let source = match (choice, region) {
+            (TissueChoice::Omitted, _) => return None,
+            (TissueChoice::Estimated, _) => TissueSource::Algorithm,
+            (TissueChoice::File(path), _) => TissueSource::File(path.clone()),
+            (choice, region) => {
+                let path = match region.as_deref() {
+                    Some(Shape::Mask(mask)) => document.mask_file(mask),
+                    _ => None,
+                };
+                let shape = region.as_ref();
+                match shape.and_then(|shape| ShapeSpec::from_shape(shape, path)) {
+                    Some(shape) => TissueSource::Region(shape),
+                    None => TissueSource::NoFile(name(choice).unwrap_or_default()),
+                }
+            }
+        };
+        Some((tissue, source))
+    };
+    ResponseSource::Each {
+        algorithm: fods.algorithm,
+        tissues: all.filter_map(source).collect(),
+    }
 }
 
 /// Writes the distributions, their response functions and maps.
@@ -241,13 +318,7 @@ impl Estimated<'_> {
         let origin = document.origins.add(FodRecipe {
             scan,
             mask: fit_mask(document, self.key.mask),
-            responses: match (&settings.responses, fods.algorithm) {
-                _ if self.key.is_read() => FodResponses::NotUsed,
-                (ResponseChoice::Files(files), _) => FodResponses::Files(files.clone()),
-                (ResponseChoice::Estimated, Some(algorithm)) => FodResponses::Algorithm(algorithm),
-                // An estimation always has an algorithm.
-                (ResponseChoice::Estimated, None) => FodResponses::Files(Vec::new()),
-            },
+            responses: source(document, self.key, fods),
             response_params: settings.response_params.clone(),
             // The order is stated, whatever it was chosen from.
             params: csd::Params {

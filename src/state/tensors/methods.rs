@@ -1,6 +1,7 @@
 //! The methods text of scans and tensor fits.
 
 use crate::data::HeadKind;
+use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
 use crate::solvers::{csd, tensor_fit};
 use crate::state::Document;
@@ -8,7 +9,7 @@ use crate::state::core::citations::Citations;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
-use crate::state::tensors::types::fods::{FodSource, Fods, ResponseChoice};
+use crate::state::tensors::types::fods::{FodSource, Fods, ResponseChoice, TissueChoice};
 use std::fmt::Write as _;
 
 const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion tensor spectroscopy and \
@@ -58,6 +59,23 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
         (ResponseChoice::Files(_), _) => {
             format!("the {functions} of {tissues}, which were read from files")
         }
+        (ResponseChoice::Each(_), algorithm) => {
+            let work = algorithm.map(|algorithm| match algorithm {
+                ResponseAlgorithm::Dhollander => citations.cite(DHOLLANDER),
+                ResponseAlgorithm::Tournier => citations.cite(TOURNIER),
+            });
+            let each = fods.responses.iter().map(|(tissue, _)| {
+                own_response(
+                    document,
+                    &settings.responses,
+                    *tissue,
+                    fods,
+                    work.as_deref(),
+                )
+            });
+            let each: Vec<String> = each.collect();
+            format!("the {functions} of {}", each.join(", "))
+        }
         (ResponseChoice::Estimated, algorithm) => {
             let work = match algorithm {
                 Some(ResponseAlgorithm::Dhollander) => citations.cite(DHOLLANDER),
@@ -99,6 +117,33 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
         counted(fods.used_volumes(), "volume"),
         shells.join(", ")
     )
+}
+
+/// One tissue and where its response function comes from.
+fn own_response(
+    document: &Document,
+    choices: &ResponseChoice,
+    tissue: Tissue,
+    fods: &Fods,
+    work: Option<&str>,
+) -> String {
+    let measured = fods.measured.iter().find(|t| t.tissue == tissue);
+    let voxels = measured.map(|t| counted(t.voxels.count(), "voxel"));
+    let voxels = voxels.unwrap_or_default();
+    let name = match choices.of_tissue(tissue) {
+        Some(TissueChoice::Region(id)) => document.region(*id).map(|r| r.name.clone()),
+        Some(TissueChoice::Layer(id)) => document.layer(*id).map(|l| l.name.clone()),
+        _ => None,
+    };
+    let from = match (choices.of_tissue(tissue), name) {
+        (Some(TissueChoice::File(_)), _) => "read from a file".to_owned(),
+        (_, Some(name)) => format!("measured in {voxels} of the region “{name}”"),
+        _ => format!(
+            "estimated in {voxels} of the scan {}",
+            work.unwrap_or_default()
+        ),
+    };
+    format!("{} ({})", tissue.name(), from.trim_end())
 }
 
 /// Distributions that an image holds.

@@ -3,12 +3,13 @@
 pub mod fods;
 
 use crate::data::axis_change::AxisChange;
+use crate::data::odf_field::Tissue;
 use crate::data::{DataId, Gradients, Mask, OdfLayout, TensorLayout, Volume};
 use crate::solvers::tensor_fit::{self, Residuals};
 use crate::solvers::{gradient_check, odf_check, tensor_check};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey};
-use crate::state::tensors::types::fods::{FodKey, FodSettings, FodSource};
+use crate::state::tensors::types::fods::{FodKey, FodSettings, FodSource, TissueChoice};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -73,6 +74,11 @@ pub enum TensorAction {
     UseDistributions(FodSource),
     /// Deconvolves with the response functions of these files, white matter first.
     ReadResponses(Vec<PathBuf>),
+    /// Where the response function of one tissue comes from; each tissue then has its own choice.
+    SetResponse {
+        tissue: Tissue,
+        choice: TissueChoice,
+    },
     /// Writes the distributions, their response functions and maps into the folder of this report.
     SaveFods(PathBuf),
 }

@@ -3,26 +3,24 @@
 mod images;
 mod profiles;
 mod report;
+mod responses;
 
 pub use images::image_rows;
 
-use super::display::select_row;
 use super::glyphs;
 use super::parameters::{self, Rows};
 use crate::data::odf_field::Tissue;
 use crate::data::{OdfLayout, Shells};
-use crate::parameters::Parameters as _;
-use crate::solvers::{csd, response};
+use crate::solvers::csd;
 use crate::state::core::text::{counted, duration_text};
 use crate::state::tensors::jobs::fod::FOD;
-use crate::state::tensors::recipe::fod::ResponseAlgorithm;
-use crate::state::tensors::types::fods::{FodResult, FodSettings, FodSource, ResponseChoice};
+use crate::state::tensors::types::fods::{FodResult, FodSettings, FodSource};
 use crate::state::{Action, Content, Layer, Severity, State, TensorAction};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::theme::{self, Palette, radius, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::note::Note;
-use crate::ui::widgets::{charts, focus, menu, paint, section};
+use crate::ui::widgets::{charts, focus, paint, section};
 use crate::ui::{Memory, icons};
 use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
 
@@ -372,14 +370,8 @@ fn rows(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let result = state.document.distributions.result.as_ref();
     // The rows of the algorithm in use; before the first estimation, of both.
     let used = result.and_then(|result| result.fods.algorithm);
-    let unused: Vec<&str> = match (&settings.responses, used) {
-        (ResponseChoice::Files(_), _) => {
-            response::Params::TABLE.iter().map(|row| row.key).collect()
-        }
-        (ResponseChoice::Estimated, None) => Vec::new(),
-        (ResponseChoice::Estimated, Some(algorithm)) => unused_rows(algorithm),
-    };
-    responses(ui, settings, memory, actions);
+    let unused = responses::unused_rows(&settings.responses, used);
+    responses::show(ui, state, settings, memory, actions);
     let mut change = |settings: FodSettings| actions.push(set(settings));
     parameters::rows(
         ui,
@@ -426,52 +418,4 @@ fn peak_rows(
             }));
         },
     );
-}
-
-/// Where the response functions come from.
-fn responses(ui: &mut Ui, settings: &FodSettings, memory: &mut Memory, actions: &mut Vec<Action>) {
-    const ESTIMATED: &str = "Estimate";
-    let names = match &settings.responses {
-        ResponseChoice::Estimated => None,
-        ResponseChoice::Files(files) => {
-            let names = files.iter().map(|path| {
-                let name = path.file_name().unwrap_or_default();
-                name.to_string_lossy().into_owned()
-            });
-            Some(names.collect::<Vec<String>>().join(", "))
-        }
-    };
-    let help = "Signal of one coherent fibre, of grey matter and of water: measured in the scan, or MRtrix's text \
-                files, white matter first";
-    let shown = names.as_deref().unwrap_or(ESTIMATED);
-    let chosen = select_row(ui, "Responses", help, shown, |ui| {
-        let estimated = menu::Item::new(ESTIMATED).chosen(names.is_none()).show(ui);
-        let from_files = menu::Item::new("From files…")
-            .chosen(names.is_some())
-            .show(ui);
-        match (estimated, from_files) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        }
-    });
-    match chosen {
-        Some(true) => actions.push(set(FodSettings {
-            responses: ResponseChoice::Estimated,
-            ..settings.clone()
-        })),
-        Some(false) => {
-            let place = DialogPosition::Middle;
-            memory
-                .files
-                .ask_for_path(ui.ctx(), PathPurpose::Responses, place, "");
-        }
-        None => {}
-    }
-}
-
-/// The keys of parameters that an algorithm does not use.
-fn unused_rows(algorithm: ResponseAlgorithm) -> Vec<&'static str> {
-    let keys = response::Params::TABLE.iter().map(|row| row.key);
-    keys.filter(|key| !algorithm.rows().contains(key)).collect()
 }

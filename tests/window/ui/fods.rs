@@ -2,13 +2,13 @@
 
 use super::{Window, click, small_scan, submitted, window};
 use crate::support::{distributions, done_event, opened_event, opened_file, test};
-use arcuate::data::{Gradients, Grid, OdfLayout};
+use arcuate::data::{Gradients, Grid, OdfLayout, Role, Shape};
 use arcuate::parameters::Parameters;
 use arcuate::solvers::{csd, peaks, response};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::tensors::jobs::CompareDistributions;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD, ReadFods};
-use arcuate::state::tensors::types::fods::{FodResult, FodSource};
+use arcuate::state::tensors::types::fods::{FodResult, FodSource, ResponseChoice, TissueChoice};
 use arcuate::state::{Action, Content, Effect, LayerId, State, Task, TensorAction, Tool, update};
 use egui_kittest::kittest::Queryable as _;
 use glam::DVec3;
@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fods::the report opens", report),
         test("ui::fods::every parameter has a row", rows),
         test("ui::fods::Shift+G shows glyphs", key),
+        test("ui::fods::each tissue has its own response", each_tissue),
         test("ui::fods::an image is used in its panel", image_panel),
         test("ui::fods::the card switches to an image", image_card),
         test("ui::fods::the card of an image alone", image_alone),
@@ -116,6 +117,44 @@ fn rows() {
     for row in response::Params::TABLE {
         assert!(labels(row.label), "{}", row.label);
     }
+}
+
+fn each_tissue() {
+    let mut state = state();
+    let shape = Arc::new(Shape::Sphere {
+        centre: DVec3::ZERO,
+        radius_mm: 6.0,
+    });
+    let document = &mut state.document;
+    let region = document.add_region("Callosum".to_owned(), Role::Region, shape);
+    let mut window = window(state, SIZE);
+    click(&mut window, "Fibre orientations: not estimated");
+    click(&mut window, "Responses, deconvolution, peaks");
+    choose(&mut window, "Responses", "Each tissue");
+    choose(&mut window, "White matter", "Callosum");
+    choose(&mut window, "Grey matter", "Leave out");
+    choose(&mut window, "CSF", "Leave out");
+    let responses = |window: &Window| {
+        let settings = &window.state().state.document.distributions.settings;
+        settings.responses.clone()
+    };
+    let all = [
+        TissueChoice::Region(region),
+        TissueChoice::Omitted,
+        TissueChoice::Omitted,
+    ];
+    assert_eq!(responses(&window), ResponseChoice::Each(all));
+    // Only the order of the response has an effect.
+    let has = |window: &Window, row: &str| window.query_all_by_label_contains(row).next().is_some();
+    assert!(has(&window, "Order of the response"));
+    assert!(!has(&window, "Share of grey matter"));
+    click(&mut window, "Estimate");
+    let jobs = submitted::<EstimateFods>(&window);
+    let asks_for = format!("{:?}", jobs[0].responses);
+    assert!(asks_for.contains("Inside(Sphere"), "{asks_for}");
+    assert!(!asks_for.contains("Csf"), "{asks_for}");
+    choose(&mut window, "Responses", "Estimate");
+    assert_eq!(responses(&window), ResponseChoice::Estimated);
 }
 
 /// An opened image of distributions, read in a layout or not.

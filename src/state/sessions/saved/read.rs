@@ -221,6 +221,7 @@ pub fn build(
     // Regions report why their masks are missing.
     set_missing(&mut document, &missing, saved, session);
     let regions = regions::add_regions(&mut document, session, saved);
+    fods::name_regions(&mut document, &regions);
     let origins = table.resolve(&document, session, saved.layers.iter().map(|l| l.origin));
     for layer in &saved.layers {
         let id = LayerId(layer.id);

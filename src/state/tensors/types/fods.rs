@@ -1,7 +1,8 @@
 //! Fibre orientation distributions of the document: settings, and the result.
 
 use crate::data::odf_field::Tissue;
-use crate::data::{DataId, Mask, OdfField, PeakField, Response, Volume};
+use crate::data::region::RegionId;
+use crate::data::{DataId, Mask, OdfField, PeakField, Response, Shape, Volume};
 use crate::solvers::peaks::Maps;
 use crate::solvers::response::TissueResponse;
 use crate::solvers::tensor_fit::MaskReport;
@@ -20,6 +21,47 @@ pub enum ResponseChoice {
     Estimated,
     /// MRtrix's text files, white matter first.
     Files(Vec<PathBuf>),
+    /// One choice per tissue, in the order of [`Tissue::ALL`].
+    Each([TissueChoice; 3]),
+}
+
+/// Where the response function of one tissue comes from.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum TissueChoice {
+    /// Measured in the scan.
+    #[default]
+    Estimated,
+    /// Measured in the voxels of a region.
+    Region(RegionId),
+    /// Measured in the voxels of a mask.
+    Layer(LayerId),
+    /// A text file of MRtrix.
+    File(PathBuf),
+    /// The tissue is left out; white matter cannot be.
+    Omitted,
+}
+
+impl ResponseChoice {
+    /// The choice of one tissue; `None` unless each has its own.
+    pub fn of_tissue(&self, tissue: Tissue) -> Option<&TissueChoice> {
+        match self {
+            Self::Each(all) => all.get(Tissue::ALL.iter().position(|t| *t == tissue)?),
+            Self::Estimated | Self::Files(_) => None,
+        }
+    }
+
+    /// The choices with another one for a tissue.
+    pub fn with_tissue(&self, tissue: Tissue, choice: TissueChoice) -> Self {
+        let mut all = match self {
+            Self::Each(all) => all.clone(),
+            Self::Estimated | Self::Files(_) => Default::default(),
+        };
+        let places = all.iter_mut().zip(Tissue::ALL);
+        for (place, _) in places.filter(|(_, of)| *of == tissue) {
+            *place = choice.clone();
+        }
+        Self::Each(all)
+    }
 }
 
 /// Source of the distributions.
@@ -64,6 +106,9 @@ pub struct FodKey {
     pub image: DataId,
     /// `None`: the mask is found from the scan itself.
     pub mask: Option<DataId>,
+    /// The regions of the response functions, in the order of the tissues; `None` for other choices, and for a region
+    /// that is gone.
+    pub regions: [Option<Arc<Shape>>; 3],
     pub settings: FodSettings,
 }
 
@@ -105,6 +150,11 @@ impl FodKey {
     /// Whether the distributions were read from an image, not estimated.
     pub fn is_read(&self) -> bool {
         matches!(self.settings.source, FodSource::Image(_))
+    }
+
+    /// Whether a response function is measured in a region.
+    pub fn uses_regions(&self) -> bool {
+        self.regions.iter().any(Option::is_some)
     }
 }
 

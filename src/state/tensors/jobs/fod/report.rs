@@ -5,11 +5,10 @@ use crate::data::odf_field::Tissue;
 use crate::data::spherical_harmonics::count as coefficients;
 use crate::data::{Gradients, Response};
 use crate::solvers::csd;
-use crate::state::tensors::recipe::fod::{
-    FodArguments, ResponseSource, deconvolution_json, tissue_key,
-};
+use crate::state::tensors::recipe::fod::{FodArguments, ResponseSource, deconvolution_json};
 use crate::state::tensors::types::fods::Fods;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// The members that describe how the distributions were computed. Without gradients they were read from an image.
 pub fn json(
@@ -28,12 +27,6 @@ pub fn json(
         })
     });
     let shells: Vec<Value> = shells.collect();
-    let source = match &recipe.responses {
-        ResponseSource::Files(_) => "files",
-        ResponseSource::NotUsed => "not_used",
-        ResponseSource::Algorithm(algorithm) => algorithm.key(),
-        ResponseSource::Masks(_) => "masks",
-    };
     let in_mask = fods.mask.count();
     json!({
         "command": "fod",
@@ -47,7 +40,7 @@ pub fn json(
         "shells": shells,
         "volumes_used": fods.used_volumes(),
         "volumes_without_direction": output.shells.without_direction,
-        "responses_from": source,
+        "responses_from": recipe.responses.key(),
         "responses": responses(files, recipe, fods),
         "mask_voxels": in_mask,
         "mask_found": fods.mask_found.is_some(),
@@ -100,14 +93,14 @@ fn responses(files: &FodFiles<'_>, recipe: &FodArguments, fods: &Fods) -> Vec<Va
                 let at = fods.responses.iter().position(|(t, _)| *t == tissue);
                 at.and_then(|at| files.get(at)).cloned()
             }
-            ResponseSource::Masks(masks) => {
-                let mut masks = masks.iter();
-                masks.find(|(t, _)| *t == tissue).map(|(_, f)| f.clone())
+            ResponseSource::Each { tissues, .. } => {
+                let own = tissues.iter().find(|(t, _)| *t == tissue);
+                own.and_then(|(_, source)| source.text().map(PathBuf::from))
             }
             ResponseSource::Algorithm(_) | ResponseSource::NotUsed => None,
         };
         json!({
-            "tissue": tissue_key(tissue),
+            "tissue": tissue.key(),
             "used": used,
             "from": from,
             "file": used.then(|| files.response(tissue)),
