@@ -156,16 +156,24 @@ fn buttons(ui: &mut Ui, state: &State, layer: &Layer, is_read: bool, actions: &m
     let compare = Button::plain("Compare bases")
         .disabled(being_compared)
         .hint("Tracks the whole brain with every basis and frame");
-    let desired_size = vec2(ui.available_width(), space::BUTTON + 10.0);
-    let (rect, _) = ui.allocate_exact_size(desired_size, Sense::hover());
-    let row = paint::inset(rect, space::INSET, space::INSET);
-    let place = paint::at_left(row, vec2(take.width(ui), space::BUTTON));
-    let adjacent = row.with_min_x(place.right() + 8.0);
-    let adjacent = paint::at_left(adjacent, vec2(compare.width(ui), space::BUTTON));
+    let widths = [take.width(ui), compare.width(ui)];
+    let line = |ui: &mut Ui| {
+        let desired_size = vec2(ui.available_width(), space::BUTTON + 6.0);
+        let (rect, _) = ui.allocate_exact_size(desired_size, Sense::hover());
+        paint::inset(rect, space::INSET, space::INSET)
+    };
+    let row = line(ui);
+    let place = paint::at_left(row, vec2(widths[0], space::BUTTON));
+    // The narrowest panel has no room for both in a line.
+    let next = match widths[0] + 8.0 + widths[1] > row.width() {
+        true => line(ui),
+        false => row.with_min_x(place.right() + 8.0),
+    };
+    let next = paint::at_left(next, vec2(widths[1], space::BUTTON));
     if take.show_at(ui, place).clicked() {
         actions.push(use_source(FodSource::Image(layer.id)));
     }
-    if compare.show_at(ui, adjacent).clicked() {
+    if compare.show_at(ui, next).clicked() {
         actions.push(Action::Tensors(TensorAction::CompareBases(layer.id)));
     }
 }

@@ -13,7 +13,10 @@ use egui::Ui;
 pub fn warns(result: &FodResult) -> bool {
     let fods = &result.fods;
     let doubtful = fods.mask_found.is_some_and(|found| found.doubtful());
-    doubtful || fods.output.counts.not_finite > 0 || fods.output.counts.unfinished > 0
+    let counts = &fods.output.counts;
+    // In an image, a value that is not a number often marks voxels outside the brain.
+    let not_finite = counts.not_finite > 0 && !result.key.is_read();
+    doubtful || not_finite || counts.unfinished > 0
 }
 
 pub fn show(ui: &mut Ui, state: &State, result: &FodResult) {
@@ -45,7 +48,15 @@ fn read_lines(state: &State, result: &FodResult) -> Vec<String> {
         fods.output.order.order, fods.output.order.reason
     );
     let voxels = format!("Distributions in {}", counted(fods.mask.count(), "voxel"));
-    image.into_iter().chain([order, voxels]).collect()
+    let not_finite = match fods.output.counts.not_finite {
+        0 => None,
+        n => Some(format!(
+            "{} with a value that is not a number: no distribution",
+            counted(n, "voxel")
+        )),
+    };
+    let facts = image.into_iter().chain([order, voxels]);
+    facts.chain(not_finite).collect()
 }
 
 /// One sentence each.

@@ -26,6 +26,27 @@ pub struct ReadFods {
     pub wants_lobes: bool,
 }
 
+/// The distributions with 0 where a coefficient is not a finite number, and the number of these voxels.
+fn finite(field: OdfField) -> (OdfField, usize) {
+    if field.coefficients.iter().all(|c| c.is_finite()) {
+        return (field, 0);
+    }
+    let n = field.grid.voxel_count();
+    let mut values = field.coefficients.to_vec();
+    let mut changed = 0;
+    for voxel in 0..n {
+        let mut own = (voxel..values.len()).step_by(n);
+        if own.any(|i| !values[i].is_finite()) {
+            (voxel..values.len())
+                .step_by(n)
+                .for_each(|i| values[i] = 0.0);
+            changed += 1;
+        }
+    }
+    let (grid, order) = (field.grid.clone(), field.order());
+    (OdfField::new(grid, order, values), changed)
+}
+
 /// A voxel has a distribution if its mean is above 0.
 fn voxels(field: &OdfField) -> Mask {
     let n = field.grid.voxel_count();
@@ -75,6 +96,7 @@ impl Job for ReadFods {
                 .into(),
             ));
         }
+        let (field, not_finite) = finite(field);
         let params = &self.peak_params;
         let peak_field = match self.wants_peaks {
             true => Some(peaks::find(&field, params, &backend, control)?),
@@ -105,7 +127,10 @@ impl Job for ReadFods {
                 tissues: Vec::new(),
                 order,
                 shells: no_shells,
-                counts: csd::Counts::default(),
+                counts: csd::Counts {
+                    not_finite,
+                    ..csd::Counts::default()
+                },
                 on_cpu: None,
             },
             responses: Vec::new(),

@@ -66,7 +66,7 @@ impl EstimateFods {
         backend: &Backend,
         control: &Control,
     ) -> Result<FoundResponses, JobError> {
-        let place = Run {
+        let run = Run {
             shells,
             mask,
             backend,
@@ -82,7 +82,7 @@ impl EstimateFods {
             Responses::Files(files) => Ok(given(read_files(files)?)),
             Responses::Estimated(chosen) => {
                 let algorithm = chosen.unwrap_or_else(|| self.default_algorithm(shells));
-                let mut measured = self.estimate(algorithm, &place)?.tissues;
+                let mut measured = self.estimate(algorithm, &run)?.tissues;
                 if let [white] = measured.as_mut_slice() {
                     white.response = outer_shell(&white.response);
                 }
@@ -98,11 +98,11 @@ impl EstimateFods {
                     algorithm: Some(algorithm),
                 })
             }
-            Responses::Each { algorithm, tissues } => self.each(*algorithm, tissues, &place),
+            Responses::Each { algorithm, tissues } => self.each(*algorithm, tissues, &run),
         }
     }
 
-    fn estimate(&self, algorithm: ResponseAlgorithm, place: &Run) -> Result<Estimate, JobError> {
+    fn estimate(&self, algorithm: ResponseAlgorithm, run: &Run) -> Result<Estimate, JobError> {
         let estimate = match algorithm {
             ResponseAlgorithm::Dhollander => response::dhollander,
             ResponseAlgorithm::Tournier => response::tournier,
@@ -110,10 +110,10 @@ impl EstimateFods {
         Ok(estimate(
             &self.dwi,
             &self.gradients,
-            place.mask,
+            run.mask,
             &self.response_params,
-            place.backend,
-            place.control,
+            run.backend,
+            run.control,
         )?)
     }
 
@@ -122,7 +122,7 @@ impl EstimateFods {
         &self,
         algorithm: Option<ResponseAlgorithm>,
         tissues: &[(Tissue, ResponseInput)],
-        place: &Run,
+        run: &Run,
     ) -> Result<FoundResponses, JobError> {
         let estimated =
             |(_, input): &&(Tissue, ResponseInput)| matches!(input, ResponseInput::Algorithm);
@@ -133,10 +133,10 @@ impl EstimateFods {
             Some(_) if estimated.any(|tissue| tissue != Tissue::WhiteMatter) => {
                 Some(algorithm.unwrap_or(ResponseAlgorithm::Dhollander))
             }
-            Some(_) => Some(algorithm.unwrap_or_else(|| self.default_algorithm(place.shells))),
+            Some(_) => Some(algorithm.unwrap_or_else(|| self.default_algorithm(run.shells))),
         };
         let estimate = match algorithm {
-            Some(algorithm) => Some(self.estimate(algorithm, place)?),
+            Some(algorithm) => Some(self.estimate(algorithm, run)?),
             None => None,
         };
         let (mut used, mut measured) = (Vec::new(), Vec::new());
@@ -151,7 +151,7 @@ impl EstimateFods {
                     let own = all.filter(|t| t.tissue == *tissue).cloned().next();
                     own.ok_or_else(|| not_estimated(*tissue))?
                 }
-                ResponseInput::Inside(shape) => self.inside(*tissue, shape, place)?,
+                ResponseInput::Inside(shape) => self.inside(*tissue, shape, run)?,
                 ResponseInput::Missing => return Err(missing(*tissue)),
             };
             if tissues.len() == 1 {
@@ -168,12 +168,7 @@ impl EstimateFods {
     }
 
     /// The response function in the voxels of a region.
-    fn inside(
-        &self,
-        tissue: Tissue,
-        shape: &Shape,
-        place: &Run,
-    ) -> Result<TissueResponse, JobError> {
+    fn inside(&self, tissue: Tissue, shape: &Shape, run: &Run) -> Result<TissueResponse, JobError> {
         let voxels = voxels_inside(shape, &self.dwi);
         if voxels.count() == 0 {
             return Err(JobError::Sentence(
@@ -190,8 +185,8 @@ impl EstimateFods {
             &voxels,
             tissue,
             &self.response_params,
-            place.backend,
-            place.control,
+            run.backend,
+            run.control,
         )?;
         estimate.tissues.pop().ok_or_else(|| missing(tissue))
     }
