@@ -63,7 +63,7 @@ struct Tables {
     // Offset of the pages' sides after the pages.
     u32 sides;
     // By page: the pass that made its values, if warps process bricks.
-    u32* made;
+    u32* pass_of_page;
     Lap* laps;
     // Pages in the order of their bricks.
     int* line;
@@ -199,7 +199,7 @@ __device__ __forceinline__ void report(
         }
         if (!now) continue;
         if (lane == 0) {
-            t.made[to] = now_step + 1;
+            t.pass_of_page[to] = now_step + 1;
             t.place[to] = place_of_brick(t, b);
         }
         __syncwarp();

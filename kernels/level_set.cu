@@ -5,8 +5,8 @@
 // whole launch; the values that neighbours need pass from block to block as words of a value and the number of passes
 // that made it, so that a pass costs one round trip; with more bricks than resident blocks, blocks process one after
 // the other, and all synchronise between passes. With many bricks, a warp processes a brick and then takes the next
-// one, possibly of the next pass, without waiting for the last brick of this one (desks.cuh): a pass reads one copy
-// of the pages and writes the other.
+// one, possibly of the next pass, without waiting for the last brick of this one (brick_passes.cuh): a pass reads one
+// copy of the pages and writes the other.
 //
 // Pages are requested for bricks near the band: an atomic operation selects one warp, which takes a page from the
 // stack and fills it. If blocks have bricks, this happens in a launch's last pass, as far ahead as a launch has
@@ -14,7 +14,7 @@
 // pages are published immediately. Pages that have been constant and not requested for some passes are freed between
 // launches. The values therefore equal those of the whole volume, whatever the order of pages.
 
-#include "desks.cuh"
+#include "brick_passes.cuh"
 
 // Entries in Tables::halo.
 constexpr int HALO = 488;
@@ -30,13 +30,13 @@ __device__ __forceinline__ u64 look(const u64* at) {
     return word;
 }
 
-// A number of passes over a brick. `first_copy`: the copy of the pages that the launch's first pass reads; `made`:
-// earlier passes of this launch; `margin`: how far ahead pages are requested after the last pass, or 0; `begins`: the
-// first pass is the first of a redistancing.
+// A number of passes over a brick. `first_copy`: the copy of the pages that the launch's first pass reads; `earlier`:
+// number of earlier passes of this launch; `margin`: how far ahead pages are requested after the last pass, or 0;
+// `begins`: the first pass is the first of a redistancing.
 template <int KIND, bool EXTRA, int PASS>
 __device__ __forceinline__ void few(
-    const Tables& t, float* first_copy, float* other_copy, int page, int passes, int made, int margin, bool begins) {
-    const float* now = made & 1 ? other_copy : first_copy;
+    const Tables& t, float* first_copy, float* other_copy, int page, int passes, int earlier, int margin, bool begins) {
+    const float* now = earlier & 1 ? other_copy : first_copy;
     __shared__ __align__(16) float tiles[2][TILE];
     __shared__ int slots[32];
     __shared__ u32 seen;
@@ -50,7 +50,7 @@ __device__ __forceinline__ void few(
     if (place == NONE) return;
     const Rules r = *t.rules;
     const float region[3] = {s->region[0], s->region[1], s->region[2]};
-    const u32 base = s->step + made;
+    const u32 base = s->step + earlier;
     const bool border = place & BORDER;
     const float* data = t.speeds;
     float speed[2] = {0.0f, 0.0f};
@@ -136,7 +136,7 @@ __device__ __forceinline__ void few(
                 repeat<256>(then, border_of(t, t.place[page]));
             }
         } else {
-            float* out = (made + passes) & 1 ? other_copy : first_copy;
+            float* out = (earlier + passes) & 1 ? other_copy : first_copy;
             out[(u32)(page * 512 + first)] = v[0];
             out[(u32)(page * 512 + first + 4)] = v[1];
             float* side = out + (t.sides + (u32)(page * 128 + (first >> 3)));
@@ -147,7 +147,7 @@ __device__ __forceinline__ void few(
         if (flips && border) flips &= within<2>(border_of(t, t.place[page]), first & 3, first >> 3 & 7, first >> 6);
         if (flips) {
             const int* quanta = t.quanta ? t.quanta + (size_t)brick_of(t, t.place[page]) * 512 : nullptr;
-            count<PASS>(t.state, t.log, quanta, flips & is, flips & was, first, made + pass);
+            count<PASS>(t.state, t.log, quanta, flips & is, flips & was, first, earlier + pass);
         }
         __syncthreads();
     }
@@ -159,7 +159,7 @@ __device__ __forceinline__ void few(
     for (int i = 16; i; i >>= 1) own |= __shfl_xor_sync(ALL, own, i);
     if (lane == 0) atomicOr(&seen, own);
     __syncthreads();
-    float* out = (made + passes) & 1 ? other_copy : first_copy;
+    float* out = (earlier + passes) & 1 ? other_copy : first_copy;
     u32 sides = seen & 3u << 28;
     if (me < 32)
         report(
@@ -186,12 +186,13 @@ __device__ __forceinline__ void blocks(
     // Number of passes at once.
     const int high = t.state->high, some = high - 2 <= gridDim.x && high <= t.exchanged ? passes : 1;
 #pragma unroll 1
-    for (int made = 0; made < passes; made += some) {
-        if (made > 0) meet(&t.state->arrived, made);
+    for (int earlier = 0; earlier < passes; earlier += some) {
+        if (earlier > 0) meet(&t.state->arrived, earlier);
 #pragma unroll 1
         for (int page = 2 + blockIdx.x; page < t.state->high; page += gridDim.x) {
             few<KIND, EXTRA, PASS>(
-                t, (float*)now, next, page, some, made, made + some == passes ? margin : 0, begins && made == 0);
+                t, (float*)now, next, page, some, earlier, earlier + some == passes ? margin : 0,
+                begins && earlier == 0);
             __syncthreads();
         }
     }

@@ -105,7 +105,7 @@ pub fn search(terms: &str) -> Vec<Match> {
     if terms.is_empty() {
         return Vec::new();
     }
-    let mut found = Vec::new();
+    let mut matches = Vec::new();
     for page in PAGES {
         for (section, part) in page.sections().into_iter().enumerate() {
             let text = plain(part.text);
@@ -115,7 +115,7 @@ pub fn search(terms: &str) -> Vec<Match> {
                 let elsewhere = !terms.iter().all(|term| heading.contains(term));
                 let below = text.strip_prefix(part.heading).unwrap_or(&text);
                 let excerpt = excerpt(below.trim_start(), &terms);
-                found.push((
+                matches.push((
                     elsewhere,
                     Match {
                         page,
@@ -127,8 +127,8 @@ pub fn search(terms: &str) -> Vec<Match> {
             }
         }
     }
-    found.sort_by_key(|(elsewhere, _)| *elsewhere);
-    found.into_iter().map(|(_, found)| found).collect()
+    matches.sort_by_key(|(elsewhere, _)| *elsewhere);
+    matches.into_iter().map(|(_, matched)| matched).collect()
 }
 
 fn options() -> Options {

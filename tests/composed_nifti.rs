@@ -157,7 +157,7 @@ impl ComposedNifti {
     }
 }
 
-/// Writes a file, gzip if the name says so.
+/// Writes a file, compressed by gzip if the name ends with .gz.
 pub fn put(path: &Path, bytes: &[u8]) {
     let bytes = if path.extension().is_some_and(|e| e == "gz") {
         gzip(bytes)
@@ -173,7 +173,7 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// A regular affine: rotated, anisotropic, any axis order and handedness, sheared if asked.
+/// A regular affine: rotated, anisotropic, any axis order and handedness, sheared on request.
 pub fn random_affine(random: &mut Random, sheared: bool) -> DAffine3 {
     let mut edge = || random.uniform(0.5, 4.0);
     let spacing = DVec3::new(edge(), edge(), edge());

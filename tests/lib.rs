@@ -56,7 +56,7 @@ pub fn data(relative: &str) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-/// The files of such a folder by name, in the same order on every machine; empty if it does not exist.
+/// The files of a data folder by name, in the same order on every machine; empty if it does not exist.
 pub fn data_files(relative: &str) -> Vec<PathBuf> {
     let entries = data(relative).and_then(|folder| std::fs::read_dir(folder).ok());
     let entries = entries.into_iter().flatten().flatten();
@@ -117,7 +117,7 @@ pub fn cuda_test_alone(name: &str, run: impl FnOnce(Backend) + Send + 'static) -
 pub fn cuda_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Trial {
     let reason = match cards() {
         Ok(_) => String::new(),
-        Err(BackendError::Cuda(error)) => error.found(),
+        Err(BackendError::Cuda(error)) => error.problem(),
         Err(error) => error.to_string(),
     };
     match cuda_backend() {
@@ -305,7 +305,7 @@ pub fn start_of_old_job(age: Duration) -> Instant {
 }
 
 /// Whether a test that damages files continues: for a fixed number, so that every run reads the same ones, and then for
-/// as many seconds as `ARCUATE_FUZZ_SECONDS` says.
+/// `ARCUATE_FUZZ_SECONDS` seconds.
 pub fn damages_more(tried: usize, files: usize, started: Instant) -> bool {
     let given = std::env::var("ARCUATE_FUZZ_SECONDS").ok();
     let seconds = given.and_then(|s| Duration::try_from_secs_f64(s.parse().ok()?).ok());

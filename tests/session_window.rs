@@ -93,7 +93,11 @@ impl Window {
         let mut window = Self::new();
         let mask = folder.join("mask.nii.gz");
         window.act(Action::Files(FilesAction::Open(vec![scan(folder), mask])));
-        assert!(window.state.document.tensors.is_some(), "{}", window.said());
+        assert!(
+            window.state.document.tensors.is_some(),
+            "{}",
+            window.messages()
+        );
         window
     }
 
@@ -120,7 +124,7 @@ impl Window {
     pub fn save(&mut self, path: &Path) {
         let path = Some(path.to_owned());
         self.session(SessionAction::Save { path, next: None });
-        assert!(!self.state.is_dirty(), "{}", self.said());
+        assert!(!self.state.is_dirty(), "{}", self.messages());
     }
 
     pub fn open(&mut self, path: &Path) {
@@ -133,7 +137,7 @@ impl Window {
         window
     }
 
-    pub fn said(&self) -> String {
+    pub fn messages(&self) -> String {
         let messages = self.state.runtime.notices.messages.iter();
         let texts: Vec<&str> = messages.map(|m| m.text.as_str()).collect();
         texts.join("\n")
@@ -180,10 +184,10 @@ impl Window {
         rays.params.curves.min_length_mm = 5.0;
         rays.params.curves.seeding = Seeding::Random { count: 10 };
         rays.cut = Cut::TopShare(0.5);
-        // As in sessions from before the default changed.
+        // The sharpening of sessions that were saved before the default changed.
         rays.metric.sharpening = Sharpening::Power { alpha: 1.0 };
         self.act(Action::Track(TrackAction::SetRays { rays, phase }));
-        assert!(self.state.final_live().is_some(), "{}", self.said());
+        assert!(self.state.final_live().is_some(), "{}", self.messages());
         self.act(Action::Track(TrackAction::Keep));
         let painted = painted(self);
         let role = Role::Exclude;
@@ -327,7 +331,7 @@ pub fn everything(folder: &Path) -> Window {
     })));
     window.act(Action::Snapshot(SnapshotAction::Take));
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
-    assert!(window.state.final_live().is_some(), "{}", window.said());
+    assert!(window.state.final_live().is_some(), "{}", window.messages());
     window
 }
 

@@ -388,9 +388,9 @@ rm "$record"
 PATH= ARCUATE_TRACE=$record "$binary" >>"$folder/window.log" 2>&1 &
 window=$!
 until_true 20 "a window" gets_keys
-until_true 20 "what was left behind" now '"left_behind":1'
+until_true 20 "unsaved work of an earlier run" now '"left_behind":1'
 gets_keys
-# The button is there a frame after the record says so.
+# The button appears a frame after the record reports it.
 takes() { goes 190 283; xdotool click 1; sleep 0.5; now '"jobs":\["Opening|"document":"Demo head"'; }
 until_true 20 "taken over" takes
 until_true 60 "recovered, and fitted" now '"fitted":[1-9][0-9]*.*"left_behind":0.*"session":".*tracts.arcuate"'

@@ -30,8 +30,8 @@ pub struct Choice<'a> {
 
 impl Choice<'_> {
     pub fn takes(&self, name: &str) -> bool {
-        let word = self.case.map(str::to_lowercase);
-        word.is_none_or(|word| name.to_lowercase().contains(&word))
+        let filter = self.case.map(str::to_lowercase);
+        filter.is_none_or(|filter| name.to_lowercase().contains(&filter))
     }
 }
 

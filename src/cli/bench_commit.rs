@@ -119,7 +119,7 @@ const SETTLED: Stop = Stop {
 impl Case {
     /// Stops after this many iterations, and when the objective settles.
     fn stops(&self, choice: Choice, backend: &Backend) -> [Stop; 2] {
-        let [iterations, most] = match backend.accelerator() {
+        let [iterations, settled_iterations] = match backend.accelerator() {
             _ if choice.quick => [5, 20],
             Some(Accelerator::Cuda(_)) => [SETTLED.iterations; 2],
             _ => [self.iterations, 4 * self.iterations],
@@ -130,7 +130,7 @@ impl Case {
             ..SETTLED
         };
         let settled = Stop {
-            iterations: most,
+            iterations: settled_iterations,
             ..SETTLED
         };
         [first, settled]
@@ -264,7 +264,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
         _ => Arcs::new(case.streamlines, case.side, 11),
     };
     let arcs = arcs.ok_or_else(|| Error::Input("The arcs have no grid".to_owned().into()))?;
-    let made_s = started.elapsed().as_secs_f64();
+    let arcs_s = started.elapsed().as_secs_f64();
     let switches = Switches {
         merge_b0: false,
         normalise_signal: false,
@@ -324,7 +324,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
         let (settled, settled_s) = fitted(None, None, &until)?;
         // Every tenth streamline is removed.
         let without: Vec<bool> = (0..case.streamlines).map(|f| f % 10 == 0).collect();
-        let (again, again_s) = fitted(Some(&without), Some(&settled.x), &until)?;
+        let (refit, refit_s) = fitted(Some(&without), Some(&settled.x), &until)?;
         let uniform = Metric::uniform(&operator)?;
         let started = Instant::now();
         let problem = Problem {
@@ -360,13 +360,13 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
             "fit_s": fit_s, "iterations": solution.iterations, "objective": solution.objective,
             "iteration_ms": 1e3 * fit_s / f64::from(solution.iterations),
             "settled_s": settled_s, "settled_iterations": settled.iterations,
-            "settled_objective": settled.objective, "refit_after_edit_s": again_s,
-            "refit_after_edit_iterations": again.iterations,
-            "refit_after_edit_objective": again.objective, "plain_fista_s": plain_s,
+            "settled_objective": settled.objective, "refit_after_edit_s": refit_s,
+            "refit_after_edit_iterations": refit.iterations,
+            "refit_after_edit_objective": refit.objective, "plain_fista_s": plain_s,
             "plain_fista_iterations": plain.iterations, "plain_fista_objective": plain.objective,
             "to_same_objective_s": same_s, "to_same_objective_iterations": same.iterations,
             "to_same_objective_reached": same.ended == Ended::Target, "kkt": solution.kkt,
-            "area_under_curve": Arcs::area_under_curve(&weights, &arcs.real), "arcs_s": made_s,
+            "area_under_curve": Arcs::area_under_curve(&weights, &arcs.real), "arcs_s": arcs_s,
             "dictionary_s": dictionary_s, "operator_s": operator_s, "metric_s": metric_s,
             "card_bytes": operator.on_cards().map(|cards| cards.bytes()),
             "cards": operator.on_cards().map(|cards| cards.cards()),

@@ -320,9 +320,9 @@ fn residual(field: &CostField) -> f64 {
     let off = places
         .filter(|p| field.source.seed(*p).is_none())
         .filter_map(|place| {
-            let again = simplex(field, place)?.value;
+            let updated = simplex(field, place)?.value;
             let value = f64::from(field.values[place]);
-            value.is_finite().then(|| (again - value).abs() / value)
+            value.is_finite().then(|| (updated - value).abs() / value)
         });
     off.fold(0.0, f64::max)
 }

@@ -232,14 +232,20 @@ fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
     let swaying = || slab(40.0, 31.5, 12.0);
     let mut rk4 = with(4096 / fewer, 2048);
     rk4.curves.integrator = Integrator::Rk4;
-    let short = with(4096 / fewer, 2048);
-    let long = with(2048 / fewer, 4096);
+    let short_rays = with(4096 / fewer, 2048);
+    let long_rays = with(2048 / fewer, 4096);
     let mut cases = vec![
-        Case::new("uniform", &uniform_2048, straight(), short.clone()).printed(4096, 165.13),
-        Case::new("uniform single", &uniform_2048, straight(), short.clone()).single(),
+        Case::new("uniform", &uniform_2048, straight(), short_rays.clone()).printed(4096, 165.13),
+        Case::new(
+            "uniform single",
+            &uniform_2048,
+            straight(),
+            short_rays.clone(),
+        )
+        .single(),
         Case::new("uniform RK4", &uniform_2048, straight(), rk4),
-        Case::new("uniform", &uniform_4096, straight(), long.clone()).printed(2048, 165.0),
-        Case::new("wavy", &wavy, swaying(), short),
+        Case::new("uniform", &uniform_4096, straight(), long_rays.clone()).printed(2048, 165.0),
+        Case::new("wavy", &wavy, swaying(), short_rays),
         // The papers' algorithm takes several hundred times as long.
         Case::new(
             "wavy, papers' algorithm",
@@ -253,7 +259,7 @@ fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
             "uniform, papers' algorithm",
             &uniform_4096,
             straight(),
-            papers(long),
+            papers(long_rays),
         ));
     }
     for count in [1 << 16, MILLION].into_iter().filter(|_| many) {

@@ -83,10 +83,10 @@ pub fn streamlines(path: &Path) -> Result<Tractogram, Failure> {
 /// in memory, and with the memory held afterwards and at the peak, beyond that of the points.
 fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, Failure> {
     let (mut seconds, mut sums) = (Vec::new(), Vec::new());
-    let (mut found, mut sum) = (Tractogram::empty(), 0.0);
+    let (mut latest, mut sum) = (Tractogram::empty(), 0.0);
     let mut memory = None;
     for _ in 0..repeats {
-        drop(std::mem::replace(&mut found, Tractogram::empty()));
+        drop(std::mem::replace(&mut latest, Tractogram::empty()));
         forget_peak();
         let before = resident_bytes();
         let started = Instant::now();
@@ -94,16 +94,16 @@ fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, Failure
         sum = streamlines::total(&tractogram);
         seconds.push(started.elapsed().as_secs_f64());
         memory = before.zip(resident_bytes());
-        found = tractogram;
+        latest = tractogram;
         // Bytes already in memory: a lower bound of the time.
         let started = Instant::now();
-        sum = sum.max(streamlines::total(&found));
+        sum = sum.max(streamlines::total(&latest));
         sums.push(started.elapsed().as_secs_f64());
     }
-    let mut value = line(path, "read", &found, &mut seconds, backend);
+    let mut value = line(path, "read", &latest, &mut seconds, backend);
     value["sum"] = json!(sum);
     sums.sort_by(f64::total_cmp);
-    let points = (found.points.len() * size_of::<[f32; 3]>()) as f64;
+    let points = (latest.points.len() * size_of::<[f32; 3]>()) as f64;
     let median = sums[sums.len() / 2].max(1e-9);
     value["sum_alone_s"] = json!(median);
     value["sum_alone_gb_per_s"] = json!(points / median / 1e9);

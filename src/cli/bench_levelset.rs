@@ -64,9 +64,10 @@ impl Case {
         };
         let inputs = backend.install(|| Inputs::new(&self.image, 0))?;
         let (layout, control) = (Layout::BEST, Control::new());
-        let mut made = Evolution::new(&inputs, &self.start, &params, layout, backend, &control)?;
-        made.watched = false;
-        Ok(made)
+        let mut evolution =
+            Evolution::new(&inputs, &self.start, &params, layout, backend, &control)?;
+        evolution.watched = false;
+        Ok(evolution)
     }
 }
 
@@ -116,7 +117,7 @@ fn case(name: &'static str, cortex: bool) -> Option<Case> {
 
 fn measure(
     case: &Case,
-    (made, setup_s): (&mut Evolution, f64),
+    (evolution, setup_s): (&mut Evolution, f64),
     choice: Choice,
     backend: &Backend,
 ) -> Result<Value, Error> {
@@ -131,23 +132,23 @@ fn measure(
         (false, ..) => (5, 60),
     };
     let mut walls = Vec::new();
-    made.run_unchecked(100, backend, &control)?;
-    let near = made.count_near(3.0)?;
+    evolution.run_unchecked(100, backend, &control)?;
+    let near = evolution.count_near(3.0)?;
     for _ in 0..rounds {
         let started = Instant::now();
-        made.run_unchecked(steps, backend, &control)?;
+        evolution.run_unchecked(steps, backend, &control)?;
         walls.push(started.elapsed().as_secs_f64() / steps as f64);
     }
     let step_s = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
-    let size = made.size();
-    let voxels = made.count_near(f32::MAX)? as f64 / case.image.grid.voxel_count() as f64;
+    let size = evolution.size();
+    let voxels = evolution.count_near(f32::MAX)? as f64 / case.image.grid.voxel_count() as f64;
     Ok(json!({
         "workload": "levelset", "case": case.name, "size": "256x256x175",
         "rate": 1.0 / step_s, "unit": "steps/s", "time_ms": 1e3 * step_s,
         "active": near, "updates_per_s": near as f64 / step_s,
         "bricks": size.bricks, "share_in_bricks": voxels, "bytes": size.bytes,
-        "kept_bytes": size.kept_bytes, "setup_s": setup_s, "redistance_every": made.params().redistance_every,
-        "inside": made.growth().last(), "backend": backend.name(), "threads": backend.threads(),
+        "kept_bytes": size.kept_bytes, "setup_s": setup_s, "redistance_every": evolution.params().redistance_every,
+        "inside": evolution.growth().last(), "backend": backend.name(), "threads": backend.threads(),
     }))
 }
 
@@ -164,20 +165,20 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         };
         let failed = |error: String| json!({"workload": "levelset", "case": name, "error": error});
         let started = Instant::now();
-        let mut made = match case.run(backend) {
-            Ok(made) => made,
+        let mut evolution = match case.run(backend) {
+            Ok(evolution) => evolution,
             Err(error) => {
                 lines.push(failed(error.to_string()));
                 continue;
             }
         };
-        let made = &mut made;
+        let evolution = &mut evolution;
         let setup_s = started.elapsed().as_secs_f64();
         if choice.takes(name) {
-            let line = measure(&case, (made, setup_s), choice, backend);
+            let line = measure(&case, (evolution, setup_s), choice, backend);
             lines.push(line.unwrap_or_else(|error| failed(error.to_string())));
         }
-        let line = bench_drawn::measure(made, &drawn, choice, backend);
+        let line = bench_drawn::measure(evolution, &drawn, choice, backend);
         lines.push(line.unwrap_or_else(|failure| failed(failure.sentence)));
     }
     lines

@@ -61,7 +61,7 @@ fn solids(count: usize, masks: bool) -> Vec<Solid> {
     );
     let grid = grid.map(Arc::new);
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
-    let one = |i: usize| {
+    let solid = |i: usize| {
         let z = 1.0 - 2.0 * (i as f64 + 0.5) / count as f64;
         let (sin, cos) = (golden * i as f64).sin_cos();
         let flat = (1.0 - z * z).sqrt();
@@ -80,5 +80,5 @@ fn solids(count: usize, masks: bool) -> Vec<Solid> {
             selected: false,
         }
     };
-    (0..count).map(one).collect()
+    (0..count).map(solid).collect()
 }

@@ -79,8 +79,8 @@ fn cases(
             }],
             ..SelectionRules::default()
         };
-        for again in [false, true] {
-            results.push(case(&name, again, tractogram, &rules, repeats, backend));
+        for is_repeat in [false, true] {
+            results.push(case(&name, is_repeat, tractogram, &rules, repeats, backend));
         }
     }
     results
@@ -88,7 +88,7 @@ fn cases(
 
 fn case(
     name: &str,
-    again: bool,
+    is_repeat: bool,
     tractogram: &Tractogram,
     rules: &SelectionRules,
     repeats: usize,
@@ -98,7 +98,7 @@ fn case(
     for _ in 0..repeats {
         // A new tractogram has no boxes yet.
         let fresh = Tractogram::new(tractogram.points.clone(), tractogram.offsets.clone());
-        let subject = if again { tractogram } else { &fresh };
+        let subject = if is_repeat { tractogram } else { &fresh };
         let started = Instant::now();
         match select(subject, rules, backend, &Control::new()) {
             Ok(selection) => kept = selection.kept_count(),
@@ -109,7 +109,7 @@ fn case(
     seconds.sort_by(f64::total_cmp);
     let median = seconds[seconds.len() / 2];
     let count = tractogram.len();
-    let suffix = if again { ", again" } else { "" };
+    let suffix = if is_repeat { ", again" } else { "" };
     json!({
         "workload": "select", "case": format!("{name}{suffix}"), "streamlines": count,
         "points": tractogram.points.len(), "kept": kept, "wall_s": median,

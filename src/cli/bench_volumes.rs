@@ -34,10 +34,10 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
         ("volume", cloud, Transfer::rising()),
         ("volume, surface", surface, Transfer::rising()),
     ];
-    let mut made = None;
+    let mut built = None;
     let mut results = Vec::new();
     for (name, style, transfer) in cases.into_iter().filter(|c| choice.takes(c.0)) {
-        let Some(volume) = made.get_or_insert_with(|| folded(side)).clone() else {
+        let Some(volume) = built.get_or_insert_with(|| folded(side)).clone() else {
             break;
         };
         let list = |frame: usize| {

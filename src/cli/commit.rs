@@ -122,7 +122,7 @@ struct OpenedInputs {
 
 impl Options {
     /// The smallest weight of the streamlines that are kept.
-    fn least(&self) -> f32 {
+    fn min_weight(&self) -> f32 {
         (self.threshold.unwrap_or(0.0) as f32).max(f32::MIN_POSITIVE)
     }
 
@@ -175,11 +175,11 @@ impl Options {
         let Some((pulse, between)) = self.pulse.zip(self.between) else {
             return Ok(Vec::new());
         };
-        let (one, note) = io::scheme::in_ms(pulse, between)?;
+        let (pulses, note) = io::scheme::in_ms(pulse, between)?;
         if let Some(note) = note {
             warning!("{note}");
         }
-        Ok(vec![timing(one)])
+        Ok(vec![timing(pulses)])
     }
 
     /// Refuses parameters that fit no scan, and options without an effect. The defaults are those for this number of
@@ -208,13 +208,13 @@ impl Options {
         };
         let of_streamlines = |format: Format| format.content() == Content::Streamlines;
         if !Format::named(path).is_some_and(of_streamlines) {
-            let found = io::scalars::open_weights(path, lines);
-            let weights = found.map_err(|e| Failure::new(e.to_string()))?;
+            let read = io::scalars::open_weights(path, lines);
+            let weights = read.map_err(|e| Failure::new(e.to_string()))?;
             return Ok(StartFrom::Weights(weights.into()));
         }
         let of = self::streamlines(path, &self.reading, runner)?;
         let streamlines = lines.len();
-        let found = match of.per_streamline.get(WEIGHT) {
+        let weights_found = match of.per_streamline.get(WEIGHT) {
             Some(weights) if of.len() == streamlines => {
                 return Ok(StartFrom::Weights(weights.clone()));
             }
@@ -222,7 +222,7 @@ impl Options {
             None => format!("streamlines without values named {WEIGHT}"),
         };
         Err(Failure::new(format!(
-            "Found {found}, expected weights of the {streamlines} to start from: {}",
+            "Found {weights_found}, expected weights of the {streamlines} to start from: {}",
             path.display()
         )))
     }
@@ -267,7 +267,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => None,
     };
     let tensors = tensor_fit::Params::defaults_for(opened.gradients.as_deref());
-    let (made, _) = runner.run(FitWeights {
+    let (output, _) = runner.run(FitWeights {
         tractogram: tractogram.clone(),
         scan: opened.scan,
         gradients: opened.gradients,
@@ -283,10 +283,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         rmse_before: None,
         curve: Curve::default(),
     })?;
-    if let Some(found) = &made.mask_found {
-        about_mask(found, opened.companion_mask.as_deref());
+    if let Some(report) = &output.mask_found {
+        about_mask(report, opened.companion_mask.as_deref());
     }
-    let counts = &made.prepared.dictionary.counts;
+    let counts = &output.prepared.dictionary.counts;
     if counts.outside > 0 {
         warning!(
             "{} of {} {} wholly outside the voxels of the fit and {} no weight; fit within another mask, or leave \
@@ -298,21 +298,21 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             options.tracks.display()
         );
     }
-    if made.fit.ended == Ended::Iterations {
+    if output.fit.ended == Ended::Iterations {
         warning!(
             "The weights have not settled after {}; raise --iterations",
-            counted(made.fit.iterations as usize, "iteration")
+            counted(output.fit.iterations as usize, "iteration")
         );
     }
-    if is_redundant(&made) {
+    if is_redundant(&output) {
         note!(
             "Most streamlines have no weight: where several explain the signal equally well, which of them have one is \
              arbitrary, and a smaller --tolerance leaves fewer; trust sums over bundles"
         );
     }
-    let files = save(options, &tractogram, &made, runner)?;
-    let least = options.least();
-    let (value, text) = summary(&tractogram, &params, least, &made, &files);
+    let files = save(options, &tractogram, &output, runner)?;
+    let min_weight = options.min_weight();
+    let (value, text) = summary(&tractogram, &params, min_weight, &output, &files);
     runner.report(&value, &text);
     Ok(())
 }
@@ -333,9 +333,9 @@ fn warn_of_outside(
 }
 
 /// Whether most of the streamlines inside the voxels have no weight.
-fn is_redundant(made: &CommitFit) -> bool {
-    let counts = &made.prepared.dictionary.counts;
-    let weights = &made.fit.weights;
+fn is_redundant(fit: &CommitFit) -> bool {
+    let counts = &fit.prepared.dictionary.counts;
+    let weights = &fit.fit.weights;
     let inside = (weights.len() as u64).saturating_sub(counts.outside + counts.single_points);
     let kept = weights.iter().filter(|w| **w > 0.0).count() as u64;
     2 * kept < inside
@@ -344,18 +344,18 @@ fn is_redundant(made: &CommitFit) -> bool {
 fn save(
     options: &Options,
     tractogram: &Tractogram,
-    made: &CommitFit,
+    output: &CommitFit,
     runner: &mut Runner,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let _made = make_folder(&options.out)?;
-    let (fit, maps) = (&made.fit, &made.fit.maps);
+    let _folder = make_folder(&options.out)?;
+    let (fit, maps) = (&output.fit, &output.fit.maps);
     let weighted = tractogram
         .clone()
         .with_per_streamline(WEIGHT, fit.weights.clone());
     let path = options.weights();
     io::scalars::save_weights(&path, &weighted, WEIGHT).map_err(|e| Failure::new(e.to_string()))?;
     let mut files = vec![path];
-    let shape = made.prepared.operator.shape();
+    let shape = output.prepared.operator.shape();
     let requested = [true, shape.extra > 0, shape.free > 0, true];
     let volumes = [&maps.intra, &maps.extra, &maps.free, &maps.rmse];
     let each = options.maps().into_iter().zip(volumes).zip(requested);
@@ -369,10 +369,10 @@ fn save(
         files.push(path);
     }
     if let Some(path) = &options.filtered {
-        let least = options.least();
+        let min_weight = options.min_weight();
         let request = SaveWithValues {
             tractogram: weighted,
-            only: Some(fit.weights.iter().map(|w| *w >= least).collect()),
+            only: Some(fit.weights.iter().map(|w| *w >= min_weight).collect()),
             path: path.clone(),
             command: typed_command(),
             replace: runner.force(),
@@ -383,9 +383,9 @@ fn save(
 }
 
 /// The kept streamlines of a group, with the sums of their weights and of weight × length.
-fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], least: f32) -> Value {
+fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], min_weight: f32) -> Value {
     let kept = members.iter().map(|m| *m as usize);
-    let kept: Vec<usize> = kept.filter(|m| weights[*m] >= least).collect();
+    let kept: Vec<usize> = kept.filter(|m| weights[*m] >= min_weight).collect();
     let weight = |m: &usize| f64::from(weights[*m]);
     json!({
         "streamlines": members.len(), "kept": kept.len(),
@@ -427,11 +427,11 @@ fn without_effect(counts: &Counts) -> String {
 fn summary(
     tractogram: &Tractogram,
     params: &Params,
-    least: f32,
-    made: &CommitFit,
+    min_weight: f32,
+    output: &CommitFit,
     files: &[PathBuf],
 ) -> (Value, String) {
-    let (fit, prepared) = (&made.fit, &made.prepared);
+    let (fit, prepared) = (&output.fit, &output.prepared);
     let (dictionary, counts) = (&prepared.dictionary, prepared.dictionary.counts);
     let kept = fit.weights.iter().filter(|w| **w > 0.0).count();
     let (operator, side) = match prepared.operator.way() {
@@ -443,11 +443,11 @@ fn summary(
     let lengths = dictionary.lengths_mm();
     let groups = tractogram.groups.iter();
     let bundles: BTreeMap<&String, Value> = groups
-        .map(|(name, own)| (name, bundle(own, &fit.weights, &lengths, least)))
+        .map(|(name, own)| (name, bundle(own, &fit.weights, &lengths, min_weight)))
         .collect();
     let forced = params.model.undetermined(&prepared.samples);
     let everybody: Vec<u32> = (0..tractogram.len() as u32).collect();
-    let all = bundle(&everybody, &fit.weights, &lengths, least);
+    let all = bundle(&everybody, &fit.weights, &lengths, min_weight);
     let value = json!({
         "command": "commit", "model": params.model.name(), "streamlines": tractogram.len(),
         "with_weight": kept, "outside": counts.outside, "single_points": counts.single_points,
@@ -459,8 +459,8 @@ fn summary(
         "operator": operator, "directions_side": side, "columns_worked_on": prepared.operator.rank(),
         "cards": cards.map(|cards| cards.cards()), "cards_add_up": adds_up,
         "iterations": fit.iterations, "ended": fit.ended.key(), "objective": fit.objective, "kkt": fit.kkt,
-        "rmse": fit.rmse, "all": all, "bundles": bundles, "warning": forced, "curve": made.curve,
-        "prepare_ms": made.prepare_ms, "fit_ms": made.fit_ms, "files": files,
+        "rmse": fit.rmse, "all": all, "bundles": bundles, "warning": forced, "curve": output.curve,
+        "prepare_ms": output.prepare_ms, "fit_ms": output.fit_ms, "files": files,
     });
     let mut text = format!(
         "{}: {} of {} {} a weight{}\n\
@@ -476,8 +476,8 @@ fn summary(
         counted(prepared.samples.count(), "sample"),
         counted(fit.iterations as usize, "iteration"),
         fit.ended.key(),
-        made.fit_ms / 1e3,
-        made.prepare_ms / 1e3,
+        output.fit_ms / 1e3,
+        output.prepare_ms / 1e3,
         fit.objective,
         fit.rmse,
     );

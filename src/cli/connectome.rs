@@ -70,12 +70,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         ));
     }
     if options.matrix != Matrix::Value && options.pairs.is_none() && valued {
-        let found = match options.image {
+        let option = match options.image {
             Some(_) => "--image",
             None => "--value",
         };
         return Err(Failure::usage(format!(
-            "Found {found}, which has no effect on this matrix: add --matrix value or --pairs, or leave it out"
+            "Found {option}, which has no effect on this matrix: add --matrix value or --pairs, or leave it out"
         )));
     }
     let params = options.params.params()?;
@@ -107,8 +107,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         params,
         value,
     };
-    let (found, wall_ms) = runner.run(compute)?;
-    let names = found.names(&labels);
+    let (connectome, wall_ms) = runner.run(compute)?;
+    let names = connectome.names(&labels);
     let matrix = match options.matrix {
         Matrix::Count => ConnectomeTable::Count,
         Matrix::Length => ConnectomeTable::Length,
@@ -121,32 +121,32 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for (path, table) in std::iter::once((&options.output, matrix)).chain(pairs) {
         runner.run(SaveConnectome {
             path: path.clone(),
-            connectome: found.clone(),
+            connectome: connectome.clone(),
             names: names.clone(),
             table,
         })?;
     }
-    let n = found.nodes.len();
-    let both = found.examined - found.one_end - found.no_end;
+    let n = connectome.nodes.len();
+    let both = connectome.examined - connectome.one_end - connectome.no_end;
     let connected = (0..n).flat_map(|a| (a..n).map(move |b| (a, b)));
     let connected = connected
-        .filter(|(a, b)| found.count[found.at(*a, *b)] > 0)
+        .filter(|(a, b)| connectome.count[connectome.at(*a, *b)] > 0)
         .count();
     let mut text = format!(
         "{} of {} connect {} of {}\n  {} with a label at one end only\n  {} without one\n",
         grouped(both as u64),
-        counted(found.examined, "streamline"),
+        counted(connectome.examined, "streamline"),
         counted(connected, "pair"),
         counted(n, "label"),
-        grouped(found.one_end as u64),
-        grouped(found.no_end as u64)
+        grouped(connectome.one_end as u64),
+        grouped(connectome.no_end as u64)
     );
     for path in outputs {
         text += &format!("{}\n", shown(path));
     }
     let value = json!({
-        "command": "connectome", "streamlines": found.examined, "connecting": both,
-        "one_end": found.one_end, "no_end": found.no_end, "labels": n, "pairs": connected,
+        "command": "connectome", "streamlines": connectome.examined, "connecting": both,
+        "one_end": connectome.one_end, "no_end": connectome.no_end, "labels": n, "pairs": connected,
         "parameters": parameters::json(&params),
         "wall_ms": wall_ms, "file": options.output, "pairs_file": options.pairs,
     });

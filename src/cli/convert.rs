@@ -92,8 +92,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     };
     let (plan, _) = runner.run(request)?;
     // Reported before anything is written, so that the user can stop.
-    for found in &plan.notes {
-        remark(found, options.input.display());
+    for note in &plan.notes {
+        remark(note, options.input.display());
     }
     let mut text = String::new();
     for loss in &plan.unsupported_contents {
@@ -145,8 +145,8 @@ fn convert_orientations(
         reading,
         affine: options.reading.reading().affine.map(|affine| *affine),
     })?;
-    for found in &opened.remarks {
-        remark(found, options.input.display());
+    for note in &opened.remarks {
+        remark(note, options.input.display());
     }
     runner.run(SaveVolume {
         volume: opened.volume,

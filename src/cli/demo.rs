@@ -80,7 +80,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for name in [TRACKS, REPORT, SUMMARY].iter().chain(&pictures) {
         runner.may_write(&at(name))?;
     }
-    let _made = make_folder(&folder)?;
+    let _folder = make_folder(&folder)?;
 
     let mut window = Headless::new(runner);
     window.act(Action::OpenDemo { tour: false })?;

@@ -135,20 +135,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         layer: 0,
         transform: glam::DAffine3::IDENTITY,
     };
-    let (made, wall_ms) = runner.run(request)?;
-    let volume = made.output.volume.clone();
+    let (mapped, wall_ms) = runner.run(request)?;
+    let volume = mapped.output.volume.clone();
     let [x, y, z] = volume.grid.shape;
     let highest = volume.values.iter().copied().fold(0.0f32, f32::max);
-    let count_of_most = volume.counts().and_then(|c| c.iter().max().copied());
-    let highest_text = count_of_most.map_or(highest.to_string(), |n| grouped(&n.to_string()));
-    let highest = count_of_most.map_or(json!(highest), |n| json!(n));
+    let max_count = volume.counts().and_then(|c| c.iter().max().copied());
+    let highest_text = max_count.map_or(highest.to_string(), |n| grouped(&n.to_string()));
+    let highest = max_count.map_or(json!(highest), |n| json!(n));
     runner.run(SaveVolume {
         source: None,
         volume,
         path: options.out.clone(),
         command: options.command(&params, voxels),
     })?;
-    let output = &made.output;
+    let output = &mapped.output;
     if output.not_finite > 0 {
         warning!(
             "{} left out, with an end that is not finite; check the program that wrote the file: {}",

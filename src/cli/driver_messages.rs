@@ -18,11 +18,11 @@ pub fn suppress() {
     let Ok(program) = std::env::current_exe() else {
         return;
     };
-    let mut again = std::process::Command::new(program);
-    again.args(std::env::args_os().skip(1));
-    again.env(SELECTION[0], "1");
+    let mut command = std::process::Command::new(program);
+    command.args(std::env::args_os().skip(1));
+    command.env(SELECTION[0], "1");
     // Returns only if the program could not be restarted: the only consequence is the printed errors.
-    drop(again.exec());
+    drop(command.exec());
 }
 
 #[cfg(not(target_os = "linux"))]

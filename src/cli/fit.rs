@@ -84,7 +84,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let files: Vec<PathBuf> = options.maps.iter().map(|m| path_of(m.key())).collect();
     runner.may_fill(&options.out, &files)?;
     let fitted = options.fit.run(runner)?;
-    let _made = make_folder(&options.out)?;
+    let _folder = make_folder(&options.out)?;
     let mut written = Vec::new();
     for &map in &options.maps {
         let path = path_of(map.key());
@@ -144,8 +144,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         counted(in_mask, "voxel"),
         fitted.wall_ms / 1e3,
     );
-    if let Some(found) = &fitted.mask_report {
-        text += &format!("Brain mask found: {}\n", mask_text::facts(found));
+    if let Some(report) = &fitted.mask_report {
+        text += &format!("Brain mask found: {}\n", mask_text::facts(report));
     }
     text += &format!(
         "Not positive definite, repaired: {}; without enough signal: {}\n",

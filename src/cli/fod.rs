@@ -142,8 +142,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         wants_peaks: any_map(|map| map == FodMap::Peaks),
         wants_lobes: any_map(FodMap::is_of_lobes),
     })?;
-    if let Some(found) = &fods.mask_found {
-        about_mask(found, scan.companion_mask.as_deref());
+    if let Some(report) = &fods.mask_found {
+        about_mask(report, scan.companion_mask.as_deref());
     }
     report::warn(options, &given, &fods);
     let recipe = FodArguments {
@@ -169,7 +169,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut value = json(&files, &params, &recipe, &fods, Some(&gradients));
     value["repeat"] = Value::from(command.as_str());
     value["files"] = serde_json::json!(written);
-    let _made = make_folder(&options.out)?;
+    let _folder = make_folder(&options.out)?;
     let provenance = provenance(&value);
     runner.run(SaveSet {
         first: (report_file, provenance),

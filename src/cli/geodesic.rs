@@ -103,9 +103,9 @@ fn summary(tracked: &TrackingResult, ray_output: &RayOutput) -> (Value, String) 
     }
     let kept = tracked.output.kept.len();
     value["cut"] = json!({ "kept": kept, "of": passed });
-    if let Some(least) = ray_output.min_measure.filter(|_| kept < passed) {
+    if let Some(min_measure) = ray_output.min_measure.filter(|_| kept < passed) {
         message += &format!(
-            "The cut keeps the strongest {} of them ({:.1} %), from {least:.3}; --cut all keeps every ray\n",
+            "The cut keeps the strongest {} of them ({:.1} %), from {min_measure:.3}; --cut all keeps every ray\n",
             count(kept as u64),
             100.0 * kept as f64 / passed as f64
         );
@@ -163,11 +163,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             track::out_of_reach(&fitted, &tracked.regions)
         );
     } else if tracked.output.kept.is_empty() {
-        let most = ray_output.measures.iter().copied().max_by(f32::total_cmp);
+        let max_measure = ray_output.measures.iter().copied().max_by(f32::total_cmp);
         warning!(
             "The cut keeps none of {}, with measures up to {:.3}; lower it",
             counted(ray_output.measures.len(), "ray"),
-            most.unwrap_or(f32::NAN)
+            max_measure.unwrap_or(f32::NAN)
         );
     }
     let (mut value, mut text) = summary(&tracked, &ray_output);

@@ -213,7 +213,7 @@ fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
         measure: "definite",
         candidates: output.ranked.iter().map(candidate).collect(),
         found: output
-            .found()
+            .clear_layout()
             .map(|l| json!({"order": l.order.key(), "frame": l.frame.key()})),
     };
     ranking.report(wall_ms, runner);
@@ -242,7 +242,7 @@ fn distributions(path: &std::path::Path, runner: &mut Runner) -> Result<(), Fail
         measure: "symmetry",
         candidates: output.ranked.iter().map(candidate).collect(),
         found: output
-            .found()
+            .clear_layout()
             .map(|l| json!({"basis": l.basis.key(), "frame": l.frame.key()})),
     };
     ranking.report(wall_ms, runner);

@@ -52,7 +52,7 @@ fn page(name: &str) -> Result<Report, Failure> {
     let Some(page) = Page::named(name) else {
         let names: Vec<&str> = PAGES.iter().map(|p| p.name).collect();
         return Err(Failure::usage(format!(
-            "Found no page {name}, expected one of {}",
+            "Found no page “{name}”, expected one of {}",
             names.join(", ")
         )));
     };
@@ -63,13 +63,13 @@ fn page(name: &str) -> Result<Report, Failure> {
 }
 
 fn search(text: &str) -> Result<Report, Failure> {
-    let found = guide::search(text);
-    if found.is_empty() {
+    let matches = guide::search(text);
+    if matches.is_empty() {
         return Err(Failure::new(format!(
             "No section of the guide contains all of these words; search for fewer: {text}"
         )));
     }
-    let lines = found.iter().map(|m| {
+    let lines = matches.iter().map(|m| {
         let Match {
             page,
             heading,
@@ -78,7 +78,7 @@ fn search(text: &str) -> Result<Report, Failure> {
         } = m;
         format!("{}: {heading}\n    {excerpt}\n", page.name)
     });
-    let sections = found
+    let sections = matches
         .iter()
         .map(|m| json!({ "page": m.page.name, "heading": m.heading, "excerpt": m.excerpt }));
     let sections = sections.collect::<Vec<_>>();

@@ -82,10 +82,10 @@ impl<'a> Headless<'a> {
             let missing = opening.changed_files().filter(|(i, _)| !tried.contains(i));
             let mut missing =
                 missing.filter(|(_, f)| matches!(f.standing, FileComparison::Missing(_)));
-            let found = missing.find_map(|(i, f)| {
+            let moved = missing.find_map(|(i, f)| {
                 Some((i, session::find_moved(&f.entry, folders, &Control::new())?))
             });
-            match found {
+            match moved {
                 Some((index, path)) => {
                     tried.insert(index);
                     self.act(Action::Session(SessionAction::Relocate { index, path }))?;
@@ -94,7 +94,7 @@ impl<'a> Headless<'a> {
                     let is_missing =
                         |f: &FileStatus| matches!(f.standing, FileComparison::Missing(_));
                     let goes_on = partly && opening.changed_files().all(|(_, f)| is_missing(f));
-                    let all = opening.changed_files().map(|(_, found)| difference(found));
+                    let all = opening.changed_files().map(|(_, file)| difference(file));
                     let mut sentences: Vec<String> = all.collect();
                     let last = if goes_on { None } else { sentences.pop() };
                     let severity = match goes_on {

@@ -73,7 +73,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
     }
     let items = items(&kept);
-    let (found, inside) = (disagreements(&items), shares_inside(&items));
+    let (differences, inside) = (disagreements(&items), shares_inside(&items));
     if kept.len() > 1 {
         text += "Space\n";
         for (tracks, of, share) in &inside {
@@ -85,10 +85,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
                 one_line(of)
             );
         }
-        for sentence in &found {
+        for sentence in &differences {
             let _ = writeln!(text, "  differs     {}", one_line(sentence));
         }
-        if found.is_empty() {
+        if differences.is_empty() {
             text += "  compared    no disagreement found between the spaces of these files\n";
         }
     }
@@ -97,7 +97,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .map(|(tracks, of, share)| json!({"streamlines": tracks, "inside": of, "share": share}))
         .collect();
     let report = json!({
-        "command": "info", "files": values, "disagreements": found, "inside": inside,
+        "command": "info", "files": values, "disagreements": differences, "inside": inside,
     });
     runner.report(&report, &text);
     // The files that can be read are described even if others cannot.
@@ -150,7 +150,7 @@ fn describe(
     }
     let open = OpenFile::with_reading(path.clone(), reported.clone());
     let OpenedFile { loaded, notes, .. } = match runner.run(open)?.0 {
-        Opened::Folder(found) => return Ok(folder(&found)),
+        Opened::Folder(listing) => return Ok(folder(&listing)),
         Opened::File(opened) => *opened,
     };
     notes.iter().for_each(|note| remark(note, file));
@@ -201,21 +201,21 @@ fn describe(
 const SHEARED_DEG: f64 = 0.05;
 
 /// Describes a BIDS folder.
-fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
+fn folder(folder: &Folder) -> (Value, String, Option<Loaded>) {
     let relative = |path: &Path| {
-        let inside = path.strip_prefix(&found.path).unwrap_or(path);
+        let inside = path.strip_prefix(&folder.path).unwrap_or(path);
         inside.to_string_lossy().into_owned()
     };
     let mut text = format!(
         "  kind        BIDS folder\n  subjects    {}\n",
-        count(found.subjects.len() as u64)
+        count(folder.subjects.len() as u64)
     );
-    let visits = found.visits();
+    let visits = folder.visits();
     if visits.len() > 1 {
         let names: Vec<String> = visits.iter().map(Visit::name).collect();
         let _ = writeln!(text, "  to choose from  {}", one_line(&names.join(", ")));
     }
-    for file in &found.files {
+    for file in &folder.files {
         let place = one_line(&relative(&file.path));
         let _ = writeln!(text, "  {:<15} {place}", file.kind.name());
         match (file.kind, file.gradients.as_slice()) {
@@ -227,19 +227,19 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
             _ => {}
         }
     }
-    for folder in &found.unreadable {
+    for folder in &folder.unreadable {
         warning!(
             "This folder cannot be read, so its files are missing from this list; grant permission to read it: {}",
             folder.display()
         );
     }
-    if found.cut {
+    if folder.cut {
         warning!(
             "The folder holds more files than one list takes; name one subject's folder: {}",
-            found.path.display()
+            folder.path.display()
         );
     }
-    let files: Vec<Value> = found
+    let files: Vec<Value> = folder
         .files
         .iter()
         .map(|f| {
@@ -250,9 +250,9 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
         })
         .collect();
     let value = json!({
-        "path": found.path, "kind": "BIDS folder", "subjects": found.subjects, "visits": visits.iter().map(Visit::name).collect::<Vec<_>>(), "files": files,
-        "unreadable": found.unreadable,
-        "complete": !found.cut && found.unreadable.is_empty(),
+        "path": folder.path, "kind": "BIDS folder", "subjects": folder.subjects, "visits": visits.iter().map(Visit::name).collect::<Vec<_>>(), "files": files,
+        "unreadable": folder.unreadable,
+        "complete": !folder.cut && folder.unreadable.is_empty(),
     });
     (value, text, None)
 }
@@ -325,11 +325,11 @@ fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Fa
         return Ok(None);
     };
     let (grid, frames) = (&series.first.grid, series.frames);
-    let found = table(path, &[], grid, frames)?;
-    for note in series.remarks.iter().chain(&found.notes) {
+    let table = table(path, &[], grid, frames)?;
+    for note in series.remarks.iter().chain(&table.notes) {
         remark(note, name);
     }
-    let gradients = found.gradients.as_deref();
+    let gradients = table.gradients.as_deref();
     let (value, text) = image(name, &series.first, Some(&series), gradients);
     Ok(Some((value, text, series.first)))
 }

@@ -89,8 +89,8 @@ pub fn images(
     reported: &ReadingOptions,
     runner: &mut Runner,
 ) -> Result<Vec<(String, Volume)>, Failure> {
-    let one = |path: &PathBuf| Ok((file_stem(path), scalar_image(path, reported, runner)?));
-    paths.iter().map(one).collect()
+    let open = |path: &PathBuf| Ok((file_stem(path), scalar_image(path, reported, runner)?));
+    paths.iter().map(open).collect()
 }
 
 /// Refuses streamlines that lie wholly outside an image; returns the number of points outside.

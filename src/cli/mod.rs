@@ -74,7 +74,9 @@ pub use runner::{Failure, Runner};
 
 use crate::compute::{Backend, BackendChoice, BackendKind};
 use crate::state::report::DISCLAIMER;
+use crate::state::update::{is_session, several_sessions};
 use clap::{Parser, Subcommand};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -227,15 +229,21 @@ pub fn check_letters(mut arguments: impl Iterator<Item = OsString>) -> Result<()
     }
 }
 
-/// Refuses an argument that is neither a file nor a command, before a window is opened for it.
+/// Refuses an argument that is neither a file nor a command, and more than one session, before a window is opened.
 pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
     let Some(missing) = files.iter().find(|f| !f.exists()) else {
-        return Ok(());
+        let absolute = |file: &PathBuf| std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        let sessions = files.iter().filter(|file| is_session(file)).map(absolute);
+        let sessions: Vec<PathBuf> = sessions.collect::<BTreeSet<_>>().into_iter().collect();
+        return match sessions.len() {
+            0 | 1 => Ok(()),
+            _ => Err(Failure::usage(several_sessions(&sessions))),
+        };
     };
-    let word = missing.to_string_lossy();
+    let name = missing.to_string_lossy();
     Err(Failure::usage(typed::no_command(
-        &word,
-        &typed::similar_commands(&word),
+        &name,
+        &typed::similar_commands(&name),
     )))
 }
 

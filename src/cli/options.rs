@@ -223,18 +223,17 @@ pub fn whole<T: std::str::FromStr>(text: &str) -> Result<T, ValueError> {
         .map_err(|_| ValueError::new("a whole number from 0", text))
 }
 
-/// Parses a whole number from `least` to `most`.
+/// Parses a whole number from `min` to `max`.
 pub fn whole_from<T>(
-    least: T,
-    most: T,
+    min: T,
+    max: T,
 ) -> impl Fn(&str) -> Result<T, ValueError> + Clone + Send + Sync + 'static
 where
     T: std::str::FromStr + PartialOrd + std::fmt::Display + Copy + Send + Sync + 'static,
 {
     move |text| {
-        let number = text.parse().ok().filter(|n| (least..=most).contains(n));
-        number
-            .ok_or_else(|| ValueError::new(format!("a whole number from {least} to {most}"), text))
+        let number = text.parse().ok().filter(|n| (min..=max).contains(n));
+        number.ok_or_else(|| ValueError::new(format!("a whole number from {min} to {max}"), text))
     }
 }
 
@@ -295,8 +294,8 @@ pub fn make_folder(folder: &Path) -> Result<io::atomic::OutputFolder, Failure> {
 }
 
 /// Writes to standard error how reliable a mask found from the scan is.
-pub fn about_mask(found: &MaskReport, adjacent: Option<&Path>) {
-    if let Some(doubt) = mask_text::doubtful(found) {
+pub fn about_mask(report: &MaskReport, adjacent: Option<&Path>) {
+    if let Some(doubt) = mask_text::doubtful(report) {
         warning!("{doubt}");
     }
     if let Some(path) = adjacent {

@@ -110,14 +110,14 @@ pub fn print_json(json: &serde_json::Value) {
 
 /// Prints a note, a warning or an error to standard error, and stores it for the object of `--json`.
 pub fn report_message(severity: Severity, sentence: &str) {
-    let (word, at) = match severity {
+    let (label, at) = match severity {
         Severity::Information => ("note", 0),
         Severity::Warning => ("warning", 1),
         Severity::Error => ("error", 2),
     };
     let sentence = one_line(sentence);
     // There is no other way to report this failure.
-    let _ = writeln!(std::io::stderr(), "arcuate: {word}: {sentence}");
+    let _ = writeln!(std::io::stderr(), "arcuate: {label}: {sentence}");
     report().sentences[at].push(Value::String(sentence));
 }
 
@@ -175,7 +175,8 @@ fn object(failed: bool) -> Option<Value> {
         Some(Value::Object(members)) => members,
         Some(other) => return Some(other),
         None if failed => {
-            let arguments = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            let arguments =
+                std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
             // Null for a word that names no command.
             let name = named_command(arguments);
             std::iter::once(("command".to_owned(), Value::from(name))).collect()
@@ -280,7 +281,7 @@ fn usage_sentence(
 pub fn usage_error(error: &clap::Error) -> u8 {
     if error.use_stderr() {
         // The message repeats the arguments, so it is generated again from arguments without control characters.
-        let typed = std::env::args_os().map(|word| one_line(&word.to_string_lossy()));
+        let typed = std::env::args_os().map(|argument| one_line(&argument.to_string_lossy()));
         let clean = super::Arguments::try_parse_from(typed).err();
         let error = clean.as_ref().unwrap_or(error);
         let rendered = match error.kind() {

@@ -175,7 +175,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         );
     }
     let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
-    let _made = make_folder(&options.out)?;
+    let _folder = make_folder(&options.out)?;
     let command = options.command(&fitted, &params, epsilon);
     let [u1, u2, u, mask_file, path_file] = files.clone();
     let [first, second] = result.sides.clone();

@@ -289,13 +289,13 @@ impl Options {
             .map_err(|e| Failure::new(e.to_string()))?;
         let control = Control::new();
         let cancelled = |e: Cancelled| Failure::new(e.to_string());
-        let made = runner.backend.install(|| {
+        let simulated = runner.backend.install(|| {
             Ok((
                 head.diffusion_scan(&scan, &control)?,
                 head.brain_mask(grid, &control)?,
             ))
         });
-        let ((dwi, gradients), brain) = made.map_err(cancelled)?;
+        let ((dwi, gradients), brain) = simulated.map_err(cancelled)?;
         let pictures = (!self.scan_only).then(|| {
             runner.backend.install(|| {
                 Ok(Pictures {

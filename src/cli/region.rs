@@ -57,7 +57,8 @@ pub struct Options {
         long,
         value_name = "N",
         allow_negative_numbers = true,
-        requires = "image"
+        requires = "image",
+        value_parser = label_number
     )]
     pub label: Vec<i64>,
     /// Add a region: sphere:x,y,z,radius, box:x,y,z,hx,hy,hz or mask:FILE
@@ -242,11 +243,11 @@ fn make(operation: RegionOperation, runner: &mut Runner) -> Result<Mask, Failure
         operation,
         serial: 0,
     };
-    let (made, _) = runner.run(job)?;
-    if let Some(note) = made.note {
+    let (computed, _) = runner.run(job)?;
+    if let Some(note) = computed.note {
         warning!("{note}");
     }
-    Ok(made.mask)
+    Ok(computed.mask)
 }
 
 /// `None` if only the image's grid was requested.
@@ -268,7 +269,7 @@ fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Resul
             frame,
             seed,
             tolerance: fill.tolerance as f32,
-            max_ml: fill.most_ml,
+            max_ml: fill.max_ml,
             base: None,
         };
         return make(what, runner);
@@ -295,6 +296,11 @@ fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Resul
     Ok(mask)
 }
 
+fn label_number(text: &str) -> Result<i64, ValueError> {
+    let number = text.parse();
+    number.map_err(|_| ValueError::new("the whole number of a label", text))
+}
+
 fn labels(
     requested: &[i64],
     volume: Volume,
@@ -309,17 +315,19 @@ fn labels(
     let numbers = numbers?;
     let mut labels = Vec::new();
     for label in requested {
-        let found = numbers.0.iter().find(|f| f.number == *label);
+        let label_count = numbers.0.iter().find(|f| f.number == *label);
         let known_labels = || {
             if numbers.0.is_empty() {
                 return "no label but 0; choose another image".to_owned();
             }
             let some = numbers.0.iter().take(12);
-            let some: Vec<String> = some.map(|found| found.number.to_string()).collect();
+            let some: Vec<String> = some
+                .map(|label_count| label_count.number.to_string())
+                .collect();
             let more = if numbers.0.len() > 12 { " …" } else { "" };
             format!("{}{more}; choose one of them", some.join(" "))
         };
-        labels.push(*found.ok_or_else(|| {
+        labels.push(*label_count.ok_or_else(|| {
             Failure::new(format!(
                 "The image has no label {label}, it has {}",
                 known_labels()

@@ -65,22 +65,22 @@ struct Replayed {
     outcome: Option<Match>,
     count: u64,
     sha256: Option<String>,
-    expected: Option<u64>,
+    expected_count: Option<u64>,
     noun: &'static str,
     curves: Option<(Tractogram, String)>,
 }
 
 impl Replayed {
-    fn new(name: &str, of: &str, read: &ReadSession, again: &RecomputedResult) -> Self {
+    fn new(name: &str, of: &str, read: &ReadSession, recomputed: &RecomputedResult) -> Self {
         let expected = read.results.iter().find(|r| r.result == of);
-        let (outcome, found) = match expected {
+        let (outcome, sum) = match expected {
             Some(expected) => {
-                let (outcome, found) = session::compare(expected, again);
-                (Some(outcome), found)
+                let (outcome, sum) = session::compare(expected, recomputed);
+                (Some(outcome), sum)
             }
-            None => (None, again.sum(of)),
+            None => (None, recomputed.sum(of)),
         };
-        let noun = match again {
+        let noun = match recomputed {
             RecomputedResult::Curves(_) => "streamlines",
             RecomputedResult::Tensors(_) => "tensors",
             RecomputedResult::Values(_) => "costs",
@@ -89,9 +89,9 @@ impl Replayed {
             name: name.to_owned(),
             result: of.to_owned(),
             outcome,
-            count: found.count,
-            sha256: Some(found.sha256),
-            expected: expected.map(|e| e.count),
+            count: sum.count,
+            sha256: Some(sum.sha256),
+            expected_count: expected.map(|e| e.count),
             noun,
             curves: None,
         }
@@ -121,7 +121,7 @@ impl Replayed {
 
     fn text(&self) -> String {
         let number = count(self.count);
-        let counted = match self.expected {
+        let counted = match self.expected_count {
             Some(expected) if expected != self.count => {
                 format!("{number} {} (were {})", self.noun, count(expected))
             }
@@ -137,7 +137,7 @@ impl Replayed {
             "result": self.result,
             "outcome": self.outcome.map_or("no_checksum", |outcome| outcome.key()),
             "count": self.count,
-            "expected_count": self.expected,
+            "expected_count": self.expected_count,
             "sha256": self.sha256,
         })
     }
@@ -180,7 +180,7 @@ fn kept(
         let recipe = recipe.map(|recipe| recipe.map_err(NotRestored::from));
         all.extend(recipe.map(|recipe| (missing.layer.id, called(&missing.layer.name), recipe)));
     }
-    let mut one = |id: u64, name: &str, recipe: Result<Arc<CurveRecipe>, NotRestored>| {
+    let mut replay = |id: u64, name: &str, recipe: Result<Arc<CurveRecipe>, NotRestored>| {
         let recipe =
             recipe.map_err(|why| Failure::new(format!("{name} cannot be recomputed: {why}")))?;
         let job = RecomputeCurves {
@@ -189,7 +189,7 @@ fn kept(
         };
         let output = window.run(job)?;
         let tractogram = output.tractogram;
-        let again = RecomputedResult::Curves(&tractogram);
+        let recomputed = RecomputedResult::Curves(&tractogram);
         let command = document
             .layer(LayerId(id))
             .map_or_else(
@@ -197,12 +197,12 @@ fn kept(
                 |l| document.command_line(l),
             )
             .text();
-        let replayed = Replayed::new(name, &of(id), read, &again);
+        let replayed = Replayed::new(name, &of(id), read, &recomputed);
         let replayed = replayed.with_ray_labels(are_rays(&recipe.curves));
         Ok(replayed.with_curves(&tractogram, command))
     };
     let all = all.into_iter();
-    all.map(|(id, name, recipe)| (of(id), one(id, &name, recipe)))
+    all.map(|(id, name, recipe)| (of(id), replay(id, &name, recipe)))
         .collect()
 }
 
@@ -239,10 +239,10 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
 /// Kept pathways.
 fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let document = window.state.document.clone();
-    let mut one = |kept: &Arc<KeptPathway>, of: &str| {
+    let mut replay = |kept: &Arc<KeptPathway>, of: &str| {
         let replayed = |solved: &PathwayResult| {
-            let again = RecomputedResult::Values(&solved.pathway.total);
-            Replayed::new(&kept.name, of, read, &again)
+            let recomputed = RecomputedResult::Values(&solved.pathway.total);
+            Replayed::new(&kept.name, of, read, &recomputed)
         };
         // Opening the session solved it, or failed: then the reason is requested.
         if let Some(solved) = &kept.result {
@@ -254,7 +254,7 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let all = document.kept_pathways.iter();
     all.map(|kept| {
         let of = saved::result_name(kept.id.0);
-        let result = one(kept, &of);
+        let result = replay(kept, &of);
         (of, result)
     })
     .collect()
@@ -275,7 +275,7 @@ fn surface(
     let failed = failed.or_else(|| window.state.runtime.segment.failed.clone());
     let resting = window.state.resting_surface();
     let phi = resting.and_then(|(live, _)| live.phi.clone());
-    let again = match (failed, phi) {
+    let replayed = match (failed, phi) {
         (None, Some(phi)) => Ok(Replayed {
             noun: "values of φ",
             ..Replayed::new(
@@ -292,7 +292,7 @@ fn surface(
             )))
         }
     };
-    Some((saved::SURFACE.to_owned(), again))
+    Some((saved::SURFACE.to_owned(), replayed))
 }
 
 /// Masks from level sets: the session stores them in full.
@@ -301,17 +301,17 @@ fn segments(window: &mut Headless) -> Outcomes {
     let mut all = Vec::new();
     for layer in &document.layers {
         let segmented = document.segmentation_recipe(layer.id);
-        let (Some(made), Content::Mask(then)) = (segmented, &layer.content) else {
+        let (Some(recipe), Content::Mask(then)) = (segmented, &layer.content) else {
             continue;
         };
-        let again = segment::repeat(&document, made)
+        let recomputed = segment::repeat(&document, recipe)
             .map_err(|why| why.to_string())
             .and_then(|work| window.run(work).map_err(|failure| failure.sentence));
-        let again = again
-            .map(|again| again.mask)
+        let recomputed = recomputed
+            .map(|recomputed| recomputed.mask)
             .map_err(|why| Failure::new(format!("{} was not segmented again: {why}", layer.name)));
         let of = saved::result_name(layer.id.0);
-        let replayed = again.map(|now| {
+        let replayed = recomputed.map(|now| {
             let (now, then) = (now.on_whole_grid(), then.on_whole_grid());
             let both = then.inside.iter().zip(now.inside.iter());
             let differ = both.filter(|(a, b)| (**a != 0) != (**b != 0)).count();
@@ -327,7 +327,7 @@ fn segments(window: &mut Headless) -> Outcomes {
                 }),
                 count: now.count() as u64,
                 sha256: None,
-                expected: Some(then.count() as u64),
+                expected_count: Some(then.count() as u64),
                 noun: "voxels",
                 curves: None,
             }
@@ -367,23 +367,23 @@ fn weights(window: &mut Headless) -> Outcomes {
         let request = weight_request(&document, lines, &inputs);
         let request =
             request.map_err(|why| Failure::new(format!("{name} were not fitted again: {why}")));
-        let again = request.and_then(|job| window.run(job));
+        let refit = request.and_then(|job| window.run(job));
         let of = weights_key(layer.id.0);
-        let replayed = again.map(|made| {
+        let replayed = refit.map(|output| {
             let before = stored.figures.objective;
-            let away = (made.fit.objective - before).abs() / before.max(f64::MIN_POSITIVE);
+            let away = (output.fit.objective - before).abs() / before.max(f64::MIN_POSITIVE);
             let tolerance = CHANGES * inputs.params.stop.objective;
             Replayed {
                 name,
                 result: of.clone(),
-                outcome: Some(match made.weights == *then {
+                outcome: Some(match output.weights == *then {
                     true => Match::SameBytes,
                     false if away <= tolerance => Match::WithinTolerance,
                     false => Match::Differs,
                 }),
-                count: made.weights.len() as u64,
+                count: output.weights.len() as u64,
                 sha256: None,
-                expected: Some(then.len() as u64),
+                expected_count: Some(then.len() as u64),
                 noun: "weights",
                 curves: None,
             }
@@ -398,7 +398,7 @@ fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let layers = document.layers.iter();
     let edited = layers.filter(|l| document.is_edited(l.id));
     let of_files = edited.filter(|l| document.curve_recipe(l.id).is_none());
-    let one = |layer: &Arc<Layer>| {
+    let replay = |layer: &Arc<Layer>| {
         let tractogram = streamlines_of(layer)?;
         let name = saved::result_name(layer.id.0);
         let replayed = Replayed::new(
@@ -409,25 +409,25 @@ fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
         );
         Some(replayed.with_curves(tractogram, document.command_line(layer).text()))
     };
-    of_files.filter_map(one).collect()
+    of_files.filter_map(replay).collect()
 }
 
 /// Density maps: opening the session has recomputed them.
 fn maps(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let layers = document.layers.iter();
     let of_maps = layers.filter(|l| document.density_map(l.id).is_some());
-    let one = |layer: &Arc<Layer>| {
+    let replay = |layer: &Arc<Layer>| {
         let Content::Image(map) = &layer.content else {
             return None;
         };
         let of = saved::result_name(layer.id.0);
-        let again = RecomputedResult::Values(&map.values);
+        let recomputed = RecomputedResult::Values(&map.values);
         Some(Replayed {
             noun: "values",
-            ..Replayed::new(&layer.name, &of, read, &again)
+            ..Replayed::new(&layer.name, &of, read, &recomputed)
         })
     };
-    of_maps.filter_map(one).collect()
+    of_maps.filter_map(replay).collect()
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -510,29 +510,29 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
     let mut results = Outcomes::new();
     let mut add = |of: &str, result: Replayed| results.push((of.to_owned(), Ok(result)));
     if let Some(tensors) = &window.state.document.tensors {
-        let again = RecomputedResult::Tensors(&tensors.field);
-        let replayed = Replayed::new(TENSORS, saved::TENSORS, read, &again);
+        let recomputed = RecomputedResult::Tensors(&tensors.field);
+        let replayed = Replayed::new(TENSORS, saved::TENSORS, read, &recomputed);
         add(saved::TENSORS, replayed);
     }
-    if let Some(found) = &window.state.document.distributions.result {
-        let again = RecomputedResult::Values(&found.fods.output.field.coefficients);
-        let replayed = Replayed::new(DISTRIBUTIONS, saved::DISTRIBUTIONS, read, &again);
+    if let Some(distributions) = &window.state.document.distributions.result {
+        let recomputed = RecomputedResult::Values(&distributions.fods.output.field.coefficients);
+        let replayed = Replayed::new(DISTRIBUTIONS, saved::DISTRIBUTIONS, read, &recomputed);
         add(saved::DISTRIBUTIONS, replayed.with_noun("coefficients"));
     }
     if let Some(live) = window.state.final_live() {
-        let again = RecomputedResult::Curves(&live.output.kept);
+        let recomputed = RecomputedResult::Curves(&live.output.kept);
         let rays = are_rays(&live.key.curves);
         let command_line = window.state.document.live_command_line(live);
         let replayed =
-            Replayed::new(live_name(rays), saved::LIVE, read, &again).with_ray_labels(rays);
+            Replayed::new(live_name(rays), saved::LIVE, read, &recomputed).with_ray_labels(rays);
         let replayed = replayed.with_curves(&live.output.kept, command_line.text());
         add(saved::LIVE, replayed);
     }
-    if let Some(found) = window.state.final_pathway() {
-        let again = RecomputedResult::Values(&found.pathway.total);
+    if let Some(pathway) = window.state.final_pathway() {
+        let recomputed = RecomputedResult::Values(&pathway.pathway.total);
         add(
             saved::PATHWAY,
-            Replayed::new(PATHWAY, saved::PATHWAY, read, &again),
+            Replayed::new(PATHWAY, saved::PATHWAY, read, &recomputed),
         );
     }
     let document = window.state.document.clone();
@@ -547,8 +547,8 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
     results.extend(opened.map(|r| (r.result.clone(), Ok(r))));
     results.extend(snapshots(window, read));
     // Results of the session that were not recomputed.
-    let made = |of: &str| results.iter().any(|(made, _)| made == of);
-    let lost = read.results.iter().filter(|sum| !made(&sum.result));
+    let is_replayed = |of: &str| results.iter().any(|(is_replayed, _)| is_replayed == of);
+    let lost = read.results.iter().filter(|sum| !is_replayed(&sum.result));
     let live_error = window.state.runtime.track.live.failure();
     let live_error = live_error.map(str::to_owned);
     let lost: Vec<Failure> = lost
@@ -569,7 +569,7 @@ fn write(
     results: &[Result<Replayed, Failure>],
     runner: &mut Runner,
 ) -> Result<(), Failure> {
-    let _made = make_folder(folder)?;
+    let _folder = make_folder(folder)?;
     let mut written: Vec<PathBuf> = Vec::new();
     for result in results.iter().flatten() {
         let Some((tractogram, command)) = &result.curves else {

@@ -1,6 +1,6 @@
 //! Runs jobs one after the other, with a progress bar on a terminal.
 
-use super::{Global, output};
+use super::{Global, output, typed};
 use crate::compute::{Backend, Progress};
 use crate::data::text::count;
 use crate::io;
@@ -152,10 +152,20 @@ impl Runner {
         if self.force || !path.exists() {
             return Ok(());
         }
-        Err(Failure::new(format!(
-            "File exists, add --force to overwrite it: {}",
-            path.display()
-        )))
+        if path.is_dir() {
+            return Err(Failure::new(format!(
+                "Found a folder of this name, expected a file or an unused name; choose another name: {}",
+                path.display()
+            )));
+        }
+        // Advice to overwrite would cost the input.
+        let sentence = match typed::is_named_twice(path) {
+            true => {
+                "This output is an input of the command, expected a file of its own; choose another name"
+            }
+            false => "File exists, add --force to overwrite it",
+        };
+        Err(Failure::new(format!("{sentence}: {}", path.display())))
     }
 
     /// Refuses a path that another output of the command has.

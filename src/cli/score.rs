@@ -186,11 +186,11 @@ fn table(scores: &Scores, files: &TruthFiles) -> String {
     );
     // Writing to a string does not fail.
     let mut row = |name: &str, counts: [usize; 2], volumes: [f64; 3]| {
-        let [valid, wrong] = counts.map(|n| count(n as u64));
+        let [valid, invalid] = counts.map(|n| count(n as u64));
         let [overlap, overreach, f1] = volumes.map(|v| format!("{:.1}", 100.0 * v));
         let _ = writeln!(
             text,
-            "{name:width$} {valid:>8} {wrong:>8} {overlap:>8} {overreach:>8} {f1:>6}"
+            "{name:width$} {valid:>8} {invalid:>8} {overlap:>8} {overreach:>8} {f1:>6}"
         );
     };
     for b in &scores.bundles {

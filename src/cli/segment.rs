@@ -296,7 +296,7 @@ fn read(path: &Path) -> Result<SegmentScript, Failure> {
         let placed = serde_json::from_str::<SegmentScript>(&text).err();
         Failure::new(format!(
             "Found {}, expected a run.json that arcuate segment wrote; name that file, or make it again: {}",
-            io::json::found(placed.as_ref().unwrap_or(&e)),
+            io::json::problem(placed.as_ref().unwrap_or(&e)),
             path.display()
         ))
     })?;
@@ -317,10 +317,10 @@ fn start(script: &SegmentScript, image: &Volume, runner: &Runner) -> Result<Star
     let mask = match (&script.mask, script.threshold, script.fill) {
         (Some(path), _, _) => Some(mask(path)?),
         (_, Some((low, high)), _) => {
-            let made = runner
+            let thresholded = runner
                 .backend
                 .install(|| region::threshold(image, script.volume, (low, high), &control));
-            Some(made.map_err(failed)?)
+            Some(thresholded.map_err(failed)?)
         }
         (_, _, Some((at, tolerance))) => {
             let frame = script.volume;
@@ -386,7 +386,7 @@ fn scalar(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Fail
         Some(volume) => volume,
         None => noted_volume(path, runner)?.0,
     };
-    let wrong = if volume.kind == VolumeKind::Rgb {
+    let problem = if volume.kind == VolumeKind::Rgb {
         "Found a colour image, expected one with a number in each voxel".to_owned()
     } else if frame >= volume.frames {
         let found = match volume.frames {
@@ -397,7 +397,7 @@ fn scalar(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Fail
     } else {
         return Ok(volume);
     };
-    Err(Failure::new(format!("{wrong}: {}", path.display())))
+    Err(Failure::new(format!("{problem}: {}", path.display())))
 }
 
 /// Whether a layer has a value in a voxel of the image.
@@ -450,20 +450,20 @@ fn speed_sources(
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let files = options.files();
     runner.may_fill(&options.out, &files)?;
-    let again = options.script.as_deref().map(read).transpose()?;
-    let frame = again.as_ref().map_or(options.volume, |w| w.volume);
-    let path = match (&again, &options.image) {
+    let script = options.script.as_deref().map(read).transpose()?;
+    let frame = script.as_ref().map_or(options.volume, |w| w.volume);
+    let path = match (&script, &options.image) {
         (Some(written), _) => written.image.clone(),
         (None, Some(image)) => image.clone(),
         (None, None) => return Err(Failure::usage("There is no image: name one")),
     };
-    if again.is_none() && !options.start.has_voxels() {
+    if script.is_none() && !options.start.has_voxels() {
         return Err(Failure::usage(
             "The segmentation has no start: add --add, --mask, --threshold or --fill",
         ));
     }
     let image = scalar(&path, frame, runner)?;
-    let mut written = match &again {
+    let mut written = match &script {
         Some(written) => written.clone(),
         None => options.run_from_options(&path, &image, runner)?,
     };
@@ -478,32 +478,32 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         start: start(&written, &image, runner)?,
         speed_sources: all_sources,
         script: written.run.clone(),
-        is_repeat: again.is_some(),
+        is_repeat: script.is_some(),
         watched: !options.ignore_leaks,
         reference,
         frame,
         image,
     };
-    let (made, _) = runner.run(work)?;
-    if made.missing > 0 {
+    let (output, _) = runner.run(work)?;
+    if output.missing > 0 {
         warning!(
             "The image has no value in {}, which the surface keeps out of: {}",
-            counted(made.missing, "voxel"),
+            counted(output.missing, "voxel"),
             path.display()
         );
     }
-    let leaked = report::leak_failure(&made);
+    let leaked = report::leak_failure(&output);
     if leaked.is_none()
-        && let Some(sentence) = made.ended.sentence()
+        && let Some(sentence) = output.ended.sentence()
     {
         warning!("{sentence}");
     }
-    if let Some(sentence) = report::still_grows(&made) {
+    if let Some(sentence) = report::still_grows(&output) {
         warning!("{sentence}");
     }
-    written.run = made.script.clone();
-    save(options, &files, &written, &made, runner)?;
-    let (value, text) = report::summary(&made, &files);
+    written.run = output.script.clone();
+    save(options, &files, &written, &output, runner)?;
+    let (value, text) = report::summary(&output, &files);
     runner.report(&value, &text);
     match leaked {
         Some(leaked) => Err(leaked),
@@ -515,21 +515,21 @@ fn save(
     options: &Options,
     [labels, surface, script]: &[PathBuf; 3],
     written: &SegmentScript,
-    made: &SegmentOutput,
+    output: &SegmentOutput,
     runner: &mut Runner,
 ) -> Result<(), Failure> {
-    let _made = make_folder(&options.out)?;
+    let _folder = make_folder(&options.out)?;
     let command = format!(
         "arcuate segment --script {}",
         io::quoted(&script.to_string_lossy())
     );
     runner.run(SaveMask {
-        mask: made.mask.clone(),
+        mask: output.mask.clone(),
         path: labels.clone(),
         command: command.clone(),
     })?;
     runner.run(SaveSurface {
-        surface: made.surface.clone(),
+        surface: output.surface.clone(),
         path: surface.clone(),
         command,
     })?;

@@ -184,7 +184,7 @@ impl Options {
     /// Reads the images; uses the first of several volumes.
     fn images(&self, runner: &mut Runner) -> Result<Vec<OnImage>, Failure> {
         let plain = ReadingOptions::default();
-        let one = |limit: &ImageLimit| {
+        let open = |limit: &ImageLimit| {
             Ok(OnImage {
                 volume: scalar_image(&limit.file, &plain, runner)?,
                 frame: 0,
@@ -193,7 +193,7 @@ impl Options {
                 high: limit.high,
             })
         };
-        self.image.iter().map(one).collect()
+        self.image.iter().map(open).collect()
     }
 
     /// Refuses images and masks in which no point of the streamlines lies.

@@ -20,9 +20,9 @@ pub fn watch() {
         };
         let mut ending = false;
         for signal in signals.forever() {
-            let again = std::mem::replace(&mut ending, true);
+            let was_ending = std::mem::replace(&mut ending, true);
             let started = thread::start("end", move || end(signal));
-            if again || started.is_err() {
+            if was_ending || started.is_err() {
                 signal_hook::low_level::exit(128 + signal);
             }
         }

@@ -113,13 +113,20 @@ impl Options {
                     Some(OrientationReading::Distributions(layout)) => layout,
                     _ => implied.unwrap_or(OdfLayout::MRTRIX),
                 };
+                let opened = orientations::open_odf(path, layout, None, &control)?;
+                if opened.field.order() == 0 {
+                    return Err(Failure::new(format!(
+                        "Found a single volume, expected at least 6 with coefficients of distributions; name the \
+                         image of white matter: {}",
+                        path.display()
+                    )));
+                }
                 if reading.is_none() && implied.is_none() {
                     note!(
                         "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame \
                          state others"
                     );
                 }
-                let opened = orientations::open_odf(path, layout, None, &control)?;
                 // Tracking refuses what these warnings are about.
                 (
                     Fibres::Distributions(opened.field),

@@ -78,14 +78,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let by = match &options.sort {
         None => None,
         Some(name) => {
-            let found = columns.iter().find(|(known, _)| known == name);
-            let found = found.ok_or_else(|| {
+            let column = columns.iter().find(|(known, _)| known == name);
+            let column = column.ok_or_else(|| {
                 let known = names.join(", ");
                 Failure::usage(format!(
                     "There is no column “{name}”, expected one of {known}"
                 ))
             })?;
-            Some(found.1.clone())
+            Some(column.1.clone())
         }
     };
     let sort = SortRows {

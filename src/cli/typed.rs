@@ -2,6 +2,7 @@
 
 use super::Arguments;
 use crate::guide::synonyms;
+use crate::io::disk::is_same;
 use crate::io::quoted;
 use clap::CommandFactory as _;
 use std::path::Path;
@@ -26,10 +27,10 @@ pub fn similar_commands(word: &str) -> Vec<String> {
 /// The command that the words name, such as `fit` or `gradients turn`.
 pub fn named_command(arguments: impl Iterator<Item = String>) -> Option<String> {
     let commands = Arguments::command();
-    let mut found: Option<&clap::Command> = None;
+    let mut command: Option<&clap::Command> = None;
     let mut name = String::new();
     for word in arguments {
-        let own = found.unwrap_or(&commands);
+        let own = command.unwrap_or(&commands);
         let Some(sub) = own.find_subcommand(&word) else {
             continue;
         };
@@ -37,9 +38,9 @@ pub fn named_command(arguments: impl Iterator<Item = String>) -> Option<String> 
             name.push(' ');
         }
         name += sub.get_name();
-        found = Some(sub);
+        command = Some(sub);
     }
-    found.map(|_| name)
+    command.map(|_| name)
 }
 
 /// The sentence about a first word that is neither a command nor a file, if it resembles a command.
@@ -57,6 +58,21 @@ pub fn no_command(word: &str, similar: &[String]) -> String {
         names => format!(" (similar commands: {})", names.join(", ")),
     };
     format!("There is no file and no command of this name{similar}: {word}")
+}
+
+/// Whether several words of the command name an existing file, as if it were both read and written.
+pub fn is_named_twice(path: &Path) -> bool {
+    let arguments = std::env::args_os().skip(1);
+    let names = arguments.filter(|word| {
+        let word = word.to_string_lossy();
+        // As in `--out=FILE` and `mask:FILE`.
+        let value = word.rsplit_once('=').map_or(&*word, |(_, value)| value);
+        let file = value.split_once(':').map_or(value, |(_, file)| file);
+        [&*word, value, file]
+            .iter()
+            .any(|name| is_same(Path::new(name), path))
+    });
+    names.count() > 1
 }
 
 /// The command as it was typed, without options that do not change the result.

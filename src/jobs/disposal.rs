@@ -10,7 +10,7 @@ use std::sync::mpsc::{Sender, channel};
 /// Fewer points are freed within a millisecond.
 const MANY_POINTS: usize = 1 << 20;
 
-/// Streamlines that jobs have returned, held until nobody else has them.
+/// Streamlines that jobs have returned, kept until this is their only owner.
 pub(super) struct Disposal {
     tractograms: Vec<Tractogram>,
     sender: Sender<Box<dyn Any + Send>>,
@@ -27,7 +27,7 @@ impl Disposal {
         }
     }
 
-    /// Holds the streamlines of an event, too, and frees the remains of its job.
+    /// Also keeps the streamlines of an event, and frees the remains of its job.
     pub fn retain<S: JobState>(&mut self, event: &mut Event<S>) {
         event.disposal = Some(self.sender.clone());
         for tractogram in event.curves() {
@@ -38,7 +38,7 @@ impl Disposal {
         }
     }
 
-    /// Releases the streamlines that nobody else holds any more.
+    /// Frees the streamlines that have no other owner left.
     pub fn free_unused(&mut self) {
         for tractogram in self
             .tractograms

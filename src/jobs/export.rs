@@ -128,7 +128,7 @@ impl ValueNames {
         }
     }
 
-    /// The words for a value that this program names; another program's name stays as it is.
+    /// The label of a value that this program names; another program's name stays as it is.
     fn label(name: &str) -> &str {
         match name {
             Self::MEASURE => "CM",

@@ -150,12 +150,12 @@ impl Ffmpeg {
             let command = self.command(scratch.path(), &film, per_s, threads);
             Running::start(command)?.wait(&film, self.timeout, control)
         };
-        let made = match make(&[]) {
+        let finished = match make(&[]) {
             // It starts a dozen threads, and fails if it gets fewer.
             Err(Stopped::Threads(_)) => make(&["-threads", "1"]),
-            made => made,
+            finished => finished,
         };
-        let complaint = made.map_err(|stopped| match stopped {
+        let complaint = finished.map_err(|stopped| match stopped {
             Stopped::Cancelled => Error::Cancelled,
             Stopped::Failed(reason) | Stopped::Threads(reason) => failed(reason),
             Stopped::Denied => NoFfmpeg::Denied(self.program.clone()).error(path),

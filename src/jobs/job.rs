@@ -31,7 +31,7 @@ pub trait Job: Clone + fmt::Debug + Send + Sync + 'static {
         partial: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError>;
 
-    /// Streamlines of an output, whose memory a worker frees once nobody holds them any more.
+    /// Streamlines of an output; a worker frees their memory when no other owner is left.
     fn curves(_: &Self::Output) -> Vec<&Tractogram> {
         Vec::new()
     }

@@ -91,7 +91,7 @@ impl fmt::Display for PathError {
             }
             Self::WrongEnding(endings) => {
                 let listed = match endings.as_slice() {
-                    [one, other] => format!("{one} or .{other}"),
+                    [ending, other] => format!("{ending} or .{other}"),
                     several => several.join(", ."),
                 };
                 write!(f, "Expected a name that ends in .{listed}")
@@ -244,10 +244,10 @@ fn takes_files(folder: &Path) -> bool {
 
 impl CheckReadable {
     fn answer(&self) -> Result<(), PathError> {
-        self.paths.iter().try_for_each(|path| self.one(path))
+        self.paths.iter().try_for_each(|path| self.check_path(path))
     }
 
-    fn one(&self, path: &Path) -> Result<(), PathError> {
+    fn check_path(&self, path: &Path) -> Result<(), PathError> {
         if path.is_dir() {
             return match self.folders {
                 true => Ok(()),

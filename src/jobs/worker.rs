@@ -27,7 +27,7 @@ pub struct BackendOpened {
     pub reason: String,
     /// Whether it runs on a graphics card.
     pub on_card: bool,
-    /// The error because of which it does not, although the CPU was not chosen.
+    /// The error that prevents it, unless the user chose the CPU.
     pub no_card: Option<cuda::Error>,
 }
 
@@ -81,8 +81,8 @@ impl Worker {
 
 /// A device's error for a window, which offers the CPU by a button: without the options of the command line.
 pub fn sentence(error: &cuda::Error) -> String {
-    let found = error.found();
-    let (first, rest) = found.split_at(found.chars().next().map_or(0, char::len_utf8));
+    let problem = error.problem();
+    let (first, rest) = problem.split_at(problem.chars().next().map_or(0, char::len_utf8));
     let advice = match error {
         cuda::Error::OutOfMemory { lower, .. } => {
             &format!("; {lower}, or close other programs on the card")

@@ -44,9 +44,9 @@ pub(super) fn capture_errors<R>(
 ) -> (R, Option<String>) {
     use wgpu::ErrorFilter::{Internal, Validation};
     let [outer, inner] = [Internal, Validation].map(|filter| device.push_error_scope(filter));
-    let made = make();
+    let value = make();
     let [inner, outer] = [inner, outer].map(|scope| pollster::block_on(scope.pop()));
-    (made, inner.or(outer).map(|error| error_text(&error)))
+    (value, inner.or(outer).map(|error| error_text(&error)))
 }
 
 /// One line, to be put in brackets: the error and its causes.

@@ -126,7 +126,7 @@ impl Look {
 /// Glyphs of earlier pictures, reused while the camera moves.
 struct KeptGlyphs {
     of: (DataId, TensorGlyphs),
-    made: Arc<wgpu::Buffer>,
+    tensors: Arc<wgpu::Buffer>,
     count: u32,
 }
 
@@ -190,12 +190,12 @@ impl TensorGlyphRenderer {
         } else {
             let tensors = self.glyphs_to_draw(glyphs);
             uniform.kind[3] = tensors.len() as u32;
-            let made = KeptGlyphs {
-                made: Arc::new(self.create_buffer(gpu, &tensors, &uniform)),
+            let fresh = KeptGlyphs {
+                tensors: Arc::new(self.create_buffer(gpu, &tensors, &uniform)),
                 count: tensors.len() as u32,
                 of,
             };
-            kept.insert(0, made);
+            kept.insert(0, fresh);
             kept.truncate(VIEWS);
         }
         let kept = kept.first().filter(|k| k.count > 0)?;
@@ -206,7 +206,7 @@ impl TensorGlyphRenderer {
         };
         uniform.kind[1..].copy_from_slice(&[around, along, kept.count]);
         let buffer = gpu.uniform(&uniform);
-        let resources = [buffer.as_entire_binding(), kept.made.as_entire_binding()];
+        let resources = [buffer.as_entire_binding(), kept.tensors.as_entire_binding()];
         Some(Ready {
             group: gpu.bind(&self.pipelines(gpu).drawing, &resources),
             vertices: around * along * 6,
@@ -229,8 +229,8 @@ impl TensorGlyphRenderer {
         );
         // Callers request no more: this only guards the buffers.
         let voxels = voxels.into_iter().take(TensorGlyphs::MAXIMUM_COUNT);
-        let one = |voxel: usize| packed(centre(&field.grid, voxel), field.tensors[voxel].d);
-        voxels.map(one).collect()
+        let glyph = |voxel: usize| packed(centre(&field.grid, voxel), field.tensors[voxel].d);
+        voxels.map(glyph).collect()
     }
 
     fn create_buffer(
@@ -239,14 +239,14 @@ impl TensorGlyphRenderer {
         tensors: &[[f32; 12]],
         uniform: &GlyphUniform,
     ) -> wgpu::Buffer {
-        let made = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        let glyphs = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("glyphs"),
             size: GLYPH_BYTES * tensors.len().max(1) as u64,
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         });
         if tensors.is_empty() {
-            return made;
+            return glyphs;
         }
         let pipelines = self.pipelines(gpu);
         let given = gpu
@@ -260,14 +260,14 @@ impl TensorGlyphRenderer {
         let resources = [
             buffer.as_entire_binding(),
             given.as_entire_binding(),
-            made.as_entire_binding(),
+            glyphs.as_entire_binding(),
         ];
         let group = gpu.bind(&pipelines.making, &resources);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let groups = [(tensors.len() as u32).div_ceil(64), 1, 1];
         dispatch(&mut encoder, "glyphs", (&pipelines.make, &group), groups);
         gpu.queue.submit([encoder.finish()]);
-        made
+        glyphs
     }
 
     pub fn draw(&self, gpu: &Gpu, pass: &mut wgpu::RenderPass, ready: &Ready, samples: u32) {

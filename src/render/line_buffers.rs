@@ -223,15 +223,15 @@ impl LineBuffers {
 }
 
 fn new_chunk(gpu: &Gpu, slots: usize) -> Chunk {
-    let most = gpu
+    let max_bytes = gpu
         .limits
         .max_storage_buffer_binding_size
         .min(gpu.limits.max_buffer_size);
-    let most = CHUNK_SLOTS.min((most / BLOCK_BYTES) as usize * BLOCK);
+    let max_slots = CHUNK_SLOTS.min((max_bytes / BLOCK_BYTES) as usize * BLOCK);
     // Cuts add a point and a gap each; a chunk too many costs less than a chunk too small.
     let capacity = (slots + 2 * SHORTEST_PIECE)
         .next_multiple_of(BLOCK)
-        .min(most);
+        .min(max_slots);
     Chunk {
         slots: gpu.storage((capacity / BLOCK) as u64 * BLOCK_BYTES),
         capacity,

@@ -35,9 +35,9 @@ pub(super) type Slot = Option<Vec3>;
 /// The smallest power of two with this reach.
 fn step_over(mm: f32) -> f32 {
     // One less, since a corner may lie up to a step lower.
-    let least = (mm / (MAXIMUM_COORDINATE - 1.0)).max(f32::MIN_POSITIVE);
-    let below = f32::from_bits(least.to_bits() & 0x7f80_0000);
-    if below < least { 2.0 * below } else { below }
+    let min_step = (mm / (MAXIMUM_COORDINATE - 1.0)).max(f32::MIN_POSITIVE);
+    let below = f32::from_bits(min_step.to_bits() & 0x7f80_0000);
+    if below < min_step { 2.0 * below } else { below }
 }
 
 /// Appends up to [`BLOCK`] slots of a tractogram to the device's words; if there are fewer, gaps follow.

@@ -162,8 +162,8 @@ fn keep_shape(points: &[[f32; 3]], run: Range<usize>, kept: &mut Vec<usize>) {
             (MAXIMUM_TURN_MM * MAXIMUM_TURN_MM / run).min(MAXIMUM_TURN_SINE * MAXIMUM_TURN_SINE);
         let sharp = chord.cross(onward).length_squared() > turn * squares;
         let straight = chord.dot(onward) > 0.0 && !sharp;
-        let short = run < LONGEST_CHORD_MM * LONGEST_CHORD_MM;
-        if !(straight && short) {
+        let is_short = run < LONGEST_CHORD_MM * LONGEST_CHORD_MM;
+        if !(straight && is_short) {
             kept.push(i);
             from = at(i);
         }

@@ -195,7 +195,7 @@ impl LinePipelines {
         })
     }
 
-    /// Streamlines of the 3-D view; if limited to `most_slots` points, evenly spread.
+    /// Streamlines of the 3-D view; if limited to `max_slots` points, evenly spread.
     pub fn ready_lines(
         &self,
         gpu: &Gpu,
@@ -203,7 +203,7 @@ impl LinePipelines {
         lines: &Lines,
         key: LineKey,
         view: &SceneView,
-        most_slots: usize,
+        max_slots: usize,
     ) -> ReadyLines {
         let mut style = StyleUniform {
             from_world: view.clip_from_world.as_mat4().to_cols_array_2d(),
@@ -216,7 +216,7 @@ impl LinePipelines {
         if style.kind[0] == BY_VALUE {
             style.haze[3] *= VALUE_HAZE;
         }
-        let least = MINIMUM_HALF_WIDTH_PX * f64::from(view.pixel_scale);
+        let min_half_width = MINIMUM_HALF_WIDTH_PX * f64::from(view.pixel_scale);
         let (radius_mm, half_width) = match lines.style {
             LineStyle::Lines { width_px } => {
                 let half = f64::from(width_px * view.pixel_scale) * 0.5;
@@ -232,14 +232,19 @@ impl LinePipelines {
         } else {
             0.0
         };
-        style.tube = [radius_mm as f32, least as f32, lines.opacity, fades];
+        style.tube = [
+            radius_mm as f32,
+            min_half_width as f32,
+            lines.opacity,
+            fades,
+        ];
         style.slab = view.slab.as_vec4().to_array();
         let Some(buffers) = store.get(key) else {
             return ready;
         };
         let uniform = gpu.uniform(&style);
         let name = values_of(lines);
-        let chunks = slots_per_chunk(buffers, name, most_slots).enumerate();
+        let chunks = slots_per_chunk(buffers, name, max_slots).enumerate();
         for (index, slots) in chunks.map(|(index, slots)| (index, ribbon_slots(slots))) {
             if slots > 0 {
                 let (chunk, values) = (&buffers.chunks[index], chunk_values(buffers, name, index));
@@ -316,13 +321,13 @@ pub(super) fn pass_ranges(all: &[ReadyLines]) -> [(LinePass, Range<usize>); 4] {
     })
 }
 
-/// Slots of each chunk that can be drawn, at most `most` in total.
+/// Slots of each chunk that can be drawn, at most `max_slots` in total.
 pub(super) fn slots_per_chunk<'a>(
     buffers: &'a LineBuffers,
     name: Option<&'a str>,
-    most: usize,
+    max_slots: usize,
 ) -> impl Iterator<Item = usize> + 'a {
-    let mut left = most;
+    let mut left = max_slots;
     (0..buffers.chunks.len()).map(move |index| {
         let slots = buffers.ready(index, name).min(left);
         left -= slots;
@@ -340,9 +345,9 @@ pub(super) fn scene_slots(
     lines: &[Lines],
     keys: &[LineKey],
     store: &LineStore,
-    most: usize,
+    max_slots: usize,
 ) -> usize {
-    sum_of_slots((lines, keys), store, most, |l, slots| {
+    sum_of_slots((lines, keys), store, max_slots, |l, slots| {
         ribbon_slots(slots) * Rank::from_lines(l).passes().count()
     })
 }
@@ -351,14 +356,14 @@ pub(super) fn scene_slots(
 pub(super) fn sum_of_slots(
     (lines, keys): (&[Lines], &[LineKey]),
     store: &LineStore,
-    most: usize,
+    max_slots: usize,
     of: impl Fn(&Lines, usize) -> usize,
 ) -> usize {
     let some = lines.iter().zip(keys);
     let some = some.filter_map(|(l, key)| Some((l, store.get(*key)?)));
     let chunks = |(l, buffers)| {
         let of = &of;
-        slots_per_chunk(buffers, values_of(l), most).map(move |slots| of(l, slots))
+        slots_per_chunk(buffers, values_of(l), max_slots).map(move |slots| of(l, slots))
     };
     some.flat_map(chunks).sum()
 }

@@ -238,11 +238,11 @@ impl Renderer {
         let part = &quality.part;
         let mut used = Vec::new();
         let layers = slices.pane_layers(gpu, textures, &list, &mut used);
-        let own = (quality.most_slots, &part.slots);
+        let own = (quality.max_slots, &part.slots);
         let capsules = lines.capsules(gpu, (textures, store), &list, &keys, own);
         let looked = glyphs::Look::slice(&list);
         let glyphs = scenes.glyphs(gpu, list.glyphs.as_ref(), &looked);
-        let slots = slice_lines::slice_slots(&list.lines, &keys, store, quality.most_slots);
+        let slots = slice_lines::slice_slots(&list.lines, &keys, store, quality.max_slots);
         let aside = !(part.begins && part.ends);
         if aside && pane.back.is_none() {
             pane.back = Some(pane_texture(gpu, list.size_px));

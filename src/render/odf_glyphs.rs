@@ -210,7 +210,7 @@ impl OdfGlyphRenderer {
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         });
-        let made = KeptGlyphs {
+        let fresh = KeptGlyphs {
             of: glyphs.clone(),
             glyphs: Arc::new(gpu.storage_of(if values.is_empty() { &[0.0] } else { &values })),
             distances: Arc::new(distances),
@@ -218,24 +218,32 @@ impl OdfGlyphRenderer {
             count: count as u32,
         };
         if count > 0 {
-            self.compute_distances(gpu, glyphs, &made);
+            self.compute_distances(gpu, glyphs, &fresh);
         }
-        made
+        fresh
     }
 
-    fn compute_distances(&self, gpu: &Gpu, glyphs: &OdfGlyphs, made: &KeptGlyphs) {
+    fn compute_distances(&self, gpu: &Gpu, glyphs: &OdfGlyphs, glyphs_kept: &KeptGlyphs) {
         let pipelines = self.pipelines(gpu);
-        let harmonics = self.harmonics(gpu, made.subdivisions, glyphs.field.0.order());
-        let buffer = gpu.uniform(&uniform(glyphs, made.count, made.subdivisions));
+        let harmonics = self.harmonics(gpu, glyphs_kept.subdivisions, glyphs.field.0.order());
+        let buffer = gpu.uniform(&uniform(
+            glyphs,
+            glyphs_kept.count,
+            glyphs_kept.subdivisions,
+        ));
         let resources = [
             buffer.as_entire_binding(),
-            made.glyphs.as_entire_binding(),
+            glyphs_kept.glyphs.as_entire_binding(),
             harmonics.as_entire_binding(),
-            made.distances.as_entire_binding(),
+            glyphs_kept.distances.as_entire_binding(),
         ];
         let group = gpu.bind(&pipelines.preparing, &resources);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        let groups = [made.count.min(ROW), made.count.div_ceil(ROW), 1];
+        let groups = [
+            glyphs_kept.count.min(ROW),
+            glyphs_kept.count.div_ceil(ROW),
+            1,
+        ];
         let with = (&pipelines.prepare, &group);
         dispatch(&mut encoder, "odf glyphs", with, groups);
         gpu.queue.submit([encoder.finish()]);

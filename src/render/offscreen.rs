@@ -32,7 +32,7 @@ pub enum Error {
     /// More than the device draws at once.
     TooLong {
         size_px: [u32; 2],
-        most_px: u32,
+        max_px: u32,
     },
     Lost(String),
 }
@@ -55,10 +55,10 @@ impl std::fmt::Display for Error {
             ),
             Self::TooLong {
                 size_px: [width, height],
-                most_px,
+                max_px,
             } => write!(
                 f,
-                "Found a picture of {width} × {height} pixels, expected at most {most_px} per side on this \
+                "Found a picture of {width} × {height} pixels, expected at most {max_px} per side on this \
                  graphics device; choose a smaller size"
             ),
             Self::Lost(why) => write!(f, "The graphics device failed while drawing: {why}"),

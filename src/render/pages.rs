@@ -109,8 +109,8 @@ impl Pools {
         }
         // Buffers have spare capacity, which shaders may not see in full.
         let pool = |buffer: &wgpu::Buffer| {
-            let most = gpu.limits.max_storage_buffer_binding_size;
-            let pages = first..buffer.size().min(first.saturating_add(most));
+            let max_binding = gpu.limits.max_storage_buffer_binding_size;
+            let pages = first..buffer.size().min(first.saturating_add(max_binding));
             Pool {
                 buffer: buffer.clone(),
                 table: table.clone(),
@@ -170,11 +170,11 @@ impl Pools {
         }
         // It has room to grow; smaller buffers are no longer needed.
         self.kept.retain(|k| k.picture == self.picture);
-        let most = gpu.limits.max_buffer_size;
-        let room = (bytes + bytes / 2).next_multiple_of(4).min(most);
+        let max_bytes = gpu.limits.max_buffer_size;
+        let bytes_reserved = (bytes + bytes / 2).next_multiple_of(4).min(max_bytes);
         self.kept.push(KeptBuffer {
             image: BrickImage::without_values(image),
-            buffer: gpu.storage(room),
+            buffer: gpu.storage(bytes_reserved),
             picture: 0,
         });
         self.kept.len() - 1

@@ -73,7 +73,7 @@ pub(super) struct Work<'a> {
 /// Where a better picture continues.
 #[derive(Clone, Copy)]
 struct Next {
-    most_slots: usize,
+    max_slots: usize,
     slots: usize,
     rows: u32,
 }
@@ -256,9 +256,9 @@ impl QualityController {
             return Quality::best(self.software);
         }
         let first = || {
-            let level = LEVELS.into_iter().find(|&most| 2 * most < all);
+            let level = LEVELS.into_iter().find(|&level| 2 * level < all);
             Next {
-                most_slots: level
+                max_slots: level
                     .filter(|_| ask != RefinementRequest::Whole)
                     .unwrap_or(usize::MAX),
                 slots: 0,
@@ -270,7 +270,7 @@ impl QualityController {
             .take()
             .filter(|_| ask == RefinementRequest::Better);
         let from = from.unwrap_or_else(first);
-        let total = (work.slots)(from.most_slots);
+        let total = (work.slots)(from.max_slots);
         let slots = from.slots.min(total)..total.min(from.slots + self.piece_slots as usize);
         // Volumes lie over all streamlines; a piece has one or the other, so that each is measured.
         let some = if slots.is_empty() {
@@ -290,25 +290,25 @@ impl QualityController {
             true => 1.0,
             false => pieces(slots.end, rows.end) / pieces(total, work.rows),
         };
-        self.next = match (ends, from.most_slots) {
+        self.next = match (ends, from.max_slots) {
             (true, usize::MAX) => None,
-            (true, most) => Some(Next {
-                most_slots: LEVELS
+            (true, current) => Some(Next {
+                max_slots: LEVELS
                     .into_iter()
-                    .find(|&level| level > most && 2 * level < all)
+                    .find(|&level| level > current && 2 * level < all)
                     .unwrap_or(usize::MAX),
                 slots: 0,
                 rows: 0,
             }),
-            (false, most_slots) => Some(Next {
-                most_slots,
+            (false, max_slots) => Some(Next {
+                max_slots,
                 slots: slots.end,
                 rows: rows.end,
             }),
         };
         self.has_pending_refinement = self.next.is_some();
         Quality {
-            most_slots: from.most_slots,
+            max_slots: from.max_slots,
             part: Part {
                 begins,
                 ends,
@@ -329,7 +329,7 @@ impl QualityController {
                 step: 1.2,
                 rays: 1,
             },
-            most_slots: self.slots as usize,
+            max_slots: self.slots as usize,
             rough: true,
             part: Part::whole(),
         }

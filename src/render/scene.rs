@@ -46,7 +46,7 @@ pub(super) struct Quality {
     pub glass: u32,
     pub fog: FogQuality,
     /// Points of streamlines, evenly spread over all.
-    pub most_slots: usize,
+    pub max_slots: usize,
     /// A better picture follows soon.
     pub rough: bool,
     pub part: Part,
@@ -91,7 +91,7 @@ impl Quality {
 
     /// Whether everything is shown.
     pub fn is_full(&self) -> bool {
-        !self.rough && self.most_slots == usize::MAX
+        !self.rough && self.max_slots == usize::MAX
     }
 
     pub fn best(software: bool) -> Self {
@@ -105,7 +105,7 @@ impl Quality {
                 step: 0.5,
                 rays: 4,
             },
-            most_slots: usize::MAX,
+            max_slots: usize::MAX,
             rough: false,
             part: Part::whole(),
         }

@@ -175,7 +175,7 @@ impl Renderer {
             return best;
         }
         let work = Work {
-            slots: &|most| count(lines, keys, store, most),
+            slots: &|max_slots| count(lines, keys, store, max_slots),
             rows,
         };
         progress.pace.quality(measured, (moving, work), ask)

@@ -150,10 +150,10 @@ mod linux {
                 raw.destroy_buffer(buffer, None);
                 return None;
             };
-            let made = wgpu::hal::vulkan::Buffer::from_raw_managed(buffer, memory, 0, needs.size);
+            let buffer = wgpu::hal::vulkan::Buffer::from_raw_managed(buffer, memory, 0, needs.size);
             drop(hal);
-            let made = device.create_buffer_from_hal::<Vulkan>(
-                made,
+            let buffer = device.create_buffer_from_hal::<Vulkan>(
+                buffer,
                 &wgpu::BufferDescriptor {
                     label: Some("shared"),
                     size,
@@ -161,7 +161,7 @@ mod linux {
                     mapped_at_creation: false,
                 },
             );
-            Some((made, handle, needs.size))
+            Some((buffer, handle, needs.size))
         }
     }
 
@@ -171,8 +171,8 @@ mod linux {
         queue: &wgpu::Queue,
         size: [u32; 3],
     ) -> Option<(wgpu::Texture, OwnedFd, u64)> {
-        let most = device.limits().max_texture_dimension_3d;
-        if size.iter().any(|n| *n == 0 || *n > most) {
+        let max_edge = device.limits().max_texture_dimension_3d;
+        if size.iter().any(|n| *n == 0 || *n > max_edge) {
             return None;
         }
         let extent = wgpu::Extent3d {

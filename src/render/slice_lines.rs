@@ -23,9 +23,9 @@ pub(super) fn slice_slots(
     lines: &[Lines],
     keys: &[LineKey],
     store: &LineStore,
-    most: usize,
+    max_slots: usize,
 ) -> usize {
-    2 * sum_of_slots((lines, keys), store, most, |_, slots| slots)
+    2 * sum_of_slots((lines, keys), store, max_slots, |_, slots| slots)
 }
 
 /// Some of them, ready to draw: with the numbers of blocks near the plane.
@@ -43,10 +43,10 @@ impl LinePipelines {
         (textures, store): (&Textures, &LineStore),
         pane: &SlicePane,
         keys: &[LineKey],
-        (most_slots, part): (usize, &Range<usize>),
+        (max_slots, part): (usize, &Range<usize>),
     ) -> Capsules {
-        let mut found = Capsules::default();
-        let total = slice_slots(&pane.lines, keys, store, most_slots) / 2;
+        let mut capsules = Capsules::default();
+        let total = slice_slots(&pane.lines, keys, store, max_slots) / 2;
         let slab = slab_from_world(pane).as_mat4();
         let mm_per_px = (pane.right.length() + pane.down.length()) * 0.5;
         let rim = RIM_PX * f64::from(pane.scale);
@@ -65,7 +65,7 @@ impl LinePipelines {
             let near = SliceBounds::new(&slab, pane.size_px, (half_width + rim + 1.0) as f32);
             let frame = buffers.frame();
             let name = values_of(lines);
-            for (index, slots) in slots_per_chunk(buffers, name, most_slots).enumerate() {
+            for (index, slots) in slots_per_chunk(buffers, name, max_slots).enumerate() {
                 let chunk = &buffers.chunks[index];
                 let own = |from: usize| {
                     let first = from + before;
@@ -99,14 +99,14 @@ impl LinePipelines {
                     (group, blocks.len() as u32)
                 };
                 if !rims.is_empty() {
-                    found.rims.push(ready(&dark, &rims));
+                    capsules.rims.push(ready(&dark, &rims));
                 }
                 if !seen.is_empty() {
-                    found.lines.push(ready(&style, &seen));
+                    capsules.lines.push(ready(&style, &seen));
                 }
             }
         }
-        found
+        capsules
     }
 
     pub fn draw_slice(&self, pass: &mut wgpu::RenderPass, capsules: &Capsules) {
@@ -147,8 +147,8 @@ impl SliceBounds {
     /// The blocks of a chunk that may reach into it.
     fn blocks(&self, (chunk, frame): (&Chunk, &Frame), among: Range<usize>) -> Vec<u32> {
         let known = among.start..among.end.min(chunk.blocks.len());
-        let found = known.filter(|&i| self.touches(frame.bounds(&chunk.blocks[i])));
-        found.map(|i| i as u32).collect()
+        let touched = known.filter(|&i| self.touches(frame.bounds(&chunk.blocks[i])));
+        touched.map(|i| i as u32).collect()
     }
 
     /// Whether a box may reach into it; one whose size overflows may.

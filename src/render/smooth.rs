@@ -15,9 +15,9 @@ pub(super) struct Smooth {
 }
 
 impl Smooth {
-    /// Crops the mask to its voxels, averages it to texels of about `texel_mm` (never more than `most_texels` per side)
+    /// Crops the mask to its voxels, averages it to texels of about `texel_mm` (never more than `max_texels` per side)
     /// and blurs it with a Gaussian of standard deviation `sigma_mm`.
-    pub fn new(mask: &Mask, texel_mm: f64, sigma_mm: f64, most_texels: usize) -> Self {
+    pub fn new(mask: &Mask, texel_mm: f64, sigma_mm: f64, max_texels: usize) -> Self {
         let grid = &mask.grid;
         let Some((low, high)) = mask.block_inside() else {
             return Self {
@@ -30,7 +30,7 @@ impl Smooth {
         let voxel_mm = grid.spacing();
         let factor: [usize; 3] = std::array::from_fn(|a| {
             let requested = (texel_mm / voxel_mm[a]).floor() as usize;
-            let needed = (high[a] - low[a] + 1).div_ceil(most_texels);
+            let needed = (high[a] - low[a] + 1).div_ceil(max_texels);
             requested.max(needed).max(1)
         });
         let spacing = DVec3::from_array(std::array::from_fn(|a| voxel_mm[a] * factor[a] as f64));
@@ -77,10 +77,10 @@ impl Smooth {
 
     /// Like [`Smooth::new`] with a blur just strong enough to turn voxel stairs into slopes, for a mask none of whose
     /// parts may vanish: with the blur alone, parts one voxel thick never reach 0.5.
-    pub fn of_region(mask: &Mask, most_texels: usize) -> Self {
+    pub fn of_region(mask: &Mask, max_texels: usize) -> Self {
         let sigma_mm = mask.grid.spacing().max_element() * 0.8;
-        let sharp = Self::new(mask, 0.0, 0.0, most_texels);
-        let mut smooth = Self::new(mask, 0.0, sigma_mm, most_texels);
+        let sharp = Self::new(mask, 0.0, 0.0, max_texels);
+        let mut smooth = Self::new(mask, 0.0, sigma_mm, max_texels);
         smooth.keep_thin(&sharp);
         smooth
     }

@@ -98,12 +98,12 @@ impl Textures {
         let Key::Frame(id, frame) = image.0 else {
             return [image.clone(), image];
         };
-        let made = self.bricks.get_or_init(|| Bricks::new(gpu));
+        let bricks = self.bricks.get_or_init(|| Bricks::new(gpu));
         let key = Key::Bricks(id, frame);
         let of = &image.1;
         self.clock += 1;
         let kept = self.kept.entry(key).or_insert_with(|| {
-            let (view, size) = made.ranges(gpu, &of.view, of.size);
+            let (view, size) = bricks.ranges(gpu, &of.view, of.size);
             KeptTexture {
                 texture: Arc::new(Texture {
                     view,

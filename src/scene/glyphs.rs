@@ -113,11 +113,11 @@ pub fn every(state: &State) -> usize {
     let grid = &tensors.field.grid;
     let within = (look.place == glyph_look::GlyphPlace::Pathways).then(|| pathways::voxels(state));
     let fits = |every: &usize| {
-        let most = within.map_or_else(
+        let count = within.map_or_else(
             || crossed(grid, *every),
             |within| within.min(left(grid, *every, None)),
         );
-        most <= TensorGlyphs::MAXIMUM_COUNT
+        count <= TensorGlyphs::MAXIMUM_COUNT
     };
     (look.every.max(1)..).find(fits).unwrap_or(look.every)
 }

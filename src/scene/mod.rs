@@ -11,7 +11,7 @@ use self::draw_list::{
     SliceQuad, Solid, SolidShape,
 };
 use crate::data::appearance::ColourMap;
-use crate::data::{Mask, Role, Shape, Tractogram, Volume};
+use crate::data::{DataId, Mask, Role, Shape, Tractogram, Volume};
 use crate::state::core::colours::role_rgb;
 use crate::state::core::display::{Display, LineColouring, STALE_OPACITY};
 use crate::state::core::layer::{Content, Layer, LayerId};
@@ -190,6 +190,11 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
 pub fn images(state: &State) -> Vec<Image> {
     let document = &state.document;
     let mut images: Vec<Image> = Vec::new();
+    let stale = state.layer_of_stale_weights();
+    let is_stale = |layer: LayerId| {
+        let map = document.weight_map_recipe(layer);
+        map.is_some_and(|map| stale == Some(map.layer))
+    };
     for layer in document.layers.iter().filter(|l| state.shows(l)) {
         let volume = match &layer.content {
             Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume,
@@ -211,7 +216,10 @@ pub fn images(state: &State) -> Vec<Image> {
             frame: display.frame.min(volume.frames.saturating_sub(1)),
             window: display.window,
             colour_map: display.colour_map,
-            opacity: display.opacity,
+            opacity: match is_stale(layer.id) {
+                true => display.opacity * STALE_OPACITY,
+                false => display.opacity,
+            },
             interpolation: match labelled {
                 // Interpolation between two labels would give a third one.
                 true => Interpolation::Nearest,
@@ -247,7 +255,7 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
             _ => None,
         })
     };
-    let found = masks().find(|(l, _)| document.origin(l).is_found_mask());
+    let brain_mask = masks().find(|(l, _)| document.origin(l).is_found_mask());
     // A ventricle or a tumour does not outline the head.
     let large = |mask: &Mask| 50 * mask.count() >= mask.grid.voxel_count();
     let largest = || {
@@ -263,7 +271,7 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
             .map(|(_, m)| m)
     };
-    found.or_else(largest).map(|(_, mask)| mask.clone())
+    brain_mask.or_else(largest).map(|(_, mask)| mask.clone())
 }
 
 /// The planes of the three slice views through the crosshair, as they cross the head.
@@ -343,6 +351,7 @@ fn lines(state: &State) -> Vec<Lines> {
     });
     let live = state.runtime.track.live.value().map(|l| l.output.kept.id());
     let behind = pathways::live(state).is_some();
+    let stale = stale_weights(state);
     tractograms(state)
         .into_iter()
         .filter_map(|(tractogram, display)| {
@@ -353,11 +362,20 @@ fn lines(state: &State) -> Vec<Lines> {
                 id if faint == Some(id) => OTHERS_OPACITY,
                 _ => 1.0,
             };
-            lines.opacity *= share;
+            let by_weight =
+                matches!(&lines.colour, LineColour::Scalar { name, .. } if name == WEIGHT);
+            let is_stale = by_weight && stale == Some(tractogram.id());
+            lines.opacity *= share * if is_stale { STALE_OPACITY } else { 1.0 };
             lines.context = behind || faint == Some(tractogram.id());
             Some(lines)
         })
         .collect()
+}
+
+/// The drawn streamlines whose weights are stale.
+fn stale_weights(state: &State) -> Option<DataId> {
+    let layer = state.document.layer(state.layer_of_stale_weights()?)?;
+    Some(state.drawn_streamlines(layer)?.id())
 }
 
 /// The tractograms drawn by `lines`, with their display.

@@ -77,13 +77,13 @@ pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
 
 /// The cost as an image over the others.
 pub fn image(state: &State) -> Option<Image> {
-    let found = live(state)?;
+    let pathway = live(state)?;
     let settings = &state.document.pathways;
     let (volume, window, fades) = match settings.shown {
         ShownCost::Off => return None,
-        ShownCost::Total => (&found.excess, (0.0, settings.range), true),
-        ShownCost::First => (&found.sides[0], side_window(&found.sides[0]), false),
-        ShownCost::Second => (&found.sides[1], side_window(&found.sides[1]), false),
+        ShownCost::Total => (&pathway.excess, (0.0, settings.range), true),
+        ShownCost::First => (&pathway.sides[0], side_window(&pathway.sides[0]), false),
+        ShownCost::Second => (&pathway.sides[1], side_window(&pathway.sides[1]), false),
     };
     Some(Image {
         volume: ById(volume.clone()),
@@ -104,18 +104,18 @@ pub fn contours(state: &State) -> Vec<Contour> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let mut all: Vec<Contour> = kept
         .filter_map(|k| {
-            let found = k.result.as_ref()?;
-            Some(outline(found, k.epsilon, k.colour, 1.0))
+            let pathway = k.result.as_ref()?;
+            Some(outline(pathway, k.epsilon, k.colour, 1.0))
         })
         .collect();
-    let Some(found) = live(state) else {
+    let Some(pathway) = live(state) else {
         return all;
     };
     let settings = &state.document.pathways;
     if let Some(every) = settings.contours {
         let side = match settings.shown {
-            ShownCost::Second => &found.sides[1],
-            _ => &found.sides[0],
+            ShownCost::Second => &pathway.sides[1],
+            _ => &pathway.sides[0],
         };
         all.push(Contour {
             source: ContourSource::Image(ById(side.clone())),
@@ -128,7 +128,7 @@ pub fn contours(state: &State) -> Vec<Contour> {
     }
     if settings.outline {
         let strength = strength(state);
-        all.push(outline(found, settings.epsilon, OUTLINE_RGB, strength));
+        all.push(outline(pathway, settings.epsilon, OUTLINE_RGB, strength));
     }
     all
 }
@@ -149,22 +149,22 @@ fn shown(state: &State) -> impl Iterator<Item = (&PathwayResult, f64)> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let kept = kept.filter_map(|k| Some((k.result.as_deref()?, k.epsilon)));
     let live = state.runtime.pathways.live.value().map(Arc::as_ref);
-    kept.chain(live.map(|found| (found, state.document.pathways.epsilon)))
+    kept.chain(live.map(|pathway| (pathway, state.document.pathways.epsilon)))
 }
 
 /// Excess costs and widths of the visible pathways.
 pub fn sets(state: &State) -> Vec<(ById<Volume>, f32)> {
     let set =
-        |(found, epsilon): (&PathwayResult, f64)| (ById(found.excess.clone()), epsilon as f32);
+        |(pathway, epsilon): (&PathwayResult, f64)| (ById(pathway.excess.clone()), epsilon as f32);
     shown(state).map(set).collect()
 }
 
 /// An upper bound of the voxels in the visible pathways.
 pub fn voxels(state: &State) -> usize {
-    let count = |(found, epsilon): (&PathwayResult, f64)| {
-        let within = found.shares.partition_point(|s| *s <= epsilon as f32);
+    let count = |(pathway, epsilon): (&PathwayResult, f64)| {
+        let within = pathway.shares.partition_point(|s| *s <= epsilon as f32);
         // Voxels of a coarse pathway count as eight each.
-        within * if found.coarse { 8 } else { 1 }
+        within * if pathway.coarse { 8 } else { 1 }
     };
     shown(state).map(count).sum()
 }
@@ -174,19 +174,19 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let mut all: Vec<VolumeDraw> = kept
         .filter_map(|k| {
-            let found = k.result.as_ref()?;
-            Some(surface(state, found, k.epsilon, k.colour, KEPT_OPACITY))
+            let pathway = k.result.as_ref()?;
+            Some(surface(state, pathway, k.epsilon, k.colour, KEPT_OPACITY))
         })
         .collect();
     let settings = &state.document.pathways;
-    if let Some(found) = live(state) {
+    if let Some(pathway) = live(state) {
         let opacity = match settings.cloud {
             true => AROUND_OPACITY,
             false => LIVE_OPACITY,
         };
         let strength = strength(state);
         let opacity = opacity * strength;
-        let around = surface(state, found, settings.epsilon, LIVE_RGB, opacity);
+        let around = surface(state, pathway, settings.epsilon, LIVE_RGB, opacity);
         let cloud = settings.cloud.then(|| VolumeDraw {
             reference_mm: around.reference_mm / strength,
             window: (0.0, settings.range),
@@ -267,14 +267,14 @@ pub fn lines(state: &State) -> Vec<Lines> {
             Some(tube(line, k.colour, PATH_RADIUS_MM, 1.0))
         })
         .collect();
-    if let Some(found) = live(state) {
+    if let Some(pathway) = live(state) {
         // Two tubes along one line would hide each other in turn: the path leaves out the stretch.
         let pointed = state.path_pointed();
         let weakest = state.reported_path().and_then(|(_, weakest)| weakest);
         let rest = |line| weakest.map_or(line, |w| &w.rest);
         let minimal = match pointed {
-            Some(_) => &found.curve,
-            None => rest(&found.curve),
+            Some(_) => &pathway.curve,
+            None => rest(&pathway.curve),
         };
         let strength = strength(state);
         let tube = |line, colour, radius_mm| tube(line, colour, radius_mm, strength);

@@ -20,6 +20,14 @@ pub struct History {
     redoable: Vec<Step>,
     /// Number of steps recorded so far, including those that can no longer be undone.
     recorded: u64,
+    /// The stack whose last step is the document that the latest edit, undo or redo has left.
+    left: Option<Stack>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stack {
+    Past,
+    Future,
 }
 
 /// The document that undo or redo restores. All except the last of a stack are packed against the one above.
@@ -67,6 +75,7 @@ impl History {
     /// again.
     pub fn abandon(&mut self) -> Option<(String, Document)> {
         self.open.take()?;
+        self.left = None;
         let step = pop(&mut self.past);
         self.future = std::mem::take(&mut self.redoable);
         step
@@ -82,6 +91,7 @@ impl History {
         let is_newest = before.is_some_and(|before| lacks(before));
         if is_newest {
             pop(&mut self.past);
+            self.left = None;
         }
         is_newest
     }
@@ -100,6 +110,7 @@ impl History {
     /// ends with the first edit that is not live.
     pub fn record(&mut self, before: &Document, label: &str, live: bool) {
         let joins = self.joins(label);
+        self.left = Some(Stack::Past);
         self.open = live.then(|| label.to_owned());
         if !joins {
             self.redoable = std::mem::take(&mut self.future);
@@ -118,9 +129,9 @@ impl History {
         self.forget_beyond(TRACTOGRAM_BYTES);
     }
 
-    /// Drops the oldest steps while the streamlines of all take more than `most`: each deletion creates a new
+    /// Drops the oldest steps while the streamlines of all take more than `max_bytes`: each deletion creates a new
     /// tractogram.
-    fn forget_beyond(&mut self, most: usize) {
+    fn forget_beyond(&mut self, max_bytes: usize) {
         // The masks of the newest step are usually still in the document.
         let newest = self.past.last().into_iter();
         let here = newest.flat_map(|step| step.document.tractograms());
@@ -132,7 +143,7 @@ impl History {
                     bytes += own;
                 }
             }
-            bytes <= most
+            bytes <= max_bytes
         });
         // The newest step stays, whatever its size.
         let kept = kept.count().max(1);
@@ -152,6 +163,15 @@ impl History {
         steps.map(|step| step.document.document_mut())
     }
 
+    /// The document that the latest edit, undo or redo has left; during a drag, that before the drag.
+    pub fn left_mut(&mut self) -> Option<&mut Document> {
+        let stack = match self.left? {
+            Stack::Past => &mut self.past,
+            Stack::Future => &mut self.future,
+        };
+        Some(stack.last_mut()?.document.document_mut())
+    }
+
     /// Bytes of masks; no other part of a step takes much memory.
     pub fn mask_bytes(&self) -> usize {
         let beyond = self.future.iter().chain(&self.redoable);
@@ -164,6 +184,7 @@ impl History {
         self.close();
         let (label, document) = pop(&mut self.past)?;
         push(&mut self.future, &label, now);
+        self.left = Some(Stack::Future);
         Some((label, document))
     }
 
@@ -171,6 +192,7 @@ impl History {
         self.close();
         let (label, document) = pop(&mut self.future)?;
         push(&mut self.past, &label, now);
+        self.left = Some(Stack::Past);
         Some((label, document))
     }
 

@@ -177,7 +177,7 @@ impl Origin {
     /// The map of a tensor fit; `None` for other origins.
     pub fn fit_map(&self) -> Option<FitMap> {
         match self {
-            Self::Computed(Recipe::FitMap(made)) => Some(made.map),
+            Self::Computed(Recipe::FitMap(recipe)) => Some(recipe.map),
             _ => None,
         }
     }
@@ -193,7 +193,7 @@ impl Origin {
     /// The map of fibre orientation distributions; `None` for other origins.
     pub fn fod_map(&self) -> Option<FodMap> {
         match self {
-            Self::Computed(Recipe::FodMap(made)) => Some(made.map),
+            Self::Computed(Recipe::FodMap(recipe)) => Some(recipe.map),
             _ => None,
         }
     }
@@ -513,7 +513,7 @@ impl Document {
 
     fn computed(&self, layer: LayerId) -> Option<&Recipe> {
         match self.origins.base(self.layer(layer)?.origin) {
-            Origin::Computed(made) => Some(made),
+            Origin::Computed(recipe) => Some(recipe),
             _ => None,
         }
     }
@@ -521,7 +521,7 @@ impl Document {
     /// The recipe of kept streamlines.
     pub fn curve_recipe(&self, layer: LayerId) -> Option<&Arc<CurveRecipe>> {
         match self.computed(layer)? {
-            Recipe::Curves(made) => Some(made),
+            Recipe::Curves(recipe) => Some(recipe),
             _ => None,
         }
     }
@@ -537,7 +537,7 @@ impl Document {
     /// The recipe of a segmented mask.
     pub fn segmentation_recipe(&self, layer: LayerId) -> Option<&Arc<SegmentRecipe>> {
         match self.computed(layer)? {
-            Recipe::Segment(made) => Some(made),
+            Recipe::Segment(recipe) => Some(recipe),
             _ => None,
         }
     }

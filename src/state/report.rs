@@ -123,19 +123,19 @@ fn pathways(state: &State) -> Value {
             "command": command,
         })
     });
-    let live = state.final_pathway().map(|found| {
+    let live = state.final_pathway().map(|result| {
         json!({
-            "least": found.pathway.min_cost,
-            "joined_from": found.pathway.joining_epsilon,
+            "least": result.pathway.min_cost,
+            "joined_from": result.pathway.joining_epsilon,
             "command": pathway_command(state, None).map(|r| r.text()),
         })
     });
     let runtime = &state.runtime.pathways;
-    let shown = runtime.live.value().map(|found| {
+    let shown = runtime.live.value().map(|result| {
         json!({
-            "params": found.params,
-            "least": found.pathway.min_cost,
-            "coarse": found.coarse,
+            "params": result.params,
+            "least": result.pathway.min_cost,
+            "coarse": result.coarse,
             "standing": state.pathway_standing().map(|s| s.key()),
             "stale": state.pathway_is_stale(),
             "wall_ms": runtime.wall_ms,

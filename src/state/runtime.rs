@@ -174,17 +174,6 @@ impl Runtime {
         });
     }
 
-    /// The result of a job has a problem, which is reported until its topic changes.
-    pub fn notify_warning_about(&mut self, slot: Slot, topic: Topic, why: String) {
-        self.add(Message {
-            severity: Severity::Warning,
-            text: why,
-            slot: Some(slot),
-            on_card: false,
-            topic: Some(topic),
-        });
-    }
-
     /// A job cannot start, which is reported until it does.
     pub fn notify_blocked(&mut self, slot: Slot, why: String) {
         self.add(Message {

@@ -145,6 +145,20 @@ impl Default for SliceCamera {
     }
 }
 
+/// The lists that open beside the views where the window is too narrow for them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SideList {
+    Layers,
+    Regions,
+    Crosshair,
+}
+
+keyed!(SideList, serde {
+    Layers = "layers",
+    Regions = "regions",
+    Crosshair = "crosshair",
+});
+
 /// Parts of the window and of the views that are switched on and off.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
@@ -165,6 +179,8 @@ pub struct Visibility {
     /// Whether streamlines that miss the targets are shown, in grey.
     #[serde(rename = "show_missed")]
     pub missed: bool,
+    /// The list that is open where the window is narrow.
+    pub side_list: Option<SideList>,
 }
 
 impl Default for Visibility {
@@ -177,6 +193,7 @@ impl Default for Visibility {
             slices_with_tracks: false,
             outline: true,
             missed: true,
+            side_list: None,
         }
     }
 }
@@ -411,6 +428,8 @@ pub enum ViewAction {
     ToggleCrosshair,
     ToggleLetters,
     TogglePanels,
+    /// Opens a list beside the views where the window is narrow, or closes it.
+    OpenList(Option<SideList>),
     ToggleSlicesInScene,
     ToggleOutline,
     /// The 3-D view shows only the parts of streamlines near a slice.

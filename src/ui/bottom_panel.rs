@@ -31,8 +31,11 @@ pub struct Cache {
 /// The panel's rectangle below the views, if it is open.
 pub fn rect(state: &State, views: Rect) -> Option<Rect> {
     state.view.bottom_panel?;
-    let most = views.height() * (1.0 - VIEWS);
-    let height = state.view.bottom_panel_height.clamp(140.0, most.max(140.0));
+    let max_height = views.height() * (1.0 - VIEWS);
+    let height = state
+        .view
+        .bottom_panel_height
+        .clamp(140.0, max_height.max(140.0));
     let top = (views.bottom() - height).round();
     Some(Rect::from_min_max(pos2(views.left(), top), views.max))
 }
@@ -130,7 +133,7 @@ fn head(
     }
     let copy = IconButton::new(icons::TERMINAL, "Copy the panel below the views as command")
         .hint("Copy as command")
-        .disabled(!ready);
+        .disabled(not_yet);
     let rect = Rect::from_min_size(at.left_top() - vec2(32.0, 0.0), vec2(26.0, 26.0));
     if copy.show_at(ui, rect).clicked() {
         actions.extend(panel_command(state, panel).map(Action::CopyCommand));
@@ -179,18 +182,21 @@ fn figures(state: &State, panel: BottomPanel) -> String {
             }
             text
         }
-        BottomPanel::Profile => runtime.profile.shown().map_or(String::new(), |(_, found)| {
-            let lines = streamlines(found.profile.lines as u64);
-            let mm = super::format::fixed(f64::from(found.profile.length_mm), 0);
+        BottomPanel::Profile => runtime.profile.shown().map_or(String::new(), |(_, named)| {
+            let lines = streamlines(named.profile.lines as u64);
+            let mm = super::format::fixed(f64::from(named.profile.length_mm), 0);
             format!("{lines}, {} long", super::format::with_unit(&mm, "mm"))
         }),
-        BottomPanel::Matrix => runtime.connect.shown().map_or(String::new(), |(_, found)| {
-            let c = &found.connectome;
-            let both = c.examined - c.one_end - c.no_end;
-            let all = streamlines(c.examined as u64);
-            let labels = counted(c.nodes.len(), "label");
-            format!("{} of {all} connect {labels}", count(both as u64))
-        }),
+        BottomPanel::Matrix => runtime
+            .connect
+            .shown()
+            .map_or(String::new(), |(_, labelled)| {
+                let c = &labelled.connectome;
+                let both = c.examined - c.one_end - c.no_end;
+                let all = streamlines(c.examined as u64);
+                let labels = counted(c.nodes.len(), "label");
+                format!("{} of {all} connect {labels}", count(both as u64))
+            }),
     }
 }
 

@@ -109,7 +109,7 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
         // The reason is already shown above.
         Some(Err(error)) if runtime.device.backend.no_card.as_ref() == Some(error) => {}
         Some(Err(error)) => {
-            let why = error.found();
+            let why = error.problem();
             let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
             menu::text(ui, &format!("{}{rest}", first.to_uppercase()));
         }

@@ -3,6 +3,7 @@
 use super::dialogs::unsaved_changes;
 use super::files::{DialogPosition, PathPurpose};
 use super::theme::{self, size};
+use super::top_bar::NOTHING_OPEN;
 use super::widgets::menu::{self, Item};
 use super::widgets::paint;
 use super::{Memory, first_run, icons};
@@ -66,6 +67,7 @@ pub fn show(
 
 fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     let open = !state.document.is_empty();
+    let closed = (!open).then_some(NOTHING_OPEN);
     let mut chosen = None;
     let mut row = |ui: &mut Ui, item: Item, what: Chosen| {
         if item.show(ui) {
@@ -73,18 +75,19 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
         }
     };
     let item = Item::new("New").icon(icons::PLUS).key("Ctrl+N");
-    row(ui, item.enabled(open), Chosen::New);
+    row(ui, item.enabled(open).reason(closed), Chosen::New);
     let item = Item::new("Open…").icon(icons::FOLDER).key("Ctrl+O");
     row(ui, item, Chosen::Open);
     let item = Item::new("Enter a path").icon(icons::TERMINAL);
     row(ui, item, Chosen::Path);
     menu::line(ui);
     let item = Item::new("Save session").icon(icons::SAVE).key("Ctrl+S");
-    row(ui, item.enabled(open), Chosen::Save);
+    row(ui, item.enabled(open).reason(closed), Chosen::Save);
     let item = Item::new("Save session as…").icon(" ");
-    row(ui, item.key("Ctrl+Shift+S").enabled(open), Chosen::SaveAs);
+    let item = item.key("Ctrl+Shift+S").enabled(open);
+    row(ui, item.reason(closed), Chosen::SaveAs);
     let item = Item::new("Copy methods paragraph").icon(icons::COPY);
-    row(ui, item.enabled(open), Chosen::Methods);
+    row(ui, item.enabled(open).reason(closed), Chosen::Methods);
     let mut layers = state.document.layers.iter();
     if layers.any(|l| state.document.curve_recipe(l.id).is_some()) {
         let all = state.document.store == ResultStorage::All;
@@ -99,7 +102,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     }
     menu::line(ui);
     let item = Item::new("Take a snapshot").icon(icons::FLAG).key("Ctrl+B");
-    row(ui, item.enabled(open), Chosen::Snapshot);
+    row(ui, item.enabled(open).reason(closed), Chosen::Snapshot);
     let now = state
         .runtime
         .snapshots

@@ -151,8 +151,8 @@ impl Files {
         suggested: &str,
     ) {
         // The second request: the first dialog is hidden behind a window, or never came.
-        let again = std::mem::replace(&mut self.waiting, true);
-        if !self.dialogs.may_appear() || again {
+        let is_repeat = std::mem::replace(&mut self.waiting, true);
+        if !self.dialogs.may_appear() || is_repeat {
             let not_yet_open = |d: &mut Dialog| matches!(d, Dialog::ToOpen(..));
             if self.dialog.take_if(not_yet_open).is_some() {
                 self.waiting = false;
@@ -248,14 +248,14 @@ impl Files {
             paths.result(dialog.check()),
             paths.has_failed(dialog.check()),
         );
-        let found = match answer {
-            Some(PathAnswer::Destination(found)) => Some(found.clone()),
+        let destination = match answer {
+            Some(PathAnswer::Destination(destination)) => Some(destination.clone()),
             _ => None,
         };
-        match (dialog, found) {
+        match (dialog, destination) {
             (dialog, None) if !has_failed => self.dialog = Some(dialog),
-            (Dialog::ToOpen(_, mut ask), found) => {
-                if let Some(better) = found.and_then(|found| found.suggestion) {
+            (Dialog::ToOpen(_, mut ask), destination) => {
+                if let Some(better) = destination.and_then(|destination| destination.suggestion) {
                     ask.suggested = better.display().to_string();
                 }
                 self.dialogs.start(ctx, ask);
@@ -264,8 +264,11 @@ impl Files {
             (Dialog::Chosen(_, ask, path), None) => {
                 self.type_path(ask.purpose, ask.place, &path.display().to_string());
             }
-            (Dialog::Chosen(_, ask, path), Some(found)) => {
-                let others = found.existing.into_iter().filter(|file| *file != path);
+            (Dialog::Chosen(_, ask, path), Some(destination)) => {
+                let others = destination
+                    .existing
+                    .into_iter()
+                    .filter(|file| *file != path);
                 let files: Vec<PathBuf> = others.collect();
                 match files.is_empty() {
                     true => actions.extend(ask.purpose.action(vec![path])),
@@ -289,12 +292,12 @@ impl Files {
             // A message gives the reason.
             (None, _) if known.has_failed(&check) => {}
             (None, next) => sheet.open = Some((check, next)),
-            (Some(PathAnswer::Complete(found)), Next::Complete) => {
-                sheet.text.clone_from(&found.text);
-                sheet.names.clone_from(&found.names);
+            (Some(PathAnswer::Complete(completion)), Next::Complete) => {
+                sheet.text.clone_from(&completion.text);
+                sheet.names.clone_from(&completion.names);
             }
-            (Some(PathAnswer::Destination(found)), Next::Suggest) => {
-                if let Some(better) = &found.suggestion {
+            (Some(PathAnswer::Destination(destination)), Next::Suggest) => {
+                if let Some(better) = &destination.suggestion {
                     sheet.text = better.display().to_string();
                 }
             }
@@ -304,11 +307,12 @@ impl Files {
             (Some(PathAnswer::Readable(Ok(()))), Next::Enter(paths)) => {
                 return actions.extend(sheet.purpose.action(paths));
             }
-            (Some(PathAnswer::Destination(found)), Next::Enter(paths)) => {
-                if let Some(error) = &found.error {
+            (Some(PathAnswer::Destination(destination)), Next::Enter(paths)) => {
+                if let Some(error) = &destination.error {
                     (sheet.focus, sheet.error) = (true, Some(error.to_string()));
-                } else if let (Some(path), false) = (paths.first(), found.existing.is_empty()) {
-                    let (path, files) = (path.clone(), found.existing.clone());
+                } else if let (Some(path), false) = (paths.first(), destination.existing.is_empty())
+                {
+                    let (path, files) = (path.clone(), destination.existing.clone());
                     return self.ask_to_replace(
                         sheet.purpose,
                         sheet.place,

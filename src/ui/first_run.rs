@@ -2,6 +2,7 @@
 
 use super::files::{DialogPosition, PathPurpose};
 use super::theme::{self, radius, size, space};
+use super::views::opening;
 use super::widgets::button::Button;
 use super::widgets::{focus, paint};
 use super::{Memory, format, icons, keys, panels, recovery, status_bar, top_bar};
@@ -54,7 +55,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let adjacent = title.with_min_x(shown.right() + 16.0);
         status_bar::progress(ui, adjacent, state, actions);
         let under = column(ui, 26.0);
-        let text = format!("Everything stays on this computer. {DISCLAIMER}");
+        // While a session is opened, how far that is.
+        let text = opening::text(state)
+            .unwrap_or_else(|| format!("Everything stays on this computer. {DISCLAIMER}"));
         let font = theme::regular(size::BODY);
         paint::left(ui.painter(), under, &text, font, p.t2);
         ui.add_space(15.0);

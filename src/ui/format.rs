@@ -1,7 +1,7 @@
 //! Numbers and dates as people read them: true minus, U+202F between thousands and before units.
 
 pub use crate::state::core::text::{
-    THIN, count, decimals_of, duration_text, fixed, measure, ml, significant, with_unit,
+    THIN, count, decimals_of, duration_text, fixed, measure, ml, significant, volume, with_unit,
 };
 
 /// `81 × 105 × 60`, with the number of volumes if there are several.

@@ -238,9 +238,9 @@ fn pages(ui: &mut Ui, help: &mut Help) {
                 rows::hint(ui, "No section contains all of these words");
             }
             let mut chosen = None;
-            for (i, found) in help.matches.iter().enumerate() {
-                if result(ui, found, i) {
-                    chosen = Some((found.page, found.section));
+            for (i, matched) in help.matches.iter().enumerate() {
+                if result(ui, matched, i) {
+                    chosen = Some((matched.page, matched.section));
                 }
             }
             if let Some((page, section)) = chosen {
@@ -250,14 +250,14 @@ fn pages(ui: &mut Ui, help: &mut Help) {
 }
 
 /// A match: its heading, its page and the text around the first occurrence.
-fn result(ui: &mut Ui, found: &Match, number: usize) -> bool {
+fn result(ui: &mut Ui, matched: &Match, number: usize) -> bool {
     let p = theme::palette(ui.style());
     let width = ui.available_width() - 24.0;
     let (caption, label) = (theme::regular(size::CAPTION), theme::medium(size::LABEL));
     let at = ui.cursor().min + vec2(16.0, 6.0);
-    let name = format!("{}: {}", found.page.title(), found.heading);
-    let title = if found.section == 0 {
-        found.heading
+    let name = format!("{}: {}", matched.page.title(), matched.heading);
+    let title = if matched.section == 0 {
+        matched.heading
     } else {
         &name
     };
@@ -267,7 +267,7 @@ fn result(ui: &mut Ui, found: &Match, number: usize) -> bool {
         &painter,
         first.left_bottom() + vec2(0.0, 2.0),
         width,
-        &found.excerpt,
+        &matched.excerpt,
         caption,
         p.t3,
     );

@@ -85,7 +85,7 @@ pub fn handle(
             focus::move_focus(ui, modifiers.shift);
         } else if key == Key::Escape {
             if !std::mem::take(&mut closes) {
-                escape(ui, memory, actions);
+                escape(ui, state, memory, actions);
             }
         } else if typing || menu_open && moves_in_menus(key) {
             // The field or the menu handles the key.
@@ -150,7 +150,7 @@ pub fn press(
 }
 
 /// Closes what is open before anything is cancelled.
-fn escape(ui: &Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
+fn escape(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     if let Some(focused) = ui.memory(|m| m.focused()) {
         ui.memory_mut(|m| m.surrender_focus(focused));
     }
@@ -158,8 +158,8 @@ fn escape(ui: &Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
         memory.help.keys = false;
     } else if memory.help.shown {
         memory.help.shown = false;
-    } else if memory.list.is_some() {
-        memory.list = None;
+    } else if memory.narrow && state.view.visible.side_list.is_some() {
+        actions.push(Action::View(ViewAction::OpenList(None)));
     } else {
         actions.push(Action::Escape);
     }

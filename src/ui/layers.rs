@@ -97,7 +97,7 @@ fn row_fact(state: &State, layer: &Layer) -> String {
             format::with_unit(&volume.frames.to_string(), "vol")
         }
         Content::Mask(mask) if state.document.surfaces.contains_key(&layer.id) => {
-            format::with_unit(&format::fixed(mask.volume_ml(), 2), "ml")
+            format::ml(mask.volume_ml(), 2)
         }
         Content::Image(_) | Content::Mask(_) => {
             let percent = format::fixed(f64::from(layer.display.opacity) * 100.0, 0);
@@ -148,7 +148,7 @@ fn paint_row(ui: &Ui, rect: Rect, sign: Sign, name: &str, fact: &str, shown: boo
 fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut Vec<Action>) {
     const NAME: &str = "Surface, live";
     let fact = live.figures.as_ref().map_or("…".to_owned(), |figures| {
-        let ml = format::with_unit(&format::fixed(figures.measures.volume_ml, 2), "ml");
+        let ml = format::ml(figures.measures.volume_ml, 2);
         match figures.step == live.step {
             true => ml,
             false => format!("{ml} at step {}", format::count(figures.step)),

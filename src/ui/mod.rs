@@ -38,31 +38,24 @@ pub mod views;
 pub mod weights;
 pub mod widgets;
 
-use crate::state::{Action, FilesAction, State, Task};
+use crate::state::sessions::ReadSession;
+use crate::state::{Action, FilesAction, State, Task, ViewAction};
 use dialogs::{choose_visit, locate_files, rename, unsaved_changes};
 use egui::{Rect, Ui, UiBuilder, pos2};
 use files::{Files, StartThread};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::sync::Arc;
 use theme::space;
 use widgets::focus::{self, WindowPart};
-
-/// The lists that open beside the views where the window is narrow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum SideList {
-    Layers,
-    Regions,
-    Crosshair,
-}
 
 /// State of widgets between frames; none of it is worth saving.
 pub struct Memory {
     files: Files,
     drag: widgets::drag::Watch,
-    list: Option<SideList>,
-    /// The task that the panels last showed.
-    task: Option<Task>,
+    /// The task that the panels last showed, and the session that was open.
+    task: Option<(Task, Option<Arc<ReadSession>>)>,
     help: help::Help,
     settings: bool,
     /// The first page was shown: the next document is shown from its beginning.
@@ -165,7 +158,6 @@ impl Memory {
         Self {
             files: Files::new(native, start_thread),
             drag: widgets::drag::Watch::default(),
-            list: None,
             task: None,
             help: help::Help::default(),
             begins: false,
@@ -306,9 +298,14 @@ fn sides(
     };
     let between = middle.width() - lists - task;
     let one_of_two = between - space::LEFT < space::VIEWS;
-    let is_new = memory.task.replace(state.view.task) != Some(state.view.task);
-    if one_of_two && is_new {
-        memory.list = None;
+    let now = (state.view.task, state.runtime.sessions.opened.clone());
+    let session = |opened: &Option<Arc<ReadSession>>| opened.as_ref().map(Arc::as_ptr);
+    let before = memory.task.replace(now.clone());
+    // A session that is opened shows the list that was open when it was saved.
+    let is_new = before.is_some_and(|b| b.0 != now.0 && session(&b.1) == session(&now.1));
+    let closes = one_of_two && is_new && state.view.visible.side_list.is_some();
+    if closes {
+        actions.push(Action::View(ViewAction::OpenList(None)));
     }
     let mut views = middle;
     let side = middle.with_max_x(middle.left() + lists);
@@ -316,7 +313,8 @@ fn sides(
     place(ui, WindowPart::Lists, side, |ui| {
         panels::left(ui, state, memory, actions)
     });
-    let list = memory.list.filter(|_| memory.narrow);
+    let list = state.view.visible.side_list;
+    let list = list.filter(|_| memory.narrow && !closes);
     if list.is_none() || !one_of_two {
         let side = middle.with_min_x(middle.right() - task);
         views.max.x = side.left();
@@ -325,8 +323,8 @@ fn sides(
         });
     }
     if let Some(list) = list {
-        let most = (views.width() - space::VIEWS).max(0.5 * views.width());
-        let side = views.with_max_x(views.left() + space::LEFT.min(most));
+        let max_width = (views.width() - space::VIEWS).max(0.5 * views.width());
+        let side = views.with_max_x(views.left() + space::LEFT.min(max_width));
         views.min.x = side.right();
         part(ui, "list of the rail", side, |ui| {
             panels::list_of_rail(ui, list, state, memory, actions)

@@ -124,7 +124,7 @@ fn entry_score(entry: &Entry, typed: &str) -> Option<i32> {
         let scores = entry
             .synonyms
             .split(", ")
-            .filter_map(|word| match_score(word, typed));
+            .filter_map(|synonym| match_score(synonym, typed));
         scores.max().map(|score| score - ALSO)
     };
     match_score(&entry.name, typed).or_else(|| also().filter(|_| !entry.synonyms.is_empty()))

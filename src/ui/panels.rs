@@ -7,8 +7,9 @@ use super::theme::{self, size, space};
 use super::widgets::button::{IconButton, segmented};
 use super::widgets::note::{Note, NoteResponse};
 use super::widgets::{anchor, paint, section};
-use super::{Memory, SideList, crosshair, forms, icons, layers, regions};
-use crate::state::{Action, DeviceAction, Message, Severity, State, Task};
+use super::{Memory, crosshair, forms, icons, layers, regions};
+use crate::state::view::SideList;
+use crate::state::{Action, DeviceAction, Message, Severity, State, Task, ViewAction};
 use egui::{Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use split::Split;
 pub use split::in_sight;
@@ -25,7 +26,7 @@ pub fn left(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     ui.painter()
         .vline(edge, panel.y_range(), Stroke::new(1.0, p.line));
     if memory.narrow {
-        return rail(ui, panel, state, memory, actions);
+        return rail(ui, panel, state, actions);
     }
     let below = crosshair::height(state).min(panel.height() * 0.5);
     let lists = Rect::from_min_max(panel.min, pos2(panel.right() - 1.0, panel.bottom() - below));
@@ -61,7 +62,7 @@ fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -> f3
 }
 
 /// Icons that open the lists, in windows too narrow for them.
-fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+fn rail(ui: &mut Ui, panel: Rect, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let lists = [
         (SideList::Layers, icons::LAYERS, "Layers"),
@@ -71,7 +72,7 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
     for (i, (list, icon, name)) in lists.into_iter().enumerate() {
         let centre = pos2(panel.center().x, panel.top() + 26.0 + 40.0 * i as f32);
         let place = Rect::from_center_size(centre, vec2(30.0, 30.0));
-        let open = memory.list == Some(list);
+        let open = state.view.visible.side_list == Some(list);
         let mut button = IconButton::new(icon, name).active(open);
         if open {
             // A closed list's icon is as light while the pointer is on it: the bar and the colour distinguish them.
@@ -80,7 +81,8 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
             ui.painter().rect_filled(bar, 0.0, p.accent);
         }
         if button.show_at(ui, place).clicked() {
-            memory.list = (!open).then_some(list);
+            let list = (!open).then_some(list);
+            actions.push(Action::View(ViewAction::OpenList(list)));
         }
     }
     let place = Rect::from_center_size(
@@ -99,7 +101,7 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
         .clicked()
     {
         // The guide stands in the panel of the task, which a list may replace.
-        memory.list = None;
+        actions.push(Action::View(ViewAction::OpenList(None)));
         actions.push(if running {
             Action::LeaveTour
         } else {
@@ -203,8 +205,8 @@ fn dot(ui: &mut Ui, cell: Rect, severity: Severity) {
         Severity::Error => (p.error, "The results hold an error"),
         Severity::Warning | Severity::Information => (p.warning, "The results hold a warning"),
     };
-    let word = paint::width(ui, "Results", theme::regular(size::LABEL));
-    let at = pos2(cell.center().x + word * 0.5 + 8.0, cell.center().y);
+    let text_width = paint::width(ui, "Results", theme::regular(size::LABEL));
+    let at = pos2(cell.center().x + text_width * 0.5 + 8.0, cell.center().y);
     ui.painter().circle_filled(at, RADIUS, colour);
     let place = Rect::from_center_size(at, vec2(4.0 * RADIUS, 4.0 * RADIUS));
     let id = ui.make_persistent_id("results hold a warning");
@@ -302,6 +304,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
     );
     let whole = body;
     let body = top::show(ui, whole, state, memory, actions);
+    let body = forms::level_set::pinned(ui, body, state, actions);
     if whole.height() < LOW {
         one_of_two(ui, body, state, memory, actions);
     } else {
@@ -405,7 +408,7 @@ pub fn copy_command(ui: &mut Ui, place: Rect, x: f32, enabled: bool) -> bool {
     );
     IconButton::new(icons::TERMINAL, "Copy as command")
         .hint("Copy as command (Ctrl+Shift+C)")
-        .disabled(!enabled)
+        .disabled((!enabled).then_some("There is nothing to repeat by a command yet"))
         .show_at(ui, rect)
         .clicked()
 }

@@ -2,7 +2,7 @@
 
 use super::format;
 use crate::data::gradients::Weighting;
-use crate::data::{Gradients, Tensor, Volume, VolumeKind};
+use crate::data::{Gradients, Mask, Tensor, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::filter::WeightMap;
 use crate::state::{Content, Layer, LayerId, Method, State, Task};
@@ -15,8 +15,17 @@ pub struct Reading {
     pub value: String,
     /// The layer whose value it is; names may occur twice.
     layer: Option<LayerId>,
-    /// The value says that a fit has no tensor here.
-    is_outside_mask: bool,
+    /// Why there is no value.
+    missing: Option<NoValue>,
+}
+
+/// Why a reading has no value at the crosshair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum NoValue {
+    /// It lies outside the grid of the layer.
+    OutsideGrid,
+    /// The fit has no result outside its mask.
+    OutsideMask,
 }
 
 /// The quantity of a reading, if code depends on it.
@@ -33,6 +42,8 @@ pub enum Quantity {
     Weights,
     Speed,
     SignedDistance,
+    /// The label of a visible label map.
+    Label,
     Other,
 }
 
@@ -46,7 +57,24 @@ fn reading_of(quantity: Quantity, name: impl Into<String>, value: impl Into<Stri
         name: name.into(),
         value: value.into(),
         layer: None,
-        is_outside_mask: false,
+        missing: None,
+    }
+}
+
+impl Reading {
+    /// A reading without a value: the crosshair lies outside the grid.
+    fn outside(quantity: Quantity, name: impl Into<String>) -> Self {
+        Self {
+            missing: Some(NoValue::OutsideGrid),
+            ..reading_of(quantity, name, OUTSIDE)
+        }
+    }
+
+    fn or_outside(quantity: Quantity, name: impl Into<String>, value: Option<String>) -> Self {
+        match value {
+            Some(value) => reading_of(quantity, name, value),
+            None => Self::outside(quantity, name),
+        }
     }
 }
 
@@ -72,9 +100,12 @@ pub fn readings(state: &State) -> Vec<Reading> {
             .nearest(at)
             .as_ref()
             .and_then(principal_direction);
-        let value = direction.map_or("outside".to_owned(), |d| {
-            [d.x, d.y, d.z].map(|v| format::fixed(v, 2)).join(" ")
-        });
+        let value = match direction {
+            Some(d) => [d.x, d.y, d.z].map(|v| format::fixed(v, 2)).join(" "),
+            None if tensors.field.grid.nearest(at).is_none() => OUTSIDE.to_owned(),
+            None if !tensors.mask.contains(at) => OUTSIDE_MASK.to_owned(),
+            None => NO_TENSOR.to_owned(),
+        };
         let md = all.iter().position(|r| r.quantity == Quantity::Md);
         let place = md.map_or(0, |i| i + 1);
         all.insert(place, reading_of(Quantity::Direction, "Direction", value));
@@ -98,31 +129,46 @@ pub fn readings(state: &State) -> Vec<Reading> {
     all
 }
 
-/// Shown where a fit has no tensor.
+/// Shown outside the grid of a layer.
+pub const OUTSIDE: &str = "outside";
+/// Shown where a fit has no tensor, and an estimation no distribution.
 pub const OUTSIDE_MASK: &str = "outside the mask";
+/// Shown within the mask where the tensor could not be repaired.
+const NO_TENSOR: &str = "no tensor";
 
-/// Maps of tensors are 0 outside the mask; that is not a measured value.
+/// Maps of tensors and of distributions are 0 outside the mask; that is not a measured value.
 fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
     let at = state.view.crosshair;
+    let origin = state.document.origin(layer);
+    let outside_mask = |found: Reading| Reading {
+        value: OUTSIDE_MASK.to_owned(),
+        missing: Some(NoValue::OutsideMask),
+        ..found
+    };
+    // A voxel without a tensor may have a distribution, which has a mask of its own.
+    if origin.fod_map().is_some() {
+        let result = state.document.distributions.result.as_ref();
+        let mask = result.map(|result| &result.fods.mask);
+        let outside = |mask: &Mask| mask.frame().nearest(at).is_some() && !mask.contains(at);
+        return match mask.is_some_and(outside) {
+            true => outside_mask(found),
+            false => found,
+        };
+    }
     let Some(tensors) = &state.document.tensors else {
         return found;
     };
-    let origin = state.document.origin(layer);
     let of_fit = origin.is_recomputed_from_scan() && layer.content.volume().is_some();
     let in_volume = tensors.fa.grid.nearest(at).is_some();
     if !of_fit || !in_volume || tensors.field.nearest(at).is_some() {
         return found;
     }
-    let is_inside = tensors.mask.contains(at);
-    // A voxel without a tensor may have a distribution.
-    if is_inside && origin.fod_map().is_some() {
-        return found;
-    }
-    let text = if is_inside { "no tensor" } else { OUTSIDE_MASK };
-    Reading {
-        value: text.to_owned(),
-        is_outside_mask: !is_inside,
-        ..found
+    match tensors.mask.contains(at) {
+        true => Reading {
+            value: NO_TENSOR.to_owned(),
+            ..found
+        },
+        false => outside_mask(found),
     }
 }
 
@@ -134,8 +180,11 @@ fn peaks(state: &State) -> Vec<Reading> {
         return Vec::new();
     };
     let Some(voxel) = peaks.grid.nearest(at) else {
-        return vec![reading("Peaks", "outside")];
+        return vec![Reading::outside(Quantity::Other, "Peaks")];
     };
+    if result.is_some_and(|result| !result.fods.mask.contains(at)) {
+        return vec![reading("Peaks", OUTSIDE_MASK)];
+    }
     let peaks: Vec<DVec3> = peaks.peaks(peaks.grid.index(voxel)).collect();
     let mut count = format::count(peaks.len() as u64);
     if let [first, second, ..] = &peaks[..] {
@@ -204,8 +253,10 @@ fn costs(state: &State) -> Vec<Reading> {
     }
     let pathway = &found.pathway;
     let metric = pathway.metric();
-    let voxel = metric.grid.nearest(state.view.crosshair);
-    let place = voxel.and_then(|v| metric.place_of(v.map(|i| i as i64)));
+    let Some(voxel) = metric.grid.nearest(state.view.crosshair) else {
+        return vec![Reading::outside(Quantity::Cost, COST)];
+    };
+    let place = metric.place_of(voxel.map(|i| i as i64));
     let Some(place) = place.filter(|p| pathway.total[*p].is_finite()) else {
         return vec![reading_of(Quantity::Cost, COST, "no path")];
     };
@@ -263,9 +314,15 @@ fn weight_readings(state: &State) -> Vec<Reading> {
     let Some((course, weights)) = course else {
         return Vec::new();
     };
-    let voxel = course.grid.nearest(state.view.crosshair);
-    let number = voxel.map(|v| course.grid.index(v) as u32);
-    let place = number.and_then(|n| course.voxels.binary_search(&n).ok());
+    const COUNT: &str = "Fitted streamlines in voxel";
+    let Some(voxel) = course.grid.nearest(state.view.crosshair) else {
+        return vec![
+            Reading::outside(Quantity::Other, COUNT),
+            Reading::outside(Quantity::Weights, WEIGHTS),
+        ];
+    };
+    let number = course.grid.index(voxel) as u32;
+    let place = course.voxels.binary_search(&number).ok();
     // Records of one streamline are adjacent.
     let segments = place.map_or(&[][..], |place| course.in_voxel(place));
     let mut fibres: Vec<u32> = segments.iter().map(|s| s.fibre).collect();
@@ -275,7 +332,7 @@ fn weight_readings(state: &State) -> Vec<Reading> {
     let count = format::count(above.len() as u64);
     let sum = format::significant(above.iter().sum());
     vec![
-        reading("Fitted streamlines in voxel", count),
+        reading(COUNT, count),
         reading_of(Quantity::Weights, WEIGHTS, sum),
     ]
 }
@@ -286,8 +343,8 @@ pub const WEIGHTS: &str = "Sum of weights in voxel";
 /// The sum of both costs.
 pub const COST: &str = "u₁ + u₂";
 
-/// The most informative readings, for the status line: the segmented image and its surface; FA and MD, costs, CM or
-/// weights before MD; else the topmost layers.
+/// The most informative readings, for the status line: the segmented image and its surface; FA and MD, costs, CM,
+/// weights or a visible label before MD; else, or outside the tensors' grid, the topmost layers.
 pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Reading> {
     let segmented = state.document.segmented_image();
     let segmented = segmented.filter(|_| state.view.task == Task::Segment);
@@ -299,24 +356,31 @@ pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec
             .chain(others.into_iter().flatten())
             .collect();
     }
-    let has = |quantity: Quantity| all.iter().any(|r| r.quantity == quantity);
-    let before_md = [Quantity::Cost, Quantity::Connectivity, Quantity::Weights];
+    let on_grid = |r: &Reading| r.missing != Some(NoValue::OutsideGrid);
+    let has = |quantity: Quantity| all.iter().any(|r| r.quantity == quantity && on_grid(r));
+    let before_md = [
+        Quantity::Cost,
+        Quantity::Connectivity,
+        Quantity::Weights,
+        Quantity::Label,
+    ];
     let second = before_md.into_iter().find(|q| has(*q));
     let second = second.unwrap_or(Quantity::Md);
-    let telling = |r: &&Reading| r.quantity == Quantity::Fa || r.quantity == second;
+    let telling = |r: &&Reading| (r.quantity == Quantity::Fa || r.quantity == second) && on_grid(r);
     let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
     chosen.sort_by_key(|r| r.quantity != Quantity::Fa);
     // Shown only once.
-    if chosen.first().is_some_and(|r| r.is_outside_mask) {
+    let outside_mask = |r: &Reading| r.missing == Some(NoValue::OutsideMask);
+    if chosen.first().is_some_and(|r| outside_mask(r)) {
         let mut first = true;
-        chosen.retain(|r| std::mem::take(&mut first) || !r.is_outside_mask);
+        chosen.retain(|r| std::mem::take(&mut first) || !outside_mask(r));
     }
     if chosen.is_empty() {
-        chosen = all
-            .iter()
-            .filter(|r| r.quantity != Quantity::Direction)
-            .take(most)
-            .collect();
+        let others = || all.iter().filter(|r| r.quantity != Quantity::Direction);
+        chosen = others().filter(|r| on_grid(r)).take(most).collect();
+        if chosen.is_empty() {
+            chosen = others().take(most).collect();
+        }
     }
     chosen
 }
@@ -345,18 +409,23 @@ fn of_layer(state: &State, layer: &Layer, at: DVec3) -> Option<Reading> {
                 Some(value) => (format!("{} b{}0", layer.name, format::THIN), Some(value)),
                 None => (layer.name.clone(), dwi.nearest(layer.display.frame, at)),
             };
-            Some(reading(name, scalar(layer, value)))
+            let value = value.map(|v| scalar(layer, v));
+            Some(Reading::or_outside(Quantity::Other, name, value))
         }
         Content::Image(volume) if volume.kind == VolumeKind::Rgb => None,
         Content::Image(volume) if volume.labels.is_some() => {
             let number = volume.nearest(0, at).map(|v| v as u32);
-            let text = match (number, &volume.labels) {
-                (None, _) => "outside".to_owned(),
-                (Some(0), _) => "none".to_owned(),
-                (Some(n), Some(labels)) => labels.described(n),
-                (Some(n), None) => n.to_string(),
+            let text = number.map(|number| match (number, &volume.labels) {
+                (0, _) => "none".to_owned(),
+                (n, Some(labels)) => labels.described(n),
+                (n, None) => n.to_string(),
+            });
+            let named = number.is_some_and(|n| n > 0) && layer.display.visible;
+            let quantity = match named {
+                true => Quantity::Label,
+                false => Quantity::Other,
             };
-            Some(reading(layer.name.clone(), text))
+            Some(Reading::or_outside(quantity, layer.name.clone(), text))
         }
         Content::Image(volume) => {
             let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
@@ -365,17 +434,13 @@ fn of_layer(state: &State, layer: &Layer, at: DVec3) -> Option<Reading> {
                 Some(FitMap::Md) => Quantity::Md,
                 _ => Quantity::Other,
             };
-            Some(reading_of(
-                quantity,
-                layer.name.clone(),
-                scalar(layer, volume.nearest(frame, at)),
-            ))
+            let value = volume.nearest(frame, at).map(|v| scalar(layer, v));
+            Some(Reading::or_outside(quantity, layer.name.clone(), value))
         }
         Content::Mask(mask) => {
-            let word = if mask.contains(at) {
-                "inside"
-            } else {
-                "outside"
+            let word = match mask.contains(at) {
+                true => "inside",
+                false => OUTSIDE,
             };
             Some(reading(layer.name.clone(), word))
         }
@@ -383,11 +448,9 @@ fn of_layer(state: &State, layer: &Layer, at: DVec3) -> Option<Reading> {
     }
 }
 
-fn scalar(layer: &Layer, value: Option<f32>) -> String {
-    value.map_or("outside".to_owned(), |v| {
-        let v = f64::from(v) * f64::from(layer.unit_scale);
-        format::with_unit(&format::significant(v), layer.unit)
-    })
+fn scalar(layer: &Layer, value: f32) -> String {
+    let value = f64::from(value) * f64::from(layer.unit_scale);
+    format::with_unit(&format::significant(value), layer.unit)
 }
 
 fn mean_b0(dwi: &Volume, gradients: &Gradients, at: DVec3) -> Option<f32> {

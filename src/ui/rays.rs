@@ -98,7 +98,7 @@ fn reached(all: &Tractogram, marks: &[bool], targets: usize) -> Vec<TargetRays> 
         return vec![TargetRays::default(); targets];
     };
     let of = values("target");
-    let one = |target: usize| {
+    let target_rays = |target: usize| {
         // Rays that name no target have met all targets.
         let is = |i: &usize| marks[*i] && of.is_none_or(|of| of[*i] as usize == target);
         let here = || (0..marks.len()).filter(is);
@@ -108,7 +108,7 @@ fn reached(all: &Tractogram, marks: &[bool], targets: usize) -> Vec<TargetRays> 
             length_mm: median(&mut here().map(|i| length[i]).collect::<Vec<_>>()),
         }
     };
-    (0..targets).map(one).collect()
+    (0..targets).map(target_rays).collect()
 }
 
 /// Remedies if no ray is kept.
@@ -150,8 +150,9 @@ pub fn nothing_kept(
     if count_of(SeedOutcome::TooShort) > 0
         && count_of(SeedOutcome::TooShort) >= count_of(SeedOutcome::MissedTargets)
     {
-        let least = format::with_unit(&format::fixed(rays.params.curves.min_length_mm, 0), "mm");
-        let text = format!("0 of {shot}: those that reach it are shorter than {least}");
+        let min_length =
+            format::with_unit(&format::fixed(rays.params.curves.min_length_mm, 0), "mm");
+        let text = format!("0 of {shot}: those that reach it are shorter than {min_length}");
         return Some((text, Suggestion::ShorterLength));
     }
     let text = none_passed(output, targets, mask);

@@ -40,7 +40,7 @@ fn sentence(left: &RecoverableSession) -> String {
 
 /// `3 minutes ago`.
 fn ago(seconds: u64) -> String {
-    let ago = |n: u64, one: &str| format!("{} ago", counted(n as usize, one));
+    let ago = |n: u64, unit: &str| format!("{} ago", counted(n as usize, unit));
     match seconds {
         0..90 => "a minute ago".to_owned(),
         90..5400 => ago((seconds + 30) / 60, "minute"),
@@ -170,10 +170,10 @@ pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
     let p = theme::palette(ui.style());
     for missing in state.document.missing_layers() {
         let text = format!("{}: {}", missing.layer.name, missing.reason);
-        let mut note = Note::new(p, Severity::Information, &text).second_action("Take out");
+        let mut note = Note::new(p, Severity::Information, &text).second_action("Remove");
         let file = missing.file();
         if missing.can_be_recomputed() {
-            note = note.action("Make again");
+            note = note.action("Recompute");
         } else if file.is_some() {
             note = note.action("Choose…");
         }
@@ -196,7 +196,7 @@ pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
     }
     let groups = saved::missing_parts(&state.document).into_iter();
     for (at, (group, text)) in groups.enumerate() {
-        let note = Note::new(p, Severity::Information, &text).second_action("Take out");
+        let note = Note::new(p, Severity::Information, &text).second_action("Remove");
         let answer = ui.push_id(("left out", at), |ui| note.show_all(ui)).inner;
         let drop = SessionAction::DropParts(group);
         actions.extend(answer.map(|_| Action::Session(drop)));

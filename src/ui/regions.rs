@@ -41,7 +41,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     let search = memory.region_panel.chosen.search.clone();
     let shown = state.document.regions.iter();
-    let shown: Vec<_> = shown.filter(|r| many::found(&r.name, &search)).collect();
+    let shown: Vec<_> = shown.filter(|r| many::matches(&r.name, &search)).collect();
     if all >= many::SEARCHED {
         let (names, counts) = (("Search regions", "Search"), (shown.len(), all));
         many::search_field(ui, names, &mut memory.region_panel.chosen.search, counts);
@@ -251,8 +251,8 @@ pub fn label_map(state: &State) -> Option<LayerId> {
     let known = layers().find(|l| volume(l).is_some_and(|v| v.labels.is_some()));
     let is_file = |l: &Layer| state.document.path(l).is_some();
     let single = || layers().find(|l| is_file(l) && volume(l).is_some_and(|v| v.frames == 1));
-    let found = known.or_else(single).or_else(|| layers().next());
-    found.map(|l| l.id)
+    let layer = known.or_else(single).or_else(|| layers().next());
+    layer.map(|l| l.id)
 }
 
 /// The regions as rows of a menu, however many.
@@ -342,12 +342,12 @@ fn row(
     );
     let menu_right = (size_at.left() - 8.0).min(rest.right() - 50.0);
     // Hundreds from a label map have no role: their names take its place.
-    let word = match region.role {
+    let role_width = match region.role {
         Role::Region => 0.0,
         role => paint::width(ui, role.name(), theme::regular(size::LABEL)),
     };
     let menu_at = Rect::from_min_max(
-        pos2(menu_right - word - 18.0, rest.top()),
+        pos2(menu_right - role_width - 18.0, rest.top()),
         pos2(menu_right, rest.bottom()),
     );
     let renamed = rename::rename(ui, response.rect, RenameTarget::Region(region.id), memory);
@@ -435,6 +435,11 @@ fn role_menu(ui: &mut Ui, rect: Rect, region: &Region, actions: &mut Vec<Action>
         }
         chosen
     });
+    if chosen.is_none() {
+        response.on_hover_text(
+            "Role of the region: how it takes part in tracking and in the filter of streamlines",
+        );
+    }
     actions.extend(chosen.map(|role| {
         Action::Region(RegionAction::SetRole {
             region: region.id,

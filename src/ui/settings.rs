@@ -1,7 +1,7 @@
 //! Settings for all documents: appearance, mouse, the device and memory of jobs, and the defaults of streamlines.
 
 use super::dialogs::unsaved_changes;
-use super::forms::curve_parameters;
+use super::forms::curve_parameters::{self, DEFAULTS_STAND};
 use super::forms::display::{segment_row, select_row};
 use super::theme::{self, size};
 use super::widgets::button::IconButton;
@@ -100,7 +100,8 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Defaults for new documents");
     let default_value = Paths::default();
     let reset = IconButton::new(icons::RESET, "Reset to defaults").side(24.0);
-    let reset = reset.disabled(now.paths == default_value);
+    let same = now.paths == default_value;
+    let reset = reset.disabled(same.then_some(DEFAULTS_STAND));
     if reset.show_right(ui, place).clicked() {
         changed.paths = default_value.clone();
     }

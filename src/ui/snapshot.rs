@@ -273,12 +273,9 @@ impl LaidOutFrame {
         } = frame;
         let px = (size * pixels_per_point).round();
         let size_px = [px.x.max(1.0) as u32, px.y.max(1.0) as u32];
-        let most = device.limits().max_texture_dimension_2d;
-        if size_px.iter().any(|&n| n > most) {
-            return Err(Error::TooLong {
-                size_px,
-                most_px: most,
-            });
+        let max_px = device.limits().max_texture_dimension_2d;
+        if size_px.iter().any(|&n| n > max_px) {
+            return Err(Error::TooLong { size_px, max_px });
         }
         let options = RendererOptions {
             dithering: false,
@@ -294,7 +291,7 @@ impl LaidOutFrame {
         ctx.all_styles_mut(|style| style.animation_time = 0.0);
         let mut input = RawInput {
             screen_rect: Some(egui::Rect::from_min_size(pos2(0.0, 0.0), size)),
-            max_texture_side: Some(most as usize),
+            max_texture_side: Some(max_px as usize),
             focused: false,
             ..RawInput::default()
         };

@@ -232,8 +232,8 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> RunningWork<'a> {
         text = format!("{text} · {stage}");
     }
     if open {
-        let [done, most] = [progress.done, progress.total].map(format::count);
-        text = format!("{text} · {done} of at most {most}");
+        let [done, total] = [progress.done, progress.total].map(format::count);
+        text = format!("{text} · {done} of at most {total}");
     } else if let Some(share) = share {
         let percent = f64::from(share) * 100.0;
         // A job of minutes may move by less than a percent for a while.

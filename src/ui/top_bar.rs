@@ -10,6 +10,9 @@ use crate::state::core::text::counted;
 use crate::state::{Action, Convention, Layout, Look, State, Task, ViewAction};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
+/// Why a control of the views or of sessions is greyed out.
+pub const NOTHING_OPEN: &str = "Nothing is open yet";
+
 const LAYOUTS: [(Layout, &str, &str); 5] = [
     (Layout::Grid, icons::GRID, "Four views"),
     (
@@ -35,8 +38,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     ui.painter().rect_filled(bar, 0.0, p.b0);
     paint::underline(ui.painter(), bar, p.line);
     let name_end = name(ui, bar, state, memory, actions);
-    let right_start = right_side(ui, bar, state, memory, actions);
-    tabs(ui, bar, (name_end, right_start), state, actions);
+    let right_side = RightSide::place(ui, bar, state, memory.narrow);
+    tabs(ui, bar, (name_end, right_side.left()), state, actions);
+    right_side.show(ui, bar, state, memory, actions);
 }
 
 pub fn task_icon(task: Task) -> &'static str {
@@ -76,14 +80,14 @@ fn name(
         pos2(bar.left() + 40.0, bar.top()),
         pos2(bar.left() + 110.0, bar.bottom()),
     );
-    let word = paint::left(
+    let title = paint::left(
         painter,
         place,
         "arcuate",
         theme::semibold(size::BODY + 0.5),
         p.t1,
     );
-    let end = file_button(ui, word.right() + 10.0, bar, state, memory, actions);
+    let end = file_button(ui, title.right() + 10.0, bar, state, memory, actions);
     // In a narrow window the tasks take the space of the name.
     let wide = ((bar.width() - 640.0) * 0.4).clamp(0.0, 210.0);
     if state.document.is_empty() || wide < LEGIBLE {
@@ -311,101 +315,118 @@ fn tasks_menu(
     response.on_hover_text(hint);
 }
 
-/// Places the buttons at the right, from right to left; returns the left edge.
-fn right_side(
-    ui: &mut Ui,
-    bar: Rect,
-    state: &State,
-    memory: &mut Memory,
-    actions: &mut Vec<Action>,
-) -> f32 {
-    const STEP: f32 = 36.0;
-    let y = bar.center().y;
-    let mut centre = bar.right() - 26.0;
-    let mut next = |ui: &mut Ui, button: IconButton| {
-        let place = Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0));
-        centre -= STEP;
-        button.show_at(ui, place)
-    };
-    let open = !state.document.is_empty();
-    if next(ui, IconButton::new(icons::HELP, "Help").hint("Help (F1)")).clicked() {
-        memory.help.shown = !memory.help.shown;
+/// Positions at the right, which are placed from right to left and shown from left to right: Tab follows the latter.
+struct RightSide {
+    help: Rect,
+    camera: Rect,
+    /// One per layout, or one for the menu of layouts.
+    layouts: Vec<Rect>,
+    redo: Rect,
+    undo: Rect,
+    /// Horizontal positions of the dividers.
+    dividers: [f32; 3],
+    /// The orientation's place, which is shown for an open document.
+    orientation: Option<Rect>,
+}
+
+impl RightSide {
+    fn place(ui: &Ui, bar: Rect, state: &State, narrow: bool) -> Self {
+        const STEP: f32 = 36.0;
+        let y = bar.center().y;
+        let button = |x| Rect::from_center_size(pos2(x, y), vec2(28.0, 28.0));
+        let help = button(bar.right() - 26.0);
+        let camera = button(bar.right() - 26.0 - STEP);
+        let after_layouts = camera.left() - 8.0;
+        let count = if narrow { 1 } else { LAYOUTS.len() };
+        let last = after_layouts - 22.0;
+        let layouts = (0..count).rev().map(|at| button(last - STEP * at as f32));
+        let before_layouts = last - STEP * (count - 1) as f32 - 22.0;
+        let redo = button(before_layouts - 22.0);
+        let undo = button(before_layouts - 22.0 - STEP);
+        let before_history = undo.center().x - 22.0;
+        Self {
+            help,
+            camera,
+            layouts: layouts.collect(),
+            redo,
+            undo,
+            dividers: [before_history, before_layouts, after_layouts],
+            orientation: (!state.document.is_empty())
+                .then(|| orientation_place(ui, pos2(before_history - 12.0, y), state)),
+        }
     }
-    let camera = IconButton::new(icons::CAMERA, "Screenshot")
-        .disabled(!open)
-        .hint("Save a screenshot…");
-    let camera = next(ui, camera);
-    if camera.clicked() {
-        let purpose = PathPurpose::Screenshot {
-            pane: None,
-            look: Look::default(),
-        };
-        let text = suggestion(state, "view", &purpose);
-        let below = DialogPosition::Below(camera.rect.right_bottom() + vec2(0.0, 14.0));
-        memory.files.type_path(purpose, below, &text);
+
+    /// Left edge of all.
+    fn left(&self) -> f32 {
+        self.orientation
+            .map_or(self.dividers[0], |place| place.left())
     }
-    let x = camera.rect.left() - 8.0;
-    divider(ui, x, bar);
-    centre = x - 22.0;
-    if memory.narrow {
-        layouts_menu(
-            ui,
-            Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0)),
-            state,
-            open,
-            actions,
-        );
-        centre -= STEP;
-    } else {
-        for (layout, icon, name) in LAYOUTS.into_iter().rev() {
-            let active = open && state.view.layout == layout;
-            let button = IconButton::new(icon, name).active(active).disabled(!open);
-            let place = Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0));
-            centre -= STEP;
+
+    fn show(
+        &self,
+        ui: &mut Ui,
+        bar: Rect,
+        state: &State,
+        memory: &mut Memory,
+        actions: &mut Vec<Action>,
+    ) {
+        let open = !state.document.is_empty();
+        let closed = (!open).then_some(NOTHING_OPEN);
+        for x in self.dividers {
+            divider(ui, x, bar);
+        }
+        if let Some(place) = self.orientation {
+            orientation(ui, place, state, actions);
+        }
+        self.history(ui, state, actions);
+        match self.layouts[..] {
+            [place] => layouts_menu(ui, place, state, open, actions),
+            _ => {
+                for ((layout, icon, name), place) in LAYOUTS.into_iter().zip(&self.layouts) {
+                    let active = open && state.view.layout == layout;
+                    let button = IconButton::new(icon, name).active(active).disabled(closed);
+                    if button.show_at(ui, *place).clicked() {
+                        actions.push(Action::View(ViewAction::SetLayout(layout)));
+                    }
+                }
+            }
+        }
+        let camera = IconButton::new(icons::CAMERA, "Screenshot")
+            .disabled(closed)
+            .hint("Save a screenshot…");
+        if camera.show_at(ui, self.camera).clicked() {
+            let purpose = PathPurpose::Screenshot {
+                pane: None,
+                look: Look::default(),
+            };
+            let text = suggestion(state, "view", &purpose);
+            let below = self.camera.right_bottom() + vec2(0.0, 14.0);
+            let below = DialogPosition::Below(below);
+            memory.files.type_path(purpose, below, &text);
+        }
+        let help = IconButton::new(icons::HELP, "Help").hint("Help (F1)");
+        if help.show_at(ui, self.help).clicked() {
+            memory.help.shown = !memory.help.shown;
+        }
+    }
+
+    fn history(&self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+        let (undo, redo) = (state.history.undo_label(), state.history.redo_label());
+        let steps = [
+            (self.undo, icons::UNDO, "Undo", undo, "Ctrl+Z", Action::Undo),
+            (self.redo, icons::REDO, "Redo", redo, "Ctrl+Y", Action::Redo),
+        ];
+        for (place, icon, name, step, key, action) in steps {
+            let hint = step.map(|step| format!("{name}: {} ({key})", step.to_lowercase()));
+            let none = format!("Nothing to {}", name.to_lowercase());
+            let button = IconButton::new(icon, name)
+                .hint(hint.as_deref().unwrap_or(name))
+                .disabled(step.is_none().then_some(&*none));
             if button.show_at(ui, place).clicked() {
-                actions.push(Action::View(ViewAction::SetLayout(layout)));
+                actions.push(action);
             }
         }
     }
-    let x = centre + STEP - 22.0;
-    divider(ui, x, bar);
-    centre = x - 22.0;
-    let history = [
-        (
-            icons::REDO,
-            "Redo",
-            state.history.redo_label(),
-            "Ctrl+Y",
-            Action::Redo,
-        ),
-        (
-            icons::UNDO,
-            "Undo",
-            state.history.undo_label(),
-            "Ctrl+Z",
-            Action::Undo,
-        ),
-    ];
-    for (icon, name, step, key, action) in history {
-        let hint = match step {
-            Some(step) => format!("{name}: {} ({key})", step.to_lowercase()),
-            None => format!("Nothing to {}", name.to_lowercase()),
-        };
-        let button = IconButton::new(icon, name)
-            .hint(&hint)
-            .disabled(step.is_none());
-        let place = Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0));
-        centre -= STEP;
-        if button.show_at(ui, place).clicked() {
-            actions.push(action);
-        }
-    }
-    let x = centre + STEP - 22.0;
-    divider(ui, x, bar);
-    if !open {
-        return x;
-    }
-    pill(ui, pos2(x - 12.0, y), state, actions)
 }
 
 fn layouts_menu(ui: &mut Ui, place: Rect, state: &State, open: bool, actions: &mut Vec<Action>) {
@@ -414,7 +435,7 @@ fn layouts_menu(ui: &mut Ui, place: Rect, state: &State, open: bool, actions: &m
         .find(|l| l.0 == state.view.layout)
         .map_or(icons::GRID, |l| l.1);
     let button = IconButton::new(shown, "Layouts")
-        .disabled(!open)
+        .disabled((!open).then_some(NOTHING_OPEN))
         .show_at(ui, place);
     let chosen = menu::popup(&button, 200.0, |ui| {
         let mut chosen = None;
@@ -429,20 +450,25 @@ fn layouts_menu(ui: &mut Ui, place: Rect, state: &State, open: bool, actions: &m
     actions.extend(chosen.map(|layout| Action::View(ViewAction::SetLayout(layout))));
 }
 
+/// Where the orientation lies whose right end is centred at `right_centre`.
+fn orientation_place(ui: &Ui, right_centre: egui::Pos2, state: &State) -> Rect {
+    let font = theme::medium(size::LABEL);
+    let text_width = paint::width(ui, state.view.convention.name(), font);
+    let letter_width = paint::width(ui, "R", theme::regular(size::LABEL));
+    let width = 9.0 + size::ICON + 7.0 + text_width + 7.0 + letter_width + 9.0;
+    Rect::from_min_max(
+        right_centre - vec2(width.round(), 12.0),
+        right_centre + vec2(0.0, 12.0),
+    )
+}
+
 /// The orientation, always on screen; amber in the neurological convention.
-fn pill(ui: &mut Ui, right_centre: egui::Pos2, state: &State, actions: &mut Vec<Action>) -> f32 {
+fn orientation(ui: &mut Ui, rect: Rect, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let convention = state.view.convention;
     let neurological = convention == Convention::Neurological;
     let ink: Color32 = if neurological { p.warning } else { p.t1 };
     let font = theme::medium(size::LABEL);
-    let text_width = paint::width(ui, convention.name(), font.clone());
-    let letter_width = paint::width(ui, "R", theme::regular(size::LABEL));
-    let width = 9.0 + size::ICON + 7.0 + text_width + 7.0 + letter_width + 9.0;
-    let rect = Rect::from_min_max(
-        right_centre - vec2(width.round(), 12.0),
-        right_centre + vec2(0.0, 12.0),
-    );
     let id = ui.make_persistent_id("orientation");
     let response = ui.interact(rect, id, Sense::click());
     let fill = if response.hovered() { p.b3 } else { p.b2 };
@@ -481,7 +507,6 @@ fn pill(ui: &mut Ui, right_centre: egui::Pos2, state: &State, actions: &mut Vec<
         Convention::Neurological => "The patient's right is on the right of the screen. R switches",
     };
     response.on_hover_text(hint);
-    rect.left()
 }
 
 pub fn other(convention: Convention) -> Convention {

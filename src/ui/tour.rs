@@ -16,9 +16,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some(step) = state.runtime.tour else {
         return;
     };
-    let (text, word, icon) = (
+    let (text, action, icon) = (
         text(step, Subject::from_state(state)),
-        word(step, Subject::from_state(state)),
+        action(step, Subject::from_state(state)),
         match step {
             TourStep::ClickSlice => icons::ARROW_RIGHT,
             TourStep::PlaceSeed => icons::TARGET,
@@ -35,8 +35,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let all: Vec<&str> = texts().collect();
     let mut note = Note::guide(p, &title, text).second_action("Leave guide");
     note = note.room_for(&all);
-    if !word.is_empty() {
-        note = note.action_with_icon(word, icon);
+    if !action.is_empty() {
+        note = note.action_with_icon(action, icon);
     }
     match note.show(ui) {
         Some(NoteResponse::Accepted) => act(step, state, memory, actions),
@@ -166,7 +166,7 @@ fn texts() -> impl Iterator<Item = &'static str> {
     })
 }
 
-fn word(step: TourStep, subject: Subject) -> &'static str {
+fn action(step: TourStep, subject: Subject) -> &'static str {
     match step {
         TourStep::Width if matches!(subject, Subject::Pathway) => "Widen it",
         TourStep::Width => "Show the pathway",

@@ -66,11 +66,11 @@ impl Cache {
     pub fn nearest(&mut self, live: &CurveResult) -> Option<(f64, DVec3)> {
         let missed = &live.output.missed;
         match self.nearest {
-            Some((known, found)) if known == missed.id() => found,
+            Some((known, nearest_point)) if known == missed.id() => nearest_point,
             _ => {
-                let found = nearest(missed, &live.key.regions);
-                self.nearest = Some((missed.id(), found));
-                found
+                let nearest_point = nearest(missed, &live.key.regions);
+                self.nearest = Some((missed.id(), nearest_point));
+                nearest_point
             }
         }
     }
@@ -93,10 +93,10 @@ impl Cache {
                     bounds,
                 }
             };
-            let found = remarks(regions, mask, whose);
-            self.remarks = Some((mask.id(), regions.iter().map(of).collect(), found));
+            let remarks = remarks(regions, mask, whose);
+            self.remarks = Some((mask.id(), regions.iter().map(of).collect(), remarks));
         }
-        self.remarks.as_ref().map_or(&[], |(.., found)| found)
+        self.remarks.as_ref().map_or(&[], |(.., remarks)| remarks)
     }
 
     pub fn lengths(&mut self, tractogram: &Tractogram, targets: usize) -> Option<&Lengths> {
@@ -142,13 +142,14 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
             .collect(),
     };
     let finite = || all.iter().copied().filter(|l| l.is_finite());
-    let (least, most) = finite().fold((f32::INFINITY, 0f32), |(l, h), v| (l.min(v), h.max(v)));
-    if least > most {
+    let (shortest, longest) =
+        finite().fold((f32::INFINITY, 0f32), |(l, h), v| (l.min(v), h.max(v)));
+    if shortest > longest {
         return None;
     }
     // Ends on whole centimetres, so that they do not jump while a region is dragged.
-    let low = (least / 10.0).floor() * 10.0;
-    let high = ((most / 10.0).ceil() * 10.0).max(low + 10.0);
+    let low = (shortest / 10.0).floor() * 10.0;
+    let high = ((longest / 10.0).ceil() * 10.0).max(low + 10.0);
     let mut bins = [0u32; BINS];
     for length in finite() {
         let bin = ((length - low) / (high - low) * BINS as f32) as usize;
@@ -186,22 +187,22 @@ pub fn started_count(output: &Output) -> u64 {
     output.seed_outcomes.iter().sum::<u64>() - count_of(output, SeedOutcome::NoStart)
 }
 
-/// `450 of 1 492 reach a target`; `what` names the curves, if given.
-pub fn headline(output: &Output, what: &str, targets: bool) -> String {
+/// `450 of 1 492 reach a target`; `rays` are named, streamlines are not.
+pub fn headline(output: &Output, rays: bool, targets: bool) -> String {
     let kept = count_of(output, SeedOutcome::Kept);
     let reach = singular_or_plural(kept as usize, "reaches", "reach");
     let verb = match (targets, output.kept.per_streamline.contains_key("target")) {
         (true, true) => format!("{reach} a target"),
         (true, false) if !output.kept.is_empty() => format!("{reach} all targets"),
         (true, false) => format!("{reach} their targets"),
+        // The cut decides which rays are kept.
+        _ if rays => "accepted".to_owned(),
         _ => "kept".to_owned(),
     };
     let kept = format::count(kept);
-    let gap = if what.is_empty() { "" } else { " " };
-    format!(
-        "{kept} of {} {what}{gap}{verb}",
-        format::count(started_count(output))
-    )
+    let what = if rays { "rays " } else { "" };
+    let started = format::count(started_count(output));
+    format!("{kept} of {started} {what}{verb}")
 }
 
 /// Outcomes of the others: `561 too short, 12 missed the targets`; empty if all were kept. `missed_is_reported`: those that
@@ -221,11 +222,11 @@ pub fn dropped(output: &Output, missed_is_reported: bool) -> String {
         .into_iter()
         .filter(|(f, _)| count_of(output, *f) > 0 && !is_reported(*f));
     message
-        .map(|(f, word)| {
+        .map(|(f, reason)| {
             let number = count_of(output, f);
             match f {
-                SeedOutcome::NoStart => format!("{} {word}", counted(number as usize, "seed")),
-                _ => format!("{} {word}", format::count(number)),
+                SeedOutcome::NoStart => format!("{} {reason}", counted(number as usize, "seed")),
+                _ => format!("{} {reason}", format::count(number)),
             }
         })
         .collect::<Vec<_>>()

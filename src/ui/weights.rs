@@ -70,12 +70,12 @@ impl Cache {
     pub fn bundles(
         &mut self,
         lines: &Tractogram,
-        least: f32,
+        min_weight: f32,
         lengths_mm: Option<&Arc<[f64]>>,
     ) -> &[BundleCounts] {
-        let key = key(lines, least, lengths_mm);
+        let key = key(lines, min_weight, lengths_mm);
         if self.bundles.as_ref().is_none_or(|(known, _)| *known != key) {
-            self.bundles = Some((key, count(lines, least, lengths_mm)));
+            self.bundles = Some((key, count(lines, min_weight, lengths_mm)));
         }
         self.bundles.as_ref().map_or(&[], |(_, bundles)| bundles)
     }
@@ -85,11 +85,11 @@ impl Cache {
         &mut self,
         lines: &Tractogram,
         sums: &BundleSums,
-        least: f32,
+        min_weight: f32,
     ) -> &[KeptSums] {
         let marks = sums.bundles.iter().map(|b| SameArc(b.marks.clone()));
         let lengths = Some(&sums.lengths_mm);
-        let key = (key(lines, least, lengths), marks.collect());
+        let key = (key(lines, min_weight, lengths), marks.collect());
         if self.extra.as_ref().is_none_or(|(known, _)| *known != key) {
             let marked = |marks: &[bool]| -> Vec<usize> {
                 let all = marks.iter().enumerate().filter(|(_, mark)| **mark);
@@ -98,7 +98,9 @@ impl Cache {
             let each = sums.bundles.iter().map(|b| marked(&b.marks));
             let weights = lines.per_streamline.get(WEIGHT);
             let kept = each.map(|own| {
-                weights.map_or_else(KeptSums::default, |w| KeptSums::new(own, w, lengths, least))
+                weights.map_or_else(KeptSums::default, |w| {
+                    KeptSums::new(own, w, lengths, min_weight)
+                })
             });
             self.extra = Some((key, kept.collect()));
         }
@@ -106,9 +108,9 @@ impl Cache {
     }
 }
 
-fn key(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Key {
+fn key(lines: &Tractogram, min_weight: f32, lengths_mm: Option<&Arc<[f64]>>) -> Key {
     let lengths = lengths_mm.map(|mm| SameArc(mm.clone()));
-    (lines.id(), least.to_bits(), lengths)
+    (lines.id(), min_weight.to_bits(), lengths)
 }
 
 impl KeptSums {
@@ -116,11 +118,11 @@ impl KeptSums {
         members: impl IntoIterator<Item = usize>,
         weights: &[f32],
         lengths_mm: Option<&Arc<[f64]>>,
-        least: f32,
+        min_weight: f32,
     ) -> Self {
         let mut kept = Self::default();
         let mut weight_mm = 0.0;
-        for member in members.into_iter().filter(|m| weights[*m] >= least) {
+        for member in members.into_iter().filter(|m| weights[*m] >= min_weight) {
             let weight = f64::from(weights[member]);
             kept.count += 1;
             kept.weight += weight;
@@ -131,7 +133,11 @@ impl KeptSums {
     }
 }
 
-fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec<BundleCounts> {
+fn count(
+    lines: &Tractogram,
+    min_weight: f32,
+    lengths_mm: Option<&Arc<[f64]>>,
+) -> Vec<BundleCounts> {
     let Some(weights) = lines.per_streamline.get(WEIGHT) else {
         return Vec::new();
     };
@@ -144,7 +150,7 @@ fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec
             let own = members.iter().map(|m| *m as usize);
             BundleCounts {
                 group: Some(name.clone()),
-                kept: KeptSums::new(own, weights, lengths_mm, least),
+                kept: KeptSums::new(own, weights, lengths_mm, min_weight),
                 all: members.len() as u64,
             }
         })
@@ -152,7 +158,7 @@ fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec
     let others = || (0..lines.len()).filter(|i| !in_one[*i]);
     let rest = BundleCounts {
         group: None,
-        kept: KeptSums::new(others(), weights, lengths_mm, least),
+        kept: KeptSums::new(others(), weights, lengths_mm, min_weight),
         all: others().count() as u64,
     };
     if rest.all > 0 || all.is_empty() {

@@ -1,11 +1,10 @@
-//! Limits on the sizes of functions and structs, and on the number of words retired by the glossary.
+//! Limits on the sizes of functions and structs, and the check that no name contains a word retired by the glossary.
 
 use crate::rules::{File, report, tree};
 use crate::source::{Token, tokens};
 use crate::support::test;
 use crate::tables::{
     FOREIGN_NAMES, MAX_FIELDS, MAX_FIELDS_OF, MAX_FUNCTION, PLAIN_IN_NAMES, RETIRED,
-    RETIRED_IN_TESTS,
 };
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
@@ -23,20 +22,10 @@ pub fn tests() -> Vec<Trial> {
             report(wrong);
         }),
         test("architecture::retired words", || {
-            let (files, none) = (tree(), RETIRED.iter().map(|word| (*word, 0)));
-            report(retired(&files, "src/", &none.clone().collect::<Vec<_>>()));
-            let in_tests = |(word, _)| {
-                let known = RETIRED_IN_TESTS.iter().find(|(known, _)| *known == word);
-                known.copied().unwrap_or((word, 0))
-            };
-            report(retired(
-                &files,
-                "tests/",
-                &none.map(in_tests).collect::<Vec<_>>(),
-            ));
+            report(retired(&tree(), RETIRED));
         }),
         test("architecture::planted sizes", planted_sizes),
-        test("architecture::planted words", planted_words),
+        test("architecture::planted words", planted_names),
     ]
 }
 
@@ -153,16 +142,20 @@ fn body(tokens: &[Token], from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Retired words that occur in names and keys below a folder more often than the table allows: as a whole name, and as
-/// a part of one (`asked` in `is_asked_for` and `AskedRegion`) unless the word is plain there.
-fn retired(files: &[File], folder: &str, allowed: &[(&str, usize)]) -> Vec<String> {
+/// Retired words that occur in names of src and of the tests, and in keys of src: as a whole name, and as a part of one
+/// (`asked` in `is_asked_for` and `AskedRegion`) unless the word is plain there.
+fn retired(files: &[File], list: &[&str]) -> Vec<String> {
     let mut counts = BTreeMap::<String, usize>::new();
-    for file in files.iter().filter(|f| f.path.starts_with(folder)) {
+    for file in files {
+        let is_source = file.path.starts_with("src/");
+        if !is_source && !file.path.starts_with("tests/") {
+            continue;
+        }
         let names = tokens(&file.text).into_iter().map(|token| token.text);
         // Tests declare no keys, but this file contains planted ones.
-        let keys = match folder {
-            "src/" => keys(&file.text),
-            _ => Vec::new(),
+        let keys = match is_source {
+            true => keys(&file.text),
+            false => Vec::new(),
         };
         for name in names.chain(keys) {
             *counts.entry(name).or_default() += 1;
@@ -173,24 +166,21 @@ fn retired(files: &[File], folder: &str, allowed: &[(&str, usize)]) -> Vec<Strin
         .filter(|(name, _)| !FOREIGN_NAMES.contains(&name.as_str()))
         .map(|(name, count)| (parts(name), name.as_str(), *count))
         .collect();
-    let beyond = |&(word, most): &(&str, usize)| {
+    let violation = |word: &&str| {
         let sought = parts(word);
-        let has = |all: &[String]| {
-            !PLAIN_IN_NAMES.contains(&word) && all.windows(sought.len()).any(|some| some == sought)
+        let contains = |parts: &[String]| {
+            !PLAIN_IN_NAMES.contains(word) && parts.windows(sought.len()).any(|some| some == sought)
         };
-        let with = names
+        let with_word = names
             .iter()
-            .filter(|(all, name, _)| *name == word || has(all));
-        let (mut count, mut found) = (0, Vec::new());
-        for (_, name, times) in with {
-            count += times;
-            found.push(*name);
-        }
-        let found = found.join(", ");
-        (count > most)
-            .then(|| format!("{word}: {count} times ({found}), at most {most}: see the glossary"))
+            .filter(|(parts, name, _)| name == word || contains(parts));
+        let found: Vec<String> = with_word
+            .map(|(_, name, count)| format!("{name} ({count} times)"))
+            .collect();
+        (!found.is_empty())
+            .then(|| format!("{word} is retired: {}: see the glossary", found.join(", ")))
     };
-    allowed.iter().filter_map(beyond).collect()
+    list.iter().filter_map(violation).collect()
 }
 
 /// The words of the strings in attributes of serde and in declarations of keys: names in files, and functions.
@@ -201,8 +191,8 @@ fn keys(source: &str) -> Vec<String> {
             let rest = &source[begin..];
             let end = rest.find(closing).unwrap_or(rest.len());
             let strings = rest[..end].split('"').skip(1).step_by(2);
-            let words = strings.flat_map(|s| s.split(|c: char| c != '_' && !c.is_alphanumeric()));
-            found.extend(words.map(str::to_owned));
+            let pieces = strings.flat_map(|s| s.split(|c: char| c != '_' && !c.is_alphanumeric()));
+            found.extend(pieces.map(str::to_owned));
         }
     }
     found
@@ -249,16 +239,18 @@ fn planted_sizes() {
     assert_eq!(beyond_own(&found, &[("a h", 12)], "lines").len(), 1);
 }
 
-fn planted_words() {
+fn planted_names() {
     let file = |path: &str| File {
         path: path.to_owned(),
         text: "struct Voice; // Voice\nfn f(v: Voice) { \"Voice\" }".to_owned(),
     };
-    let files = [file("src/a.rs"), file("tests/a.rs")];
-    let retired_in = |folder: &str, most: usize| retired(&files, folder, &[("Voice", most)]).len();
-    assert_eq!((retired_in("src/", 2), retired_in("src/", 1)), (0, 1));
-    assert_eq!((retired_in("tests/", 2), retired_in("tests/", 1)), (0, 1));
-    let retired = |files: &[File], allowed: &[(&str, usize)]| retired(files, "src/", allowed);
+    for (path, count) in [("src/a.rs", 1), ("tests/a.rs", 1), ("kernels/a.cu", 0)] {
+        assert_eq!(retired(&[file(path)], &["Voice"]).len(), count, "{path}");
+    }
+    let [both] = &retired(&[file("src/a.rs"), file("tests/a.rs")], &["Voice"])[..] else {
+        panic!("one violation for each word")
+    };
+    assert!(both.contains("Voice (4 times)"), "{both}");
     assert_eq!(parts("is_asked_for"), ["is", "asked", "for"]);
     assert_eq!(
         parts("MOST_PointsDWIScan2"),
@@ -277,12 +269,12 @@ fn planted_words() {
         "AskedRegion",
         "wasAsked",
     ] {
-        assert_eq!(retired(&one(name), &[("asked", 0)]).len(), 1, "{name}");
+        assert_eq!(retired(&one(name), &["asked"]).len(), 1, "{name}");
     }
     for name in ["basked", "masked_region", "Unmasked", "task_ed"] {
-        assert_eq!(retired(&one(name), &[("asked", 0)]).len(), 0, "{name}");
+        assert_eq!(retired(&one(name), &["asked"]).len(), 0, "{name}");
     }
-    // In keys of files.
+    // Keys of files.
     for text in [
         "#[serde(default, rename = \"asked\")]\nb: u8,",
         "#[serde(\n    skip_serializing_if = \"A::is_asked\"\n)]",
@@ -292,16 +284,13 @@ fn planted_words() {
             path: "src/a.rs".to_owned(),
             text: text.to_owned(),
         }];
-        assert_eq!(retired(&file, &[("asked", 0)]).len(), 1, "{text}");
+        assert_eq!(retired(&file, &["asked"]).len(), 1, "{text}");
     }
     // Words in a row, in the same order.
-    assert_eq!(
-        retired(&one("must_take_in_all"), &[("take_in", 0)]).len(),
-        1
-    );
-    assert_eq!(retired(&one("in_take"), &[("take_in", 0)]).len(), 0);
+    assert_eq!(retired(&one("must_take_in_all"), &["take_in"]).len(), 1);
+    assert_eq!(retired(&one("in_take"), &["take_in"]).len(), 0);
     // Plain within other names, and names of other crates.
-    assert_eq!(retired(&one("Place"), &[("Place", 0)]).len(), 1);
-    assert_eq!(retired(&one("rename_into_place"), &[("Place", 0)]).len(), 0);
-    assert_eq!(retired(&one("PointingHand"), &[("Hand", 0)]).len(), 0);
+    assert_eq!(retired(&one("Place"), &["Place"]).len(), 1);
+    assert_eq!(retired(&one("rename_into_place"), &["Place"]).len(), 0);
+    assert_eq!(retired(&one("PointingHand"), &["Hand"]).len(), 0);
 }

@@ -341,7 +341,7 @@ fn allowed_imports() {
         ),
         (
             "src/state/sessions/types/file.rs",
-            "use crate::io::session::{Entry, STORED_AT_MOST_BYTES};",
+            "use crate::io::session::{Entry, STORED_MAX_BYTES};",
         ),
         (
             "src/ui/files/dialog.rs",

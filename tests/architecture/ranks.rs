@@ -85,7 +85,7 @@ fn module_names(file: &File) -> Option<(Vec<String>, ModuleNames)> {
 /// The names that other modules may use from one.
 struct ModuleNames {
     defined: BTreeSet<String>,
-    /// With the full path of each; `*` for all names of a module.
+    /// The re-exported names, each with its full path; `*` for all names of a module.
     reexported: Vec<(String, Vec<String>)>,
 }
 
@@ -110,7 +110,7 @@ impl Names {
         (path.len() > 1).then(|| path[..length].to_vec())
     }
 
-    /// The path that a re-export stands for.
+    /// The path behind a re-export.
     fn reexported(&self, path: &[String]) -> Option<Vec<String>> {
         (1..path.len()).rev().find_map(|n| {
             let (module, rest) = path.split_at(n);
@@ -302,7 +302,7 @@ fn planted_ranks() {
             "use crate::state::filter::runtime::Runtime;",
             1,
         ),
-        // Through re-exports.
+        // Uses through re-exports.
         (
             "src/state/filter/types.rs",
             "use crate::state::Document;",

@@ -214,7 +214,7 @@ fn may_take(allowed: &[(&str, Take)], other: &str, rest: &[&str]) -> bool {
     }
 }
 
-/// `place` ("solvers/tracking") is a module of its own in src.
+/// `place` ("solvers/tracking") is a separate module in src.
 fn is_module(place: &str) -> bool {
     ["src", "src/engine"].iter().any(|root| {
         let root = crate::support::root().join(root);

@@ -1,4 +1,4 @@
-//! `setup.sh` on machines of stand-ins: a PATH that contains only the programs of a case.
+//! `setup.sh` on simulated machines: a PATH that contains only the programs of a case.
 
 use crate::support::test;
 use libtest_mimic::Trial;
@@ -9,12 +9,12 @@ use std::process::Command;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("setup::says that all is there", all_installed),
+        test("setup::reports that nothing is missing", all_installed),
         test("setup::installs Rust for the next command", installs_rust),
         test("setup::gives up on Rust in one sentence", no_network),
         test("setup::never hides behind an old cargo", old_cargo_first),
         test("setup::installs what is missing", installs_packages),
-        test("setup::says what to type without sudo", no_sudo),
+        test("setup::prints the command to type without sudo", no_sudo),
     ]
 }
 
@@ -90,7 +90,7 @@ impl Machine {
         self.program("bin/ldconfig", &format!("for name in {names}; {print}"));
     }
 
-    /// As in the README: setup and the next command in one line of one shell. `old` comes first on its PATH, then
+    /// Setup and the next command in one line of one shell, as in the README. `old` comes first on its PATH, then
     /// `.local/bin`, then `bin`.
     fn run(&self) -> Ran {
         let [old, own, bin] = ["old", ".local/bin", "bin"].map(|f| self.at(f));

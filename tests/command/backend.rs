@@ -14,14 +14,14 @@ use std::process::{Command, Output};
 pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("backend::names_are_read_and_printed", names),
-        test("backend::cpu_is_always_there", cpu),
+        test("backend::the_cpu_is_always_available", cpu),
         test("backend::automatic_choice_never_fails", automatic),
-        test("backend::a_card_that_is_not_there", no_card),
+        test("backend::a_missing_card_is_refused", no_card),
         test("backend::variable_and_option", variable),
         #[cfg(target_os = "linux")]
         test("backend::a_library_that_is_no_driver", no_driver),
         test("backend::errors_are_sentences", sentences),
-        test("backend::sizes_in_words", sizes),
+        test("backend::sizes_have_units", sizes),
         test("backend::least_recently_used_goes_first", eviction),
     ];
     #[cfg(target_os = "linux")]
@@ -216,9 +216,9 @@ fn sentences() {
         let begins = |c: char| c.is_uppercase() || c.is_ascii_digit();
         assert!(text.starts_with(begins), "{text}");
         assert!(text.contains("--backend cpu") && !text.contains('\n'));
-        assert!(!error.found().contains("--backend"), "{text}");
+        assert!(!error.problem().contains("--backend"), "{text}");
     }
-    assert!(all[2].found().contains("for CUDA 11.4, 12.2"));
+    assert!(all[2].problem().contains("for CUDA 11.4, 12.2"));
     let memory = all[7].to_string();
     let begin = "Tracing 300000 rays needs 3.2 GB on the graphics card, but 1.1 GB are free; ";
     assert!(memory.starts_with(begin), "{memory}");
@@ -238,7 +238,7 @@ fn sentences() {
 }
 
 fn sizes() {
-    for (bytes, words) in [
+    for (bytes, label) in [
         (0, "0 MB"),
         (1, "1 MB"),
         (48 << 20, "48 MB"),
@@ -247,7 +247,7 @@ fn sizes() {
         (24 << 30, "24 GB"),
         (149_963_210_752, "140 GB"),
     ] {
-        assert_eq!(gigabytes(bytes), words, "{bytes}");
+        assert_eq!(gigabytes(bytes), label, "{bytes}");
     }
 }
 
@@ -279,12 +279,12 @@ fn eviction() {
                     let mut freed = 0;
                     let mut gone = Vec::new();
                     model.retain(|(_, value, bytes)| {
-                        let goes = freed < requested && may_go(value);
-                        if goes {
+                        let evicted = freed < requested && may_go(value);
+                        if evicted {
                             freed += bytes;
                             gone.push(*value);
                         }
-                        !goes
+                        !evicted
                     });
                     assert_eq!(lru.evict(requested, may_go), gone);
                 }

@@ -141,7 +141,7 @@ pub fn refuses(arguments: &[&str], parts: &[&str], folder: &Path) {
 }
 
 /// Splits a line into words like a shell, as far as recipes use quoting.
-fn shell_words(line: &str) -> Vec<String> {
+fn split_arguments(line: &str) -> Vec<String> {
     let (mut text, mut word, mut quoted, mut some) = (Vec::new(), String::new(), false, false);
     let mut characters = line.chars();
     while let Some(c) = characters.next() {
@@ -316,21 +316,21 @@ fn copied_ray_commands_parse() {
             },
             cut,
         };
-        let (command, words) = parsed(&line);
+        let (command, arguments) = parsed(&line);
         let Some(Subcommand::Geodesic(options)) = command else {
-            panic!("{words:?}: not geodesic")
+            panic!("{arguments:?}: not geodesic")
         };
         let Ok(found) = options.command_line(None) else {
             panic!("no command line")
         };
         // The text of the parsed command line is the same, up to the rounding of angles.
-        assert_eq!(found.text(), line.text(), "{words:?}");
+        assert_eq!(found.text(), line.text(), "{arguments:?}");
     }
 }
 
 /// The parsed command of a command line, and its words.
 fn parsed(line: &CommandLine) -> (Option<Subcommand>, Vec<String>) {
-    let text = shell_words(&line.text());
+    let text = split_arguments(&line.text());
     let parsed = Arguments::try_parse_from(&text).unwrap_or_else(|e| panic!("{text:?}: {e}"));
     (parsed.command, text)
 }
@@ -348,9 +348,9 @@ fn copied_commands_parse() {
             regions: regions.clone(),
             params: params.clone(),
         };
-        let (command, words) = parsed(&line);
+        let (command, arguments) = parsed(&line);
         let Some(Subcommand::Track(options)) = command else {
-            panic!("{words:?}: not track")
+            panic!("{arguments:?}: not track")
         };
         let Ok(found) = options.command_line(None) else {
             panic!("no command line")
@@ -363,13 +363,13 @@ fn copied_commands_parse() {
         else {
             panic!("not a track command")
         };
-        assert_eq!(found_fit, fit, "{words:?}");
-        assert_eq!(found_regions, regions, "{words:?}");
+        assert_eq!(found_fit, fit, "{arguments:?}");
+        assert_eq!(found_regions, regions, "{arguments:?}");
         // Degrees are rounded to 1e-9 in the text.
         let angle = |p: &curves::Params| p.max_angle_rad.unwrap_or(-1.0);
         assert!(
             (angle(&found_params) - angle(&params)).abs() < 1e-10,
-            "{words:?}"
+            "{arguments:?}"
         );
         let without_angle = |p: &curves::Params| curves::Params {
             max_angle_rad: None,
@@ -378,14 +378,14 @@ fn copied_commands_parse() {
         assert_eq!(
             without_angle(&found_params),
             without_angle(&params),
-            "{words:?}"
+            "{arguments:?}"
         );
 
         let map = CommandLine::Fit {
             fit,
             map: arcuate::solvers::tensor_fit::FitMap::Fa,
         };
-        Arguments::try_parse_from(shell_words(&map.text())).expect("a fit command parses");
+        Arguments::try_parse_from(split_arguments(&map.text())).expect("a fit command parses");
     }
 }
 
@@ -473,7 +473,7 @@ fn phantom_round() {
         .as_str()
         .expect("a command")
         .replace("--out t.tck", "--out again.tck");
-    let text = shell_words(&repeat);
+    let text = split_arguments(&repeat);
     let text: Vec<&str> = text.iter().skip(1).map(String::as_str).collect();
     json(&text, here);
     assert_eq!(points(&here.join("t.tck")), points(&here.join("again.tck")));

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("contract::a changed word is seen", changed_word),
+        test("contract::a changed word is detected", changed_word),
         test("contract::help of every command", commands::help),
         test("contract::output of every command", commands::outputs),
         test("contract::command texts of a session", sessions::commands),

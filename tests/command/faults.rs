@@ -123,7 +123,7 @@ pub fn tests() -> Vec<Trial> {
     commands.map(one).chain(solvers).collect()
 }
 
-/// Runs a case in a process of its own, and checks its output.
+/// Runs a case in a separate process, and checks its output.
 fn case(name: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let output = Command::new(std::env::current_exe().expect("this program"))
@@ -156,7 +156,7 @@ fn case(name: &str) {
             continue;
         }
         failed += 1;
-        // Each missing result has a sentence of its own; the last one reports the end.
+        // Each missing result has its own sentence; the last one reports the end.
         let several = name == "replay";
         assert!(sentences.len() == 1 || several, "{name}: {head}: {rest}");
         check_sentence(head, sentences.last().expect("a sentence"));
@@ -338,7 +338,7 @@ fn contents(folder: &Path) -> BTreeMap<String, String> {
     entries.map(one).collect()
 }
 
-/// Temporary files of ours, in a folder and those below it.
+/// The program's temporary files in a folder and its subfolders.
 fn temporary(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     let mut found = Vec::new();
@@ -366,7 +366,7 @@ fn has_empty(folder: &Path) -> bool {
     })
 }
 
-/// The files are the old or the new ones, and no temporary file of ours is left.
+/// The files are the old or the new ones, and no temporary file of the program is left.
 fn old_or_new(
     out: &Path,
     (old, new): (&BTreeMap<String, String>, &BTreeMap<String, String>),
@@ -390,17 +390,17 @@ fn old_or_new(
         "{operation} {}: a folder",
         path.display()
     );
-    let there = contents(out);
+    let present = contents(out);
     if done {
         assert!(
-            there == *new,
+            present == *new,
             "{operation} {}: not all of the new",
             path.display()
         );
     } else if each && (operation == "Memory" || path.components().any(|c| c.as_os_str() == "in")) {
         // Other results than from the whole input; that they are complete was checked.
     } else if each {
-        for (name, found) in &there {
+        for (name, found) in &present {
             let known = [old.get(name), new.get(name)];
             assert!(
                 known.contains(&Some(found)),
@@ -409,12 +409,12 @@ fn old_or_new(
             );
         }
         assert!(
-            old.keys().all(|name| there.contains_key(name)),
+            old.keys().all(|name| present.contains_key(name)),
             "{operation}"
         );
     } else {
-        let same = there == *old || there == *new;
-        assert!(same, "{operation} {}: {:?}", path.display(), there.keys());
+        let same = present == *old || present == *new;
+        assert!(same, "{operation} {}: {:?}", path.display(), present.keys());
     }
 }
 
@@ -528,14 +528,14 @@ fn window(folder: &Path, name: &str) {
     };
     edit(&mut window, 1);
     act(&mut window);
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     copy(&own, &at("old"));
     let old = contents(&own);
     edit(&mut window, 2);
     act(&mut window);
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     let new = contents(&own);
-    assert!(old != new, "{name}: there is nothing to tell them by");
+    assert!(old != new, "{name}: the two do not differ");
     for nth in 1.. {
         // So that it differs from the cached data, and gives the same result.
         edit(&mut window, 3);
@@ -547,7 +547,7 @@ fn window(folder: &Path, name: &str) {
         edit(&mut window, 2);
         let failing = Failing::nth(&own, nth, true);
         act(&mut window);
-        let message = window.said();
+        let message = window.messages();
         let Some(hit) = failing.hit() else {
             assert_eq!(message, "", "nothing failed");
             return;
@@ -561,11 +561,11 @@ fn window(folder: &Path, name: &str) {
             old_or_new(&own, (&old, &new), false, fine, &hit);
             continue;
         }
-        let there = contents(&own);
+        let stored = contents(&own);
         assert!(
-            there == before || there == new,
+            stored == before || stored == new,
             "{hit:?}: {:?}",
-            there.keys()
+            stored.keys()
         );
     }
 }

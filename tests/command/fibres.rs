@@ -121,7 +121,7 @@ fn refusals() {
     );
     refused(
         &format!("head/brain_mask.nii.gz {layout}"),
-        &["order 0", "order 2 or more"],
+        &["a single volume", "name the image of white matter"],
     );
     refused(
         &format!("{fod} --tissues fod/wm_fod.nii.gz"),

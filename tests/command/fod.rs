@@ -85,8 +85,8 @@ fn several_shells() {
             "{file}"
         );
     }
-    let there = std::fs::read_dir(here.join("fod")).expect("a folder");
-    assert_eq!(there.count(), named.len());
+    let entries = std::fs::read_dir(here.join("fod")).expect("a folder");
+    assert_eq!(entries.count(), named.len());
     // Reading the response functions from their files, on one thread, changes no result.
     let given = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 6 --maps peaks --threads 1 \
                  --responses fod/wm_response.txt,fod/gm_response.txt,fod/csf_response.txt --format mif --out again";
@@ -101,9 +101,9 @@ fn several_shells() {
     // The command in the report repeats the run to the byte.
     let kept = std::fs::read(here.join("fod/fod.json")).expect("a report");
     let repeat = report["repeat"].as_str().expect("a command");
-    let words = repeat.strip_prefix("arcuate ").expect("a command");
+    let arguments = repeat.strip_prefix("arcuate ").expect("a command");
     let before = std::fs::read(here.join("fod/wm_fod.nii.gz")).expect("an image");
-    run(&format!("{words} --force"), here);
+    run(&format!("{arguments} --force"), here);
     assert_eq!(
         std::fs::read(here.join("fod/fod.json")).expect("a report"),
         kept
@@ -239,9 +239,17 @@ fn each() {
         &format!("{THREE_TISSUES} --order 4 --maps peaks --out fod"),
         here,
     );
-    // Sources in place of single estimates.
+    run(
+        "fit head/dwi.nii.gz --mask head/brain_mask.nii.gz --maps md --out maps",
+        here,
+    );
+    run(
+        "region --image maps/md.nii.gz --threshold 0.0025.. --out fluid.nii.gz",
+        here,
+    );
+    // A file and a region in place of the algorithm.
     let line = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --wm-response fod/wm_response.txt \
-                --csf-mask sphere:0,0,0,200 --maps peaks --order 4 --out two";
+                --csf-mask mask:fluid.nii.gz --maps peaks --order 4 --out two";
     let report = run(line, here);
     assert_eq!(report["responses_from"], "each");
     let tissues = report["responses"].as_array().expect("a list");
@@ -249,11 +257,11 @@ fn each() {
     assert_eq!(keys, ["wm", "csf"]);
     assert_eq!(tissues[0]["from"], "fod/wm_response.txt");
     assert!(tissues[0]["voxels"].is_null());
-    assert_eq!(tissues[1]["from"], "sphere:0,0,0,200");
+    assert_eq!(tissues[1]["from"], "mask:fluid.nii.gz");
     assert!(tissues[1]["voxels"].as_u64().expect("a number") > 0);
     let repeat = report["repeat"].as_str().expect("a command");
     let expected =
-        " --wm-response fod/wm_response.txt --csf-mask sphere:0,0,0,200 --response-order 12";
+        " --wm-response fod/wm_response.txt --csf-mask mask:fluid.nii.gz --response-order 12";
     assert!(repeat.contains(expected), "{repeat}");
     // The algorithm for the rest.
     let line = format!(
@@ -390,7 +398,7 @@ fn refusals() {
         &["Found no gradients"],
         here,
     );
-    // A file that exists stays, and nothing is written beside it.
+    // A file that exists stays, and nothing is written next to it.
     std::fs::create_dir(here.join("fod")).expect("made");
     write("fod/csf.nii.gz", "mine");
     let line = "fod head/dwi.nii.gz --out fod";
@@ -399,8 +407,8 @@ fn refusals() {
         &["File exists", "csf.nii.gz"],
         here,
     );
-    let there = std::fs::read_dir(here.join("fod")).expect("a folder");
-    assert_eq!(there.count(), 1);
+    let entries = std::fs::read_dir(here.join("fod")).expect("a folder");
+    assert_eq!(entries.count(), 1);
 }
 
 fn usage() {

@@ -39,7 +39,7 @@ fn unreadable() {
     mode(&root.join("sub-02"), 0o000);
     let program = folder.path().join("arcuate");
     std::fs::copy(env!("CARGO_BIN_EXE_arcuate"), &program).expect("copied");
-    let is_root = folder.path().metadata().expect("there").uid() == 0;
+    let is_root = folder.path().metadata().expect("found").uid() == 0;
     let mut text = vec![program.into_os_string()];
     if is_root {
         let nobody = [

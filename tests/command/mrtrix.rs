@@ -91,7 +91,7 @@ fn in_place_of_niftis() {
         names.contains("\"white\"") && names.contains("\"mask\""),
         "{names}"
     );
-    // Back to a NIfTI with its table beside it.
+    // Back to a NIfTI with its table next to it.
     let done = run("convert dwi.mif back.nii.gz --strict", here);
     assert_eq!(
         done["files"],
@@ -189,7 +189,7 @@ fn orientations() {
     check("peaks.mif", quarter);
     let own = values(&here.join("peaks.mif")).grid.world(DVec3::ZERO);
     assert!(own.distance(DVec3::new(5.0, 0.0, 0.0)) < 1e-5, "{own}");
-    for (line, says) in [
+    for (line, reason) in [
         (format!("convert odf.nii.gz a.nrrd {layout}"), ".mif"),
         (
             "convert odf.nii.gz a.mif --odf-basis dipy --odf-frame voxel".to_owned(),
@@ -204,7 +204,7 @@ fn orientations() {
         let output = arcuate(&parts, here);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(
-            output.status.code() == Some(2) && message.contains(says),
+            output.status.code() == Some(2) && message.contains(reason),
             "{line}: {message}"
         );
     }

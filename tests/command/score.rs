@@ -71,7 +71,7 @@ fn crossing_head() {
         "{table}"
     );
 
-    // On the screen.
+    // The text on the screen.
     let output = arcuate(&["score", "head/fibres.tck", "--truth", "head"], here);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(

@@ -1,6 +1,7 @@
 //! Sessions: saved content is restored, missing files are named, nothing is half written.
 
 mod checked;
+mod company;
 mod figures;
 mod files;
 mod filter;
@@ -34,20 +35,20 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     let own = vec![
-        test("sessions::all_comes_back", all_comes_back),
-        test("sessions::the_demo_comes_back", demo),
-        test("sessions::turned_gradients_come_back", turned),
+        test("sessions::everything_is_restored", everything),
+        test("sessions::the_demo_is_restored", demo),
+        test("sessions::turned_gradients_are_restored", turned),
         test("sessions::the_same_session_is_the_same_text", same_text),
         test("sessions::masks_are_packed", masks),
-        test("sessions::work_is_asked_about", questions),
-        test("sessions::kept_streamlines_are_made_again", made_again),
+        test("sessions::the_program_asks_about_unsaved_work", questions),
+        test("sessions::kept_streamlines_are_recomputed", made_again),
         test(
             "sessions::what did not start is not called tracked",
             not_started,
         ),
     ];
     let own = own.into_iter().chain(files::tests());
-    let own = own.chain(checked::tests());
+    let own = own.chain(checked::tests()).chain(company::tests());
     let own = own.chain(figures::tests()).chain(masks::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
@@ -80,7 +81,7 @@ fn difference(a: &str, b: &str) -> Option<String> {
     }
 }
 
-fn all_comes_back() {
+fn everything() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     window.work();
@@ -89,7 +90,7 @@ fn all_comes_back() {
     let text = std::fs::read_to_string(&path).expect("written");
     assert!(!text.contains(&*folder.path().to_string_lossy()), "{text}");
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert!(again.state.document.missing_layers().next().is_none());
     assert_eq!(
         difference(&document_text(&window.state), &document_text(&again.state)),
@@ -105,7 +106,7 @@ fn all_comes_back() {
     let moved = elsewhere.path().join("moved");
     std::fs::rename(folder.path(), &moved).expect("moved");
     let again = Window::opened(&moved.join("all.arcuate"));
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(
         again.state.document.layers.len(),
         window.state.document.layers.len()
@@ -122,7 +123,7 @@ fn not_started() {
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     let status = &window.state.runtime.notices.status;
-    let why = (window.state.runtime.track.live.failure(), window.said());
+    let why = (window.state.runtime.track.live.failure(), window.messages());
     assert_eq!(
         status,
         "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask “mask”",
@@ -143,12 +144,12 @@ fn demo() {
     assert!(
         kept_curve_layers(&window.state.document).len() == 1,
         "{}",
-        window.said()
+        window.messages()
     );
     let path = folder.path().join("demo.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(
         difference(&document_text(&window.state), &document_text(&again.state)),
         None
@@ -165,7 +166,7 @@ fn turned() {
     let path = folder.path().join("turned.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert!(document_text(&again.state).contains("--turn=y,x,-z"));
     assert_eq!(
         difference(&document_text(&window.state), &document_text(&again.state)),
@@ -226,7 +227,7 @@ fn masks() {
         assert!(other.unpack().is_err());
         other.shape = [1 << 30, 1 << 30, 1 << 30];
         assert!(other.unpack().is_err());
-        // Slightly more than available, which the system may grant all the same, from a few bytes of text.
+        // Slightly more than available, which the system may grant nevertheless, from a few bytes of text.
         if let Some(free) = arcuate::io::available_bytes() {
             other.shape = [1 << 10, 1 << 10, 1 + free as usize / 1_000_000];
             let error = other.unpack().expect_err("too large");
@@ -260,7 +261,7 @@ fn questions() {
         next: Some(UnsavedAction::Quit),
     });
     assert!(window.closed && path.exists());
-    // A document with a session is asked about for any change, including undo.
+    // The program asks about any change of a document with a session, including undo.
     window.closed = false;
     window.act(Action::Undo);
     assert!(window.state.is_dirty());
@@ -278,7 +279,11 @@ fn questions() {
         next: Some(UnsavedAction::Quit),
     });
     assert!(!window.closed && window.state.is_dirty());
-    assert!(window.said().contains("folder"), "{}", window.said());
+    assert!(
+        window.messages().contains("folder"),
+        "{}",
+        window.messages()
+    );
     assert!(window.state.runtime.sessions.next.is_none());
 }
 
@@ -294,8 +299,8 @@ fn made_again() {
     std::fs::remove_dir_all(&stored).expect("removed");
     let mut again = Window::opened(&path);
     let missing: Vec<_> = again.state.document.missing_layers().cloned().collect();
-    assert_eq!(missing.len(), 2, "{}", again.said());
-    // Saved elsewhere meanwhile, the session still has them.
+    assert_eq!(missing.len(), 2, "{}", again.messages());
+    // Saved elsewhere in between, the session still has them.
     let other = folder.path().join("other.arcuate");
     again.save(&other);
     assert_eq!(
@@ -307,7 +312,7 @@ fn made_again() {
         2
     );
     for (at, missing) in missing.into_iter().enumerate() {
-        let message = again.said();
+        let message = again.messages();
         let text = [
             "2 kept results are not stored",
             "1 kept result is not stored",
@@ -319,11 +324,15 @@ fn made_again() {
         let layer = arcuate::state::LayerId(missing.layer.id);
         again.session(SessionAction::Recompute(layer));
         let status = &again.state.runtime.notices.status;
-        assert!(status.ends_with("same bytes"), "{status} {}", again.said());
+        assert!(
+            status.ends_with("same bytes"),
+            "{status} {}",
+            again.messages()
+        );
     }
     assert!(again.state.document.missing_layers().next().is_none());
     // The message about them no longer applies.
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     let lines = |state: &State| {
         let layers = state.document.layers.iter();
         let mut all: Vec<String> = layers
@@ -336,7 +345,7 @@ fn made_again() {
         all
     };
     assert_eq!(lines(&window.state), lines(&again.state));
-    // And undo removes them again.
+    // Undo removes them again.
     again.act(Action::Undo);
     assert_eq!(again.state.document.missing_layers().count(), 1);
 }

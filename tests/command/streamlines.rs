@@ -1,11 +1,11 @@
 //! Streamlines of a layer in the window's state: filtered, selected, deleted, kept, measured; and the same after saving
 //! and opening a session.
 
-mod apart;
 mod commands;
 mod large;
 mod panels;
 mod rulers;
+mod rules;
 mod session;
 
 use crate::support::origins::edited;
@@ -36,11 +36,8 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("streamlines::a rule on an image has a command", by_image),
         test("streamlines::rows are sorted and chosen", table),
-        test("streamlines::what is saved is counted in words", saved),
-        test(
-            "streamlines::what is deleted comes back, and goes again",
-            deletes,
-        ),
+        test("streamlines::a message counts the saved streamlines", saved),
+        test("streamlines::deleting can be undone and redone", deletes),
         test("streamlines::a click takes the nearest streamline", clicks),
         test(
             "streamlines::profile and matrix in the window",
@@ -61,7 +58,7 @@ pub fn tests() -> Vec<Trial> {
             rulers::memory,
         ),
     ];
-    let own = own.into_iter().chain(apart::tests());
+    let own = own.into_iter().chain(rules::tests());
     own.chain(large::tests()).collect()
 }
 
@@ -370,12 +367,12 @@ fn table() {
         .shown()
         .unwrap();
     assert_eq!(rows(drawn), [3, 4, 6, 7]);
-    // All means all that the rules keep.
+    // “All” selects the streamlines that the rules keep.
     setup.act(StreamlineAction::ChooseAll);
     assert_eq!(chosen(&setup), 20);
     setup.act(StreamlineAction::ChooseOthers);
     assert_eq!(chosen(&setup), 0);
-    // Delete without a selection says so and removes nothing: there is no step to undo.
+    // Delete without a selection reports it and removes nothing: there is no step to undo.
     let step = setup.window.state.history.undo_label().map(str::to_owned);
     setup.act(StreamlineAction::DeleteChosen);
     assert_eq!(setup.window.state.history.undo_label(), step.as_deref());

@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
         test("data::masks_know_their_extent", extent),
         test("data::filtered_streamlines_keep_what_is_theirs", filtered),
         test("data::the range of lengths is of the lengths", lengths),
-        test("data::sizes in words", sizes),
+        test("data::sizes have units", sizes),
     ]
 }
 
@@ -262,12 +262,12 @@ fn filtered() {
 
         let by = DAffine3::from_rotation_translation(random.rotation(), random.direction() * 30.0);
         let moved = left.moved(by);
-        let there = moved.grid.as_ref().expect("a grid");
+        let target = moved.grid.as_ref().expect("a grid");
         for (before, after) in left.points.iter().zip(moved.points.iter()) {
             let [before, after] = [before, after].map(|p| DVec3::from_array(p.map(f64::from)));
             // In voxels the position is unchanged; points in single precision are off by some 1e-6 mm.
-            let apart = there.voxel_at(after).distance(grid.voxel_at(before));
-            assert!(apart < 1e-4, "{apart}");
+            let distance = target.voxel_at(after).distance(grid.voxel_at(before));
+            assert!(distance < 1e-4, "{distance}");
         }
         assert_eq!(moved.per_point, left.per_point);
         assert_eq!(moved.groups, left.groups);
@@ -287,7 +287,7 @@ fn lengths() {
         Some((3.0, 3.0))
     );
     assert_eq!(known([f32::NAN; 3]).length_range(), None);
-    // Other streamlines, whatever was known of the first.
+    // Other values replace the known ones.
     let others = measured
         .clone()
         .with_per_streamline("length", vec![7.0, 8.0, 9.0]);

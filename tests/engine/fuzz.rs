@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
         test("fuzz::seeds_and_findings_are_answered", cases),
         test("fuzz::made_seeds_are_read", made),
         test("fuzz::every_entry_has_seeds", whole),
-        test("fuzz::parts_are_told_apart", parts),
+        test("fuzz::parts_are_distinguished", parts),
     ]
 }
 
@@ -41,7 +41,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     io::names_in(folder).unwrap_or_default()
 }
 
-/// Reads the cases in a process of its own, so that memory can be counted.
+/// Reads the cases in a separate process, so that memory can be counted.
 fn cases() {
     let output = Command::new(std::env::current_exe().expect("this program"))
         .env(CHILD, "1")
@@ -121,7 +121,7 @@ fn made() {
     }
 }
 
-/// And no case belongs to no entry.
+/// Every case belongs to an entry.
 fn whole() {
     let mut bytes = 0;
     for entry in ENTRIES {

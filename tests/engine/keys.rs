@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("keys::are what they were", fixed),
+        test("keys::keys have not changed", fixed),
         test("keys::name one value each", both_ways),
         test("keys::of maps are what sessions store", stored),
         test(

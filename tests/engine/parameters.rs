@@ -120,7 +120,7 @@ fn table<P: Parameters>() {
 /// Parameters read from the texts of their values.
 fn through_texts<P: Parameters>(params: &P) -> P {
     let mut read = P::defaults();
-    // In the order of the table: choosing a method may set values that belong to it.
+    // Values are set in the order of the table: choosing a method may set values that belong to it.
     for row in P::TABLE {
         let value = row.parse(&row.text(&row.value(params))).unwrap();
         row.check_value(&value).unwrap();
@@ -414,8 +414,8 @@ fn limits() {
     assert!(!Limits::whole(1.0, 9.0).contains(2.5));
     assert!(Limits::whole(1.0, 9.0).contains(2.0));
     // The smallest value that a field with this many decimals accepts.
-    assert_eq!(above.least(2), 0.1f64.powi(2));
-    assert_eq!(Limits::whole(1.0, 9.0).least(0), 1.0);
+    assert_eq!(above.smallest(2), 0.1f64.powi(2));
+    assert_eq!(Limits::whole(1.0, 9.0).smallest(0), 1.0);
 }
 
 fn errors() {

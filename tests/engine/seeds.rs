@@ -1,4 +1,4 @@
-//! Random numbers of the tests: the same in every run, others on request, and a failure says how to repeat it.
+//! Random numbers of the tests: the same in every run, others on request; a failure reports how to repeat it.
 
 use crate::support::{Random, seed, test, with_seed};
 use libtest_mimic::Trial;
@@ -24,7 +24,7 @@ fn draws() {
     println!("drawn {numbers:?}");
 }
 
-/// [`DRAWS`] in a process of its own.
+/// Runs [`DRAWS`] in a separate process.
 fn run(seed: Option<&str>) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", DRAWS]);
@@ -35,7 +35,7 @@ fn run(seed: Option<&str>) -> Output {
     command.output().unwrap()
 }
 
-/// The seed of such a process, and its numbers.
+/// The seed of that process, and its numbers.
 fn drawn(seed: Option<&str>) -> (String, String) {
     let output = run(seed);
     let text = String::from_utf8(output.stdout).unwrap();
@@ -71,7 +71,7 @@ fn others() {
 }
 
 fn failures() {
-    // Without the panic's own message on the terminal.
+    // This panic prints no message on the terminal.
     let fails = || std::panic::resume_unwind(Box::new("1 is not 2"));
     let failed = with_seed("a::test", fails).unwrap_err();
     let expected = format!(
@@ -96,6 +96,6 @@ fn own() {
     };
     let a = numbers("a", 0);
     assert_eq!(a, numbers("a", 0));
-    let apart = |b: &[u64]| a.iter().zip(b).all(|(a, b)| a != b);
-    assert!(apart(&numbers("b", 0)) && apart(&numbers("a", 1)));
+    let all_differ = |b: &[u64]| a.iter().zip(b).all(|(a, b)| a != b);
+    assert!(all_differ(&numbers("b", 0)) && all_differ(&numbers("a", 1)));
 }

@@ -1,7 +1,7 @@
 """Reads what Arcuate wrote with nibabel and trx-python, and writes files for it to read.
 
-usage: check.py FOLDER.  FOLDER/ours.json says what ours.tck, ours.trk and ours.trx hold; theirs.json will say what the
-files hold that are written here.
+usage: check.py FOLDER.  FOLDER/ours.json describes ours.tck, ours.trk and ours.trx; theirs.json will describe the files that
+this program writes.
 """
 
 import itertools

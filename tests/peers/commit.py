@@ -126,7 +126,7 @@ def main(root):
 
     commit.core.setup()
     begun = time.perf_counter()
-    # Half a voxel: it counts from the voxel's corner, the world's coordinates of a TCK from its centre.
+    # Half a voxel: it counts from the voxel's corner, the coordinates of a TCK from its centre.
     trk2dictionary.run(filename_tractogram=at("fibres.tck"), path_out=at("COMMIT"), filename_peaks=at("peaks.nii"),
                        filename_mask=at("mask.nii"), TCK_ref_image=at("mask.nii"), fiber_shift=0.5,
                        n_threads=options.threads, ndirs=options.ndirs, verbose=0)
@@ -163,7 +163,7 @@ def main(root):
     # rows: direction by direction, column by column of each
     rows = [np.moveaxis(t, 0, 1).reshape(-1, samples) for t in tables[:2]] + [tables[2].reshape(-1, samples)]
     weights = np.random.default_rng(5).random(mit.A.shape[1])
-    # Both peaks of a voxel alike: which of them comes first is not told.
+    # Both peaks of a voxel are equal: their order is not defined.
     alike = np.random.default_rng(6).random((extra, voxels))[:, D["EC"]["vox"]]
     weights[fibres * atoms:fibres * atoms + extra * peaks] = alike.ravel()
     dump = lambda name, array, kind: np.ascontiguousarray(array, kind).tofile(at("dump", name))  # noqa: E731

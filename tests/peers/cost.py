@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory() as folder:
     sweeping = os.path.join(folder, "sweeping")
     subprocess.run([compiler, "-O3", "-march=native", "-std=c++17", options.source, "-o", sweeping], check=True)
     for example in ["Ex1", "Ex2"]:
-        # In turn, so that what else the machine does slows both.
+        # Run in turn, so that other work of the machine slows both.
         theirs, rows = [], []
         for _ in range(options.repeats):
             theirs.append(lines([sweeping, example.lower(), "--repeats", "1"])[0]["wall_s"])

@@ -15,7 +15,7 @@ import numpy as np
 
 NAN, INF = float("nan"), float("inf")
 
-# Field: place of the first, type, how many.
+# Field: position of the first value, type, number of values.
 NIFTI1 = {
     "sizeof_hdr": (0, "i4", 1), "dim": (40, "i2", 8), "datatype": (70, "i2", 1), "bitpix": (72, "i2", 1),
     "pixdim": (76, "f4", 8), "vox_offset": (108, "f4", 1), "scl_slope": (112, "f4", 1), "scl_inter": (116, "f4", 1),
@@ -102,7 +102,7 @@ def fields(data, table, order):
     """Every value of the list in every field."""
     for field, (_, _, count) in table.items():
         for i in range(count):
-            # Of the rows of an affine, three entries stand for all.
+            # Three entries represent all rows of an affine.
             if field in ("srow", "vox_to_ras", "Mdc") and i not in (0, 1, 3, 15):
                 continue
             for value in VALUES[field]:
@@ -288,7 +288,7 @@ def vtk(data):
 
 
 def vtp(data):
-    # Numbers that are written out have neither a byte order nor a width, and are not packed.
+    # Numbers in text have neither a byte order nor a width, and are not packed.
     packed = b'format="ascii"' not in re.search(rb"(?s)<Points>.*?>.*?>", data).group(0)
     yield from text_lines(data, [
         *(("version=" + v, rb'version="[\d.]+"', b'version="' + v.encode() + b'"', False) for v in ("0.1", "1.0", "2.0", "2.1", "2.2", "9.0", "x")),
@@ -381,7 +381,7 @@ def nrrd(data):
         ("blank line=missing", rb"\n\n", b"\n", True),
     ])
     header = data.index(b"\n\n") + 2
-    # A line of pynrrd's that says the time lies in the header: its length is no matter.
+    # pynrrd writes a line with the time into the header; its length does not matter.
     for new, what, value, damaged in lengths(data, header):
         yield new, what, value, damaged and b"encoding: ascii" not in data
 
@@ -395,7 +395,7 @@ def trx(data):
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w") as archive:
             for name, content in members.items():
-                # As trx-python writes: no compression; the time is the same in every run.
+                # Without compression, as trx-python writes; the time is the same in every run.
                 archive.writestr(zipfile.ZipInfo(name), content)
         return out.getvalue()
 
@@ -435,7 +435,7 @@ def trx(data):
     offsets = next(k for k in members if k.startswith("offsets"))
     kind = np.dtype(offsets.rsplit(".", 1)[1])
     for what, new in (("falls", [0, 7, 5, 16, 19]), ("beyond", [0, 5, 7, 99, 19]), ("first", [2, 5, 7, 16, 19]), ("last", [0, 5, 7, 16, 18])):
-        # Some write as many offsets as streamlines, some one more.
+        # Some programs write as many offsets as streamlines, some one more.
         new = new[:len(members[offsets]) // kind.itemsize]
         yield built({**members, offsets: np.array(new, kind).tobytes()}), "offsets=" + what, repr(new), what != "last" or len(new) == 5
     group = next((k for k in members if k.startswith("groups/")), None)
@@ -462,7 +462,7 @@ def all_files(bases, seed, count):
     seen = {}
     for name, data in bases.items():
         ending = name.split(".", 1)[1]
-        # The first few of each kind: of a NIfTI, by version and byte order.
+        # The first few of each kind; NIfTI files by version and byte order.
         start = data[:4] if ending in ("nii", "hdr") else data[996:1000] if ending == "trk" else b""
         extra = ""
         if ending == "vtk":
@@ -477,7 +477,7 @@ def all_files(bases, seed, count):
         if ending == "nrrd":
             extra = re.search(rb"encoding: (\w+)", data).group(1)
         if ending in ("nii", "hdr"):
-            # Those that have a sform and those that have a qform alone, where pixdim and the quaternion count.
+            # Files with a sform, and files with a qform alone, where pixdim and the quaternion count.
             order = "<" if start[0] else ">"
             place, kind = (254, "i2") if 348 in np.frombuffer(start, "<i4").tolist() + np.frombuffer(start, ">i4").tolist() else (348, "i4")
             extra = str(np.frombuffer(data, order + kind, 1, place)[0] > 0)
@@ -507,7 +507,7 @@ def all_files(bases, seed, count):
         elif ending in ("tck", "vtk", "vtp", "nrrd", "trx"):
             made = list({"tck": tck, "vtk": vtk, "vtp": vtp, "nrrd": nrrd, "trx": trx}[ending](data))
             for _ in range(count):
-                # One byte near the beginning, where the words are.
+                # One byte near the beginning, where the text is.
                 new = bytearray(data)
                 if ending == "trx" or not new:
                     break

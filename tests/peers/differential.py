@@ -121,19 +121,19 @@ def read_vtk(path):
     from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
 
     reader = vtkXMLPolyDataReader() if path.endswith(".vtp") else vtkPolyDataReader()
-    said = []
-    note = lambda _source, event: said.append(event)  # noqa: E731
+    messages = []
+    note = lambda _source, event: messages.append(event)  # noqa: E731
     reader.AddObserver("ErrorEvent", note)
     reader.AddObserver("WarningEvent", note)
     if path.endswith(".vtp"):
-        # What reads the XML says its errors itself.
+        # The reader of the XML reports its errors itself.
         from vtkmodules.vtkCommonCore import vtkOutputWindow
 
         vtkOutputWindow.GetInstance().AddObserver("ErrorEvent", note)
     reader.SetFileName(path)
     reader.Update()
-    if said or reader.GetErrorCode():
-        raise ValueError("VTK says %s" % (said[0] if said else reader.GetErrorCode()))
+    if messages or reader.GetErrorCode():
+        raise ValueError("VTK says %s" % (messages[0] if messages else reader.GetErrorCode()))
     data = reader.GetOutput()
     points = np.zeros((0, 3)) if data.GetPoints() is None else vtk_to_numpy(data.GetPoints().GetData()).astype("f8")
     cells = data.GetLines()
@@ -180,7 +180,7 @@ def read(record, folder, numbers):
             return answer
     except MemoryError:
         return {"error": "more memory than it may take"}
-    except Exception as error:  # noqa: BLE001  (whatever a reader says no with)
+    except Exception as error:  # noqa: BLE001  (a reader refuses a file with any exception)
         return {"error": ("%s: %s" % (type(error).__name__, error)).splitlines()[0][:200]}
     finally:
         signal.alarm(0)
@@ -232,7 +232,7 @@ def main():
         put(name, data, base=name, what="", damaged=False, value="")
     for i, (base, ending, data, what, value, damaged) in enumerate(damage.all_files(bases, seed, count)):
         put("%05d.%s" % (i, ending), data, base=base, what=what, damaged=damaged, value=value)
-    # Of an image in two files the header alone is damaged; its voxels lie beside it.
+    # Only the header of an image in two files is damaged; its voxels are next to it.
     for record in records:
         if record["name"].endswith(".hdr"):
             voxels = os.path.join(folder, record["name"][:-4] + ".img")

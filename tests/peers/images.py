@@ -1,7 +1,7 @@
 """Reads images, masks and surfaces that Arcuate wrote with nibabel, and writes some for it to read.
 
-usage: images.py FOLDER.  FOLDER/ours.json says where the voxels and points of each are; theirs.json will say the same
-of what is written here.
+usage: images.py FOLDER.  FOLDER/ours.json lists where the voxels and points of each are; theirs.json will list the same
+for the files that this program writes.
 """
 
 import json
@@ -26,7 +26,7 @@ for one in ours:
         assert np.abs(loaded.affine - affine).max() < NEAR_MM, (order, loaded.affine, affine)
         assert "".join(nib.aff2axcodes(loaded.affine)) == one["orientation"], order
         assert np.array_equal(np.asanyarray(loaded.dataobj), expected), order
-        # Both forms say the same.
+        # Both forms are equal.
         assert np.abs(loaded.get_qform() - affine).max() < NEAR_MM, (order, loaded.get_qform())
     net = nib.load(at("net%d.surf.gii" % order))
     points, triangles = net.agg_data("pointset"), net.agg_data("triangle")

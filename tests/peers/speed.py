@@ -3,7 +3,7 @@ files, one after the other.
 
 usage: speed.py ARCUATE [--streamlines 100000] [--repeats 3]
 Prints JSON lines. Reading is timed until every coordinate has been added up. nibabel, trx-python and tckedit
-use one thread; each line of Arcuate's tells how many it used. Of regions, `tckedit` and `arcuate select` are
+use one thread; each line of Arcuate's lists how many it used. With regions, `tckedit` and `arcuate select` are
 timed as whole processes, which read a TCK and write what is kept, and `arcuate bench select` without files.
 """
 

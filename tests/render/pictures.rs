@@ -115,7 +115,7 @@ fn project(scene: &ScenePane, world: DVec3) -> [u32; 2] {
     ]
 }
 
-/// A ball on a grid of its own.
+/// A ball on its own grid.
 fn ball(radius_mm: f64, spacing: f64) -> Mask {
     let n = (2.0 * radius_mm / spacing).ceil() as usize + 7;
     let origin = DVec3::splat(-(n as f64 - 1.0) * 0.5 * spacing);

@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
             "alignment::random moves of the same image are found",
             same_image,
         ),
-        test("alignment::what lies right stays", stays),
+        test("alignment::what lies right stays", unmoved),
         test("alignment::threads give the same answer", threads),
         test("alignment::what cannot be aligned is refused", refused),
         test("alignment::unrelated images are doubtful", doubtful),
@@ -122,7 +122,7 @@ fn same_image() {
     assert!(voxels < 0.15 && angle < 0.25, "{voxels} voxel, {angle}°");
 }
 
-fn stays() {
+fn unmoved() {
     let head = head();
     let params = Params {
         from: DAffine3::IDENTITY,
@@ -137,8 +137,8 @@ fn threads() {
     let mut random = Random::fresh("alignment threads");
     let head = head();
     let put = random_move(&mut random, 6.0, 6.0);
-    let there = moved(&head.b0, put);
-    assert_eq!(run(&there, &head.b0, 1), run(&there, &head.b0, 3));
+    let moving = moved(&head.b0, put);
+    assert_eq!(run(&moving, &head.b0, 1), run(&moving, &head.b0, 3));
 }
 
 fn refused() {

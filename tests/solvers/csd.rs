@@ -191,7 +191,7 @@ fn band_limited() {
     }
 }
 
-/// The distribution of one bundle has its maximum along the bundle, and nothing beside its lobe.
+/// The distribution of one bundle has its maximum along the bundle, and nothing outside its lobe.
 fn one_bundle() {
     let gradients = gradients();
     let mut random = Random::fresh("bundles");

@@ -168,10 +168,14 @@ fn sampled() {
             }
         }
         for (voxel, found) in map.volume.values.iter().enumerate() {
-            let apart = (f64::from(*found) - requested[voxel]).abs();
+            let difference = (f64::from(*found) - requested[voxel]).abs();
             // A voxel that no sample hit holds less than a sample of the longest segment.
             let allowed = error[voxel].max(8.0 / SAMPLES as f64);
-            assert!(apart <= allowed, "{found} {} ± {allowed}", requested[voxel]);
+            assert!(
+                difference <= allowed,
+                "{found} {} ± {allowed}",
+                requested[voxel]
+            );
         }
     }
 }
@@ -210,10 +214,10 @@ fn once() {
             assert!((share - count / sent as f32).abs() < 1e-7);
         }
         // Back and forth still counts once.
-        let there: Vec<DVec3> = all.streamline(0).iter().map(|p| point(*p)).collect();
-        let back: Vec<DVec3> = there.iter().rev().copied().collect();
-        let twice = lines(&[[there.clone(), back].concat()]);
-        let once = run(&lines(&[there]), &grid, &plain(Measure::Visits));
+        let forth: Vec<DVec3> = all.streamline(0).iter().map(|p| point(*p)).collect();
+        let back: Vec<DVec3> = forth.iter().rev().copied().collect();
+        let twice = lines(&[[forth.clone(), back].concat()]);
+        let once = run(&lines(&[forth]), &grid, &plain(Measure::Visits));
         let twice = run(&twice, &grid, &plain(Measure::Visits));
         assert_eq!(once.volume.values, twice.volume.values);
     }
@@ -352,7 +356,7 @@ fn odd() {
     let refused = |on: DensityGrid| matches!(on.grid(None), Err(Error::Input(_)));
     assert!(
         refused(DensityGrid::Around(1.0)),
-        "nothing to lay voxels around"
+        "no points to place voxels around"
     );
     assert!(refused(DensityGrid::Within(grid.clone(), 0.0)));
     assert!(refused(DensityGrid::Within(grid.clone(), 1e-9)));

@@ -113,7 +113,7 @@ fn run(metric: &RayMetric, regions: &[Region], params: &Params) -> Output {
     run_on(&backend(2), metric, regions, params)
 }
 
-/// Shoots and checks the properties of every output.
+/// Computes rays and checks the properties of every output.
 fn run_on(backend: &Backend, metric: &RayMetric, regions: &[Region], params: &Params) -> Output {
     let output = shoot(metric, regions, params, backend, &Control::new()).unwrap();
     let rays = &output.rays;

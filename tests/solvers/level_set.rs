@@ -13,6 +13,7 @@ mod leak_starts;
 mod parity;
 mod probe;
 mod real_heads;
+mod small;
 mod topology;
 mod whole_head;
 
@@ -42,6 +43,7 @@ pub fn tests() -> Vec<Trial> {
         parity::tests(),
         probe::tests(),
         real_heads::tests(),
+        small::tests(),
         whole_head::tests(),
     ];
     all.into_iter().flatten().collect()

@@ -76,7 +76,7 @@ fn costs() {
             assert!(off.to_cols_array().iter().all(|v| v.abs() < 1e-3));
         }
     }
-    // The determinant of D is kept whatever the power.
+    // Any power keeps the determinant of D.
     let [one, three] = [1.0, 3.0].map(|alpha| made(Params::sharpened(alpha)));
     for (a, b) in one.speed.iter().zip(three.speed.iter()) {
         let ratio = matrix(a).determinant() / matrix(b).determinant();

@@ -89,7 +89,7 @@ fn found() {
         let output = odf_check::compare(&volume, &Params::defaults(), &backend(2), &Control::new());
         let output = output.expect("compared");
         println!("{}: {}", planted.description(), output.sentence());
-        assert_eq!(output.found(), Some(planted));
+        assert_eq!(output.clear_layout(), Some(planted));
         assert_eq!(output.ranked.len(), 10);
         let best = &output.ranked[0];
         assert!(best.symmetry > 0.9 && best.slice.rgb.iter().any(|v| *v > 100));

@@ -29,7 +29,7 @@ pub fn tests() -> Vec<Trial> {
             "pathway::sets of turning fields join sooner on finer grids",
             narrower,
         ),
-        test("pathway::regions that are not connected", apart),
+        test("pathway::regions that are not connected", unconnected),
         test("pathway::regions that overlap", overlap),
         test("pathway::the weakest stretch", weakest),
         test("pathway::the excess as an image", excess),
@@ -295,7 +295,7 @@ fn joins() {
     }
 }
 
-fn apart() {
+fn unconnected() {
     let grid = cube(12);
     let inside = |v: [usize; 3]| (v[0] != 6).then_some(DMat3::IDENTITY);
     let metric = Metric::from_speed(&grid, inside).unwrap();

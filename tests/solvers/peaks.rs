@@ -70,20 +70,20 @@ fn two_lobes() {
         for _ in 0..20 {
             let a = random.direction();
             let across = a.cross(random.direction()).normalize();
-            let apart = random.uniform(65f64.to_radians(), 0.5 * PI);
+            let separation = random.uniform(65f64.to_radians(), 0.5 * PI);
             let (share, b) = (
                 random.uniform(0.5, 0.95),
-                apart.cos() * a + apart.sin() * across,
+                separation.cos() * a + separation.sin() * across,
             );
             let peaks = search.of_coefficients(&lobes(12, power, &[(a, 1.0), (b, share)]));
             assert_eq!(peaks.len(), 2, "{peaks:?}");
             let n = power - 1;
             // Derivative of cos^p t + share cos^p (t − apart), without the factor −p.
             let slope = |t: f64| {
-                let by = t - apart;
+                let by = t - separation;
                 t.cos().powi(n) * t.sin() + share * by.cos().powi(n) * by.sin()
             };
-            for (peak, near) in peaks.iter().zip([0.0, apart]) {
+            for (peak, near) in peaks.iter().zip([0.0, separation]) {
                 let (mut low, mut high) = (near - 0.3, near + 0.3);
                 assert!(slope(low) < 0.0 && slope(high) > 0.0);
                 for _ in 0..60 {
@@ -97,7 +97,7 @@ fn two_lobes() {
                 let expected = low.cos() * a + low.sin() * across;
                 let by = angle(peak.direction, expected);
                 assert!(by < 1e-9, "{by}");
-                let value = low.cos().powi(power) + share * (low - apart).cos().powi(power);
+                let value = low.cos().powi(power) + share * (low - separation).cos().powi(power);
                 assert!((peak.amplitude - value).abs() < 1e-9);
             }
         }

@@ -73,13 +73,13 @@ fn closed_forms() {
     let truth = two_bundles();
     let nan = DVec3::splat(f64::NAN);
     let all = lines(&[
-        // Along the bundle, one row beside it, and back.
+        // Lines along the bundle, one row next to it, and back.
         vec![at(1, 2), at(18, 2)],
         vec![at(18, 3), at(1, 3)],
         // The right ends, by way of the other bundle; by way of a voxel above the grid.
         vec![at(1, 2), at(8, 8), at(18, 2)],
         vec![at(1, 2), at(8, 2) + 5.0 * DVec3::Z, at(18, 2)],
-        // From one bundle to the other, and back.
+        // Lines from one bundle to the other, and back.
         vec![at(1, 2), at(18, 8)],
         vec![at(18, 8), at(1, 2)],
         vec![at(1, 8), at(1, 2)],
@@ -116,7 +116,7 @@ fn closed_forms() {
     assert_eq!((found.wrong_paths(), found.not_finite), (2, 1));
     assert_eq!(found.valid_bundles(), 1);
     assert_eq!(found.invalid_bundles, [([1, 4], 2), ([1, 3], 1)]);
-    // The true fibre passes 18 voxels; the streamlines pass them and the 18 beside them.
+    // The true fibre passes 18 voxels; the streamlines pass them and the 18 next to them.
     let first = &found.bundles[0];
     let voxels = (first.true_voxels, first.shared_voxels, first.excess_voxels);
     assert_eq!(voxels, (18, 18, 18));
@@ -134,7 +134,7 @@ fn closed_forms() {
 }
 
 fn shared_pair() {
-    // Two bundles between the same regions: the corridor tells them apart.
+    // Two bundles between the same regions: the corridor distinguishes them.
     let mut truth = two_bundles();
     let voxels = truth.regions.grid.voxel_count();
     let grid = truth.regions.grid.clone();

@@ -46,7 +46,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("jobs::failures_are_sentences", failures_are_sentences),
         test("jobs::tables_are_stopped", tables_stop),
-        test("jobs::gradients_beside_and_named", gradients_near_and_named),
+        test(
+            "jobs::gradients_next_to_the_scan_and_named",
+            gradients_near_and_named,
+        ),
         test("jobs::distributions_are_recognised", distributions),
         test("jobs::every_event_wakes_the_window", every_event_wakes),
         test("jobs::the_backend_changes_between_jobs", backends_change),
@@ -320,6 +323,22 @@ fn distributions() {
             }
         }
     }
+    // Gradients of as many volumes that are opened with it are those of the scan.
+    let path = folder
+        .path()
+        .join(format!("{}_4.nii.gz", Basis::ALL[0].key()));
+    let rows = ["1", "0", "0"].map(|v| format!("0{}", format!(" {v}").repeat(14)));
+    let table = ["dwi.bval", "dwi.bvec"].map(|name| folder.path().join(name));
+    std::fs::write(&table[0], rows[0].replace('1', "1000")).expect("written");
+    std::fs::write(&table[1], rows.join("\n")).expect("written");
+    let Outcome::Done(Opened::File(file)) = opened(&path, table.to_vec()) else {
+        panic!("it opens")
+    };
+    let Loaded::Scan { gradients, .. } = &file.loaded else {
+        panic!("a series of volumes")
+    };
+    assert!(gradients.is_none());
+    assert!(file.notes.iter().any(io::Remark::tells_distributions));
     let signal = |voxel: usize| {
         let along = |i: usize| axis(voxel).dot(axis(i)).powi(2);
         (0..45).map(|i| 900.0 * (-2.0 * along(i)).exp()).collect()
@@ -432,7 +451,7 @@ fn backends_change() {
     match cards {
         Ok(names) => assert!(names.iter().all(|n| !n.is_empty())),
         Err(error) => {
-            let why = error.found();
+            let why = error.problem();
             assert!(why.starts_with(char::is_lowercase), "{why}");
         }
     }
@@ -509,12 +528,12 @@ fn freed_by_a_worker() {
     let mut jobs = jobs();
     for tractogram in [lines.clone(), lines] {
         let rules = SelectionRules::default();
-        let most_shown = usize::MAX;
+        let max_shown = usize::MAX;
         jobs.submit(FilterStreamlines {
             layer: arcuate::state::LayerId(1),
             tractogram,
             rules,
-            most_shown,
+            max_shown,
         });
     }
     let shown = poll(&mut jobs, |events| {
@@ -544,7 +563,7 @@ fn planned() {
         }
         assert!((last - ends).abs() < 1e-6, "{last} {ends}");
     }
-    // Without a plan each stage stands alone.
+    // Each stage of a job without a plan counts alone.
     control.begin("Another", 2);
     control.advance(1);
     assert_eq!(control.progress().fraction(), Some(0.5));
@@ -556,7 +575,7 @@ fn planned() {
     assert!(!control.progress().total_is_limit);
 }
 
-/// The stage after reading a file has a share of its own, however many files were read.
+/// The stage after reading a file has its own share, however many files were read.
 fn planned_last() {
     let control = Control::new();
     let share = || control.progress().fraction().expect("known");

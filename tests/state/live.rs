@@ -1,4 +1,4 @@
-//! Results that follow the controls: which are computed when, and which are shown meanwhile.
+//! Results that follow the controls: which are computed when, and which are shown until then.
 
 use crate::support::test;
 use Detail::{Coarse, Full};
@@ -33,7 +33,7 @@ impl LiveKey for Key {
     }
 }
 
-/// The pace of results whose full one takes as long as the last one; `None`: nobody knows how long.
+/// The pace of results whose full one takes as long as the last one; `None` if that time is unknown.
 fn coarse_first(full_ms: Option<f64>, age: Duration) -> Pace {
     Pace::CoarseFirst(CoarseFirst {
         in_drag: full_ms.is_none_or(|ms| ms > QUICK_MS),
@@ -42,7 +42,7 @@ fn coarse_first(full_ms: Option<f64>, age: Duration) -> Pace {
     })
 }
 
-/// By which pace results of a row follow.
+/// The pace at which results of a row follow.
 #[derive(Clone, Copy)]
 enum Row {
     Always(Pace),
@@ -411,7 +411,7 @@ fn drags() {
         let may_be_replaced = gives_way && coarse_ms >= LAG.as_millis() as u64;
         assert_eq!(replaced_coarse > 0, may_be_replaced, "{of}");
         shown_at.push(end);
-        // Where moves come more slowly than coarse results, each move has one.
+        // Each move has a coarse result if moves come more slowly than coarse results.
         let longest = 2 * coarse_ms.max(move_ms) + 1;
         for pair in shown_at.windows(2) {
             assert!(
@@ -430,7 +430,7 @@ fn drags() {
     }
 }
 
-/// The latest full result wins, in whatever order results arrive.
+/// The latest full result wins, in any order of arrival.
 fn late() {
     let mut live = Live::<Key, &str>::default();
     let pace = coarse_first(None, Duration::ZERO);
@@ -449,7 +449,7 @@ fn late() {
     assert_eq!(live.shown(), Some((&B, &"full")));
 }
 
-/// A failure stands until the key changes, or until the user requests another attempt.
+/// A failure remains until the key changes, or until the user requests another attempt.
 fn failures() {
     let mut live = Live::<Key, ()>::default();
     live.follow(Some(&A), false, Newest);
@@ -496,7 +496,7 @@ fn shown_elsewhere() {
     assert!(!live.waits_for_rest());
     live.follow(Some(&B), true, pace);
     assert!(live.waits_for_rest());
-    // Nobody sees it any more: the job goes on.
+    // The result is no longer visible: the job continues.
     live.pause();
     assert!(!live.waits_for_rest() && live.running().is_some());
     live.set_shown(Some((B, Full, ())));

@@ -25,10 +25,10 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("origins::equal ones are one", equal),
+        test("origins::equal origins have one number", equal),
         test("origins::a copy shares the table", shared),
-        test("origins::many keep their numbers", many),
-        test("origins::what was done to a layer is found", done_to_it),
+        test("origins::numbers of many origins are stable", many),
+        test("origins::edits of a layer are found", done_to_it),
         test("origins::a scan is named as commands take it", sources),
         test("origins::the built-in head has one notation", phantoms),
         test("origins::inputs are named by number", inputs),
@@ -227,7 +227,7 @@ fn undone() {
         Content::Mask(mask) => mask.grid.world_from_voxel,
         _ => panic!("no mask"),
     };
-    let (first, there) = (origin(&state), grid(&state));
+    let (first, original) = (origin(&state), grid(&state));
     let shift = |mm| {
         Action::Alignment(AlignmentAction::Shift {
             layer: roi,
@@ -241,14 +241,14 @@ fn undone() {
         state.document.origins.moved(moved).expect("moved").input,
         first
     );
-    assert_eq!(grid(&state), by(3.0) * there);
+    assert_eq!(grid(&state), by(3.0) * original);
     update(&mut state, Action::Undo);
-    assert_eq!((origin(&state), grid(&state)), (first, there));
+    assert_eq!((origin(&state), grid(&state)), (first, original));
     update(&mut state, Action::Redo);
     assert_eq!(origin(&state), moved);
     // Moved back by an action, not by undo.
     update(&mut state, shift(0.0));
-    assert_eq!((origin(&state), grid(&state)), (first, there));
+    assert_eq!((origin(&state), grid(&state)), (first, original));
     let layer = state.document.layer(roi).expect("the mask");
     assert!(layer.unmoved.is_none());
 }

@@ -1,15 +1,17 @@
-//! The table of origins in a session: each stands once, behind those that it is made from, and comes back.
+//! The table of origins in a session: each occurs once, after those that it is computed from, and is restored.
 
 use crate::support::session_window::{Window, document_text};
 use crate::support::{distributions, done_event, test};
 use arcuate::compute::Control;
 use arcuate::data::odf_field::Tissue;
-use arcuate::data::{BuiltInHead, OdfLayout, Role, Shape};
+use arcuate::data::{BuiltInHead, Grid, OdfLayout, Role, Shape, Volume};
 use arcuate::io::nifti;
 use arcuate::jobs::{Delivery, Outcome};
+use arcuate::solvers::level_set::Sphere;
 use arcuate::state::density::{DensityAction, DensityValue};
 use arcuate::state::files::jobs::LOAD;
 use arcuate::state::pathways::PathwayAction;
+use arcuate::state::segment::SegmentAction;
 use arcuate::state::sessions::ResultStorage;
 use arcuate::state::sessions::jobs::OpenSession;
 use arcuate::state::sessions::jobs::head::MakeHead;
@@ -17,18 +19,20 @@ use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::tensors::jobs::fod::EstimateFods;
 use arcuate::state::tensors::types::fods::TissueChoice;
+use arcuate::state::view::SideList;
 use arcuate::state::{
     Action, Content, Event, FilesAction, LayerId, RegionAction, SessionAction, SnapshotAction,
     State, StreamlineAction, Task, TensorAction, TrackAction, ViewAction, update,
 };
-use glam::dvec3;
+use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::an origin stands once", once),
-        test("sessions::an input comes back as it was", input),
+        test("sessions::an origin is stored once", once),
+        test("sessions::an input is restored unchanged", input),
         test(
             "sessions::a scan that is found elsewhere is that of its results",
             found,
@@ -42,17 +46,19 @@ pub fn tests() -> Vec<Trial> {
             found_maps,
         ),
         test("sessions::another file's failure ends no reading", reading),
-        test("sessions::distributions come back", fods),
+        test("sessions::distributions are restored", fods),
         test("sessions::distributions of a file come back", fod_image),
         test(
             "sessions::response functions of regions come back",
             responses,
         ),
         test("sessions::a layer is selected, a mask offered", reopened),
+        test("sessions::Segment keeps its camera", cameras),
+        test("sessions::an open list comes back", side_list),
     ]
 }
 
-/// Files and sessions are opened in one slot: what one of them lacks says nothing about the other.
+/// Files and sessions are opened in one slot: the missing parts of one do not concern the other.
 fn reading() {
     let mut state = State::new(String::new());
     let path = std::path::PathBuf::from("/tmp/left.arcuate");
@@ -76,6 +82,7 @@ fn reading() {
     let own = OpenSession {
         path: std::path::PathBuf::from("/tmp/left.arcuate"),
         strict: false,
+        folders: Vec::new(),
     };
     update(&mut state, Action::Event(Event::new(own, failed())));
     assert!(state.runtime.sessions.recovery.reading.is_none());
@@ -192,7 +199,7 @@ fn fod_image() {
     }));
     let coefficients = |window: &Window| {
         let result = window.state.document.distributions.result.clone();
-        let result = result.unwrap_or_else(|| panic!("{}", window.said()));
+        let result = result.unwrap_or_else(|| panic!("{}", window.messages()));
         assert!(result.key.is_read());
         result.fods.output.field.coefficients.clone()
     };
@@ -213,7 +220,73 @@ fn fod_image() {
     assert!(document.layer_named("AFD").is_some());
 }
 
-/// A reopened session has a selected layer, and offers the mask beside the scan as it did before.
+/// The 3-D camera of Segment is near the surface, that of the other tasks where it was: also after a save in either of
+/// them. Each case saves in one task and looks at the other after reopening.
+fn cameras() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::new();
+    let image = large_image(folder.path());
+    window.act(Action::Files(FilesAction::Open(vec![image])));
+    let select = |task| Action::View(ViewAction::SelectTask(task));
+    let whole = window.state.view.camera;
+    window.act(select(Task::Segment));
+    let sphere = Sphere {
+        add: true,
+        centre: dvec3(30.0, 20.0, -10.0),
+        radius_mm: 20.0,
+    };
+    window.act(Action::Segment(SegmentAction::Sphere(sphere)));
+    let near = window.state.view.camera;
+    assert!(near.distance_mm < 0.8 * whole.distance_mm, "{near:?}");
+    for (saved_in, other, [own, others]) in [
+        (Task::Segment, Task::View, [near, whole]),
+        (Task::View, Task::Segment, [whole, near]),
+    ] {
+        window.act(select(saved_in));
+        let path = folder.path().join("cameras.arcuate");
+        window.save(&path);
+        let mut again = Window::opened(&path);
+        assert_eq!(again.state.view.camera, own);
+        again.act(select(other));
+        assert_eq!(again.state.view.camera, others);
+        again.act(select(saved_in));
+        assert_eq!(again.state.view.camera, own);
+    }
+}
+
+/// The list that is open beside the views belongs to the session; another document leaves it as it is.
+fn side_list() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("list.arcuate");
+    let mut window = Window::new();
+    window.act(Action::Files(FilesAction::Open(vec![large_image(
+        folder.path(),
+    )])));
+    let list = |window: &Window| window.state.view.visible.side_list;
+    for open in [Some(SideList::Layers), None] {
+        window.act(Action::View(ViewAction::OpenList(open)));
+        window.save(&path);
+        assert_eq!(list(&Window::opened(&path)), open);
+        let other = Some(SideList::Regions);
+        window.act(Action::View(ViewAction::OpenList(other)));
+        window.open(&path);
+        assert_eq!(list(&window), open);
+    }
+}
+
+/// An image with the extent of a head, as a file.
+fn large_image(folder: &Path) -> PathBuf {
+    let grid = Grid::axis_aligned([24, 28, 24], DVec3::splat(8.0), dvec3(-92.0, -108.0, -92.0));
+    let grid = Arc::new(grid.expect("a grid"));
+    let values = (0..grid.voxel_count()).map(|i| (i % 7) as f32);
+    let values: Vec<f32> = values.collect();
+    let path = folder.join("head.nii.gz");
+    let volume = Volume::scalar(grid, values);
+    nifti::save_volume(&path, &volume, "made", &Control::new()).expect("saved");
+    path
+}
+
+/// A reopened session has a selected layer, and offers the mask next to the scan as it did before.
 fn reopened() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::new();
@@ -309,7 +382,7 @@ fn once() {
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(document_text(&window.state), document_text(&again.state));
     assert_eq!(table, origins(&again.state));
 }
@@ -359,8 +432,12 @@ fn found() {
     again.session(SessionAction::Restore { layer, path });
     again.session(SessionAction::Recompute(tracks));
     let status = &again.state.runtime.notices.status;
-    assert!(status.ends_with("same bytes"), "{status} {}", again.said());
-    // The map of the streamlines, which the session does not hold either, comes back with them.
+    assert!(
+        status.ends_with("same bytes"),
+        "{status} {}",
+        again.messages()
+    );
+    // The map of the streamlines, which the session does not hold either, is restored with them.
     assert_eq!(values(&again, map), mapped);
     let document = &again.state.document;
     let command = document.command_line(document.layer(tracks).expect("made"));
@@ -411,7 +488,7 @@ fn found_results() {
             let fit = of.origins.fit(of.kept_pathways[0].fit).expect("its fit");
             assert_eq!(of.origins.path(fit.scan), Some(&*named));
         }
-        assert!(kept.result.is_some(), "{}", window.said());
+        assert!(kept.result.is_some(), "{}", window.messages());
         let tracks = document.layer(tracks).expect("stored");
         let command = document.command_line(tracks).text();
         assert!(command.contains(&*named.to_string_lossy()), "{command}");
@@ -446,7 +523,7 @@ fn found_maps() {
     let (layer, path) = (opened, named.clone());
     again.session(SessionAction::Restore { layer, path });
     assert!(again.state.document.missing_layer(map).is_none());
-    assert_eq!(values(&again, map), mapped, "{}", again.said());
+    assert_eq!(values(&again, map), mapped, "{}", again.messages());
     let document = &again.state.document;
     assert_eq!(
         document.density_map(map).expect("a map").input.layer,

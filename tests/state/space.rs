@@ -55,7 +55,7 @@ fn ball(grid: &Grid, share: f64) -> Mask {
     Mask::new(Arc::new(grid.clone()), inside)
 }
 
-fn said(items: &[(&str, SpatialData)]) -> Vec<String> {
+fn sentences(items: &[(&str, SpatialData)]) -> Vec<String> {
     let items: Vec<NamedData> = items
         .iter()
         .map(|(name, what)| NamedData { name, data: *what })
@@ -101,7 +101,7 @@ fn orders() {
     };
     let scan = stored([0, 1, 2], [true, false, false]);
     let compare = |grid: &Grid| {
-        said(&[
+        sentences(&[
             ("dwi", SpatialData::Image(&scan)),
             ("t1", SpatialData::Image(grid)),
         ])
@@ -156,7 +156,7 @@ fn forms() {
     made.quatern = [0.0; 3];
     made.pixdim[0] = 1.0;
     let mirrored = read(&made);
-    let found = said(&[("a", SpatialData::Image(&mirrored))]);
+    let found = sentences(&[("a", SpatialData::Image(&mirrored))]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("exchanges left and right"), "{found:?}");
     made.qform_code = 0;
@@ -196,9 +196,9 @@ fn agreement() {
             ("t1", SpatialData::Image(&t1)),
             ("tracks", SpatialData::Streamlines(&tracks)),
         ];
-        assert_eq!(said(&all), Vec::<String>::new());
+        assert_eq!(sentences(&all), Vec::<String>::new());
     }
-    assert_eq!(said(&[]), Vec::<String>::new());
+    assert_eq!(sentences(&[]), Vec::<String>::new());
 }
 
 fn shifts() {
@@ -209,7 +209,7 @@ fn shifts() {
         // Half a voxel to the left.
         let shift = DVec3::new(-0.5 * edge, 0.0, 0.0);
         let mask = ball(&moved(&scan, DAffine3::from_translation(shift)), 0.5);
-        let found = said(&[
+        let found = sentences(&[
             ("dwi", SpatialData::Image(&scan)),
             ("mask", SpatialData::Mask(&mask)),
         ]);
@@ -225,20 +225,20 @@ fn shifts() {
         let mirror = DAffine3::from_translation(DVec3::new(2.0 * centre.x, 0.0, 0.0))
             * DAffine3::from_scale(DVec3::new(-1.0, 1.0, 1.0));
         let other = moved(&scan, mirror);
-        let found = said(&[
+        let found = sentences(&[
             ("dwi", SpatialData::Image(&scan)),
             ("t1", SpatialData::Image(&other)),
         ]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("left and right swapped"), "{found:?}");
-        // Another head.
+        // An image of another head.
         let far = moved(
             &scan,
             DAffine3::from_translation(DVec3::new(0.0, 900.0, 0.0)),
         );
         let far =
             Grid::new([20, 20, 20], far.world_from_voxel, AffineSource::Sform).expect("regular");
-        let found = said(&[
+        let found = sentences(&[
             ("dwi", SpatialData::Image(&scan)),
             ("t1", SpatialData::Image(&far)),
         ]);
@@ -248,13 +248,13 @@ fn shifts() {
         );
         let unknown =
             Grid::new([9; 3], scan.world_from_voxel, AffineSource::Pixdim).expect("regular");
-        let found = said(&[("t1", SpatialData::Image(&unknown))]);
+        let found = sentences(&[("t1", SpatialData::Image(&unknown))]);
         assert!(found[0].contains("left and right are unknown"), "{found:?}");
         // Moving it reports nothing about them; a saved file contains the moved place.
         let by = DAffine3::from_translation(random.direction() * 30.0);
         let by = by * DAffine3::from_quat(random.rotation());
         let moved = unknown.moved(by).expect("regular");
-        let found = said(&[("t1", SpatialData::Image(&moved))]);
+        let found = sentences(&[("t1", SpatialData::Image(&moved))]);
         assert!(found[0].contains("left and right are unknown"), "{found:?}");
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("moved.nii");
@@ -272,21 +272,21 @@ fn streamlines() {
         let mask = ball(&scan, 0.7);
         let right = inside(&mask, &mut random);
         let all = |tracks: &Tractogram| {
-            said(&[
+            sentences(&[
                 ("dwi", SpatialData::Image(&scan)),
                 ("brain", SpatialData::Mask(&mask)),
                 ("tracks", SpatialData::Streamlines(tracks)),
             ])
         };
         assert_eq!(all(&right), Vec::<String>::new());
-        // Without a mask only the image's box can be tested, and the message says so.
+        // Without a mask only the image's box can be tested, and the message states it.
         let away: Vec<[f32; 3]> = right
             .points
             .iter()
             .map(|p| [p[0] + 1e3, p[1], p[2]])
             .collect();
         let away = Tractogram::new(away, vec![0, 400]);
-        let found = said(&[
+        let found = sentences(&[
             ("dwi", SpatialData::Image(&scan)),
             ("tracks", SpatialData::Streamlines(&away)),
         ]);
@@ -325,10 +325,13 @@ fn small_masks() {
         let image = ("t1", SpatialData::Image(&scan));
         let small = ("tumour_core", SpatialData::Mask(&tumour));
         let lines = ("fibres", SpatialData::Streamlines(&tracks));
-        assert_eq!(said(&[image, lines, small]), Vec::<String>::new());
+        assert_eq!(sentences(&[image, lines, small]), Vec::<String>::new());
         // Next to a brain mask, too.
         let whole = ("brain", SpatialData::Mask(&brain));
-        assert_eq!(said(&[image, small, lines, whole]), Vec::<String>::new());
+        assert_eq!(
+            sentences(&[image, small, lines, whole]),
+            Vec::<String>::new()
+        );
     }
 }
 

@@ -13,12 +13,14 @@ mod pathway_steps;
 mod pathways;
 mod pictures;
 mod rays;
+mod readings;
 mod saves;
 mod scans;
 mod segment;
 mod segment_changes;
 mod segment_ended;
-mod segment_steered;
+mod segment_images;
+mod segment_live;
 mod stale;
 mod steps;
 mod undone;
@@ -51,7 +53,7 @@ pub fn tests() -> Vec<Trial> {
     let own = vec![
         test(
             "update::opening_a_scan_asks_for_its_fit",
-            opening_asks_for_a_fit,
+            opening_requests_a_fit,
         ),
         test(
             "update::undo_and_redo_restore_everything",
@@ -75,7 +77,7 @@ pub fn tests() -> Vec<Trial> {
     ];
     let own = own.into_iter().chain(fits::tests()).chain(fods::tests());
     let own = own.chain(fod_images::tests());
-    let own = own.chain(rays::tests());
+    let own = own.chain(rays::tests()).chain(readings::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
@@ -84,8 +86,9 @@ pub fn tests() -> Vec<Trial> {
     let own = own
         .chain(segment_changes::tests())
         .chain(segment_ended::tests())
+        .chain(segment_images::tests())
         .chain(values_in_files::tests())
-        .chain(segment_steered::tests())
+        .chain(segment_live::tests())
         .chain(filter::tests());
     let own = own.chain(masks::tests()).chain(whole_brain::tests());
     let own = own.chain(steps::tests()).chain(undone::tests());
@@ -180,7 +183,7 @@ struct Window {
     /// every result that can be out of date is. Their jobs count as new until a test ages them, so the speed of this
     /// machine decides nothing.
     holding: bool,
-    held: Vec<Event>,
+    pending: Vec<Event>,
     cancelled: Vec<Slot>,
     cancelled_of_document: bool,
     copied: Vec<String>,
@@ -196,7 +199,7 @@ impl Window {
             submitted: Vec::new(),
             cancelled_of_document: false,
             holding: false,
-            held: Vec::new(),
+            pending: Vec::new(),
             cancelled: Vec::new(),
             copied: Vec::new(),
         }
@@ -239,7 +242,7 @@ impl Window {
             if self.holding {
                 job.started = start_of_new_job();
                 update(&mut self.state, Action::JobStarted(job));
-                self.held.push(event);
+                self.pending.push(event);
             } else {
                 effects.extend(update(&mut self.state, Action::Event(event)));
             }
@@ -248,7 +251,7 @@ impl Window {
 
     /// The results held back so far arrive, in the order of `sorted`.
     fn deliver(&mut self, sorted: impl FnOnce(&mut Vec<Event>)) {
-        let mut events = std::mem::take(&mut self.held);
+        let mut events = std::mem::take(&mut self.pending);
         sorted(&mut events);
         for event in events {
             self.act(Action::Event(event));
@@ -301,7 +304,7 @@ impl Window {
     }
 }
 
-fn opening_asks_for_a_fit() {
+fn opening_requests_a_fit() {
     let mut state = State::new(String::new());
     let effects = update(&mut state, Action::Event(opened()));
     assert!(
@@ -325,7 +328,7 @@ fn opening_asks_for_a_fit() {
     assert_eq!(shown, ["DEC"]);
 }
 
-/// The state to be restored, in words.
+/// The state that undo restores, as text.
 fn picture(state: &State) -> String {
     let d = &state.document;
     let regions: Vec<String> = d.regions.iter().map(|r| format!("{r:?}")).collect();

@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
         test("app::a job that ends asks to be saved", demanded),
         test("app::the first window fits its monitor", first_size),
         test(
-            "app::a lock that outlives its process is looked at again",
+            "app::a lock that outlives its process is checked again",
             again,
         ),
     ]
@@ -150,7 +150,7 @@ fn edited() -> State {
 /// need none.
 fn clock() {
     let ctx = Context::default();
-    // Whether a save is due, and when the clock is checked again.
+    // Whether to save now, and when to check the clock again.
     let start = Instant::now();
     let due = |clock: &mut LastSave, state: &State, s: f64| {
         let mut due = None;
@@ -254,7 +254,7 @@ fn again() {
         left.map(|l| l.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(names(&state), ["a", "b"]);
-    assert!(!due(&state, 63.0), "a window that lives");
+    assert!(!due(&state, 63.0), "a window that is open");
     looked(&mut state, Vec::new(), false);
     let mut late = Look::started(start);
     assert!(
@@ -264,7 +264,8 @@ fn again() {
     assert_eq!(names(&state), ["a", "b"]);
 }
 
-/// With its title bar and at every size of the interface; a later window keeps the size that it had.
+/// The initial size includes the title bar and follows the size of the interface; a later window keeps the size that it
+/// had.
 fn first_size() {
     const TITLE_BAR: f32 = 32.0;
     let requested = window_size::requested(ViewportBuilder::default());

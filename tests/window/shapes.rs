@@ -27,12 +27,12 @@ pub fn texts(shapes: &[ClippedShape]) -> Vec<(String, Rect)> {
     found
 }
 
-/// Whether a rectangle that is painted later lies over a part of these words.
-pub fn is_covered(shapes: &[ClippedShape], words: &str) -> bool {
-    fn collect_rects(shape: &Shape, words: &str, found: &mut Vec<Rect>) -> bool {
+/// Whether a rectangle that is painted later covers a part of this text.
+pub fn is_covered(shapes: &[ClippedShape], label: &str) -> bool {
+    fn collect_rects(shape: &Shape, label: &str, found: &mut Vec<Rect>) -> bool {
         match shape {
-            Shape::Vec(all) => all.iter().any(|s| collect_rects(s, words, found)),
-            Shape::Text(text) if text.galley.job.text == words => {
+            Shape::Vec(all) => all.iter().any(|s| collect_rects(s, label, found)),
+            Shape::Text(text) if text.galley.job.text == label => {
                 found.push(text.visual_bounding_rect().shrink(1.0));
                 false
             }
@@ -45,5 +45,5 @@ pub fn is_covered(shapes: &[ClippedShape], words: &str) -> bool {
     let mut found = Vec::new();
     shapes
         .iter()
-        .any(|s| collect_rects(&s.shape, words, &mut found))
+        .any(|s| collect_rects(&s.shape, label, &mut found))
 }

@@ -6,31 +6,32 @@ mod filter;
 mod first;
 mod fods;
 mod fold;
+mod hints;
 mod keys;
 mod lists;
 mod looks;
 mod menus;
 mod messages;
+mod number_text;
 mod palette;
 mod parameters;
 mod paths;
 mod pathways;
 mod rays;
 mod regions;
-mod room;
 mod sample;
 pub mod segment;
 mod segment_plot;
 mod sessions;
 mod settings;
 mod sliders;
+mod space;
 mod still;
 mod surface;
 mod table;
 mod trial;
 mod visits;
 mod volume;
-mod words;
 
 use crate::support::{start_of_new_job, start_of_old_job, test, wait_for};
 use arcuate::jobs::Job;
@@ -140,10 +141,7 @@ pub fn tests() -> Vec<Trial> {
             lists::clicks,
         ),
         test("ui::lists show, hide, select and rename", lists::lists),
-        test(
-            "ui::the region menu puts a tool into the hand",
-            lists::region_menu,
-        ),
+        test("ui::the region menu selects a tool", lists::region_menu),
         test("ui::a slider drag is one undo step", slider_drag),
         test("ui::a slider drag of two slow frames", slow_drag),
         test(
@@ -163,7 +161,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::the guide advances and can be left", guide),
         test("ui::an empty result names one way out", empty_result),
-        test("ui::what cannot be done says why", disabled),
+        test("ui::disabled controls give a reason", disabled),
         test(
             "ui::a running job shows, and Cancel cancels it",
             running_job,
@@ -174,6 +172,7 @@ pub fn tests() -> Vec<Trial> {
         devices::tests(),
         fods::tests(),
         fold::tests(),
+        hints::tests(),
         keys::tests(),
         menus::tests(),
         looks::tests(),
@@ -185,7 +184,7 @@ pub fn tests() -> Vec<Trial> {
         sessions::tests(),
         rays::tests(),
         regions::tests(),
-        room::tests(),
+        space::tests(),
         segment::tests(),
         segment_plot::tests(),
         visits::tests(),
@@ -198,7 +197,7 @@ pub fn tests() -> Vec<Trial> {
         messages::tests(),
         trial::tests(),
         volume::tests(),
-        words::tests(),
+        number_text::tests(),
     ]
     .into_iter()
     .flatten()
@@ -452,7 +451,10 @@ fn overwriting() {
         window.run();
         window.query_by_label("Replace").map(|_| ())
     });
-    assert!(count_submitted(&window) == 0, "nothing is written unasked");
+    assert!(
+        count_submitted(&window) == 0,
+        "nothing is written without a question"
+    );
     window.get_by_label("tracks.tck exists. Saving replaces it");
     click(&mut window, "Replace");
     assert!(matches!(submitted(&window)[..], [SaveTractogram { path: p, .. }] if *p == path));
@@ -535,7 +537,7 @@ fn running_job() {
     let mut window = window(state, [1280.0, 800.0]);
     assert!(
         window.query_by_label_contains("Cancel").is_none(),
-        "a short job is not worth a word"
+        "a short job has no message"
     );
     let age = std::time::Duration::from_secs(5);
     window.state_mut().state.runtime.jobs.running[0].started = start_of_old_job(age);

@@ -103,8 +103,8 @@ pub fn text(fods: &Fods, gradients: &Gradients, wall_ms: f64, written: &[PathBuf
             signals.join(", ")
         );
     }
-    if let Some(found) = &fods.mask_found {
-        text += &format!("Brain mask found: {}\n", mask_text::facts(found));
+    if let Some(report) = &fods.mask_found {
+        text += &format!("Brain mask found: {}\n", mask_text::facts(report));
     }
     text += &format!(
         "Without signal: {}; not finite: {}; computed in double precision: {}; not at rest: {}\n",

@@ -85,6 +85,11 @@ impl ResponseOptions {
                 counted(self.responses.len(), "response function")
             )));
         }
+        for (_, source) in &each {
+            if let TissueSource::File(path) = source {
+                io::response::read(path).map_err(|e| Failure::new(e.to_string()))?;
+            }
+        }
         let tissues = tissues_of_files(&self.responses);
         let read = |(path, tissue): (&PathBuf, Tissue)| {
             let response = io::response::read(path).map_err(|e| Failure::new(e.to_string()))?;

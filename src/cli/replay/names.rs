@@ -15,8 +15,8 @@ pub fn result_name(document: &Document, of: &str) -> String {
             let missing = document.missing_layers();
             let missing = missing.map(|m| (m.layer.id, &m.layer.name));
             let mut layers = here.chain(missing);
-            let found = layers.find(|(id, _)| saved::result_name(*id) == of);
-            found.map_or_else(|| of.to_owned(), |(_, name)| name.clone())
+            let layer = layers.find(|(id, _)| saved::result_name(*id) == of);
+            layer.map_or_else(|| of.to_owned(), |(_, name)| name.clone())
         }
     }
 }

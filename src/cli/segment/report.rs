@@ -5,7 +5,7 @@ use super::super::runner::Failure;
 use crate::data::text::counted;
 use crate::solvers::level_set::Ended;
 use crate::state::LeakNotice;
-use crate::state::core::text::fixed;
+use crate::state::core::text::{fixed, plain_ml};
 use crate::state::segment::jobs::SegmentOutput;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -30,13 +30,13 @@ fn sentence(leaked: &LeakNotice) -> String {
     // Both volumes count whole voxels: the run stores no other volume of the earlier step.
     let now_ml = leaked.before_ml * (1.0 + leaked.grown);
     format!(
-        "The surface leaks from step {} on{near} ({}; {} ml became {} ml), expected it to stay in \
+        "The surface leaks from step {} on{near} ({}; {} became {}), expected it to stay in \
          the structure; the files hold it as it was when it was stopped: narrow --tolerance, raise --smoothness, \
          cut it off with --remove or --not-here, or add --ignore-leaks",
         leaked.leak.rewind_step,
         leaked.leak.cause.clause(),
-        fixed(leaked.before_ml, 3),
-        fixed(now_ml, 3)
+        plain_ml(leaked.before_ml, 3),
+        plain_ml(now_ml, 3)
     )
 }
 
@@ -93,14 +93,14 @@ pub fn summary(output: &SegmentOutput, files: &[PathBuf; 3]) -> (Value, String) 
     });
     let mut text = format!(
         "{} ({}), {} per second; target {}, tolerance {}\n\
-         {} ml, {}, surface {} mm², longest diameter {:.1} mm\n\
+         {}, {}, surface {} mm², longest diameter {:.1} mm\n\
          {} in {}\n",
         counted(steps as usize, "step"),
         end_label(output.ended),
         fixed(rate, 0),
         output.script.params.target,
         output.script.params.tolerance,
-        fixed(m.volume_ml, 3),
+        plain_ml(m.volume_ml, 3),
         counted(m.voxels as usize, "voxel"),
         fixed(m.area_mm2, 0),
         m.diameter_mm,

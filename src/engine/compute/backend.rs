@@ -103,7 +103,7 @@ impl Backend {
             }),
             Err(error) if choice.kind == BackendKind::Auto => Ok(Self::Cpu {
                 pool,
-                reason: error.found().into(),
+                reason: error.problem().into(),
                 no_card: Some(Arc::new(error)),
             }),
             Err(error) => Err(BackendError::Cuda(error)),

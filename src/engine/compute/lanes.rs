@@ -158,31 +158,31 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         self.map(f32::sqrt)
     }
 
-    /// One bit for each lane that is not below `least`; 0 for NaN.
+    /// One bit for each lane that is not below `threshold`; 0 for NaN.
     #[inline(always)]
-    pub fn at_least(self, least: Self) -> u32 {
+    pub fn at_least(self, threshold: Self) -> u32 {
         as_registers!(_mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GE_OQ>(
             self.register(),
-            least.register()
+            threshold.register()
         )) as u32);
         let mut bits = 0;
         for i in 0..N {
-            bits |= u32::from(self.0[i] >= least.0[i]) << i;
+            bits |= u32::from(self.0[i] >= threshold.0[i]) << i;
         }
         bits
     }
 
-    /// `self` in lanes where `test` is not below `least`, else `other`; `other` where it is NaN.
+    /// `self` in lanes where `test` is not below `threshold`, else `other`; `other` where it is NaN.
     #[inline(always)]
-    pub fn where_at_least(self, test: Self, least: Self, other: Self) -> Self {
+    pub fn where_at_least(self, test: Self, threshold: Self, other: Self) -> Self {
         as_registers!(Self::from_register(_mm256_blendv_ps(
             other.register(),
             self.register(),
-            _mm256_cmp_ps::<_CMP_GE_OQ>(test.register(), least.register())
+            _mm256_cmp_ps::<_CMP_GE_OQ>(test.register(), threshold.register())
         )));
         let mut out = other.0;
         for i in 0..N {
-            if test.0[i] >= least.0[i] {
+            if test.0[i] >= threshold.0[i] {
                 out[i] = self.0[i];
             }
         }

@@ -123,15 +123,15 @@ pub fn is_limited() -> bool {
 
 /// The user's limit for the whole process, if it is tighter than the machine's free memory.
 fn allowed() -> Option<u64> {
-    let most = LIMIT.load(Ordering::Relaxed);
-    if most == u64::MAX {
+    let limit = LIMIT.load(Ordering::Relaxed);
+    if limit == u64::MAX {
         return None;
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let resident = field(&status, "VmRSS:").map_or(0, |kib| kib << 10);
     let free = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let free = field(&free, "MemAvailable:").map_or(u64::MAX, |kib| kib << 10);
-    (most.saturating_sub(resident) <= free).then_some(most)
+    (limit.saturating_sub(resident) <= free).then_some(limit)
 }
 
 /// Available bytes: the minimum of the machine's free memory, the process's own limit and the user's; `None` if the
@@ -152,7 +152,7 @@ pub fn available_bytes() -> Option<u64> {
     let resident = || field(&read("/proc/self/status"), "VmRSS:").map_or(0, |kib| kib << 10);
     let allowed = match LIMIT.load(Ordering::Relaxed) {
         u64::MAX => None,
-        most => Some(most.saturating_sub(resident())),
+        limit => Some(limit.saturating_sub(resident())),
     };
     free.into_iter().chain(left).chain(allowed).min()
 }
@@ -197,11 +197,11 @@ pub fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> std::fmt
     let needed = size(needed);
     match allowed() {
         // The limit is the user's own.
-        Some(most) => write!(
+        Some(limit) => write!(
             f,
             "needs {needed} of memory, and the limit for the program is {}, of which {} are in use; raise the \
              limit ({}) or {then}",
-            size(most),
+            size(limit),
             size(resident_bytes().map_or(0, |(stored, _)| stored)),
             if f.alternate() {
                 "Settings"

@@ -59,7 +59,7 @@ pub(super) fn without_os_error(error: &str) -> String {
 /// Starts the threads for rayon calls outside every backend (files are read on them), once per process: at most this
 /// many, fewer if the operating system refuses some; an error if it refuses all. rayon itself starts them at the
 /// first call, wherever that is, and panics at the first refusal.
-pub(super) fn start_common(most: usize) -> io::Result<()> {
+pub(super) fn start_common(max_threads: usize) -> io::Result<()> {
     static STARTED: Mutex<bool> = Mutex::new(false);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
     if *started {
@@ -68,7 +68,7 @@ pub(super) fn start_common(most: usize) -> io::Result<()> {
     let (sender, receiver) = channel::<rayon::ThreadBuilder>();
     let receiver = Arc::new(Mutex::new(receiver));
     let mut count = 0;
-    while count < most.max(1) {
+    while count < max_threads.max(1) {
         let receiver = receiver.clone();
         let work = move || {
             let next = receiver
@@ -86,7 +86,7 @@ pub(super) fn start_common(most: usize) -> io::Result<()> {
             Err(_) => break,
         }
     }
-    if count < most.max(1) {
+    if count < max_threads.max(1) {
         // Later work needs threads, too.
         count = count.div_ceil(2);
     }
@@ -97,7 +97,7 @@ pub(super) fn start_common(most: usize) -> io::Result<()> {
         .build_global();
     // Another library may have started them before.
     drop((pool, sender));
-    if count < most {
+    if count < max_threads {
         // Surplus threads count until they have ended.
         pause(Duration::from_millis(50));
     }

@@ -36,11 +36,11 @@ impl BrickImage {
     pub const INSIDE: u32 = 1;
 
     /// Panics if the table does not fit the grid (a broken invariant, not data).
-    pub fn new(grid: Arc<Grid>, most: f32, shift: u32, pages: Pages) -> Self {
+    pub fn new(grid: Arc<Grid>, clamp: f32, shift: u32, pages: Pages) -> Self {
         let image = Self {
             id: DataId::fresh(),
             grid,
-            clamp: most,
+            clamp,
             shift,
             host: None,
             device: None,
@@ -60,14 +60,14 @@ impl BrickImage {
     /// An image with its values on a graphics card; `on_device` is their number.
     pub fn on_device(
         grid: Arc<Grid>,
-        (most, shift): (f32, u32),
+        (clamp, shift): (f32, u32),
         values: usize,
         copy: DeviceCopy,
     ) -> Self {
         Self {
             id: DataId::fresh(),
             grid,
-            clamp: most,
+            clamp,
             shift,
             host: None,
             device: Some(copy),

@@ -1,5 +1,6 @@
 //! The part of an image with visible content.
 
+use super::dark_blocks::{Blocks, DarkBlocks};
 use super::volume::{Block, Volume};
 
 /// Values above this share of the range between the image's low and high values are not background.
@@ -12,17 +13,27 @@ const MARGIN: usize = 2;
 const STRIDE: usize = 2;
 
 /// First and last voxel of the block with the content of an image, along each axis; the whole image if there is none.
+/// Bright voxels of noise in the background do not count.
 pub(super) fn content_block(volume: &Volume, frame: usize) -> Block {
     let shape = volume.grid.shape;
     let (low, high) = volume.percentiles(frame, 0.01, 0.99);
     let level = low.min(0.0) + GROUND * (high - low.min(0.0));
     let mut counts = shape.map(|n| vec![0u32; n.div_ceil(STRIDE)]);
     let values = volume.frame(frame);
+    let blocks = Blocks::new(&volume.grid);
+    let means = (0..blocks.total()).map(|block| blocks.mean(values, block));
+    let means: Vec<f64> = means.collect();
+    let dark = DarkBlocks::new(&blocks, &means, f64::from(high));
+    let in_air = |voxel: [usize; 3]| {
+        let air = dark.as_ref().map(|dark| &dark.is_dark);
+        air.is_some_and(|air| air[blocks.of(voxel)])
+    };
     let [nx, ny, nz] = shape;
     for z in (0..nz).step_by(STRIDE) {
         for y in (0..ny).step_by(STRIDE) {
             let row = &values[nx * (y + ny * z)..][..nx];
-            for x in (0..nx).step_by(STRIDE).filter(|x| row[*x] > level) {
+            let counted = |x: &usize| row[*x] > level && !in_air([*x, y, z]);
+            for x in (0..nx).step_by(STRIDE).filter(counted) {
                 for (count, at) in counts.iter_mut().zip([x, y, z]) {
                     count[at / STRIDE] += 1;
                 }

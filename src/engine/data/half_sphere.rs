@@ -114,15 +114,15 @@ fn solid_angle(a: DVec3, b: DVec3, c: DVec3) -> f64 {
 fn icosahedron() -> (Vec<DVec3>, Vec<[usize; 3]>) {
     let golden = 0.5 * (1.0 + 5f64.sqrt());
     let mut vertices = Vec::new();
-    for (one, long) in [
+    for (unit, long) in [
         (1.0, golden),
         (1.0, -golden),
         (-1.0, golden),
         (-1.0, -golden),
     ] {
-        vertices.push(DVec3::new(0.0, one, long).normalize());
-        vertices.push(DVec3::new(one, long, 0.0).normalize());
-        vertices.push(DVec3::new(long, 0.0, one).normalize());
+        vertices.push(DVec3::new(0.0, unit, long).normalize());
+        vertices.push(DVec3::new(unit, long, 0.0).normalize());
+        vertices.push(DVec3::new(long, 0.0, unit).normalize());
     }
     let edge = 2.0 / (1.0 + golden * golden).sqrt();
     let adjacent = |i: usize, j: usize| vertices[i].distance(vertices[j]) < 1.01 * edge;

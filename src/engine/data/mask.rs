@@ -148,7 +148,7 @@ impl Mask {
 
     /// The bounds of the voxels inside within a block; calls `each` for every one of them.
     fn tight_bounds(&self, (low, high): Block, mut each: impl FnMut([usize; 3])) -> Option<Block> {
-        let mut found: Option<Block> = None;
+        let mut bounds: Option<Block> = None;
         for z in low[2]..=high[2] {
             for y in low[1]..=high[1] {
                 let row = self.grid.index([0, y, z]);
@@ -160,10 +160,10 @@ impl Mask {
                 for x in (first..=last).filter(|&x| values[x] != 0) {
                     each([low[0] + x, y, z]);
                 }
-                found = union_of_blocks(found, ([low[0] + first, y, z], [low[0] + last, y, z]));
+                bounds = union_of_blocks(bounds, ([low[0] + first, y, z], [low[0] + last, y, z]));
             }
         }
-        found
+        bounds
     }
 
     pub fn volume_ml(&self) -> f64 {

@@ -26,6 +26,7 @@ pub mod bounding_chunks;
 pub mod brick_image;
 mod built_in_head;
 mod content;
+pub mod dark_blocks;
 pub mod drawing;
 pub mod exported_memory;
 pub mod gradients;

@@ -199,18 +199,18 @@ impl OdfField {
     /// |c_lm| ≤ √(2l + 1) c_00. Ringing of noisy data exceeds it in a few.
     pub fn implausible_share(&self) -> f64 {
         let n = self.grid.voxel_count();
-        let (mut used, mut wrong) = (0usize, 0usize);
+        let (mut used, mut implausible) = (0usize, 0usize);
         for voxel in 0..n {
             let coefficient = |i: usize| self.coefficients[i * n + voxel];
             let excess = exceeds_mean(self.order, coefficient);
             let mut all = (0..count(self.order)).map(coefficient);
             let any = all.any(|c| c != 0.0 && c.is_finite());
             used += usize::from(any);
-            wrong += usize::from(any && excess);
+            implausible += usize::from(any && excess);
         }
         match used {
             0 => 1.0,
-            used => wrong as f64 / used as f64,
+            used => implausible as f64 / used as f64,
         }
     }
 }

@@ -100,8 +100,8 @@ impl TensorField {
     ) -> Result<&[[f32; 8]], E> {
         // Outside the lock: `make` may be cancelled, and may wait for threads that also request it.
         if self.spline.get().is_none() {
-            let made = make()?;
-            return Ok(self.spline.get_or_init(|| made));
+            let spline = make()?;
+            return Ok(self.spline.get_or_init(|| spline));
         }
         Ok(self.spline.get().map_or(&[], Vec::as_slice))
     }

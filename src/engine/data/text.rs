@@ -6,16 +6,16 @@ use std::path::Path;
 pub const THIN: char = '\u{202F}';
 
 /// The noun for this number: `streamline` for 1, otherwise `streamlines`.
-pub fn plural(n: usize, one: &str) -> String {
+pub fn plural(n: usize, singular: &str) -> String {
     match n {
-        1 => one.to_owned(),
-        _ => format!("{one}s"),
+        1 => singular.to_owned(),
+        _ => format!("{singular}s"),
     }
 }
 
 /// `1 streamline`, `81 920 streamlines`.
-pub fn counted(n: usize, one: &str) -> String {
-    format!("{} {}", count(n as u64), plural(n, one))
+pub fn counted(n: usize, singular: &str) -> String {
+    format!("{} {}", count(n as u64), plural(n, singular))
 }
 
 /// `1 492`.
@@ -33,8 +33,8 @@ pub fn large_count(n: f64) -> String {
     if !(n < 1e18) {
         return "more than a billion billion".to_owned();
     }
-    if let Some((unit, word)) = LARGE.iter().find(|(unit, _)| n >= *unit) {
-        return format!("{:.1} {word}", n / unit);
+    if let Some((unit, scale_name)) = LARGE.iter().find(|(unit, _)| n >= *unit) {
+        return format!("{:.1} {scale_name}", n / unit);
     }
     grouped(&format!("{n:.0}"))
 }
@@ -74,10 +74,10 @@ pub fn grouped(digits: &str) -> String {
 }
 
 /// The verb or pronoun for this number: `singular_or_plural(n, "it was", "they were")`.
-pub fn singular_or_plural<'a>(n: usize, one: &'a str, more: &'a str) -> &'a str {
+pub fn singular_or_plural<'a>(n: usize, singular: &'a str, plural: &'a str) -> &'a str {
     match n {
-        1 => one,
-        _ => more,
+        1 => singular,
+        _ => plural,
     }
 }
 

@@ -75,9 +75,9 @@ fn by_name(name: &str) -> Labelled {
     // `Brain-Stem`, `brain stem` and `Left-Thalamus-Proper*` have several spellings.
     let plain = name.to_ascii_lowercase().replace([' ', '*'], "");
     let joined = plain.replace('-', "");
-    let has = |word: &str| plain.contains(word) || joined.contains(word);
-    let found = NAME_PARTS.iter().find(|(word, _)| has(word));
-    found.map_or(Labelled::Unknown, |(_, labelled)| *labelled)
+    let has = |part: &str| plain.contains(part) || joined.contains(part);
+    let row = NAME_PARTS.iter().find(|(part, _)| has(part));
+    row.map_or(Labelled::Unknown, |(_, labelled)| *labelled)
 }
 
 fn by_number(number: u32) -> Labelled {

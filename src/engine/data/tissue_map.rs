@@ -71,7 +71,7 @@ pub enum TissueMapError {
     /// An image with this many volumes.
     Volumes(usize),
     /// Values that are no fractions, by the least and the largest.
-    NoFractions { least: f32, largest: f32 },
+    NoFractions { smallest: f32, largest: f32 },
     /// No voxel of white matter, or none of grey matter.
     Missing(&'static str),
 }
@@ -84,9 +84,9 @@ impl fmt::Display for TissueMapError {
                 "Found {volumes} volumes, expected the five of a tissue image (cortical grey, deep grey, white, CSF, \
                  other) or one of labels; make it with 5ttgen or name a segmentation"
             ),
-            Self::NoFractions { least, largest } => write!(
+            Self::NoFractions { smallest, largest } => write!(
                 f,
-                "Found values from {least} to {largest}, expected fractions of tissues from 0 to 1; name the image that \
+                "Found values from {smallest} to {largest}, expected fractions of tissues from 0 to 1; name the image that \
                  5ttgen wrote"
             ),
             Self::Missing(what) => write!(
@@ -129,9 +129,9 @@ impl TissueMap {
             return Err(TissueMapError::Volumes(volume.frames));
         }
         let finite = volume.values.iter().filter(|v| v.is_finite());
-        let (least, largest) = finite.fold((0f32, 0f32), |(l, h), v| (l.min(*v), h.max(*v)));
-        if least < -TOLERANCE || largest > 1.0 + TOLERANCE {
-            return Err(TissueMapError::NoFractions { least, largest });
+        let (smallest, largest) = finite.fold((0f32, 0f32), |(l, h), v| (l.min(*v), h.max(*v)));
+        if smallest < -TOLERANCE || largest > 1.0 + TOLERANCE {
+            return Err(TissueMapError::NoFractions { smallest, largest });
         }
         let n = volume.grid.voxel_count();
         let at = |voxel: usize| {
@@ -196,8 +196,8 @@ impl TissueMap {
     /// Rules need white matter to track in and grey matter to end in.
     fn checked(self) -> Result<Self, TissueMapError> {
         let any = |tissues: &[TissueType]| {
-            let most = |f: &Fractions| tissues.iter().any(|t| f[*t as usize] >= 0.5);
-            self.fractions.iter().any(most)
+            let is_dominated = |f: &Fractions| tissues.iter().any(|t| f[*t as usize] >= 0.5);
+            self.fractions.iter().any(is_dominated)
         };
         if !any(&[TissueType::White]) {
             return Err(TissueMapError::Missing("white matter"));

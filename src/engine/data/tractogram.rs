@@ -354,23 +354,23 @@ pub fn columns(values: &BTreeMap<String, Arc<[f32]>>) -> Vec<Columns<'_>> {
         (columns.len() > 1 && columns.len() == named && !values.contains_key(stem))
             .then_some(columns)
     };
-    let mut found = Vec::new();
+    let mut grouped = Vec::new();
     for (name, column) in values {
         let stem = name.split_once('[').map(|(stem, _)| stem);
         match stem.and_then(|stem| Some((stem, all_of(stem)?))) {
-            Some((stem, columns)) if name.ends_with("[0]") => found.push(Columns {
+            Some((stem, columns)) if name.ends_with("[0]") => grouped.push(Columns {
                 name: stem,
                 columns,
             }),
             // Added with the first column.
             Some(_) => {}
-            None => found.push(Columns {
+            None => grouped.push(Columns {
                 name,
                 columns: vec![column],
             }),
         }
     }
-    found
+    grouped
 }
 
 /// The name of a column of a value of `count` numbers.

@@ -285,8 +285,8 @@ impl Volume {
         const ROUNDING: f64 = 1e-7;
         // Each pass narrows the range at least 15-fold.
         const PASSES: usize = 30;
-        let (least, most) = self.range(frame);
-        let (mut lo, mut hi) = (f64::from(least), f64::from(most));
+        let (min, max) = self.range(frame);
+        let (mut lo, mut hi) = (f64::from(min), f64::from(max));
         for _ in 0..PASSES {
             let width = (hi - lo) / (BINS - 1) as f64;
             let (mut counts, mut below, mut total) = ([0u64; BINS], 0, 0u64);
@@ -306,11 +306,11 @@ impl Volume {
             let bin = |share: f64| {
                 let requested = (share * total as f64) as u64;
                 let mut seen = below;
-                let found = counts.iter().position(|c| {
+                let first_beyond = counts.iter().position(|c| {
                     seen += c;
                     seen > requested
                 });
-                found.unwrap_or(BINS - 1) as f64
+                first_beyond.unwrap_or(BINS - 1) as f64
             };
             let (first, last) = (bin(low), bin(high));
             (lo, hi) = (lo + first * width, lo + last * width);

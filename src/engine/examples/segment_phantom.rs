@@ -46,12 +46,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut run = Evolution::new(&inputs, &start, &params, Layout::BEST, &backend, &control)?;
     let ended = run.run(4000, &backend, &control)?;
 
-    let found = run.field()?.mask();
-    let agreement = agreement(&found, &whole.ventricles)?;
+    let mask = run.field()?.mask();
+    let agreement = agreement(&mask, &whole.ventricles)?;
     println!("{ended:?} after {} steps", run.step());
     println!(
         "{:.1} ml, Dice with all ventricles {:.3}",
-        found.volume_ml(),
+        mask.volume_ml(),
         agreement.dice
     );
     Ok(())

@@ -176,11 +176,17 @@ fn matlab(path: &Path, bytes: &[u8]) -> Result<Option<Affine>, Error> {
     let mut rest = bytes;
     let mut columns: Vec<(String, Vec<f64>)> = Vec::new();
     while rest.len() >= 20 {
-        let word = |i: usize| {
+        let header_field = |i: usize| {
             let b = &rest[4 * i..4 * i + 4];
             i32::from_le_bytes([b[0], b[1], b[2], b[3]])
         };
-        let (kind, rows, cols, imaginary, name) = (word(0), word(1), word(2), word(3), word(4));
+        let (kind, rows, cols, imaginary, name) = (
+            header_field(0),
+            header_field(1),
+            header_field(2),
+            header_field(3),
+            header_field(4),
+        );
         // Little-endian full matrices of double or single precision.
         let size = match kind {
             0 => 8,

@@ -24,7 +24,7 @@ pub fn write<T: NoUninit>(path: &Path, values: &[T]) -> Result<(), Error> {
         path,
         |file| Ok(file.write_all(bytes)?),
         |written| match disk::read(written) {
-            Ok(found) if found == bytes => Ok(()),
+            Ok(stored) if stored == bytes => Ok(()),
             _ => Err(atomic::ReadBackDifference::Array),
         },
     )

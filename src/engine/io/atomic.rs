@@ -297,8 +297,8 @@ pub fn copy(from: &Path, to: &Path, control: &Control) -> Result<(), Error> {
     write_verified(
         to,
         |file| {
-            let mut made = disk::File::open(from)?;
-            std::io::copy(&mut made, file)?;
+            let mut source = disk::File::open(from)?;
+            std::io::copy(&mut source, file)?;
             Ok(())
         },
         |written| {
@@ -322,7 +322,7 @@ pub fn prepare_text(path: &Path, text: &str) -> Result<PreparedFile, Error> {
         path,
         |file| Ok(file.write_all(text.as_bytes())?),
         |written| match disk::read_to_string(written) {
-            Ok(found) if found == text => Ok(()),
+            Ok(stored) if stored == text => Ok(()),
             Ok(_) => Err(ReadBackDifference::Text),
             Err(e) => Err(e.into()),
         },
@@ -345,7 +345,7 @@ pub fn write_rows(
             Ok(())
         },
         |written| match checksum::of_file(written, control) {
-            Ok(found) if found == *sum.borrow() => Ok(()),
+            Ok(stored_sum) if stored_sum == *sum.borrow() => Ok(()),
             Ok(_) => Err(VerifyFailure::from(ReadBackDifference::Text)),
             Err(e) => Err(e.into()),
         },

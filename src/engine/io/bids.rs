@@ -130,9 +130,9 @@ pub fn inherited_table(map: &Path) -> Option<PathBuf> {
         };
         let names = names_in(folder).unwrap_or_default().into_iter();
         // The file with the longest name is the most specific.
-        let found = names.filter(belongs).max_by_key(|p| p.as_os_str().len());
-        if found.is_some() || folder.join("dataset_description.json").is_file() {
-            return found;
+        let table = names.filter(belongs).max_by_key(|p| p.as_os_str().len());
+        if table.is_some() || folder.join("dataset_description.json").is_file() {
+            return table;
         }
     }
     None
@@ -201,24 +201,24 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
     let mut left = MAX_ENTRIES;
     let names = names_in(path)?;
     walk_folder(names, DEEPEST, &mut left, &mut files, &mut unreadable);
-    let mut found: Vec<BidsFile> = files.iter().filter_map(|f| classify(f, &files)).collect();
-    found.sort_by(|a, b| {
+    let mut scans: Vec<BidsFile> = files.iter().filter_map(|f| classify(f, &files)).collect();
+    scans.sort_by(|a, b| {
         let key = |f: &BidsFile| {
             let visit = (f.subject.clone(), f.session.clone());
             (visit, f.kind, f.derived, f.path.clone())
         };
         key(a).cmp(&key(b))
     });
-    let mut subjects: Vec<String> = found.iter().map(|f| f.subject.clone()).collect();
+    let mut subjects: Vec<String> = scans.iter().map(|f| f.subject.clone()).collect();
     subjects.retain(|s| !s.is_empty());
     subjects.dedup();
     // The scan may be in a folder that cannot be listed.
-    if found.is_empty()
+    if scans.is_empty()
         && let Some(why) = unreadable.first().and_then(|f| names_in(f).err())
     {
         return Err(why);
     }
-    if found.is_empty() {
+    if scans.is_empty() {
         return Err(Error::unsupported(
             path,
             "a folder without any file named as a diffusion scan, T1, mask or streamlines",
@@ -228,7 +228,7 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
     Ok(Folder {
         path: path.to_owned(),
         subjects,
-        files: found,
+        files: scans,
         cut: left == 0,
         unreadable,
     })

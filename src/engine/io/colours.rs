@@ -81,8 +81,8 @@ pub(super) fn labels_of(
     info: &mut SpaceInfo,
     reported: &Reading,
 ) -> Result<Option<Arc<Labels>>, Error> {
-    let one = volume.frames == 1 && volume.kind == VolumeKind::Scalar;
-    of_numbers(path, one, || numbers(volume), info, reported)
+    let is_single_volume = volume.frames == 1 && volume.kind == VolumeKind::Scalar;
+    of_numbers(path, is_single_volume, || numbers(volume), info, reported)
 }
 
 /// Finds the labels of an image in its stored type.
@@ -128,7 +128,7 @@ fn of_numbers(
     }
     match numbers() {
         // An image with one label is a mask.
-        Some(found) if found.len() > 1 || companion.is_some() => {
+        Some(values) if values.len() > 1 || companion.is_some() => {
             // An arbitrary text file may happen to have this name.
             let before = companion
                 .as_ref()
@@ -139,7 +139,7 @@ fn of_numbers(
             if let (true, Some(_), Some(table)) = (was_replaced, &labels, &table) {
                 info.warnings.push(atomic::previous_files_note(&[table]));
             }
-            let known = || freesurfer::label_names(&found).filter(|_| is_freesurfers(path, info));
+            let known = || freesurfer::label_names(&values).filter(|_| is_freesurfers(path, info));
             Ok(Some(labels.or_else(known).unwrap_or_default().into()))
         }
         _ => Ok(None),
@@ -151,7 +151,7 @@ fn numbers(volume: &Volume) -> Option<BTreeSet<u32>> {
     if volume.frames != 1 || volume.kind != VolumeKind::Scalar {
         return None;
     }
-    let mut found = BTreeSet::new();
+    let mut label_numbers = BTreeSet::new();
     let mut last = 0.0;
     for &value in volume.values.iter() {
         if value == last {
@@ -161,11 +161,11 @@ fn numbers(volume: &Volume) -> Option<BTreeSet<u32>> {
             return None;
         }
         last = value;
-        if value > 0.0 && found.insert(value as u32) && found.len() > MAX_LABELS {
+        if value > 0.0 && label_numbers.insert(value as u32) && label_numbers.len() > MAX_LABELS {
             return None;
         }
     }
-    Some(found)
+    Some(label_numbers)
 }
 
 fn is_named_labels(path: &Path) -> bool {
@@ -241,8 +241,9 @@ fn entry(fields: &[String]) -> Option<(u32, Label)> {
             // with as many: a name may end with a number, too.
             let number = |word: &String| word.parse::<f32>().is_ok();
             let opacity = rest.len().checked_sub(4).filter(|&i| i > 0);
-            let least = opacity.filter(|&i| rest[i..].iter().all(number));
-            let at = (least.unwrap_or(1)..rest.len()).find(|&i| colour(&rest[i..]).is_some());
+            let first_colour = opacity.filter(|&i| rest[i..].iter().all(number));
+            let at =
+                (first_colour.unwrap_or(1)..rest.len()).find(|&i| colour(&rest[i..]).is_some());
             let name = &rest[..at.unwrap_or(rest.len())];
             label(&name.join(" "), at.and_then(|i| colour(&rest[i..])))
         }

@@ -261,15 +261,15 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Exchanges the names of two files or folders atomically; `None` if the system or the disk cannot.
-pub fn exchange(one: &Path, other: &Path) -> Option<Result<()>> {
-    match step(Operation::Rename, other) {
-        Ok(()) => system::exchange(one, other),
+pub fn exchange(first: &Path, second: &Path) -> Option<Result<()>> {
+    match step(Operation::Rename, second) {
+        Ok(()) => system::exchange(first, second),
         Err(e) => Some(Err(e)),
     }
 }
 
 /// Whether two names are hard links to one file; `false` if the system does not report it.
-pub fn are_one(a: &Path, b: &Path) -> bool {
+pub fn are_same_file(a: &Path, b: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
@@ -377,8 +377,8 @@ mod system {
         rename(from, to, RenameFlags::NOREPLACE)
     }
 
-    pub fn exchange(one: &Path, other: &Path) -> Option<Result<()>> {
-        rename(one, other, RenameFlags::EXCHANGE)
+    pub fn exchange(first: &Path, second: &Path) -> Option<Result<()>> {
+        rename(first, second, RenameFlags::EXCHANGE)
     }
 }
 

@@ -118,7 +118,7 @@ fn grid<'a>(
     warnings: &mut Vec<String>,
 ) -> Result<Grid, Error> {
     let numbers = |name: &str| find(name).map(Matrix::floats).unwrap_or_default();
-    let wrong = |found: &str| {
+    let malformed = |found: &str| {
         Error::malformed(
             path,
             found,
@@ -128,7 +128,7 @@ fn grid<'a>(
     let sizes = numbers("dimension");
     let whole = |n: &f32| (1.0..=65_535.0).contains(n) && n.fract() == 0.0;
     if sizes.len() != 3 || !sizes.iter().all(whole) {
-        return Err(wrong("no dimension of three whole numbers"));
+        return Err(malformed("no dimension of three whole numbers"));
     }
     let shape = [0, 1, 2].map(|axis| sizes[axis] as usize);
     let trans = numbers("trans");
@@ -140,7 +140,7 @@ fn grid<'a>(
         Err(_) => {
             let edges = numbers("voxel_size");
             let Ok([x, y, z]) = <[f32; 3]>::try_from(edges) else {
-                return Err(wrong("no voxel_size of three numbers"));
+                return Err(malformed("no voxel_size of three numbers"));
             };
             warnings.push(
                 "The file does not say where its voxels are; its axes were taken as left, back and top, and its \
@@ -153,5 +153,5 @@ fn grid<'a>(
         }
     };
     Grid::new(shape, affine, AffineSource::Header)
-        .ok_or_else(|| wrong("a trans or voxel_size that is flat or not finite"))
+        .ok_or_else(|| malformed("a trans or voxel_size that is flat or not finite"))
 }

@@ -541,11 +541,11 @@ fn one_line(text: String) -> String {
     if text.chars().count() <= MAX_LENGTH && !text.contains(is_control) {
         return text;
     }
-    let short: String = in_line(&text, '·').chars().take(MAX_LENGTH).collect();
+    let shortened: String = in_line(&text, '·').chars().take(MAX_LENGTH).collect();
     if text.chars().count() > MAX_LENGTH {
-        short + "…"
+        shortened + "…"
     } else {
-        short
+        shortened
     }
 }
 

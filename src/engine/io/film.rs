@@ -32,7 +32,7 @@ pub fn is_whole(path: &Path) -> Result<bool> {
         if length < 8 || length > end - at {
             return Ok(false);
         }
-        needed.retain(|one| *one != kind);
+        needed.retain(|needed_kind| *needed_kind != kind);
         at += length;
     }
     Ok(needed.is_empty())

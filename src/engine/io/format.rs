@@ -364,7 +364,7 @@ impl Format {
         ];
         all.into_iter().all(|(values, room)| match room {
             NameSupport::Any => true,
-            NameSupport::UpTo(most) => values <= most,
+            NameSupport::UpTo(max_values) => values <= max_values,
             NameSupport::Nothing => values == 0,
         })
     }
@@ -373,7 +373,7 @@ impl Format {
     /// follow from the points.
     pub fn unsupported_contents(self, tractogram: &Tractogram) -> Vec<String> {
         let holds = self.kind().holds;
-        let short = self.short_name();
+        let format_name = self.short_name();
         let mut losses = Vec::new();
         let values = [
             ("point", holds.per_point, &tractogram.per_point),
@@ -384,17 +384,18 @@ impl Format {
             ),
         ];
         for (each, room, values) in values {
-            losses.extend(unsupported_values(&short, each, room, values));
+            losses.extend(unsupported_values(&format_name, each, room, values));
         }
         if !holds.groups && !tractogram.groups.is_empty() {
             let names: Vec<&str> = tractogram.groups.keys().map(String::as_str).collect();
-            losses.push(format!("{short} holds no groups: {}", list_names(&names)));
+            losses.push(format!(
+                "{format_name} holds no groups: {}",
+                list_names(&names)
+            ));
         }
-        losses.extend(
-            self.renamed(tractogram).into_iter().map(|(old, new)| {
-                format!("{short} cannot hold the name “{old}” and writes “{new}”")
-            }),
-        );
+        losses.extend(self.renamed(tractogram).into_iter().map(|(old, new)| {
+            format!("{format_name} cannot hold the name “{old}” and writes “{new}”")
+        }));
         losses
     }
 

@@ -73,17 +73,17 @@ impl TableFiles {
     /// files of a pair in either order.
     pub fn from_paths(paths: &[PathBuf]) -> Result<Self, Error> {
         match paths {
-            [one] => match kind_of(one) {
+            [path] => match kind_of(path) {
                 Some(Part::BValues) => Ok(Self::Fsl {
-                    bval: one.clone(),
-                    bvec: pair_of(one, "bval", "bvec")?,
+                    bval: path.clone(),
+                    bvec: pair_of(path, "bval", "bvec")?,
                 }),
                 Some(Part::Vectors) => Ok(Self::Fsl {
-                    bval: pair_of(one, "bvec", "bval")?,
-                    bvec: one.clone(),
+                    bval: pair_of(path, "bvec", "bval")?,
+                    bvec: path.clone(),
                 }),
-                None if has_table_in_header(one) => Ok(Self::Header(one.clone())),
-                None => Ok(Self::Mrtrix(one.clone())),
+                None if has_table_in_header(path) => Ok(Self::Header(path.clone())),
+                None => Ok(Self::Mrtrix(path.clone())),
             },
             [a, b] => {
                 let swapped =
@@ -199,10 +199,10 @@ pub fn check_named(files: &TableFiles) -> Result<(), Error> {
                 let (b, v) = (rows(bval).ok()?, rows(bvec).ok()?);
                 (is_b_values(&v) && !is_b_values(&b)).then(|| shape_text(&b))
             };
-            if let Some(found) = exchanged() {
+            if let Some(content) = exchanged() {
                 return Err(Error::malformed(
                     bval,
-                    format!("{found} in place of b-values"),
+                    format!("{content} in place of b-values"),
                     (
                         "one row or one column",
                         "exchange the names of the bval and the bvec file",
@@ -358,9 +358,9 @@ fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
             let before = |file: &Path| previous_file(bval, file).unwrap_or(file.to_owned());
             let (b, v) = (b_values(&before(bval))?, fsl_vectors(&before(bvec))?);
             if b.len() != volumes || v.len() != volumes {
-                let wrong = if v.len() == volumes { bval } else { bvec };
+                let shorter = if v.len() == volumes { bval } else { bvec };
                 return Err(Error::Counts {
-                    path: wrong.clone(),
+                    path: shorter.clone(),
                     b_values: b.len(),
                     vectors: Some(v.len()),
                     volumes,
@@ -437,7 +437,7 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
     let vectors = rows.in_world(grid);
     let (b_values, unit) = units::in_s_per_mm2(rows.b, &vectors).map_err(|error| {
         let path = files.paths().into_iter().next().unwrap_or_default();
-        Error::malformed(&path, error.to_string(), units::expected())
+        Error::malformed(&path, error.to_string(), units::expected_b_values())
     })?;
     let (gradients, warnings) = checked(b_values, vectors);
     let unit = unit.into_iter().map(Remark::from);
@@ -475,14 +475,14 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<Remark>) 
     let mut warnings = Vec::new();
     match odd_lengths.as_slice() {
         [] => {}
-        [one] => warnings.push(Remark::from(format!(
-            "1 vector has length {one:.2} instead of 1; it was normalised and its b-value kept"
+        [length] => warnings.push(Remark::from(format!(
+            "1 vector has length {length:.2} instead of 1; it was normalised and its b-value kept"
         ))),
         many => {
-            let least = many.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = many.iter().copied().fold(0.0, f64::max);
+            let min_length = many.iter().copied().fold(f64::INFINITY, f64::min);
+            let max_length = many.iter().copied().fold(0.0, f64::max);
             warnings.push(Remark::from(format!(
-                "{} vectors have lengths from {least:.2} to {most:.2} instead of 1; they were \
+                "{} vectors have lengths from {min_length:.2} to {max_length:.2} instead of 1; they were \
                  normalised and their b-values kept",
                 many.len()
             )));

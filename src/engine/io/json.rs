@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::error::{Category, Error};
 
 /// The error with its position if known: `no member "steps" (line 3, column 9)`.
-pub fn found(error: &Error) -> String {
+pub fn problem(error: &Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     let what = match error.classify() {
@@ -62,8 +62,8 @@ fn value_text(value: &str) -> String {
     if let Some(text) = value.strip_prefix("string ") {
         return format!("the text {text}");
     }
-    if let Some(word) = within("boolean `") {
-        return word.to_owned();
+    if let Some(flag) = within("boolean `") {
+        return flag.to_owned();
     }
     match value {
         "null" | "unit value" => "null".to_owned(),
@@ -91,7 +91,7 @@ fn kind(requested: &str) -> String {
             "an object".to_owned()
         }
         other if is_length(other) || other.contains(" elements") => {
-            let number = other.split(' ').find(|word| word.parse::<u32>().is_ok());
+            let number = other.split(' ').find(|part| part.parse::<u32>().is_ok());
             number.map_or("another number of values".to_owned(), |n| {
                 format!("a list of {n} values")
             })

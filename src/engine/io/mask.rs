@@ -88,8 +88,8 @@ pub fn companion_mask(scan: &Path, grid: &Grid) -> Option<PathBuf> {
     masks.sort();
     masks.truncate(MAX_HEADERS);
     let fits = |path: &PathBuf| {
-        let found = image::read_grid(path, &Control::new());
-        found.is_ok_and(|g| grid.matches(&g) || g.reordered(grid).is_some())
+        let mask_grid = image::read_grid(path, &Control::new());
+        mask_grid.is_ok_and(|g| grid.matches(&g) || g.reordered(grid).is_some())
     };
     masks.into_iter().map(|(.., path)| path).find(fits)
 }
@@ -116,9 +116,9 @@ fn entities(parts: &[String]) -> impl Iterator<Item = (&str, &str)> {
 
 /// An image that is a mask by its values: one volume that contains zeros and ones only, and both.
 pub fn as_mask(volume: &Volume) -> Option<Mask> {
-    let one = volume.frames == 1 && volume.kind == VolumeKind::Scalar;
+    let is_single_volume = volume.frames == 1 && volume.kind == VolumeKind::Scalar;
     let (mut zeros, mut ones) = (false, false);
-    let binary = one
+    let binary = is_single_volume
         && volume.values.iter().all(|&v| {
             zeros |= v == 0.0;
             ones |= v == 1.0;

@@ -79,11 +79,11 @@ fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let mut source = Source::open(path, control)?;
     let malformed = |found: String, expected: &str| Error::malformed(path, found, expected);
     let mut header = Header([0; HEADER_BYTES]);
-    let found = source.read(&mut header.0)?;
-    if found < HEADER_BYTES {
+    let bytes_read = source.read(&mut header.0)?;
+    if bytes_read < HEADER_BYTES {
         let found = format!(
             "{}, which is not a FreeSurfer volume",
-            counted(found, "byte")
+            counted(bytes_read, "byte")
         );
         return Err(Error::other_format(
             path,
@@ -196,11 +196,11 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
 /// Reads the data after the voxels: four numbers, in newer files the field of view, and tags.
 fn acquisition(file: &mut OpenedImage) -> Result<Acquisition, Error> {
     let mut tail = [0; 20];
-    let found = file.source.read(&mut tail)?;
+    let tail_bytes = file.source.read(&mut tail)?;
     let tags = match file.source.known_bytes() {
         Some(all) => {
             let voxels = (file.count * file.number_type.bytes()) as u64;
-            all - HEADER_BYTES as u64 - voxels - found as u64
+            all - HEADER_BYTES as u64 - voxels - tail_bytes as u64
         }
         None => file.source.finish(TAIL_LIMIT)?,
     };
@@ -212,7 +212,7 @@ fn acquisition(file: &mut OpenedImage) -> Result<Acquisition, Error> {
             tail[4 * i + 3],
         ];
         let number = f64::from(f32::from_be_bytes(bytes));
-        match number.is_finite() && 4 * i + 4 <= found {
+        match number.is_finite() && 4 * i + 4 <= tail_bytes {
             true => number,
             false => 0.0,
         }

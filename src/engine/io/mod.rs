@@ -215,8 +215,8 @@ pub fn detect(path: &Path) -> Result<Format, Error> {
     if let Some(format) = Format::named(path) {
         return Ok(format);
     }
-    if let Some((_, found, instead)) = KNOWN.iter().find(|(e, ..)| *e == extension) {
-        return Err(Error::unsupported(path, *found, *instead));
+    if let Some((_, description, instead)) = KNOWN.iter().find(|(e, ..)| *e == extension) {
+        return Err(Error::unsupported(path, *description, *instead));
     }
     sniff(path)?.ok_or_else(|| Error::Unknown {
         path: path.to_owned(),
@@ -281,8 +281,8 @@ fn misnamed(path: &Path, named: Format, error: Error) -> Error {
         );
     }
     match sniff(path) {
-        Ok(Some(found)) if found != named => {
-            let (is, ending) = (found.extensions()[0], extension(path));
+        Ok(Some(actual)) if actual != named => {
+            let (is, ending) = (actual.extensions()[0], extension(path));
             Error::malformed(
                 path,
                 format!("the content of a .{is} file"),

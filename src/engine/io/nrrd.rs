@@ -302,10 +302,10 @@ fn text_bytes(
     let mut numbers = super::polydata::parsed_numbers::<String>(&text);
     let mut bytes = Vec::with_capacity(count.min(text.len() / 2 + 1) * number.bytes());
     for done in 0..count {
-        let wrong = |found| not_a_sample(path, found, done, count);
-        let word = numbers.next().ok_or_else(|| wrong(None))?;
+        let sample_error = |found| not_a_sample(path, found, done, count);
+        let word = numbers.next().ok_or_else(|| sample_error(None))?;
         let put = word.and_then(|word| number.bytes_of(&word, &mut bytes));
-        put.ok_or_else(|| wrong(Some(())))?;
+        put.ok_or_else(|| sample_error(Some(())))?;
     }
     text_ends(numbers.count(), info);
     Ok(bytes)
@@ -319,11 +319,11 @@ fn text(
     info: &mut SpaceInfo,
 ) -> Result<Arc<[f32]>, Error> {
     let bytes = source.whole()?;
-    let mut room = Vec::new();
+    let mut sample_bytes = Vec::new();
     let mut numbers = super::polydata::parsed_numbers::<String>(&bytes).map(|word| {
         let word = word?;
-        room.clear();
-        number.bytes_of(&word, &mut room)?;
+        sample_bytes.clear();
+        number.bytes_of(&word, &mut sample_bytes)?;
         word.parse::<f32>().ok()
     });
     // A number takes at least a digit and a blank.
@@ -331,9 +331,9 @@ fn text(
     while values.len() < count {
         match numbers.next() {
             Some(Some(value)) => values.push(value),
-            found => {
-                let found = found.map(|_| ());
-                return Err(not_a_sample(path, found, values.len(), count));
+            invalid => {
+                let invalid = invalid.map(|_| ());
+                return Err(not_a_sample(path, invalid, values.len(), count));
             }
         }
     }

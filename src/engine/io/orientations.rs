@@ -156,8 +156,8 @@ fn mapped(
     control: &Control,
 ) -> Result<Vec<f32>, Error> {
     let (n, size) = (grid.voxel_count(), count(order));
-    let short = |e| Error::memory(path, e);
-    memory::claim_for::<f32>(READING, n * size, 1).map_err(short)?;
+    let memory_error = |e| Error::memory(path, e);
+    memory::claim_for::<f32>(READING, n * size, 1).map_err(memory_error)?;
     let mut values = vec![0f32; n * size];
     // The parts of all planes that belong to the same voxels.
     let mut parts: Vec<Vec<&mut [f32]>> = (0..n.div_ceil(CHUNK_VOXELS))
@@ -180,8 +180,8 @@ fn mapped(
                 *own = f64::from(stored[k * n + voxel]);
             }
             let is_empty = own.iter().all(|c| *c == 0.0) || own.iter().any(|c| !c.is_finite());
-            let made = if is_empty { own.clone() } else { map(&own) };
-            for (plane, value) in planes.iter_mut().zip(made) {
+            let mapped = if is_empty { own.clone() } else { map(&own) };
+            for (plane, value) in planes.iter_mut().zip(mapped) {
                 plane[i] = value as f32;
             }
         }
@@ -273,16 +273,16 @@ fn open_dyads(path: &Path, stem: &str, control: &Control) -> Result<OpenedPeaks,
         let fractions = named(format!("mean_f{number}samples"));
         let (directions, info) = image::read(&dyads, control)?;
         let (fraction, _) = image::read(&fractions, control)?;
-        let expected = |found: String, what: &str, of: &Path| {
+        let malformed = |found: String, what: &str, of: &Path| {
             Error::malformed(of, found, (what, "name the dyads1 of one run of bedpostx"))
         };
         if directions.frames != 3 || directions.kind != VolumeKind::Scalar {
             let found = counted(directions.frames, "volume");
-            return Err(expected(found, "the three of a direction", &dyads));
+            return Err(malformed(found, "the three of a direction", &dyads));
         }
         if fraction.frames != 1 {
             let found = counted(fraction.frames, "volume");
-            return Err(expected(found, "one of fractions", &fractions));
+            return Err(malformed(found, "one of fractions", &fractions));
         }
         let grid = opened
             .first()
@@ -290,7 +290,7 @@ fn open_dyads(path: &Path, stem: &str, control: &Control) -> Result<OpenedPeaks,
         for (volume, file) in [(&directions, &dyads), (&fraction, &fractions)] {
             if !volume.grid.matches(grid) {
                 let found = "an image on another grid".to_owned();
-                return Err(expected(found, "the grid of dyads1", file));
+                return Err(malformed(found, "the grid of dyads1", file));
             }
         }
         if number == 1 {

@@ -55,10 +55,10 @@ pub fn save(
             })
         },
         |written| {
-            let found = read(written).map_err(|e| ReadBackDifference::Invalid(Box::new(e)))?;
-            if found.size != size || found.rgba != rgba {
+            let stored = read(written).map_err(|e| ReadBackDifference::Invalid(Box::new(e)))?;
+            if stored.size != size || stored.rgba != rgba {
                 Err(ReadBackDifference::Pixels)
-            } else if sorted(&found.metadata) != sorted(metadata) {
+            } else if sorted(&stored.metadata) != sorted(metadata) {
                 Err(ReadBackDifference::Metadata)
             } else {
                 Ok(())

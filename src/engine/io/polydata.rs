@@ -75,9 +75,9 @@ impl Polydata {
         reported: Option<Space>,
         info: &mut FibreInfo,
     ) -> Result<Tractogram, Error> {
-        let again = "write the file again";
+        let remedy = "write the file again";
         let malformed =
-            |found: String, expected: &str| Err(Error::malformed(path, found, (expected, again)));
+            |found: String, expected: &str| Err(Error::malformed(path, found, (expected, remedy)));
         let points = self.points.len();
         if self.offsets.is_empty() {
             self.offsets.push(0);

@@ -82,7 +82,7 @@ impl RecoveryFolder {
 
 /// Folders left behind with a session in them, newest first; those without one are removed.
 pub fn recoverable_folders(root: &Path) -> Vec<RecoveryFolder> {
-    let mut found = Vec::new();
+    let mut recoverable = Vec::new();
     for folder in super::names_in(root).unwrap_or_default() {
         let path = folder.join(LOCK);
         let Ok(lock) = File::open_to_write(&path) else {
@@ -103,13 +103,13 @@ pub fn recoverable_folders(root: &Path) -> Vec<RecoveryFolder> {
             _lock: lock,
         };
         if recovery_folder.session().is_file() {
-            found.push(recovery_folder);
+            recoverable.push(recovery_folder);
         } else {
             recovery_folder.remove();
         }
     }
-    found.sort_by_key(|recovery_folder| std::cmp::Reverse(recovery_folder.written_s()));
-    found
+    recoverable.sort_by_key(|recovery_folder| std::cmp::Reverse(recovery_folder.written_s()));
+    recoverable
 }
 
 /// Whether a folder with a session in it is locked by another process: by a running window, or by one that was killed

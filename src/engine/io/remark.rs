@@ -8,6 +8,8 @@ use std::ops::Deref;
 pub enum RemarkTopic {
     /// No volume of a scan is diffusion-weighted.
     NoneWeighted,
+    /// The volumes of an image are coefficients of fibre orientation distributions.
+    Distributions,
 }
 
 /// One sentence, without the path.
@@ -42,6 +44,11 @@ impl Remark {
             is_note: true,
             ..Self::from(sentence)
         }
+    }
+
+    /// Whether an image holds coefficients of distributions, so that it has no gradients of its own.
+    pub fn tells_distributions(&self) -> bool {
+        self.topic == Some(RemarkTopic::Distributions)
     }
 
     /// All remarks of a reader, warnings first.

@@ -28,7 +28,7 @@ pub fn read(path: &Path) -> Result<Response, Error> {
         for entry in entries {
             match entry.parse::<f64>() {
                 Ok(value) if value.is_finite() => row.push(value),
-                _ => return Err(malformed(format!("{entry:?} in line {}", number + 1))),
+                _ => return Err(malformed(format!("“{entry}” in line {}", number + 1))),
             }
         }
         if !row.is_empty() {

@@ -220,7 +220,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<atomic::PreparedFile, Error> {
         path,
         |file| Ok(file.write_all(bytes)?),
         |written| match disk::read(written) {
-            Ok(found) if found == bytes => Ok(()),
+            Ok(stored) if stored == bytes => Ok(()),
             Ok(_) => Err(ReadBackDifference::Values),
             Err(error) => Err(error.into()),
         },

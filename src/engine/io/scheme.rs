@@ -47,9 +47,9 @@ impl Timing {
             1e-6 * q * q * (between_s - pulse_s / 3.0)
         };
         let by = |i: usize| {
-            let (one, other) = (of_pulses(i), b_s_per_mm2[i]);
-            match one.max(other) > B0_LIMIT_S_PER_MM2 {
-                true => (one - other).abs() / one.max(other),
+            let (own_b, table_b) = (of_pulses(i), b_s_per_mm2[i]);
+            match own_b.max(table_b) > B0_LIMIT_S_PER_MM2 {
+                true => (own_b - table_b).abs() / own_b.max(table_b),
                 false => 0.0,
             }
         };
@@ -70,8 +70,8 @@ impl Timing {
     }
 }
 
-fn within([least, most]: [f64; 2], value: f64) -> bool {
-    (least..=most).contains(&value)
+fn within([min, max]: [f64; 2], value: f64) -> bool {
+    (min..=max).contains(&value)
 }
 
 /// δ and Δ in ms from numbers that a user states in ms. A Δ below that of any protocol is taken as seconds, with a
@@ -95,10 +95,10 @@ pub struct TimingError {
 
 impl fmt::Display for TimingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [least, most] = BETWEEN_MS;
+        let [min, max] = BETWEEN_MS;
         write!(
             f,
-            "Found Δ = {} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol",
+            "Found Δ = {} ms, expected {min} to {max} ms; take δ and Δ from the scan's protocol",
             number(self.between)
         )
     }

@@ -194,7 +194,7 @@ impl Source {
     /// far; if they disagree (several members, a truncated or forged file), the stream is decoded once more to be
     /// counted.
     pub fn verify_size(&self, bytes: u64) -> Result<(), Error> {
-        let short = |found_bytes| {
+        let size_error = |found_bytes| {
             Err(Error::Short {
                 path: self.path.clone(),
                 found_bytes,
@@ -205,7 +205,7 @@ impl Source {
             return if self.file_bytes >= bytes {
                 Ok(())
             } else {
-                short(self.file_bytes)
+                size_error(self.file_bytes)
             };
         }
         // The read below detects data that deflate cannot have expanded to.
@@ -231,12 +231,12 @@ impl Source {
         }
         // The count is not reported: a second progress bar would be useless.
         let silent = Control::new();
-        let mut again = Self::open_at(&self.path, self.start, self.compressed, &silent)?;
+        let mut reopened = Self::open_at(&self.path, self.start, self.compressed, &silent)?;
         let mut counted = 0;
         while counted < bytes {
             self.control.check()?;
-            match again.skip((bytes - counted).min(CHUNK_BYTES as u64))? {
-                0 => return short(counted),
+            match reopened.skip((bytes - counted).min(CHUNK_BYTES as u64))? {
+                0 => return size_error(counted),
                 n => counted += n,
             }
         }
@@ -347,8 +347,8 @@ pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
     if file_bytes > limit {
         return Err(too_long(format!("a file of {file_bytes} bytes")));
     }
-    let most = source.known_bytes().unwrap_or(limit);
-    let bytes = source.at_most(most)?;
+    let max_bytes = source.known_bytes().unwrap_or(limit);
+    let bytes = source.at_most(max_bytes)?;
     let bytes = bytes.ok_or_else(|| too_long("a file that unpacks to more".to_owned()))?;
     String::from_utf8(bytes).map_err(|_| Error::malformed(path, "a binary file", "a text file"))
 }

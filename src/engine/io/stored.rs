@@ -183,25 +183,25 @@ impl Stored {
             Some((slope, intercept)) => number.for_each(&self.bytes, |raw, stored| {
                 let value = raw * slope + intercept;
                 let off = ((value - intercept) / slope - raw).abs();
-                let found = match number.is_float() {
+                let is_representable = match number.is_float() {
                     true => off <= SINGLE * raw.abs(),
                     // The division itself rounds large numbers.
                     false => off < (4.0 * f64::EPSILON * raw.abs()).max(0.5),
                 };
                 see(
                     value,
-                    !raw.is_finite() || stored && value.is_finite() && found,
+                    !raw.is_finite() || stored && value.is_finite() && is_representable,
                 );
             }),
         }
     }
 
-    /// The positive numbers of one volume of integers; `None` if it has others, or more than `most`.
-    pub fn labels(&self, most: usize) -> Option<BTreeSet<u32>> {
+    /// The positive numbers of one volume of integers; `None` if it has others, or more than `max_labels`.
+    pub fn labels(&self, max_labels: usize) -> Option<BTreeSet<u32>> {
         if self.frames != 1 || !matches!(self.pixel, Pixel::Number(_)) {
             return None;
         }
-        let (mut found, mut whole, mut last) = (BTreeSet::new(), true, 0.0);
+        let (mut labels, mut whole, mut last) = (BTreeSet::new(), true, 0.0);
         self.for_each_value(|value, _| {
             if value == last || !whole {
                 return;
@@ -209,11 +209,11 @@ impl Stored {
             last = value;
             whole = (0.0..=f64::from(u32::MAX)).contains(&value) && value.fract() == 0.0;
             if whole && value > 0.0 {
-                found.insert(value as u32);
-                whole = found.len() <= most;
+                labels.insert(value as u32);
+                whole = labels.len() <= max_labels;
             }
         });
-        whole.then_some(found)
+        whole.then_some(labels)
     }
 
     /// Converts the values for a format without slope and intercept: to float32 if that preserves all of them,

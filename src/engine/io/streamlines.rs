@@ -75,8 +75,8 @@ pub(super) const MAX_LISTS: usize = 1 << 16;
 
 /// The last value with this name.
 pub(super) fn property<'a>(properties: &'a [(String, String)], key: &str) -> Option<&'a str> {
-    let found = properties.iter().rev().find(|(k, _)| k == key);
-    found.map(|(_, value)| value.as_str())
+    let property = properties.iter().rev().find(|(k, _)| k == key);
+    property.map(|(_, value)| value.as_str())
 }
 
 impl FibreInfo {
@@ -135,10 +135,10 @@ impl FibreInfo {
     /// Warns if the number of streamlines differs from the announced one, and about streamlines without length or
     /// direction.
     pub(super) fn check(&mut self, tractogram: &Tractogram, announced: Option<u64>) {
-        let found = tractogram.len();
-        if let Some(stated) = announced.filter(|&n| n != found as u64) {
+        let stored = tractogram.len();
+        if let Some(stated) = announced.filter(|&n| n != stored as u64) {
             self.warn_unread(format!(
-                "The header announces {stated} {}; the file holds {found}",
+                "The header announces {stated} {}; the file holds {stored}",
                 plural(stated as usize, "streamline")
             ));
         }
@@ -263,15 +263,15 @@ pub(super) fn nearly_equal(a: f32, b: f32, tolerance_mm: f32) -> bool {
 /// Describes how two tractograms differ beyond a format's own rounding, if they do: points by more than
 /// `tolerance_mm`, values at all.
 pub(super) fn difference(
-    found: &Tractogram,
+    stored: &Tractogram,
     expected: &Tractogram,
     tolerance_mm: f32,
 ) -> Result<(), ReadBackDifference> {
-    if found.offsets != expected.offsets {
+    if stored.offsets != expected.offsets {
         return Err(ReadBackDifference::Streamlines);
     }
     let near = |(a, b): (&f32, &f32)| nearly_equal(*a, *b, tolerance_mm);
-    let (a, b) = (found.points.as_flattened(), expected.points.as_flattened());
+    let (a, b) = (stored.points.as_flattened(), expected.points.as_flattened());
     if !a.iter().zip(b).all(near) {
         return Err(ReadBackDifference::Points);
     }
@@ -280,20 +280,20 @@ pub(super) fn difference(
 
 /// Describes how the values of a file differ from the intended ones, if they do.
 pub(super) fn same_values(
-    found: &BTreeMap<String, Arc<[f32]>>,
+    stored: &BTreeMap<String, Arc<[f32]>>,
     expected: &BTreeMap<String, Arc<[f32]>>,
 ) -> Result<(), ReadBackDifference> {
-    if found.len() != expected.len() {
+    if stored.len() != expected.len() {
         return Err(ReadBackDifference::MissingValues);
     }
     let same = |a: &[f32], b: &[f32]| {
         let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
         a.len() == b.len() && a.iter().zip(b).all(same)
     };
-    let wrong = found
+    let differing = stored
         .iter()
         .find(|(name, values)| !expected.get(*name).is_some_and(|e| same(values, e)));
-    match wrong {
+    match differing {
         Some((name, _)) => Err(ReadBackDifference::NamedValues(name.clone())),
         None => Ok(()),
     }

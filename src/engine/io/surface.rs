@@ -48,7 +48,7 @@ pub fn save(
         path,
         |file| Ok(file.write_all(&bytes)?),
         |written| match disk::read(written) {
-            Ok(found) if found == bytes => Ok(()),
+            Ok(stored) if stored == bytes => Ok(()),
             Ok(_) => Err(ReadBackDifference::Bytes),
             Err(e) => Err(e.into()),
         },

@@ -203,7 +203,7 @@ struct Counts {
     streamlines: usize,
     ended: bool,
     /// A triplet that is neither a point nor a mark.
-    wrong: Option<[f32; 3]>,
+    invalid: Option<[f32; 3]>,
     /// Triplets before the end mark or the invalid one.
     used: usize,
 }
@@ -213,7 +213,7 @@ enum Delimiter {
     Point,
     Streamline,
     All,
-    Wrong,
+    Invalid,
 }
 
 fn delimiter(point: &[f32; 3]) -> Delimiter {
@@ -224,7 +224,7 @@ fn delimiter(point: &[f32; 3]) -> Delimiter {
     } else if point.iter().all(|c| c.is_infinite()) {
         Delimiter::All
     } else {
-        Delimiter::Wrong
+        Delimiter::Invalid
     }
 }
 
@@ -269,8 +269,8 @@ fn lines<const N: usize>(
                     stored.ended = true;
                     return stored;
                 }
-                Delimiter::Wrong => {
-                    stored.wrong = Some(point(triplet));
+                Delimiter::Invalid => {
+                    stored.invalid = Some(point(triplet));
                     return stored;
                 }
             }
@@ -280,11 +280,11 @@ fn lines<const N: usize>(
     };
     let mut parts: Vec<Counts> = triplets.par_chunks(BATCH).map(count).collect();
     whole.advance(body_bytes / 2)?;
-    if let Some(last) = parts.iter().position(|p| p.ended || p.wrong.is_some()) {
+    if let Some(last) = parts.iter().position(|p| p.ended || p.invalid.is_some()) {
         parts.truncate(last + 1);
     }
     let streamlines: usize = parts.iter().map(|p| p.streamlines).sum();
-    if let Some(point) = parts.last().and_then(|p| p.wrong) {
+    if let Some(point) = parts.last().and_then(|p| p.invalid) {
         return Err(Error::malformed(
             path,
             format!("the point {point:?} in streamline {}", streamlines + 1),
@@ -407,10 +407,10 @@ pub(super) fn prepare(
             Ok(file.write_all(&little_endian(&[f32::INFINITY; 3]))?)
         },
         |written| -> Result<(), atomic::VerifyFailure> {
-            let (found, _) = read(written, &control.silent())?;
+            let (stored, _) = read(written, &control.silent())?;
             let same = |a: &[f32; 3], b: &[f32; 3]| a.map(f32::to_bits) == b.map(f32::to_bits);
-            let points = found.points.iter().zip(&*tractogram.points);
-            if found.offsets == tractogram.offsets && points.into_iter().all(|(a, b)| same(a, b)) {
+            let points = stored.points.iter().zip(&*tractogram.points);
+            if stored.offsets == tractogram.offsets && points.into_iter().all(|(a, b)| same(a, b)) {
                 Ok(control.check()?)
             } else {
                 Err(atomic::ReadBackDifference::Streamlines.into())

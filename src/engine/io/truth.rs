@@ -2,7 +2,7 @@
 //! bundle the labels of its ends, its true fibres and its corridor, as files in the same folder.
 
 use super::source::read_text;
-use super::{Error, json};
+use super::{Error, disk, json};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -35,10 +35,17 @@ pub struct BundleFiles {
 
 /// The files of a truth, with the folder before each.
 pub fn read(folder: &Path) -> Result<TruthFiles, Error> {
+    if disk::metadata(folder).is_ok_and(|found| !found.is_dir()) {
+        let expected = (
+            "a folder with truth.json and the files that it names",
+            "name the folder",
+        );
+        return Err(Error::malformed(folder, "a file", expected));
+    }
     let path = folder.join(FILE);
     let text = read_text(&path, TEXT_LIMIT_BYTES)?;
     let files: Result<TruthFiles, _> = serde_json::from_str(&text);
-    let mut files = files.map_err(|e| Error::malformed(&path, json::found(&e), EXPECTED))?;
+    let mut files = files.map_err(|e| Error::malformed(&path, json::problem(&e), EXPECTED))?;
     files.ends = folder.join(&files.ends);
     for bundle in &mut files.bundles {
         bundle.fibres = folder.join(&bundle.fibres);

@@ -20,12 +20,12 @@ pub(super) fn zeros(path: &Path, count: usize) -> Result<Arc<[f32]>, Error> {
 
 /// Reserves this many bytes in a vector; returns an error if the system lacks the memory.
 pub(super) fn reserve(path: &Path, bytes: &mut Vec<u8>, count: usize) -> Result<(), Error> {
-    let short = |e| Error::memory(path, e);
-    memory::claim(READING, count as u64).map_err(short)?;
+    let memory_error = |e| Error::memory(path, e);
+    memory::claim(READING, count as u64).map_err(memory_error)?;
     let (work, claimed) = (READING, count as u64);
     let reserved = bytes.try_reserve_exact(count);
     reserved.map_err(|_| {
-        short(memory::Shortage {
+        memory_error(memory::Shortage {
             work,
             bytes: claimed,
         })
@@ -45,11 +45,11 @@ pub(super) fn bytes(
     let mut bytes = Vec::new();
     reserve(source.path(), &mut bytes, all)?;
     bytes.resize(all, 0);
-    let found = source.read(&mut bytes)?;
-    if found < all {
+    let bytes_read = source.read(&mut bytes)?;
+    if bytes_read < all {
         return Err(Error::Short {
             path: source.path().to_owned(),
-            found_bytes: before + found as u64,
+            found_bytes: before + bytes_read as u64,
             expected_bytes: before + all as u64,
         });
     }
@@ -77,11 +77,11 @@ pub(super) fn scalars(
     let mut done = 0;
     for places in places.chunks_mut(CHUNK_BYTES / size) {
         let chunk = &mut bytes[..places.len() * size];
-        let found = source.read(chunk)?;
-        if found < chunk.len() {
+        let bytes_read = source.read(chunk)?;
+        if bytes_read < chunk.len() {
             return Err(Error::Short {
                 path: source.path().to_owned(),
-                found_bytes: before + (done + found) as u64,
+                found_bytes: before + (done + bytes_read) as u64,
                 expected_bytes: before + (count * size) as u64,
             });
         }

@@ -75,14 +75,14 @@ impl Voxels<'_> {
     /// Whether a volume that was read has these values. An image in a stored type is compared byte by byte instead.
     pub fn equal(&self, volume: &Volume) -> bool {
         let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-        let found = volume.values.iter();
+        let stored = volume.values.iter();
         match self {
-            Self::Float(values) => found.zip(*values).all(|(&a, &b)| same(a, b)),
-            Self::Byte(values) => found.zip(*values).all(|(&a, &b)| a == f32::from(b)),
-            Self::Label(values) => found.zip(*values).all(|(&a, &b)| a == f32::from(b)),
-            Self::Count(values) => found.zip(*values).all(|(&a, &b)| a == b as f32),
+            Self::Float(values) => stored.zip(*values).all(|(&a, &b)| same(a, b)),
+            Self::Byte(values) => stored.zip(*values).all(|(&a, &b)| a == f32::from(b)),
+            Self::Label(values) => stored.zip(*values).all(|(&a, &b)| a == f32::from(b)),
+            Self::Count(values) => stored.zip(*values).all(|(&a, &b)| a == b as f32),
             Self::Stored(_) => false,
-            Self::Colour(values) => found
+            Self::Colour(values) => stored
                 .zip(*values)
                 .all(|(&a, &b)| colour_byte(a) == colour_byte(b)),
         }

@@ -267,7 +267,7 @@ impl Limits {
     }
 
     /// The smallest permitted value with this many decimals.
-    pub fn least(&self, decimals: u8) -> f64 {
+    pub fn smallest(&self, decimals: u8) -> f64 {
         match self.above {
             true => self.low + 0.1f64.powi(i32::from(decimals)),
             false => self.low,

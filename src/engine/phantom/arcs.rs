@@ -45,11 +45,11 @@ impl Row {
     }
 
     fn normal(&mut self) -> DVec3 {
-        let mut one = || {
+        let mut gaussian = || {
             let radius = (-2.0 * self.uniform().max(1e-300).ln()).sqrt();
             radius * (std::f64::consts::TAU * self.uniform()).cos()
         };
-        DVec3::new(one(), one(), one())
+        DVec3::new(gaussian(), gaussian(), gaussian())
     }
 
     fn unit(&mut self) -> DVec3 {

@@ -355,9 +355,9 @@ fn sylvian(p: DVec3, waver: f64) -> f64 {
     let height = sylvian_height(p.x, p.y) + waver * ramp(36.0, 48.0, p.x);
     let inner = 38.5 - 17.0 * ramp(6.0, 20.0, p.y) + 5.0 * ramp(-20.0, -38.0, p.y);
     let rise = 0.91 * (p.z - height);
-    let short = (inner - p.x).max(0.0);
+    let overhang = (inner - p.x).max(0.0);
     let past = (p.y - 26.0).max(0.0) + (-38.0 - p.y).max(0.0);
-    let sheet = (rise * rise + short * short + past * past).sqrt();
+    let sheet = (rise * rise + overhang * overhang + past * past).sqrt();
     let width = 0.4 + 0.7 * bump(p.x, 66.0, 8.0) + 0.6 * ramp(2.0, 14.0, p.y);
     // Over the insula: an oval tilted with the fissure, bulging laterally.
     let (along, up) = (p.y + 1.0, p.z - (height + 3.0));

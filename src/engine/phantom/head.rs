@@ -115,16 +115,16 @@ impl Head {
     /// two. Beyond about half a radian a single tensor misses one of them.
     pub fn crossing_rad(&self, world: DVec3) -> f64 {
         let mut inside: Vec<DVec3> = Vec::new();
-        let mut most = 0f64;
+        let mut largest_rad = 0f64;
         self.close.near(&self.bundles, world, |_, near| {
             if near.distance <= 0.0 {
                 for other in &inside {
-                    most = most.max(near.direction.dot(*other).abs().min(1.0).acos());
+                    largest_rad = largest_rad.max(near.direction.dot(*other).abs().min(1.0).acos());
                 }
                 inside.push(near.direction);
             }
         });
-        most
+        largest_rad
     }
 
     /// World position of a point of the reference head.

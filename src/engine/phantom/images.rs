@@ -274,9 +274,10 @@ impl Head {
                     tissue[i] = f32::from(fractions.main() as u8);
                     if fractions.white() > 0.25 {
                         let shares = self.fibres(world, 1.0).shares;
-                        let most = shares.iter().max_by(|a, b| a.share.total_cmp(&b.share));
-                        let most = most.filter(|s| s.share > 0.25);
-                        bundle[i] = most.map_or(0.0, |s| f32::from(self.bundles()[s.bundle].label));
+                        let dominant = shares.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+                        let dominant = dominant.filter(|s| s.share > 0.25);
+                        bundle[i] =
+                            dominant.map_or(0.0, |s| f32::from(self.bundles()[s.bundle].label));
                     }
                 }
                 control.advance(1);

@@ -109,11 +109,11 @@ impl Chain {
     }
 
     pub fn surface(&self, p: DVec3) -> Surface {
-        let one = |i: usize| {
+        let segment = |i: usize| {
             let ((a, ra), (b, rb)) = (self.points[i], self.points[i + 1]);
             cone(p, a, ra, b, rb)
         };
-        (1..self.points.len() - 1).fold(one(0), |joined, i| joined.union(one(i), self.k))
+        (1..self.points.len() - 1).fold(segment(0), |joined, i| joined.union(segment(i), self.k))
     }
 
     /// A lower bound on the distance from the chain, mm.

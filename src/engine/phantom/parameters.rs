@@ -69,13 +69,13 @@ impl ScanParams {
 const MINIMUM_SNR: f64 = 0.001;
 
 fn shells_text(shells: &[Shell]) -> String {
-    let one = |shell: &Shell| format!("{}:{}", shell.b_s_per_mm2, shell.directions);
-    let all: Vec<String> = shells.iter().map(one).collect();
+    let shell_text = |shell: &Shell| format!("{}:{}", shell.b_s_per_mm2, shell.directions);
+    let all: Vec<String> = shells.iter().map(shell_text).collect();
     all.join(",")
 }
 
 fn read_shells(text: &str) -> Option<Vec<Shell>> {
-    let one = |text: &str| {
+    let read_shell = |text: &str| {
         let (b, n) = text.split_once(':')?;
         let shell = Shell {
             b_s_per_mm2: b.parse().ok()?,
@@ -84,7 +84,7 @@ fn read_shells(text: &str) -> Option<Vec<Shell>> {
         let permitted = Limits::above(0.0, 20_000.0).contains(shell.b_s_per_mm2);
         (permitted && (1..=1000).contains(&shell.directions)).then_some(shell)
     };
-    text.split(',').map(one).collect()
+    text.split(',').map(read_shell).collect()
 }
 
 /// Permitted voxel sizes, mm: larger voxels exceed parts of the head; smaller ones make the scan too large.

@@ -421,11 +421,11 @@ impl Locator {
     }
 
     /// Calls `found(index, near)` for the bundles that may be within reach of x.
-    pub fn near(&self, bundles: &[Bundle], x: DVec3, mut found: impl FnMut(usize, NearBundle)) {
+    pub fn near(&self, bundles: &[Bundle], x: DVec3, mut visit: impl FnMut(usize, NearBundle)) {
         for &(b, sample) in self.cell(x) {
             let bundle = &bundles[b as usize];
             if let Some(near) = bundle.near(x, sample as usize, self.reach_mm) {
-                found(b as usize, near);
+                visit(b as usize, near);
             }
         }
     }

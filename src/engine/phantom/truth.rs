@@ -56,15 +56,15 @@ impl Surroundings {
         let around_mm = aside_mm.max(0.0);
         let end = usize::from(at.t > 0.5);
         let before_mm = at.t.min(1.0 - at.t) * length_mm;
-        let least = HALF_DIAGONAL * voxel_mm;
+        let min_mm = HALF_DIAGONAL * voxel_mm;
         let near_end = match at.beyond_mm > 0.0 {
             true => at.beyond_mm <= BEYOND_MM,
-            false => before_mm <= BEFORE_MM.max(least),
+            false => before_mm <= BEFORE_MM.max(min_mm),
         };
-        let is_end = near_end && around_mm <= MARGIN_MM.max(least);
+        let is_end = near_end && around_mm <= MARGIN_MM.max(min_mm);
         let away_mm = around_mm.hypot(at.beyond_mm);
         Self {
-            is_in_corridor: is_end || away_mm <= CORRIDOR_MM.max(least),
+            is_in_corridor: is_end || away_mm <= CORRIDOR_MM.max(min_mm),
             end: is_end.then(|| (end, around_mm.hypot(at.beyond_mm.max(before_mm)))),
         }
     }
@@ -124,9 +124,9 @@ impl Head {
                     let mut nearest_mm = f64::INFINITY;
                     for b in locator.candidates(world) {
                         let (bundle, length_mm) = (&bundles[b], lengths_mm[b]);
-                        let found = Surroundings::new(bundle, length_mm, world, voxel_mm);
-                        corridors[b][i] = u8::from(found.is_in_corridor);
-                        if let Some((end, away_mm)) = found.end
+                        let surroundings = Surroundings::new(bundle, length_mm, world, voxel_mm);
+                        corridors[b][i] = u8::from(surroundings.is_in_corridor);
+                        if let Some((end, away_mm)) = surroundings.end
                             && away_mm < nearest_mm
                         {
                             nearest_mm = away_mm;

@@ -133,11 +133,11 @@ impl WholeHead {
             let world = grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
             world.x * at.x > 0.0
         };
-        let mut found = vec![0u8; grid.voxel_count()];
+        let mut inside = vec![0u8; grid.voxel_count()];
         let mut open: Vec<[usize; 3]> = grid.nearest(at).into_iter().collect();
         open.retain(|v| self.ventricles.inside[grid.index(*v)] != 0);
         for voxel in &open {
-            found[grid.index(*voxel)] = 1;
+            inside[grid.index(*voxel)] = 1;
         }
         while let Some(voxel) = open.pop() {
             for a in 0..3 {
@@ -148,13 +148,13 @@ impl WholeHead {
                         continue;
                     }
                     let i = grid.index(near);
-                    if self.ventricles.inside[i] != 0 && found[i] == 0 && adjacent(near) {
-                        found[i] = 1;
+                    if self.ventricles.inside[i] != 0 && inside[i] == 0 && adjacent(near) {
+                        inside[i] = 1;
                         open.push(near);
                     }
                 }
             }
         }
-        Mask::new(grid.clone(), found)
+        Mask::new(grid.clone(), inside)
     }
 }

@@ -316,16 +316,16 @@ fn coherence(field: &TensorField, min_fa: f64) -> f64 {
                 return (0.0, 0u64);
             };
             let here = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
-            let mut found = (0.0, 0);
+            let mut agreement = (0.0, 0);
             for side in [-1.0, 1.0] {
                 let next = grid
                     .nearest(here + side * reach * own)
                     .map(|v| grid.index(v));
                 if let Some(other) = next.filter(|&j| j != i).and_then(|j| directions[j]) {
-                    found = (found.0 + own.dot(other).abs(), found.1 + 1);
+                    agreement = (agreement.0 + own.dot(other).abs(), agreement.1 + 1);
                 }
             }
-            found
+            agreement
         })
         // In the order of the voxels, so that the sum does not depend on the number of threads.
         .collect::<Vec<(f64, u64)>>()

@@ -43,7 +43,7 @@
 //! }
 //! let image = OdfField::new(grid, order, coefficients).volume();
 //! let compared = odf_check::compare(&image, &odf_check::Params::defaults(), &backend, &control)?;
-//! let layout = compared.found().ok_or(compared.sentence())?;
+//! let layout = compared.clear_layout().ok_or(compared.sentence())?;
 //! assert_eq!((layout.basis, layout.frame), (Basis::MRtrix, TensorFrame::World));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -136,7 +136,7 @@ pub struct Output {
 
 impl Output {
     /// The layout, if its basis and its frame lead clearly.
-    pub fn found(&self) -> Option<OdfLayout> {
+    pub fn clear_layout(&self) -> Option<OdfLayout> {
         let best = self.ranked.first()?;
         let same_basis = |c: &&Candidate| c.layout.basis == best.layout.basis;
         let other = self.ranked[1..].iter().find(same_basis);
@@ -147,7 +147,7 @@ impl Output {
 
     /// The result as one sentence.
     pub fn sentence(&self) -> String {
-        match (self.found(), self.ranked.first()) {
+        match (self.clear_layout(), self.ranked.first()) {
             (Some(layout), _) => format!(
                 "The distributions are most likely {}, judged by the symmetry of their lobes and the length and \
                  coherence of fibres",
@@ -229,7 +229,7 @@ pub fn compare(
         let quality = field_quality(&field, &params.tracking, &cpu, &silent)?;
         let rank = bases.iter().position(|(basis, _)| *basis == layout.basis);
         let ratios = rank.map_or(&[][..], |rank| &bases[rank].1);
-        let one = Candidate {
+        let candidate = Candidate {
             layout,
             symmetry: mean(ratios),
             mean_length_mm: quality.mean_length_mm,
@@ -237,7 +237,7 @@ pub fn compare(
             streamlines: quality.streamlines,
             slice: slice(&field, &maps.dec, params.picture),
         };
-        candidates.push((rank, one, quality.started));
+        candidates.push((rank, candidate, quality.started));
         control.advance(1);
     }
     candidates.sort_by(|(rank, a, _), (other, b, _)| {
@@ -247,7 +247,10 @@ pub fn compare(
     Ok(Output {
         basis_is_clear,
         started: candidates.first().map_or(0, |(.., started)| *started),
-        ranked: candidates.into_iter().map(|(_, one, _)| one).collect(),
+        ranked: candidates
+            .into_iter()
+            .map(|(_, candidate, _)| candidate)
+            .collect(),
     })
 }
 
@@ -255,7 +258,7 @@ pub fn compare(
 struct Fibres {
     amounts: Vec<f64>,
     /// The amount in the voxels with most fibres.
-    most: f64,
+    high: f64,
 }
 
 impl Fibres {
@@ -271,8 +274,8 @@ impl Fibres {
         };
         let amounts: Vec<f64> = (0..n).map(amount).collect();
         let mut positive: Vec<f64> = amounts.iter().copied().filter(|a| *a > 0.0).collect();
-        let most = quantile(&mut positive, 0.99).unwrap_or(f64::INFINITY);
-        Self { amounts, most }
+        let high = quantile(&mut positive, 0.99).unwrap_or(f64::INFINITY);
+        Self { amounts, high }
     }
 
     /// Some of the voxels with most fibres.
@@ -284,7 +287,7 @@ impl Fibres {
     }
 
     fn is_above(&self, voxel: usize, share: f64) -> bool {
-        self.amounts[voxel] > share * self.most
+        self.amounts[voxel] > share * self.high
     }
 }
 

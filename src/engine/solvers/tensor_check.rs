@@ -26,7 +26,7 @@
 //! let image = fitted.field.volume().with_tensors(None);
 //! let params = tensor_check::Params::defaults();
 //! let compared = tensor_check::compare(&image, &params, &backend, &control)?;
-//! let layout = compared.found().ok_or(compared.sentence())?;
+//! let layout = compared.clear_layout().ok_or(compared.sentence())?;
 //! assert_eq!(layout.frame, TensorFrame::World);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -99,7 +99,7 @@ pub struct Output {
 
 impl Output {
     /// The layout, if one leads clearly.
-    pub fn found(&self) -> Option<TensorLayout> {
+    pub fn clear_layout(&self) -> Option<TensorLayout> {
         let best = self.ranked.first()?;
         let second = self.ranked.get(1).map_or(0.0, Candidate::score);
         let clear = best.score() > CLEAR * second && self.started >= MIN_STARTED;
@@ -108,7 +108,7 @@ impl Output {
 
     /// The result as one sentence.
     pub fn sentence(&self) -> String {
-        match self.found() {
+        match self.clear_layout() {
             Some(layout) => format!(
                 "As tensors, the six volumes are most likely {}, judged by positive definite voxels and the length and \
                  coherence of fibres together",
@@ -139,7 +139,7 @@ pub fn compare(
     for layout in layouts {
         control.check()?;
         match candidate(volume, layout, params, &cpu, &silent) {
-            Ok(one) => ranked.push(one),
+            Ok(candidate) => ranked.push(candidate),
             // The image holds no tensors in this layout.
             Err(Error::Input(_)) => {}
             Err(other) => return Err(other),
@@ -149,7 +149,7 @@ pub fn compare(
     ranked.sort_by(|a, b| b.0.score().total_cmp(&a.0.score()));
     Ok(Output {
         started: ranked.first().map_or(0, |(_, started)| *started),
-        ranked: ranked.into_iter().map(|(one, _)| one).collect(),
+        ranked: ranked.into_iter().map(|(candidate, _)| candidate).collect(),
     })
 }
 
@@ -166,7 +166,7 @@ fn candidate(
     let maps = tensor_fit::maps(&given.field, cpu, control)?;
     let quality = field_quality(&given.field, &params.tracking, cpu, control)?;
     let fitted = (mask.count() - given.unfitted).max(1);
-    let one = Candidate {
+    let candidate = Candidate {
         layout,
         definite: 1.0 - given.repaired.count() as f64 / fitted as f64,
         mean_length_mm: quality.mean_length_mm,
@@ -174,7 +174,7 @@ fn candidate(
         streamlines: quality.streamlines,
         slice: slice(&given.field, &maps.dec, params.picture),
     };
-    Ok((one, quality.started))
+    Ok((candidate, quality.started))
 }
 
 pub(super) fn slice(field: &TensorField, dec: &Volume, side: usize) -> Slice {

@@ -128,7 +128,7 @@ impl Scenes {
             .iter()
             .zip(keys)
             .map(|(l, &key)| {
-                lines.ready_lines(gpu, (textures, store), l, key, view, quality.most_slots)
+                lines.ready_lines(gpu, (textures, store), l, key, view, quality.max_slots)
             })
             .collect();
         let solids = self.solids.groups(gpu, textures, &list.solids, view, used);

@@ -53,13 +53,13 @@ pub struct Disagreement {
 
 /// One sentence for each disagreement.
 pub fn disagreements(items: &[NamedData]) -> Vec<String> {
-    let found = compared(items).into_iter();
-    found.map(|d| d.sentence).collect()
+    let pairs = compared(items).into_iter();
+    pairs.map(|d| d.sentence).collect()
 }
 
 /// All disagreements. The first image is the reference for the others.
 pub fn compared(items: &[NamedData]) -> Vec<Disagreement> {
-    let mut found = Vec::new();
+    let mut disagreements = Vec::new();
     let alone = |sentence| Disagreement {
         sentence,
         between: None,
@@ -69,12 +69,12 @@ pub fn compared(items: &[NamedData]) -> Vec<Disagreement> {
             continue;
         };
         if grid.source == AffineSource::Pixdim {
-            found.push(alone(format!(
+            disagreements.push(alone(format!(
                 "{}: left and right are unknown, since the file has neither sform nor qform",
                 item.name
             )));
         }
-        found.extend(grid.by_qform().map(|other| Disagreement {
+        disagreements.extend(grid.by_qform().map(|other| Disagreement {
             sentence: forms(item.name, grid, &other),
             between: Some([number, number]),
         }));
@@ -84,11 +84,11 @@ pub fn compared(items: &[NamedData]) -> Vec<Disagreement> {
         .position(|i| matches!(i.data, SpatialData::Image(_)));
     let with_grid = || items.iter().position(|i| i.data.grid().is_some());
     let Some(at) = image.or_else(with_grid) else {
-        return found;
+        return disagreements;
     };
     let first = &items[at];
     let Some(reference) = first.data.grid() else {
-        return found;
+        return disagreements;
     };
     for (number, item) in items.iter().enumerate() {
         let pair = |sentence| Disagreement {
@@ -98,17 +98,17 @@ pub fn compared(items: &[NamedData]) -> Vec<Disagreement> {
         match item.data {
             SpatialData::Streamlines(tractogram) => {
                 let message = streamlines(item.name, tractogram, first.name, reference, items);
-                found.extend(message.into_iter().map(pair));
+                disagreements.extend(message.into_iter().map(pair));
             }
             _ if number == at => {}
             _ => {
                 let grid = item.data.grid();
                 let message = grid.and_then(|g| grids(item.name, g, first.name, reference));
-                found.extend(message.map(pair));
+                disagreements.extend(message.map(pair));
             }
         }
     }
-    found
+    disagreements
 }
 
 /// Position of a grid relative to the reference; `None` if it is as expected.
@@ -272,8 +272,8 @@ pub fn shares_inside<'a>(items: &[NamedData<'a>]) -> Vec<(&'a str, &'a str, f64)
             return Vec::new();
         };
         let name = tracks.name;
-        let one = |i: &&NamedData<'a>| Some((name, i.name, share_inside(tractogram, i.data)?));
-        around.iter().filter_map(one).collect()
+        let shares = |i: &&NamedData<'a>| Some((name, i.name, share_inside(tractogram, i.data)?));
+        around.iter().filter_map(shares).collect()
     };
     items.iter().flat_map(sentence_for).collect()
 }
@@ -293,10 +293,10 @@ fn streamlines(
     reference: &Grid,
     items: &[NamedData],
 ) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut sentences = Vec::new();
     let points = sampled(tractogram);
     if points.is_empty() {
-        return found;
+        return sentences;
     }
     // The largest mask is taken to be that of the brain, unless all are too small.
     let masks = items.iter().filter_map(|i| match i.data {
@@ -333,14 +333,14 @@ fn streamlines(
         if let Some((left, sides)) = best.filter(|(left, _)| left + BETTER < outside) {
             sentence += &format!("; if {sides}, {} would", percent(left));
         }
-        found.push(sentence);
+        sentences.push(sentence);
     }
     let own = tractogram.grid.as_deref();
     if let Some(own) = own.filter(|own| own.shape == reference.shape && !reference.matches(own)) {
         let name = format!("The grid that {name} names");
-        found.push(same_shape_report(&name, own, other, reference));
+        sentences.push(same_shape_report(&name, own, other, reference));
     }
-    found
+    sentences
 }
 
 /// Points spread over a grid.

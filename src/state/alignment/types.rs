@@ -222,7 +222,7 @@ impl Nudge {
         let turns = ["nodded", "tilted", "turned"];
         let turn = self.turn_deg.to_array().into_iter().zip(turns);
         let turn = turn.filter(|(degrees, _)| degrees.abs() >= MINIMUM_SHOWN);
-        let turn = turn.map(|(degrees, word)| format!("{word} {}°", fixed(degrees, 1)));
+        let turn = turn.map(|(degrees, direction)| format!("{direction} {}°", fixed(degrees, 1)));
         let all: Vec<String> = shift.chain(turn).collect();
         match all.is_empty() {
             true => format!("less than {}", with_unit("0.1", "mm")),

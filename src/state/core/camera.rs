@@ -30,11 +30,11 @@ impl Camera {
 
     /// Frames a ball, from the direction of [`Camera::framing`].
     pub fn around(centre: DVec3, radius_mm: f64) -> Self {
-        let most = DVec3::splat(FARTHEST_MM);
+        let limit = DVec3::splat(FARTHEST_MM);
         // `max` returns the other value if one is NaN.
         let radius_mm = radius_mm.max(0.64).clamp(0.64, FARTHEST_MM);
         Self {
-            focus: centre.clamp(-most, most),
+            focus: centre.clamp(-limit, limit),
             distance_mm: radius_mm / (FIELD_OF_VIEW * 0.5).sin(),
             azimuth: 1.95,
             elevation: 0.22,

@@ -78,13 +78,33 @@ pub fn measure(value: f64) -> String {
     fixed(value, decimals)
 }
 
-/// `2.8 ml`; a volume too small for these decimals is `<0.1 ml`, not zero.
+/// `2.8 ml`; a volume below 0.1 ml with three digits, `45.2 mm³`.
 pub fn ml(value: f64, decimals: usize) -> String {
-    let least = 0.1f64.powi(decimals as i32);
-    if value > 0.0 && value < 0.5 * least {
-        return with_unit(&format!("<{}", fixed(least, decimals)), "ml");
+    small_volume(value).unwrap_or_else(|| {
+        // Less than one is not zero.
+        let decimals = decimals.max(usize::from(value > 0.0 && value < 0.95));
+        with_unit(&fixed(value, decimals), "ml")
+    })
+}
+
+/// Like [`ml`], with a plain space before the unit: for text that leaves the window.
+pub fn plain_ml(value: f64, decimals: usize) -> String {
+    let text = ml(value, decimals);
+    match text.rsplit_once(THIN) {
+        Some((number, unit)) => format!("{number} {unit}"),
+        None => text,
     }
-    with_unit(&fixed(value, decimals), "ml")
+}
+
+/// Three significant digits, `12.3 ml`; below 0.1 ml `45.2 mm³`.
+pub fn volume(ml: f64) -> String {
+    small_volume(ml).unwrap_or_else(|| with_unit(&significant(ml), "ml"))
+}
+
+/// A volume below 0.1 ml, in mm³.
+fn small_volume(ml: f64) -> Option<String> {
+    let is_small = ml > 0.0 && ml < 0.1;
+    is_small.then(|| with_unit(&significant(ml * 1e3), "mm³"))
 }
 
 /// Decimals that give about three significant digits of a range.

@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 /// Number of streamlines sent for those of a layer, if known.
 pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
-    let made = document.curve_recipe(layer)?;
-    match &made.curves {
+    let recipe = document.curve_recipe(layer)?;
+    match &recipe.curves {
         CurveParams::Streamlines(params) => match params.seeding {
             Seeding::Random { count } => Some((count * params.repetitions.unwrap_or(1)) as u64),
             Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,

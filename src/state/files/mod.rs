@@ -2,5 +2,6 @@
 
 pub mod jobs;
 pub(in crate::state) mod opening;
+pub(in crate::state) mod together;
 pub mod types;
 pub mod update;

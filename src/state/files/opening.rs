@@ -98,11 +98,16 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     }
     let mut passed_over = None;
     let before = state.document.clone();
+    let session = state.runtime.sessions.opened.clone();
+    let is_of_session = |scan: &Path| {
+        let mut files = session.iter().flat_map(|session| &session.files);
+        files.any(|file| file.path == scan)
+    };
     add(state, new, |document, id| {
         if let Some(b_range) = b_range {
             document.fit.b_range_s_per_mm2 = b_range;
         }
-        passed_over = choose_mask(document, id, &together);
+        passed_over = choose_mask(document, id, &together, is_of_session);
     });
     state.runtime.files.opened_together = together;
     // With a mask chosen by the user, the fit differs from that after reopening the scan.
@@ -231,8 +236,13 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
 }
 
 /// Chooses an opened mask for the fit if the intention is clear: before anything is fitted, or if it was opened
-/// together with the scan. Returns a sentence about a mask on another grid.
-fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> Option<String> {
+/// together with the scan. A session has chosen the mask of its scan. Returns a sentence about a mask on another grid.
+fn choose_mask(
+    document: &mut Document,
+    new: LayerId,
+    together: &[PathBuf],
+    is_of_session: impl Fn(&Path) -> bool,
+) -> Option<String> {
     let scan = document.scan()?.clone();
     let grid = &scan.content.volume()?.grid;
     let mut candidates: Vec<Arc<Layer>> = document.layers.iter().rev().cloned().collect();
@@ -242,7 +252,8 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
         let path = document.path(l);
         path.is_some_and(|path| together.iter().any(|p| p == path))
     };
-    let meant = |l: &Layer| document.tensors.is_none() || (joined(l) && joined(&scan));
+    let is_open = document.tensors.is_none() && !document.path(&scan).is_some_and(is_of_session);
+    let meant = |l: &Layer| is_open || (joined(l) && joined(&scan));
     let mut passed_over = None;
     for layer in candidates.iter().filter(|l| meant(l)) {
         let plain = document.origin(layer).is_plain_file();
@@ -259,17 +270,17 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
             return None;
         }
         let shape = |s: [usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
-        let found = if mask.grid.shape == grid.shape {
+        let difference = if mask.grid.shape == grid.shape {
             format!(
                 "up to {:.1} mm away from the scan's voxels",
                 grid.separation_mm(&mask.grid)
             )
         } else {
-            let (own, expected) = (shape(mask.grid.shape), shape(grid.shape));
-            format!("{own} voxels, the scan has {expected}")
+            let (own, scan_shape) = (shape(mask.grid.shape), shape(grid.shape));
+            format!("{own} voxels, the scan has {scan_shape}")
         };
         passed_over = Some(format!(
-            "The mask lies on another grid than the scan ({found}), so the fit does not use it; \
+            "The mask lies on another grid than the scan ({difference}), so the fit does not use it; \
              make a brain mask on the scan's grid: {}",
             path.display()
         ));
@@ -389,8 +400,8 @@ pub(in crate::state) fn add(
         Content::Tractogram(_) => state.document.track.streamline_display.clone(),
     };
     edit(state, "Open", false, |document| {
-        let again = |l: &Arc<Layer>| replaces(document, (&content, &origin), l);
-        let old = document.layers.iter().position(again);
+        let is_replaced = |l: &Arc<Layer>| replaces(document, (&content, &origin), l);
+        let old = document.layers.iter().position(is_replaced);
         let (id, at, display, file_change) = match old.map(|at| (at, document.layers.remove(at))) {
             Some((at, old)) => {
                 let display = Display {

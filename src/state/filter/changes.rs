@@ -41,12 +41,12 @@ fn inputs(document: &Document) -> Fields {
     }
     // The cut of the shown layer: each layer's weights have their own.
     if let Some((layer, _)) = document.filtered() {
-        let least = filter.cut_of(layer.id);
-        let cut = match least {
+        let min_weight = filter.cut_of(layer.id);
+        let cut = match min_weight {
             cut if cut > 0.0 => format!("≥\u{202F}{}", significant(f64::from(cut))),
             _ => "all".to_owned(),
         };
-        fields.detailed("Weight", cut, least.to_string());
+        fields.detailed("Weight", cut, min_weight.to_string());
         let shown = document.shown_by_weight(layer.id);
         fields.name("Streamlines shown", shown.name());
     }

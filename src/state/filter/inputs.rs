@@ -149,8 +149,8 @@ impl Document {
     /// The layer of a weight map.
     pub fn weight_map(&self, layer: LayerId, map: &WeightMap) -> Option<&Arc<Layer>> {
         let is = |l: &&Arc<Layer>| {
-            let made = self.weight_map_recipe(l.id);
-            made.is_some_and(|m| m.layer == layer && m.map == *map)
+            let recipe = self.weight_map_recipe(l.id);
+            recipe.is_some_and(|m| m.layer == layer && m.map == *map)
         };
         self.layers.iter().find(is)
     }
@@ -189,12 +189,12 @@ impl Document {
         let by_weight = self.filter.by_weight_of(layer);
         let group = matches!(by_weight, Some(ByWeight::On { group: true, .. }));
         let has_own_rules = self.has_own_rules(layer);
-        let least = self.filter.min_weight(layer);
+        let min_weight = self.filter.min_weight(layer);
         let cut = ValueLimits {
             column: weight(),
-            low: (shown == ShownStreamlines::After).then_some(least),
+            low: (shown == ShownStreamlines::After).then_some(min_weight),
             // All weights below the cut: regions and a group apply in both cases.
-            high: (shown == ShownStreamlines::Difference).then_some(least.next_down()),
+            high: (shown == ShownStreamlines::Difference).then_some(min_weight.next_down()),
             counting: Default::default(),
         };
         let rules = self.rules_or_all(layer).limited(cut);
@@ -244,7 +244,7 @@ impl Document {
     /// Removes Filter's settings from the rules of all layers, to be restored later.
     pub fn suspend_rules(&mut self) {
         let all = self.filter.each_by_weight();
-        let on = all.filter_map(|(layer, one)| match one {
+        let on = all.filter_map(|(layer, by_weight)| match by_weight {
             ByWeight::On { group, .. } => Some((layer, *group)),
             _ => None,
         });
@@ -272,7 +272,7 @@ impl Document {
     /// Restores them; those of a layer whose weights are gone wait until it has some.
     pub fn restore_suspended_rules(&mut self) {
         let all = self.filter.each_by_weight();
-        let off = all.filter_map(|(layer, one)| match one {
+        let off = all.filter_map(|(layer, by_weight)| match by_weight {
             ByWeight::Off { shown, group } => Some((layer, *shown, group.clone())),
             _ => None,
         });

@@ -7,6 +7,7 @@ pub mod jobs;
 pub(in crate::state) mod methods;
 pub mod recipe;
 pub(in crate::state) mod runtime;
+mod standing;
 mod types;
 pub(in crate::state) mod update;
 

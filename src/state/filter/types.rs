@@ -173,7 +173,7 @@ impl Filtering {
         let all = self
             .layers
             .iter()
-            .map(|(layer, one)| (*layer, &one.by_weight));
+            .map(|(layer, settings)| (*layer, &settings.by_weight));
         all.filter(|(_, by_weight)| **by_weight != ByWeight::Unset)
     }
 
@@ -188,7 +188,10 @@ impl Filtering {
 
     /// The cut of each layer that has one.
     pub(in crate::state) fn cuts(&self) -> BTreeMap<LayerId, f32> {
-        let all = self.layers.iter().map(|(layer, one)| (*layer, one.cut));
+        let all = self
+            .layers
+            .iter()
+            .map(|(layer, settings)| (*layer, settings.cut));
         all.filter(|(_, cut)| *cut > 0.0).collect()
     }
 
@@ -203,8 +206,8 @@ impl Filtering {
         self.cut_of(layer).max(f32::MIN_POSITIVE)
     }
 
-    pub fn set_cut(&mut self, layer: LayerId, least: f32) {
-        self.change(layer, |settings| settings.cut = least.max(0.0));
+    pub fn set_cut(&mut self, layer: LayerId, min_weight: f32) {
+        self.change(layer, |settings| settings.cut = min_weight.max(0.0));
     }
 
     fn change(&mut self, layer: LayerId, change: impl FnOnce(&mut LayerFilter)) {
@@ -389,8 +392,8 @@ impl FittedWeights {
     }
 
     /// Number of streamlines that a cut keeps.
-    pub fn count_above(&self, least: f32) -> usize {
-        self.sorted.len() - self.sorted.partition_point(|w| *w < least)
+    pub fn count_above(&self, min_weight: f32) -> usize {
+        self.sorted.len() - self.sorted.partition_point(|w| *w < min_weight)
     }
 
     /// Ends of the colour scale: from 0 to a weight that few exceed.

@@ -38,12 +38,12 @@ pub(in crate::state) fn layer_with_weights(state: &State) -> Option<LayerId> {
     state.document.weights_of_layer(layer).map(|_| layer.id)
 }
 
-pub(in crate::state) fn cut(state: &mut State, least: f32, phase: Phase) {
+pub(in crate::state) fn cut(state: &mut State, min_weight: f32, phase: Phase) {
     let Some(id) = layer_with_weights(state) else {
         return;
     };
     edit(state, "Cut of weights", phase == Phase::Live, |d| {
-        d.filter.set_cut(id, least);
+        d.filter.set_cut(id, min_weight);
         let shown = match d.shown_by_weight(id) {
             ShownStreamlines::Before => ShownStreamlines::After,
             shown => shown,
@@ -180,7 +180,7 @@ pub fn request(
     })
 }
 
-fn fit_inputs(state: &State, key: &WeightsKey) -> Option<FitInputs> {
+pub(in crate::state) fn fit_inputs(state: &State, key: &WeightsKey) -> Option<FitInputs> {
     let document = &state.document;
     Some(FitInputs {
         scan: document.explained()?.0.id,
@@ -321,10 +321,10 @@ pub(in crate::state) fn lesion(
             )
         }),
         ExcludedStreamlines::Pathway(of) => {
-            pathways::update::chosen_pathway(state, *of).map(|(found, epsilon, name)| {
+            pathways::update::chosen_pathway(state, *of).map(|(pathway, epsilon, name)| {
                 (
                     format!("what passes {name}"),
-                    Excluded::Along(found, epsilon),
+                    Excluded::Along(pathway, epsilon),
                 )
             })
         }
@@ -347,10 +347,10 @@ pub(in crate::state) fn keep(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Marks the streamlines of a layer above the cut.
 fn marks(state: &State, id: LayerId) -> Vec<bool> {
-    let least = state.document.filter.min_weight(id);
+    let min_weight = state.document.filter.min_weight(id);
     let layer = state.document.layer(id);
     let weights = layer.and_then(|l| state.document.weights_of_layer(l));
-    let weights = weights.map(|(_, weights)| weights.iter().map(|w| *w >= least));
+    let weights = weights.map(|(_, weights)| weights.iter().map(|w| *w >= min_weight));
     weights.map_or_else(Vec::new, Iterator::collect)
 }
 
@@ -360,8 +360,8 @@ pub(in crate::state) fn save(
     path: PathBuf,
     effects: &mut Vec<Effect>,
 ) {
-    let found = layer_with_weights(state).and_then(|id| state.document.layer(id).cloned());
-    let Some(layer) = found else {
+    let target = layer_with_weights(state).and_then(|id| state.document.layer(id).cloned());
+    let Some(layer) = target else {
         return state.runtime.notify(Severity::Information, NONE_YET);
     };
     let Some(tractogram) = streamlines_of(&layer).cloned() else {
@@ -387,10 +387,10 @@ pub(in crate::state) fn save(
             replace: true,
         }),
         FilterFile::Map(map) => {
-            let Some(found) = state.document.weight_map(layer.id, map) else {
+            let Some(map_layer) = state.document.weight_map(layer.id, map) else {
                 return;
             };
-            let Some(volume) = found.content.volume().cloned() else {
+            let Some(volume) = map_layer.content.volume().cloned() else {
                 return;
             };
             Effect::submit(SaveVolume {
@@ -509,8 +509,8 @@ fn learn(state: &mut State, running: &Running, output: &CommitFit) {
         return;
     };
     if *key == running.key && output.fit.iterations >= ENOUGH {
-        let expected = needs.expected.iteration_s * f64::from(output.fit.iterations);
-        runtime.pace = Some(output.fit_ms * 1e-3 / expected.max(1e-9));
+        let estimate_s = needs.time_estimate.iteration_s * f64::from(output.fit.iterations);
+        runtime.pace = Some(output.fit_ms * 1e-3 / estimate_s.max(1e-9));
     }
 }
 

@@ -51,7 +51,7 @@ impl Document {
             }
             .with_gradients(file, gradients.clone()),
             Origin::Phantom { head, .. } => CommandLine::Scan(ScanSource::Phantom { head: *head }),
-            Origin::Computed(made) => made.describe().command_line(self),
+            Origin::Computed(recipe) => recipe.describe().command_line(self),
             Origin::Edited { .. } => {
                 let base = self.command_line_from(self.origins.unedited(origin));
                 edited(self, base, &self.origins.steps(origin))
@@ -437,7 +437,7 @@ impl Files<'_> {
     fn image(&mut self, input: Input) -> PathBuf {
         let origins = &self.document.origins;
         let origin = self.document.origin_of(input);
-        let found = match origins.get(origin) {
+        let path = match origins.get(origin) {
             Origin::Phantom { head, part } => {
                 let name = PhantomName {
                     head: *head,
@@ -447,7 +447,7 @@ impl Files<'_> {
             }
             _ => origins.path_in_place(origin).map(Path::to_owned),
         };
-        found.unwrap_or_else(|| {
+        path.unwrap_or_else(|| {
             let layer = self.document.layer(input.layer);
             let name = layer.map_or_else(String::new, |l| l.name.clone());
             self.unfiled.get_or_insert(name);

@@ -19,8 +19,8 @@ impl MaskOrigins {
     }
 
     fn get(&self, mask: DataId) -> Option<OriginId> {
-        let found = self.0.iter().rev().find(|(id, _)| *id == mask);
-        found.map(|(_, origin)| *origin)
+        let entry = self.0.iter().rev().find(|(id, _)| *id == mask);
+        entry.map(|(_, origin)| *origin)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (DataId, OriginId)> {

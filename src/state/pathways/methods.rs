@@ -27,25 +27,25 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     let kept = kept.filter_map(|k| Some((k.result.as_deref()?, k.epsilon, Some(&*k.name))));
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);
-    let live = live.map(|found| (&**found, state.document.pathways.epsilon, None));
+    let live = live.map(|pathway| (&**pathway, state.document.pathways.epsilon, None));
     let mut described: Vec<(&PathwayResult, f64, Vec<&str>)> = Vec::new();
-    for (found, epsilon, name) in kept.chain(live) {
-        let requested = PathwayKey::from_result(found);
+    for (pathway, epsilon, name) in kept.chain(live) {
+        let requested = PathwayKey::from_result(pathway);
         let alike = |t: &&mut (&PathwayResult, f64, Vec<&str>)| {
             t.1 == epsilon && PathwayKey::from_result(t.0) == requested
         };
         match described.iter_mut().find(alike) {
             Some((.., names)) => names.extend(name),
-            None => described.push((found, epsilon, name.into_iter().collect())),
+            None => described.push((pathway, epsilon, name.into_iter().collect())),
         }
     }
     let mut text = String::new();
-    for (found, epsilon, names) in described {
+    for (pathway, epsilon, names) in described {
         let names: Vec<String> = names.iter().map(|name| format!("“{name}”")).collect();
         if !names.is_empty() {
             let _ = write!(text, " {}:", names.join(", "));
         }
-        text += &pathway_text(found, epsilon, citations);
+        text += &pathway_text(pathway, epsilon, citations);
     }
     text
 }
@@ -85,9 +85,9 @@ fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations)
         between(Role::Target),
         params.min_fa
     );
-    for (role, word) in [(Role::Mask, "inside"), (Role::Exclude, "outside")] {
+    for (role, relation) in [(Role::Mask, "inside"), (Role::Exclude, "outside")] {
         if let Some(names) = names_with_positions(&result.regions, role) {
-            let _ = write!(text, ", {word} {names}");
+            let _ = write!(text, ", {relation} {names}");
         }
     }
     let _ = write!(

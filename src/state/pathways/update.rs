@@ -82,21 +82,21 @@ pub fn belongs_to_closed_document(state: &mut State) -> bool {
 }
 
 /// A pathway was found: a kept one, or that of the regions.
-pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
-    let found = Arc::new(found);
-    if let Some(id) = found.kept {
+pub fn done(state: &mut State, result: PathwayResult, wall_ms: f64) {
+    let result = Arc::new(result);
+    if let Some(id) = result.kept {
         let id = LayerId(id);
         state.runtime.pathways.solving = None;
         let put = |document: &mut Document| {
             for kept in &mut document.kept_pathways {
                 let key = PathwayKey {
-                    field: found.field,
+                    field: result.field,
                     regions: kept.regions.clone(),
                     params: kept.params,
                 };
-                if kept.id == id && kept.result.is_none() && key == PathwayKey::from_result(&found)
+                if kept.id == id && kept.result.is_none() && key == PathwayKey::from_result(&result)
                 {
-                    Arc::make_mut(kept).result = Some(found.clone());
+                    Arc::make_mut(kept).result = Some(result.clone());
                 }
             }
         };
@@ -104,24 +104,24 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
         put(&mut state.document);
         return;
     }
-    let (key, detail) = (PathwayKey::from_result(&found), found.detail());
+    let (key, detail) = (PathwayKey::from_result(&result), result.detail());
     // Outside the task Pathways, a result of an earlier key is of no use.
     let requested_key = state.document.pathway_key();
     let requested_key = requested_key.filter(|r| *r == key || is_looked_at(state));
     let runtime = &mut state.runtime.pathways;
-    runtime.prepared[usize::from(found.coarse)].clone_from(&found.prepared);
+    runtime.prepared[usize::from(result.coarse)].clone_from(&result.prepared);
     if detail == Detail::Full {
-        runtime.full_ms[usize::from(found.metric_was_computed)] = Some(wall_ms);
+        runtime.full_ms[usize::from(result.metric_was_computed)] = Some(wall_ms);
     }
-    let value = found.clone();
+    let value = result.clone();
     let is_shown = runtime
         .live
         .done(key, detail, value, requested_key.as_ref());
     if !is_shown {
         return;
     }
-    let joined = percent_joined(found.pathway.joining_epsilon);
-    let message = match found.coarse {
+    let joined = percent_joined(result.pathway.joining_epsilon);
+    let message = match result.coarse {
         // With voxels of twice the size the pathway joins at another ε than at full resolution.
         true => format!(
             "Solved in {} on voxels of twice the size",
@@ -207,11 +207,11 @@ pub fn command_line(state: &State, kept: Option<LayerId>) -> Option<CommandLine>
         None => live_command_line(document, state.final_pathway()?),
         Some(id) => {
             let kept = document.kept_pathways.iter().find(|k| k.id == id)?;
-            let found = kept.result.as_ref()?;
+            let result = kept.result.as_ref()?;
             Some(recipe_of(
                 document,
                 fit_arguments(document, kept.fit)?,
-                found,
+                result,
                 kept.epsilon,
             ))
         }
@@ -220,7 +220,7 @@ pub fn command_line(state: &State, kept: Option<LayerId>) -> Option<CommandLine>
 
 /// Keeps the live pathway.
 pub(in crate::state) fn keep(state: &mut State) {
-    let Some(found) = state.final_pathway().cloned() else {
+    let Some(result) = state.final_pathway().cloned() else {
         let sentence = match state.pathway_standing() {
             None => "There is no pathway yet: place a seed and a target first",
             Some(Standing::OutOfDate) => "The pathway is out of date: solve it again first",
@@ -228,11 +228,11 @@ pub(in crate::state) fn keep(state: &mut State) {
         };
         return state.runtime.notify(Severity::Information, sentence);
     };
-    let Some(fit) = commands::fit_of(&state.document, found.field) else {
+    let Some(fit) = commands::fit_of(&state.document, result.field) else {
         return;
     };
     let of = |role| {
-        let region = found.regions.iter().find(|r| r.role == role);
+        let region = result.regions.iter().find(|r| r.role == role);
         region.map_or_else(String::new, |r| r.name.clone())
     };
     let base = format!("{} – {}", of(Role::Seed), of(Role::Target));
@@ -246,11 +246,11 @@ pub(in crate::state) fn keep(state: &mut State) {
             visible: true,
             epsilon: document.pathways.epsilon,
             fit,
-            regions: found.regions.clone(),
-            params: found.params,
+            regions: result.regions.clone(),
+            params: result.params,
             result: Some(Arc::new(PathwayResult {
                 prepared: None,
-                ..(*found).clone()
+                ..(*result).clone()
             })),
             compared,
         };
@@ -356,8 +356,12 @@ pub(in crate::state) fn chosen_pathway(
 ) -> Option<(Arc<PathwayResult>, f64, String)> {
     match layer {
         None => {
-            let found = state.final_pathway()?.clone();
-            Some((found, state.document.pathways.epsilon, "Pathway".to_owned()))
+            let result = state.final_pathway()?.clone();
+            Some((
+                result,
+                state.document.pathways.epsilon,
+                "Pathway".to_owned(),
+            ))
         }
         Some(id) => {
             let mut kept = state.document.kept_pathways.iter();
@@ -425,7 +429,11 @@ pub(in crate::state) fn save(
 }
 
 /// Adds the region of a pathway's voxels, which can confine streamlines, rays and other pathways.
-pub fn region_made(state: &mut State, pathway: DataId, (name, role, mask): (String, Role, Mask)) {
+pub fn region_computed(
+    state: &mut State,
+    pathway: DataId,
+    (name, role, mask): (String, Role, Mask),
+) {
     // The region arrives even if its document was closed.
     let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.result);
     if field(&state.document) != pathway && !kept.any(|f| f.field == pathway) {

@@ -7,7 +7,7 @@ use crate::state::core::notices::{Status, StatusSubject};
 use crate::state::files::jobs::SAVE;
 use crate::state::pictures::jobs::{PICTURE, SaveFilm};
 use crate::state::pictures::{Look, Picture, Turntable, TurntableProgress};
-use crate::state::{Pane, Severity, State, View};
+use crate::state::{Pane, Severity, State};
 use std::path::Path;
 
 /// Takes a picture, or begins a turntable.
@@ -43,9 +43,11 @@ pub fn start(state: &mut State, picture: Picture, effects: &mut Vec<Effect>) {
 pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec<Effect>) {
     let saving = &state.runtime.sessions;
     let same = saving.view.as_ref().is_some_and(|saved| {
-        let crosshair = saved.crosshair;
-        let now = state.view.clone();
-        View { crosshair, ..now } == *saved
+        let mut now = state.view.clone();
+        now.crosshair = saved.crosshair;
+        // An open list changes no picture.
+        now.visible.side_list = saved.visible.side_list;
+        now == *saved
     });
     let file = saving.file.as_ref();
     let Some(file) = file.filter(|_| same && !state.is_dirty()) else {

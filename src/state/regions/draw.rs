@@ -33,8 +33,8 @@ pub(in crate::state) fn next_role(state: &State) -> Role {
 
 /// Selects a region: drawing goes there from now on.
 pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Effect>) {
-    let made = state.runtime.regions.making.as_ref().and_then(|m| m.region);
-    if made != region {
+    let region_in_progress = state.runtime.regions.making.as_ref().and_then(|m| m.region);
+    if region_in_progress != region {
         regions::make::stop_making(state, effects);
     }
     state.runtime.regions.selected = region;

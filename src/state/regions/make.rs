@@ -186,7 +186,12 @@ pub fn labels_counted(state: &mut State, image: DataId, frame: usize, numbers: L
 }
 
 /// Receives a region.
-pub fn receive(state: &mut State, serial: u64, made: ComputedRegion, effects: &mut Vec<Effect>) {
+pub fn receive(
+    state: &mut State,
+    serial: u64,
+    computed: ComputedRegion,
+    effects: &mut Vec<Effect>,
+) {
     let requested = state.runtime.regions.making.as_ref();
     let Some(mut making) = requested.filter(|m| m.serial == serial).cloned() else {
         return;
@@ -199,7 +204,7 @@ pub fn receive(state: &mut State, serial: u64, made: ComputedRegion, effects: &m
     let label = making.source.label();
     state.history.record(&state.document, label, true);
     state.runtime.notices.status.clear();
-    let shape = Arc::new(Shape::Mask(made.mask));
+    let shape = Arc::new(Shape::Mask(computed.mask));
     let id = match making.region {
         Some(id) => {
             state.document.edit_region(id, |r| {
@@ -219,7 +224,7 @@ pub fn receive(state: &mut State, serial: u64, made: ComputedRegion, effects: &m
     making.jobs.finish(());
     state.runtime.regions.making = Some(RegionInProgress {
         region: Some(id),
-        note: made.note,
+        note: computed.note,
         ..making
     });
     if let Some(RegionSource::Combine { .. }) =
@@ -316,6 +321,6 @@ pub fn labelled(state: &mut State, layer: LayerId, role: Role, masks: Vec<(i64, 
     if !many {
         state.runtime.regions.selected = last;
     }
-    let word = if many { "regions" } else { "region" };
-    state.runtime.notices.status = format!("{} {word} from {}", count(n as u64), layer.name).into();
+    let noun = if many { "regions" } else { "region" };
+    state.runtime.notices.status = format!("{} {noun} from {}", count(n as u64), layer.name).into();
 }

@@ -11,7 +11,7 @@ pub(in crate::state) fn position_text(place: glam::DVec3) -> String {
 
 /// The regions of a role: names and positions. Hidden ones take part, too.
 pub(in crate::state) fn names_with_positions(regions: &[Region], role: Role) -> Option<String> {
-    let one = |region: &Region| {
+    let described = |region: &Region| {
         let shape = match &*region.shape {
             Shape::Sphere { centre, radius_mm } => {
                 format!(
@@ -30,10 +30,14 @@ pub(in crate::state) fn names_with_positions(regions: &[Region], role: Role) -> 
         };
         format!("“{}” ({shape})", region.name)
     };
-    let all: Vec<String> = regions.iter().filter(|r| r.role == role).map(one).collect();
+    let all: Vec<String> = regions
+        .iter()
+        .filter(|r| r.role == role)
+        .map(described)
+        .collect();
     match all.as_slice() {
         [] => None,
-        [one] => Some(one.clone()),
+        [region] => Some(region.clone()),
         [rest @ .., last] => Some(format!("{} and {last}", rest.join(", "))),
     }
 }

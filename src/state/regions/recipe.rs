@@ -143,10 +143,10 @@ impl std::str::FromStr for ShapeSpec {
             }),
             ("sphere", &[.., size]) if numbers.len() == 4 => Err(ShapeError::Radius(own(), size)),
             ("box", [_, _, _, sizes @ ..]) if sizes.len() == 3 => {
-                let wrong = sizes.iter().find(|&&s| !are_positive(&[s]));
+                let invalid = sizes.iter().find(|&&s| !are_positive(&[s]));
                 Err(ShapeError::HalfEdge(
                     own(),
-                    wrong.copied().unwrap_or_default(),
+                    invalid.copied().unwrap_or_default(),
                 ))
             }
             ("sphere" | "box", _) => Err(ShapeError::Count(own(), numbers.len())),

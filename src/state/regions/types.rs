@@ -5,7 +5,7 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Outline, Role, Shape, Stroke};
 use crate::solvers;
 use crate::solvers::region::{
-    Change, Combine, DEFAULT_MOST_ML, DEFAULT_TOLERANCE, LabelCount, Numbers,
+    Change, Combine, DEFAULT_MAX_ML, DEFAULT_TOLERANCE, LabelCount, Numbers,
 };
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::core::live::{Live, LiveKey};
@@ -126,7 +126,7 @@ impl Default for Drawing {
             erase: false,
             thickness_mm: None,
             tolerance: DEFAULT_TOLERANCE,
-            most_ml: DEFAULT_MOST_ML,
+            most_ml: DEFAULT_MAX_ML,
             role: Role::Seed,
         }
     }

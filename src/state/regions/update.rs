@@ -203,12 +203,12 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
     };
     let regions = &state.document.regions;
     effects.push(if as_labels {
-        let one = |r: &Arc<Region>| {
+        let named_region = |r: &Arc<Region>| {
             let colour = r.colour.unwrap_or(role_rgb(r.role));
             (r.name.clone(), colour, r.shape.clone())
         };
         Effect::submit(SaveLabels {
-            regions: regions.iter().map(one).collect(),
+            regions: regions.iter().map(named_region).collect(),
             own: regions.iter().map(|r| r.label_number).collect(),
             grid,
             path,
@@ -217,12 +217,12 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
     } else {
         let names: Vec<String> = regions.iter().map(|r| r.name.clone()).collect();
         let files = SaveMasks::files(&path, &names);
-        let one = |(file, r): (PathBuf, &Arc<Region>)| {
+        let named_file = |(file, r): (PathBuf, &Arc<Region>)| {
             let command = format!(r#"{} region "{}""#, r.role.name(), r.name);
             (file, r.shape.clone(), command)
         };
         Effect::submit(SaveMasks {
-            regions: files.into_iter().zip(regions).map(one).collect(),
+            regions: files.into_iter().zip(regions).map(named_file).collect(),
             grid,
         })
     });

@@ -28,8 +28,8 @@ pub(in crate::state) fn begin(state: &State, adds: bool) -> Option<Sample> {
             "excess cost".to_owned(),
             (&live.excess, 0),
         );
-        let most = f64::from(PathwayResult::MAXIMUM_EXCESS);
-        return Some(excess.only_below(most).shown_as(100.0, "%"));
+        let max_excess = f64::from(PathwayResult::MAXIMUM_EXCESS);
+        return Some(excess.only_below(max_excess).shown_as(100.0, "%"));
     }
     if state.view.task == Task::Segment {
         let (layer, image) = state.document.segmented_image()?;

@@ -39,11 +39,11 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
             }
         }
         SegmentAction::StartFromPathway(of) => {
-            if let Some((found, epsilon, name)) = pathways::update::chosen_pathway(state, of) {
+            if let Some((pathway, epsilon, name)) = pathways::update::chosen_pathway(state, of) {
                 rasterize_initial_surface(
                     state,
                     name,
-                    MaskSource::Pathway(found, epsilon),
+                    MaskSource::Pathway(pathway, epsilon),
                     effects,
                 );
             }

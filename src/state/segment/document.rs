@@ -72,7 +72,7 @@ impl Document {
         let name = layer.name.to_lowercase();
         let named = ["compartment_ic", "compartment_ec", "compartment_iso"];
         let own = self.weight_map_recipe(layer.id).is_some();
-        own || named.iter().any(|word| name.contains(word))
+        own || named.iter().any(|part| name.contains(part))
     }
 
     /// Whether a layer is an error map of a fit, or shows the increase of the error; files of other programs are
@@ -82,7 +82,7 @@ impl Document {
         let name = layer.name.to_lowercase();
         let named = ["rmse", "residual", "fit error", "chi2"];
         let off = matches!(map, Some(WeightMap::Error | WeightMap::Worse(_)));
-        off || named.iter().any(|word| name.contains(word))
+        off || named.iter().any(|part| name.contains(part))
     }
 
     /// The parameters of the surface; a speed whose layer is gone has none.

@@ -86,7 +86,7 @@ impl MaskSource {
     fn mask(&self) -> Mask {
         match self {
             Self::Shape(shape, grid) => shape.mask_on(grid),
-            Self::Pathway(found, epsilon) => found.mask(*epsilon),
+            Self::Pathway(pathway, epsilon) => pathway.mask(*epsilon),
         }
     }
 }
@@ -272,19 +272,19 @@ impl Segment {
         let (start, script) = (&self.start, &self.script);
         script.check(inputs.len())?;
         let started = Instant::now();
-        let (made, ended) = if self.is_repeat {
+        let (evolution, ended) = if self.is_repeat {
             Evolution::replay(&inputs, start, script, backend, control)?
         } else {
             let (params, layout) = (&script.params, script.layout);
             let first = inputs.first().unwrap_or(&image);
-            let mut made = Evolution::new(first, start, params, layout, backend, control)?;
-            made.watched = self.watched;
-            let ended = made.run(script.steps, backend, control)?;
-            (made, ended)
+            let mut evolution = Evolution::new(first, start, params, layout, backend, control)?;
+            evolution.watched = self.watched;
+            let ended = evolution.run(script.steps, backend, control)?;
+            (evolution, ended)
         };
         let run_ms = started.elapsed().as_secs_f64() * 1e3;
         control.check()?;
-        let field = made.field()?;
+        let field = evolution.field()?;
         let mask = backend.install(|| field.mask());
         let reference = self.reference.as_ref();
         let compared = reference.map(|r| backend.install(|| agreement(&mask, r)));
@@ -292,13 +292,13 @@ impl Segment {
             measures: backend.install(|| measures(&field)),
             surface: surface(&field),
             agreement: compared.transpose()?,
-            leak: LeakNotice::from_run(&made, &field, ended),
+            leak: LeakNotice::from_run(&evolution, &field, ended),
             mask,
             field,
             ended,
-            script: made.script(),
-            growth: made.growth().to_vec(),
-            size: made.size(),
+            script: evolution.script(),
+            growth: evolution.growth().to_vec(),
+            size: evolution.size(),
             missing: image.missing,
             run_ms,
         })

@@ -36,11 +36,11 @@ impl State {
             ));
         }
         for kept in document.kept_pathways.iter().filter(|k| k.visible) {
-            if let Some(found) = &kept.result {
+            if let Some(pathway) = &kept.result {
                 let level = kept.epsilon as f32;
                 targets.push(ProximityTarget::Voxels(
                     kept.name.clone(),
-                    found.excess.clone(),
+                    pathway.excess.clone(),
                     level,
                 ));
             }

@@ -3,6 +3,7 @@
 use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
 use crate::state::core::citations::Citations;
+use crate::state::core::text::plain_ml;
 use crate::state::regions::methods::position_text;
 use crate::state::segment::{SegmentRecipe, Start};
 use crate::state::{State, Task};
@@ -22,10 +23,10 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
     let document = &state.document;
     let mut text = String::new();
     for layer in &document.layers {
-        if let Some(made) = document.segmentation_recipe(layer.id) {
+        if let Some(recipe) = document.segmentation_recipe(layer.id) {
             let measures = document.surfaces.get(&layer.id).and_then(|s| s.measures);
             let name = format!("“{}”", layer.name);
-            text += &segmentation_text(state, &name, made, measures, citations);
+            text += &segmentation_text(state, &name, recipe, measures, citations);
         }
     }
     let live = state
@@ -38,8 +39,8 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
             measures,
         ))
     });
-    if let Some((made, measures)) = live {
-        text += &segmentation_text(state, "The surface", &made, measures, citations);
+    if let Some((recipe, measures)) = live {
+        text += &segmentation_text(state, "The surface", &recipe, measures, citations);
     }
     text
 }
@@ -139,10 +140,10 @@ fn segmentation_text(
     if let Some(measures) = measures {
         let _ = write!(
             text,
-            " After {}, its surface of {:.1} cm² enclosed {:.2} ml.",
+            " After {}, its surface of {:.1} cm² enclosed {}.",
             counted(script.steps as usize, "step"),
             measures.area_mm2 * 1e-2,
-            measures.volume_ml
+            plain_ml(measures.volume_ml, 2)
         );
     }
     text

@@ -288,6 +288,8 @@ pub struct SegmentRuntime {
     pub speed: Option<Volume>,
     /// Why there is no result.
     pub failed: Option<String>,
+    /// Whether the user was told that it vanished or filled the image.
+    pub end_reported: bool,
     pub earlier_runs: Vec<EarlierRun>,
     /// The known steps at which the user began to change the motion; a drag is one change, however many of its values
     /// take effect.
@@ -318,6 +320,7 @@ impl Default for SegmentRuntime {
             missing: 0,
             speed: None,
             failed: None,
+            end_reported: false,
             earlier_runs: Vec::new(),
             changes: Vec::new(),
             dragged: false,

@@ -2,14 +2,16 @@
 
 pub(in crate::state) mod back;
 pub(in crate::state) mod camera;
+mod ended;
 pub(in crate::state) mod keep;
+pub(in crate::state) mod replaced;
 
 use crate::data::region::RegionId;
 use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::LayerId;
-use crate::state::core::notices::{StatusSubject, Topic};
+use crate::state::core::notices::StatusSubject;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
@@ -39,6 +41,7 @@ pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
     if state.document.layer(id).is_none() {
         return;
     }
+    let grown = replaced::grown(state);
     edit(state, "Image to segment", false, |d| {
         if d.awaits_surface_maps() {
             // The surface of the session grew on another image.
@@ -51,6 +54,7 @@ pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
     });
     state.runtime.segment.sample = None;
     guess(state);
+    replaced::report_other_image(state, grown);
 }
 
 /// Estimates a target: the centre of the displayed window.
@@ -104,7 +108,7 @@ pub(in crate::state) fn set_initial_surface(state: &mut State, start: Start) {
 
 /// Starts another run without spheres; undoing this restores the present surface.
 fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
-    if let Some(resume) = state.runtime.segment.resume() {
+    if let Some(resume) = state.surface_progress() {
         state.document.segment.resume = Some(resume);
     }
     edit(state, label, false, |document| {
@@ -232,18 +236,7 @@ fn run_request(state: &State) -> Option<RunRequest> {
         run: runtime.run,
         frame: frame_of(layer, image),
         image: image.clone(),
-        origin: match &segment.start {
-            Start::Spheres => InitialSurface::Nothing,
-            Start::Mask(_, mask) => InitialSurface::Mask(mask.clone()),
-            Start::Values { low, high } => InitialSurface::Values {
-                low: *low,
-                high: *high,
-            },
-            Start::Filled { point, tolerance } => InitialSurface::Filled {
-                point: *point,
-                tolerance: *tolerance,
-            },
-        },
+        origin: replaced::initial_surface(&segment.start),
         speed_sources: speed_sources_before_drag(state).unwrap_or(speed_sources),
         params: document.surface_params(),
         spheres: segment.spheres.clone(),
@@ -279,7 +272,8 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         }
         return;
     }
-    forget_end(state);
+    replaced::follow(state, effects);
+    ended::report(state);
     if state.document.awaits_surface_maps() {
         state.runtime.segment.live = None;
         return;
@@ -329,12 +323,16 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     let known = before.as_ref().map(|live| live.run);
     runtime.live = update.surface.map(Arc::new);
     if let Some(live) = runtime.live.clone() {
+        // The same spheres on another image are in the same place.
+        let is_elsewhere = before
+            .as_ref()
+            .is_none_or(|before| before.spheres.is_empty() || before.spheres != live.spheres);
         if let Some(before) = before {
             forget_earlier_steps(state, &before, &live);
         }
         // A session has its own camera.
         let resumes = state.document.segment.resume.take().is_some();
-        if known != Some(live.run) && !resumes {
+        if known != Some(live.run) && !resumes && is_elsewhere {
             camera::frame(state, &live);
         }
     }
@@ -384,38 +382,10 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
             let status = &mut state.runtime.notices.status;
             status.add_result(StatusSubject::ResultOf(Task::Segment), sentence);
         }
-        Ended::Vanished | Ended::Filled if played => {
-            notify_ended(state, live.ended);
-        }
         _ => {}
     }
     if std::mem::take(&mut state.runtime.segment.keep_at_rest) {
         keep::keep(state);
-    }
-}
-
-/// Reports that the surface vanished or filled the image. A range that already includes other tissue
-/// must not be widened, so that advice is left out.
-fn notify_ended(state: &mut State, ended: Ended) {
-    const OUT_OF_RANGE: &str = "The surface vanished, expected voxels inside it; the state before is kept: place a sphere \
-                                where the values are within T ± ε, or lower the smoothness";
-    let sentence = match (ended, state.range_doubt()) {
-        (Ended::Vanished, Some(_)) => Some(OUT_OF_RANGE.to_owned()),
-        _ => ended.sentence(),
-    };
-    if let Some(sentence) = sentence {
-        let topic = Topic::SurfaceEnded;
-        state.runtime.notify_warning_about(SEGMENT, topic, sentence);
-    }
-}
-
-/// Removes the report about how a surface ended once it moves again, or has other parameters.
-fn forget_end(state: &mut State) {
-    let live = state.runtime.segment.live.as_ref();
-    let ended = live.filter(|live| matches!(live.ended, Ended::Vanished | Ended::Filled));
-    let params = state.document.surface_params();
-    if ended.is_none_or(|live| live.script.params_at(u64::MAX).0 != &params) {
-        state.runtime.forget(Topic::SurfaceEnded);
     }
 }
 
@@ -474,16 +444,18 @@ pub fn cancelled(state: &mut State) {
 
 /// Another backend: the next request moves it there.
 pub fn backend_changed(state: &mut State) {
+    // The other backend reaches this step by the script.
+    if let Some(progress) = state.surface_progress() {
+        state.document.segment.resume = Some(progress);
+    }
     let runtime = &mut state.runtime.segment;
     (runtime.requested, runtime.play) = (None, RunControl::Rest);
-    // The other backend reaches this step by the script.
-    state.document.segment.resume = runtime.resume();
 }
 
 impl SegmentRuntime {
-    /// How a surface reaches its present state.
+    /// How the surface of the present run reaches its present state.
     pub fn resume(&self) -> Option<Arc<RunCheckpoint>> {
-        let live = self.live.as_ref()?;
+        let live = self.live.as_ref().filter(|live| live.run == self.run)?;
         Some(Arc::new(RunCheckpoint {
             script: live.script.clone(),
             placed: live.placed.clone(),

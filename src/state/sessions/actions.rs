@@ -42,8 +42,8 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         }
         SessionAction::TakeAll => {
             let opening = state.runtime.sessions.opening.as_ref();
-            let found = opening.map_or(Vec::new(), Opening::found_elsewhere);
-            relocate(state, found, effects);
+            let moved_files = opening.map_or(Vec::new(), Opening::found_elsewhere);
+            relocate(state, moved_files, effects);
         }
         SessionAction::Decide { index, decision } => {
             if let Some(opening) = &mut state.runtime.sessions.opening {
@@ -51,7 +51,10 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             }
         }
         SessionAction::OpenAnyway => load(state, effects),
-        SessionAction::CancelOpening => state.runtime.sessions.opening = None,
+        SessionAction::CancelOpening => {
+            let saving = &mut state.runtime.sessions;
+            (saving.opening, saving.arriving) = (None, None);
+        }
         SessionAction::FindRecoverable => submit(effects, FindRecoverable),
         SessionAction::Forget(session) => {
             let left = &mut state.runtime.sessions.recovery.sessions;

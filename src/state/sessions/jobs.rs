@@ -1,5 +1,6 @@
 //! Work on sessions: writing, reading and recovering them, and recomputing their layers.
 
+mod examine;
 pub mod head;
 mod load;
 mod memory;
@@ -8,6 +9,7 @@ mod recompute_curves;
 mod recovery;
 mod save;
 
+pub use examine::{ExamineSession, ExaminedSession};
 pub use load::{LayerToRestore, LoadLayers, RestoredLayer, RestoredLayers};
 pub use read::{OpenSession, RelocateFiles, VerifyFiles};
 pub use recompute_curves::{CurveMethod, RECOMPUTE_CURVES, RecomputeCurves, RecomputedCurves};
@@ -16,13 +18,13 @@ pub use recovery::{
 };
 pub use save::{SaveOutcome, SaveSession};
 
-use crate::jobs::{Delivery, Receive};
+use crate::jobs::{Delivery, Outcome, Receive};
 use crate::state::job_end::ended;
-use crate::state::sessions::update;
+use crate::state::sessions::update::{self, arriving};
 use crate::state::{Effect, State};
 
 /// The end of a job that opens a session: without an output none is opened. Other files are opened in the same slot, and
-/// their failure does not end the reading of a session.
+/// their failure does not end the reading of a session. Files that wait for a session which fails are opened without it.
 fn opened<J: Receive<State>>(
     state: &mut State,
     job: &J,
@@ -31,8 +33,18 @@ fn opened<J: Receive<State>>(
     receive: impl FnOnce(&mut State, J::Output, f64, &mut Vec<Effect>),
 ) {
     let is_unread = delivery.outcome.unfinished().is_some();
+    let is_stopped = matches!(delivery.outcome, Outcome::Cancelled);
     ended(state, job, delivery, effects, receive);
-    if is_unread {
-        update::not_read(state);
+    if !is_unread {
+        return;
+    }
+    update::not_read(state);
+    // The user is still asked about the session.
+    if state.runtime.sessions.opening.is_some() {
+        return;
+    }
+    match is_stopped {
+        true => state.runtime.sessions.arriving = None,
+        false => arriving::open_waiting(state, effects),
     }
 }

@@ -12,6 +12,7 @@ use crate::state::view::View;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A session being opened.
 #[derive(Clone, Debug)]
@@ -30,6 +31,33 @@ pub struct Opening {
     pub unknown: bool,
     /// Layers that cannot be read.
     pub unreadable: Vec<(u64, NotRestored)>,
+    /// Its layers that were read so far.
+    pub progress: RestoreProgress,
+}
+
+/// The number of layers that a job has read or computed so far, and that of all.
+#[derive(Clone, Debug, Default)]
+pub struct RestoreProgress {
+    done: Arc<AtomicUsize>,
+    pub total: usize,
+}
+
+impl RestoreProgress {
+    pub fn new(total: usize) -> Self {
+        Self {
+            done: Arc::default(),
+            total,
+        }
+    }
+
+    pub fn done(&self) -> usize {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// One more is done.
+    pub(in crate::state) fn advance(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl Opening {
@@ -41,8 +69,8 @@ impl Opening {
 
     /// The number of files without a decision of the user.
     pub fn open_questions(&self) -> usize {
-        let open = |(index, found): &(usize, &FileStatus)| {
-            matches!(found.standing, FileComparison::Missing(_))
+        let open = |(index, file): &(usize, &FileStatus)| {
+            matches!(file.standing, FileComparison::Missing(_))
                 || !self.decisions.contains_key(index)
         };
         self.changed_files().filter(open).count()
@@ -50,8 +78,8 @@ impl Opening {
 
     /// Missing files that were found elsewhere.
     pub fn found_elsewhere(&self) -> Vec<(usize, PathBuf)> {
-        let found = self.changed_files();
-        found
+        let changed = self.changed_files();
+        changed
             .filter_map(|(index, f)| Some((index, f.suggestion.clone()?)))
             .collect()
     }
@@ -102,6 +130,8 @@ pub struct SessionsRuntime {
     /// The session from which the document was opened.
     pub opened: Option<Arc<ReadSession>>,
     pub opening: Option<Opening>,
+    /// Files to be added to the session that is being opened; `None`: none is being opened.
+    pub arriving: Option<Vec<PathBuf>>,
     /// An open question: work would be lost.
     pub pending_action: Option<UnsavedAction>,
     /// Follows once the session is saved.

@@ -23,7 +23,7 @@ pub use crate::state::sessions::saved::found_later::{
 };
 pub(in crate::state) use crate::state::sessions::saved::missing::add_missing;
 pub use crate::state::sessions::saved::missing::{missing_parts, not_stored_text, unopened};
-pub use crate::state::sessions::saved::read::{build, items, parse, view};
+pub use crate::state::sessions::saved::read::{build, items, parse, surface_cameras, view};
 pub use crate::state::sessions::saved::snapshots::{
     restore as snapshots, result_name as snapshot_result,
 };

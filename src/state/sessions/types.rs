@@ -29,6 +29,11 @@ pub enum UnsavedAction {
     Quit,
     New,
     Open(PathBuf),
+    /// Opens a session, then adds files to it.
+    OpenWith {
+        session: PathBuf,
+        files: Vec<PathBuf>,
+    },
     /// Recovers the unsaved work of an earlier window.
     Recover(PathBuf),
     Demo {

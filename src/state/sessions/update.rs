@@ -1,31 +1,32 @@
 //! Sessions: saving, opening, recovering.
 
+pub(in crate::state) mod arriving;
 pub(in crate::state) mod checked;
 pub(in crate::state) mod demo;
 pub(in crate::state) mod restore_missing;
+mod save;
 
 use crate::data::BuiltInHead;
 use crate::io::Remark;
-use crate::jobs::{Receive, Slot};
+use crate::jobs::Receive;
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::Live;
 use crate::state::core::notices::{Message, Severity, Status, StatusSubject, Topic};
 use crate::state::core::text::{counted, shortened_list};
 use crate::state::edit::edit;
+use crate::state::files::jobs::LOAD;
 use crate::state::files::jobs::open::Loaded;
-use crate::state::files::jobs::{LOAD, SAVE};
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
 use crate::state::origin::Origins;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::sessions::jobs::{
-    Autosave, ForgetRecoverable, LoadLayers, OpenSession, RECOVERY, RelocateFiles,
-    RemoveRecoveryCopy, RestoredLayer, RestoredLayers, SaveOutcome, SaveSession,
+    LoadLayers, RelocateFiles, RemoveRecoveryCopy, RestoredLayer, RestoredLayers,
 };
-use crate::state::sessions::unsaved::{Base, DataInFiles, summed};
+use crate::state::sessions::unsaved::{Base, DataInFiles};
 use crate::state::sessions::{
     EXTENSION, FileComparison, FileDecision, FileStatus, Missing, Opening, ReadSession,
-    ResultStorage, UnsavedAction, saved,
+    RestoreProgress, ResultStorage, UnsavedAction, saved,
 };
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::tensors::types::OfferedMask;
@@ -33,6 +34,9 @@ use crate::state::{Document, Effect, State, Task, View, tensors};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub use self::save::failed;
+pub(in crate::state) use self::save::{autosave, autosaved, save, save_ended};
 
 pub(in crate::state) fn store_streamlines(state: &mut State, store: ResultStorage) {
     edit(state, "Streamlines in the session", false, |d| {
@@ -101,8 +105,14 @@ pub(in crate::state) fn carry_out(
             state.runtime.notices.status.clear();
         }
         UnsavedAction::Demo { tour } => make_head(state, tour, effects),
-        UnsavedAction::Open(path) => read(state, path, false, effects),
-        UnsavedAction::Recover(path) => read(state, path, true, effects),
+        UnsavedAction::Open(path) => arriving::read(state, path, Vec::new(), effects),
+        UnsavedAction::OpenWith { session, files } => {
+            arriving::read(state, session, files, effects)
+        }
+        UnsavedAction::Recover(path) => {
+            state.runtime.sessions.recovery.reading = Some(path.clone());
+            arriving::read(state, path, Vec::new(), effects);
+        }
     }
 }
 
@@ -154,6 +164,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     runtime.revision += 1;
     let saving = &mut runtime.sessions;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
+    saving.arriving = None;
     (saving.seen, saving.changed_since, saving.verified) = (None, None, None);
     (saving.in_files, saving.base_being_saved) = (DataInFiles::default(), None);
     saving.recipe_only.clear();
@@ -161,104 +172,18 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         submit(effects, RemoveRecoveryCopy);
     }
     untouched(state);
+    let side_list = state.view.visible.side_list;
     state.view = View {
         light_theme: state.view.light_theme,
         convention: state.view.convention,
         ..View::default()
     };
+    state.view.visible.side_list = side_list;
 }
 
 /// Nothing has been done yet with the opened files.
 pub fn untouched(state: &mut State) {
     state.runtime.sessions.base = Arc::new(Base::untouched(state));
-}
-
-pub(in crate::state) fn save(
-    state: &mut State,
-    path: Option<PathBuf>,
-    expected_sha256: Option<String>,
-    then: Option<UnsavedAction>,
-    effects: &mut Vec<Effect>,
-) {
-    state.runtime.forget_failures(SAVE);
-    let saving = &mut state.runtime.sessions;
-    (saving.pending_action, saving.changed_since) = (None, None);
-    let Some(path) = path.or(saving.file.clone()) else {
-        return;
-    };
-    saving.next = then;
-    let draft = Box::new(saved::draft(state));
-    state.runtime.sessions.view_being_saved = Some(state.view.clone());
-    state.runtime.sessions.base_being_saved = Some(Arc::new(Base::saved(state)));
-    submit(
-        effects,
-        SaveSession {
-            path,
-            draft,
-            expected_sha256,
-        },
-    );
-}
-
-/// Saves for recovery what is in no file yet.
-pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
-    let changed = state.is_dirty();
-    let saving = &mut state.runtime.sessions;
-    saving.autosave.is_due = false;
-    if !changed {
-        if saving.autosave.last.take().is_some() {
-            submit(effects, RemoveRecoveryCopy);
-        }
-        return;
-    }
-    let now = (state.runtime.revision, &state.view);
-    let known = saving.autosave.last.as_ref().map(|(r, v)| (*r, v));
-    if saving.autosave.is_running || known == Some(now) {
-        return;
-    }
-    saving.autosave.last = Some((state.runtime.revision, state.view.clone()));
-    saving.autosave.is_running = true;
-    let draft = Box::new(saved::autosave(state));
-    submit(effects, Autosave { draft });
-}
-
-fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
-    state.runtime.forget_failures(LOAD);
-    state.runtime.sessions.recovery.reading = recovered.then(|| path.clone());
-    let strict = state.runtime.sessions.strict;
-    submit(effects, OpenSession { path, strict });
-}
-
-/// A session was written, or was not, since another program has changed it.
-pub(in crate::state) fn save_ended(
-    state: &mut State,
-    path: &Path,
-    revision: u64,
-    outcome: SaveOutcome,
-    effects: &mut Vec<Effect>,
-) {
-    let SaveOutcome::Saved {
-        sha256,
-        numbers_omitted,
-    } = outcome
-    else {
-        return checked::changed_since(state, path.to_owned());
-    };
-    state.runtime.sessions.seen = Some(sha256);
-    if numbers_omitted > 0 {
-        let lists = counted(numbers_omitted, "set");
-        let sentence = format!(
-            "{lists} of weights or map values are not in the session, which holds 40 MB of \
-             numbers at most: export those layers as files"
-        );
-        state.runtime.notify_warning(SAVE, sentence);
-    }
-    was_saved(state, path.to_owned(), revision, effects);
-}
-
-pub(in crate::state) fn autosaved(state: &mut State, effects: &mut Vec<Effect>) {
-    state.runtime.sessions.autosave.is_running = false;
-    forget_recovered(state, effects);
 }
 
 /// The files of the session being opened were compared at their new paths.
@@ -286,91 +211,6 @@ pub fn not_read(state: &mut State) {
     saving.opening = saving.opening.take().filter(|opening| opening.asking);
 }
 
-/// A job that saves failed or was stopped.
-pub fn failed(state: &mut State, slot: Slot) {
-    let saving = &mut state.runtime.sessions;
-    match slot {
-        SAVE => saving.next = None,
-        RECOVERY => {
-            saving.autosave.is_running = false;
-            saving.autosave.last = None;
-        }
-        _ => {}
-    }
-}
-
-/// Removes a recovered copy once all of it is saved here.
-fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
-    let mut snapshots = state.runtime.snapshots.all.iter().map(|s| &s.document);
-    if !(state.document.is_whole() && snapshots.all(Document::is_whole)) {
-        return;
-    }
-    if let Some(session) = state.runtime.sessions.recovery.source.take() {
-        state.runtime.forget(Topic::CopyKept);
-        submit(effects, ForgetRecoverable { session });
-    }
-}
-
-fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<Effect>) {
-    let recipe_only = state.recipe_only();
-    let message = match recipe_only.len() {
-        0 => format!("Saved session: {}", path.display()),
-        _ => format!(
-            "Saved session without the streamlines of {}: {}",
-            summed(&recipe_only),
-            path.display()
-        ),
-    };
-    state.runtime.notices.status = message.into();
-    notify_lost(state);
-    state.runtime.forget(Topic::Recovered);
-    let saving = &mut state.runtime.sessions;
-    // The last of several waiting saves may hold another revision.
-    if let Some(base) = saving.base_being_saved.take_if(|b| b.is_of(revision)) {
-        saving.base = base;
-    }
-    saving.recipe_only = recipe_only;
-    saving.file = Some(path.clone());
-    saving.view = saving.view_being_saved.take();
-    let then = saving.next.take();
-    let layers = state.document.layers.len() + state.document.missing_layers().count();
-    let summary = summary(layers, &state.document);
-    opening::remember(state, path, RecentKind::Session, summary, effects);
-    forget_recovered(state, effects);
-    let asks = state.is_dirty() || revision != state.runtime.revision;
-    // The document changed while it was written, or large layers are not in the file: the question about the following
-    // action is asked again.
-    if let Some(pending_action) = then.clone().filter(|_| asks || state.asks_before_closing()) {
-        state.runtime.sessions.pending_action = Some(pending_action);
-        return;
-    }
-    if asks {
-        return;
-    }
-    if state.runtime.sessions.autosave.last.take().is_some() {
-        submit(effects, RemoveRecoveryCopy);
-    }
-    if let Some(pending_action) = then {
-        carry_out(state, pending_action, effects);
-    }
-}
-
-/// Reports which streamlines are not in the saved session.
-fn notify_lost(state: &mut State) {
-    const NAMED: usize = 3;
-    let lost = state.cannot_be_saved();
-    if lost.is_empty() {
-        return;
-    }
-    let sentence = format!(
-        "{} cannot be stored in a session, since the scan or mask behind {} is gone: export {} as a file",
-        shortened_list(&lost, NAMED),
-        if lost.len() == 1 { "it" } else { "them" },
-        if lost.len() == 1 { "it" } else { "each" },
-    );
-    state.runtime.notify_warning(SAVE, sentence);
-}
-
 /// `Session: 4 layers, 2 regions`.
 fn summary(layers: usize, document: &Document) -> String {
     let layers = counted(layers, "layer");
@@ -389,7 +229,8 @@ pub(in crate::state) fn was_read(
         Err(why) => {
             let path = session.path.display();
             let sentence = format!("{why}, expected one saved by Arcuate: {path}");
-            return state.runtime.notify_failure(LOAD, sentence);
+            state.runtime.notify_failure(LOAD, sentence);
+            return arriving::open_waiting(state, effects);
         }
     };
     state.runtime.forget(Topic::UnknownParts);
@@ -416,6 +257,7 @@ pub(in crate::state) fn was_read(
         decisions: BTreeMap::new(),
         unknown: !unknown.is_empty(),
         unreadable: Vec::new(),
+        progress: RestoreProgress::default(),
     };
     let asking = opening.changed_files().next().is_some();
     state.runtime.sessions.opening = Some(Opening { asking, ..opening });
@@ -433,16 +275,18 @@ pub(in crate::state) fn load(state: &mut State, effects: &mut Vec<Effect>) {
     // A changed file is read if that was accepted, and otherwise stays in the session.
     let answers = &opening.decisions;
     let files = &mut Arc::make_mut(&mut opening.session).files;
-    for (index, found) in files.iter_mut().enumerate() {
-        if let FileComparison::Changed(why) = &found.standing
+    for (index, file) in files.iter_mut().enumerate() {
+        if let FileComparison::Changed(why) = &file.standing
             && answers.get(&index) != Some(&FileDecision::UseAsItIs)
         {
-            found.standing = FileComparison::Missing(Missing::Rejected(why.clone()));
+            file.standing = FileComparison::Missing(Missing::Rejected(why.clone()));
         }
     }
     let (items, unreadable) = saved::items(&opening.content, &opening.session);
     opening.unreadable = unreadable;
-    submit(effects, LoadLayers { items });
+    let job = LoadLayers::new(items);
+    opening.progress = job.progress.clone();
+    submit(effects, job);
 }
 
 pub(in crate::state) fn was_loaded(
@@ -480,6 +324,7 @@ pub(in crate::state) fn was_loaded(
     }
     notes.extend(built.omitted.into_iter().chain(lacks).map(Remark::from));
     let mut kept = std::mem::take(&mut state.runtime.notices.messages);
+    let arriving = state.runtime.sessions.arriving.take();
     empty(state, effects);
     // The message that appeared while the session was read is about it.
     kept.retain(|m| m.topic == Some(Topic::UnknownParts));
@@ -505,6 +350,7 @@ pub(in crate::state) fn was_loaded(
         || state.view.clone(),
         |saved| saved::view(saved, &state.view),
     );
+    state.runtime.segment.framed = saved::surface_cameras(content.surface_cameras);
     // Segment shows its image alone.
     if state.view.task != Task::Segment {
         state.runtime.selected_layer = topmost_shown(&state.document, &content.document.layers);
@@ -549,6 +395,7 @@ pub(in crate::state) fn was_loaded(
     };
     state.runtime.notices.status = Status::about(StatusSubject::OpenedSession, status);
     checked::verify(state, effects);
+    arriving::add(state, arriving.unwrap_or_default(), effects);
     tensors::update::fit(state, effects);
 }
 

@@ -78,8 +78,8 @@ impl SnapshotComparison {
                 .kept_pathways
                 .iter()
                 .find(|now| now.id == kept.id);
-            if let Some(found) = now.and_then(|now| now.result.clone()) {
-                Arc::make_mut(kept).result = Some(found);
+            if let Some(result) = now.and_then(|now| now.result.clone()) {
+                Arc::make_mut(kept).result = Some(result);
             }
         }
         seen

@@ -63,8 +63,8 @@ fn rules(document: &Document, other: &Document, layer: LayerId) -> Fields {
         .stop
         .map_or("Any reason", |reason| reason.label());
     fields.name("Stopped for", stop);
-    let most = streamline_rules.at_most.map(|n| n as f64);
-    fields.number_or("At most", most, (0, ""), "no limit");
+    let max_count = streamline_rules.at_most.map(|n| n as f64);
+    fields.number_or("At most", max_count, (0, ""), "no limit");
     let passes = [(false, "Matching"), (true, "Not matching")];
     fields.choice("Show", &streamline_rules.invert, &passes);
     let counting = |counting: PointStatistic| match counting {

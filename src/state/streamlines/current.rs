@@ -197,11 +197,11 @@ impl State {
     /// The label map of the connections.
     pub fn label_map(&self) -> Option<&Arc<Layer>> {
         let is = |l: &&Arc<Layer>| {
-            let one = matches!(&l.content, Content::Image(v) if v.frames == 1);
-            one && l
-                .content
-                .volume()
-                .is_some_and(|v| v.kind == VolumeKind::Scalar)
+            let is_single_volume = matches!(&l.content, Content::Image(v) if v.frames == 1);
+            is_single_volume
+                && l.content
+                    .volume()
+                    .is_some_and(|v| v.kind == VolumeKind::Scalar)
         };
         let named = self.document.streamlines.connect.labels;
         let named = named.and_then(|id| self.document.layer(id)).filter(is);

@@ -10,11 +10,11 @@ pub(in crate::state) fn edits(document: &Document, layer: &Layer, left: usize) -
     let CommandLine::Edited { steps, .. } = document.command_line(layer) else {
         return None;
     };
-    let one = |step: &Option<SelectionOptions>| match step {
+    let described = |step: &Option<SelectionOptions>| match step {
         Some(selected) => format!("selected by the rules “{}”", selected.options.trim()),
         None => "chosen by hand".to_owned(),
     };
-    let steps: Vec<String> = steps.iter().map(one).collect();
+    let steps: Vec<String> = steps.iter().map(described).collect();
     Some(format!(
         " Of these, {} were kept, {}.",
         count(left as u64),

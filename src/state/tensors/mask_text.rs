@@ -31,8 +31,8 @@ pub fn name_of(document: &Document) -> String {
 /// The mask of the tensors of a kept result; the document's present tensors may have another.
 pub fn name_of_fit(document: &Document, fit: OriginId) -> String {
     let origins = &document.origins;
-    let named = |found: &dyn Fn(&Layer) -> bool| {
-        let mut masks = document.layers.iter().filter(|l| found(l));
+    let named = |matches: &dyn Fn(&Layer) -> bool| {
+        let mut masks = document.layers.iter().filter(|l| matches(l));
         let mask = masks.find(|l| matches!(l.content, Content::Mask(_)));
         mask.map_or(GIVEN.to_owned(), |layer| {
             format!("the mask “{}”", layer.name)

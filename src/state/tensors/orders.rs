@@ -49,17 +49,17 @@ pub fn read(
     layout: Option<TensorLayout>,
     effects: &mut Vec<Effect>,
 ) {
-    let Some(found) = state.document.layer(layer).cloned() else {
+    let Some(image) = state.document.layer(layer).cloned() else {
         return;
     };
-    let path = state.document.path(&found);
-    let (Content::Scan { dwi, gradients }, Some(path)) = (&found.content, path) else {
+    let path = state.document.path(&image);
+    let (Content::Scan { dwi, gradients }, Some(path)) = (&image.content, path) else {
         return;
     };
     if dwi.frames != TensorLayout::VOLUMES || dwi.tensors == layout {
         return;
     }
-    let reported = match state.document.origin(&found) {
+    let reported = match state.document.origin(&image) {
         Origin::File { reading, .. } => reading.clone(),
         _ => Reading::default(),
     };

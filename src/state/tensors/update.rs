@@ -202,10 +202,16 @@ fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: 
         document,
         next_id: ids,
     };
-    let found = key.mask.is_none();
+    let has_own_mask = key.mask.is_none();
     let brain = BrainMaskRecipe { scan };
     let content = || Content::Mask(mask.clone());
-    put.insert(found, "Brain mask", content, display::mask_display, brain);
+    put.insert(
+        has_own_mask,
+        "Brain mask",
+        content,
+        display::mask_display,
+        brain,
+    );
     for (of, name, volume) in [
         (FitMap::Md, "MD", &maps.md),
         (FitMap::Ad, "AD", &maps.ad),

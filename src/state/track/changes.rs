@@ -68,7 +68,7 @@ fn rays(document: &Document) -> Fields {
 fn cut_text(cut: Cut) -> String {
     match cut {
         Cut::All => "all".to_owned(),
-        Cut::AtLeast(least) => format!("≥\u{202F}{}", measure(f64::from(least))),
+        Cut::AtLeast(threshold) => format!("≥\u{202F}{}", measure(f64::from(threshold))),
         Cut::Top(count) => format!("best {}", crate::state::core::text::count(count as u64)),
         Cut::TopShare(share) => format!("best {}\u{202F}%", significant(share * 100.0)),
     }

@@ -35,10 +35,10 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
         }
         (SeedOutcome::TouchedExclude, Some(of)) => format!("{of} touch an exclude region"),
         (SeedOutcome::TooShort, some) => {
-            let least = with_unit(&fixed(params.min_length_mm, 0), "mm");
+            let min_length = with_unit(&fixed(params.min_length_mm, 0), "mm");
             match some {
-                None => format!("Every streamline is shorter than {least}"),
-                Some(of) => format!("{of} are shorter than {least}"),
+                None => format!("Every streamline is shorter than {min_length}"),
+                Some(of) => format!("{of} are shorter than {min_length}"),
             }
         }
         _ => {

@@ -165,8 +165,8 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
     if curves.iter().map(|c| c.points.len()).sum::<usize>() > AT_ONCE {
         return effects.push(Effect::submit(CollectStopped { curves, reason }));
     }
-    let found = curves.map(|curves| reason.only(&curves));
-    state.runtime.streamlines.stopped.finish(found);
+    let selected = curves.map(|curves| reason.only(&curves));
+    state.runtime.streamlines.stopped.finish(selected);
 }
 
 fn follow_crosshair(state: &mut State) {

@@ -181,13 +181,19 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
         _ => rays.all.filtered(&marks),
     };
     let marked = rays.measures.iter().zip(&marks).filter(|(_, kept)| **kept);
-    let least = marked.map(|(m, _)| *m).min_by(f32::total_cmp);
-    ranked(state, rays.all.id(), cut, kept, least);
+    let min_measure = marked.map(|(m, _)| *m).min_by(f32::total_cmp);
+    ranked(state, rays.all.id(), cut, kept, min_measure);
 }
 
 /// Shows the rays that a cut kept, unless others were shot. An outdated cut is shown, too, unless the present result
 /// is up to date: it is closer to the requested cut than an older one.
-pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
+pub fn ranked(
+    state: &mut State,
+    all: DataId,
+    cut: Cut,
+    kept: Tractogram,
+    min_measure: Option<f32>,
+) {
     let requested = state.document.track.rays.cut;
     let Some(live) = state.runtime.track.live.value_mut() else {
         return;
@@ -198,6 +204,6 @@ pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least:
     if cut != requested && rays.cut == requested {
         return;
     }
-    (rays.cut, rays.min_measure) = (cut, least);
+    (rays.cut, rays.min_measure) = (cut, min_measure);
     Arc::make_mut(&mut live.output).kept = kept;
 }

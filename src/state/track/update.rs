@@ -62,18 +62,18 @@ fn status(state: &mut State, result: &CurveResult) {
     }
     let seeds = result.seeds;
     let kept = counted(result.output.kept.len(), "streamline");
-    let (made, what, min_fa) = match &result.key.curves {
+    let (finished, what, min_fa) = match &result.key.curves {
         CurveParams::Streamlines(params) => (
             format!("{kept} from {}", counted(seeds, "seed")),
             "streamline",
             params.min_fa,
         ),
-        CurveParams::Rays(..) => (format!("Shot {}", counted(seeds, "ray")), "ray", None),
+        CurveParams::Rays(..) => (format!("Traced {}", counted(seeds, "ray")), "ray", None),
     };
     let why = none_started(&result.output, min_fa, &mask_text::name_of(&state.document));
     let message = match why {
         None if seeds == 0 => format!("No {what} started: no seed point was drawn"),
-        None => format!("{made} in {}", duration_text(result.wall_ms)),
+        None => format!("{finished} in {}", duration_text(result.wall_ms)),
         Some(why) => {
             let from = counted(seeds, "seed");
             format!("No {what} started from {from}: {why}")

@@ -1,15 +1,14 @@
 //! Actions on files: opening them, as the user reads them, and saving layers.
 
-use crate::state::core::layer::{Content, Layer};
 use crate::state::files::jobs::LOAD;
 use crate::state::files::jobs::open::OpenFile;
 use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
+use crate::state::sessions::update::arriving;
 use crate::state::streamlines::update::export;
 use crate::state::update::layers;
-use crate::state::{Effect, FilesAction, Reading, Severity, State, UnsavedAction, files, sessions};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use crate::state::{Effect, FilesAction, Severity, State, files, sessions};
+use std::path::PathBuf;
 
 /// Applies one action.
 pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
@@ -37,102 +36,21 @@ pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
 }
 
 fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
-    let (mut sessions, paths): (Vec<_>, Vec<_>) = paths
+    let (mut sessions, files): (Vec<_>, Vec<_>) = paths
         .into_iter()
         .partition(|p| sessions::update::is_session(p));
-    if let Some(session) = sessions.pop() {
-        if !(sessions.is_empty() && paths.is_empty()) {
-            let sentence = format!(
-                "A session replaces everything, so only the session is opened; open the other files afterwards: {}",
-                session.display()
-            );
-            state.runtime.notify(Severity::Information, sentence);
+    // The same session may be named twice.
+    sessions.sort();
+    sessions.dedup();
+    if sessions.len() > 1 {
+        let sentence = arriving::several_sessions(&sessions);
+        return state.runtime.notify(Severity::Error, sentence);
+    }
+    match sessions.pop() {
+        Some(session) => arriving::open_session(state, session, files, effects),
+        None => {
+            state.runtime.forget_failures(LOAD);
+            arriving::open_files(state, files, effects);
         }
-        return sessions::update::close_document(state, UnsavedAction::Open(session), effects);
-    }
-    let is_gradients = |p: &PathBuf| {
-        let extension = p
-            .extension()
-            .and_then(|e| e.to_str())
-            .unwrap_or_default()
-            .to_lowercase();
-        matches!(
-            extension.as_str(),
-            "bval" | "bvals" | "bvec" | "bvecs" | "b"
-        )
-    };
-    state.runtime.forget_failures(LOAD);
-    let (mut gradients, files): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_gradients);
-    // bval before bvec, as every reader of the pair expects.
-    gradients.sort_by_key(|p| {
-        p.extension()
-            .is_none_or(|e| !e.to_string_lossy().starts_with("bval"))
-    });
-    if files.is_empty() && !gradients.is_empty() {
-        let scans = || {
-            let layers = state.document.layers.iter().rev();
-            layers.filter_map(|l| match (&l.content, state.document.path(l)) {
-                (Content::Scan { gradients, .. }, Some(path)) => Some((gradients, path)),
-                _ => None,
-            })
-        };
-        // The one that waits for them, else the topmost.
-        let waiting = scans().find(|(gradients, _)| gradients.is_none());
-        match waiting.or_else(|| scans().next()) {
-            Some((_, path)) => {
-                let path = path.to_owned();
-                effects.push(Effect::submit(OpenFile::with_gradients(path, gradients)));
-            }
-            None => state.runtime.notify(
-                Severity::Error,
-                "Gradient files need a scan: open the scan first, or drop both together",
-            ),
-        }
-        return;
-    }
-    let (tables, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|p| is_colours(p));
-    for table in tables {
-        open_colours(state, table, effects);
-    }
-    state.runtime.files.opened_together.clone_from(&files);
-    for path in files {
-        effects.push(Effect::submit(OpenFile::with_gradients(
-            path,
-            gradients.clone(),
-        )));
-    }
-}
-
-/// Whether a name may be that of a colour table for labels.
-fn is_colours(path: &Path) -> bool {
-    let ending = path.extension().and_then(|e| e.to_str());
-    let ending = ending.unwrap_or_default().to_lowercase();
-    ["txt", "lut", "tsv", "label", "ctab"].contains(&ending.as_str())
-}
-
-/// Gives the topmost image that can be a label map its names and colours.
-fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
-    let layers = || state.document.layers.iter().rev();
-    let image = |l: &&Arc<Layer>| matches!(&l.content, Content::Image(v) if v.frames == 1);
-    let labelled = |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_some());
-    let selected = state.runtime.selected_layer;
-    let is_file = |l: &Layer| state.document.path(l).is_some();
-    let chosen = layers()
-        .filter(image)
-        .find(|l| Some(l.id) == selected && is_file(l))
-        .or_else(|| layers().filter(image).find(|l| labelled(l) && is_file(l)));
-    match chosen.and_then(|l| state.document.path(l)) {
-        Some(path) => {
-            let path = path.to_owned();
-            let reported = Reading {
-                colours: Some(table),
-                ..Reading::default()
-            };
-            effects.push(Effect::submit(OpenFile::with_reading(path, reported)));
-        }
-        None => state.runtime.notify(
-            Severity::Error,
-            "A colour table needs a label map: open that first, and select its layer",
-        ),
     }
 }

@@ -20,6 +20,7 @@ pub use crate::state::filter::update::{command_line as filter_command, request a
 pub use crate::state::pathways::update::{command_line as pathway_command, find as find_pathway};
 use crate::state::runtime::TourStep;
 pub use crate::state::segment::update::command_line as segment_command;
+pub use crate::state::sessions::update::arriving::several_sessions;
 pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::export::unsupported_contents;
 pub use crate::state::streamlines::update::{panel_command, selection_command};

@@ -39,6 +39,7 @@ pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
         ViewAction::SetTool(tool) => regions::draw::activate_tool(state, tool, effects),
         ViewAction::ToggleCrosshair => state.view.visible.crosshair ^= true,
         ViewAction::ToggleLetters => state.view.visible.letters ^= true,
+        ViewAction::OpenList(list) => state.view.visible.side_list = list,
         ViewAction::TogglePanels => state.view.visible.panels ^= true,
         ViewAction::ToggleSlicesInScene => match state.view.task {
             Task::View | Task::Segment => state.view.visible.slices_in_scene ^= true,

@@ -42,7 +42,7 @@ pub fn show(
 ) {
     let place = rect_after_settings(ui, |ui| connectivity::show(ui, state, lines, actions));
     let runtime = &state.runtime.streamlines.connect;
-    let Some((_, found)) = runtime.shown() else {
+    let Some((_, labelled)) = runtime.shown() else {
         let text = match (state.label_map().is_some(), runtime.has_failed()) {
             (false, _) if connectivity::maps(state).next().is_none() => "No label map is open",
             (false, _) => "Choose a label map",
@@ -52,18 +52,18 @@ pub fn show(
         return empty(ui, place, text);
     };
     let shown = match state.document.streamlines.connect.shown {
-        MatrixValue::Value if found.connectome.value.is_empty() => MatrixValue::Count,
+        MatrixValue::Value if labelled.connectome.value.is_empty() => MatrixValue::Count,
         shown => shown,
     };
     let picture = &mut memory.caches.bottom_panel.matrix;
-    picture.prepare(ui, found, shown);
+    picture.prepare(ui, labelled, shown);
     let [left, top] = NUMBERS;
     let edge = (place.height() - top - 28.0)
         .min(place.width() * 0.6)
         .max(60.0);
     let square = Rect::from_min_size(place.min + vec2(left, top), vec2(edge, edge));
-    numbers(ui, found, square);
-    self::square(ui, state, found, shown, square, picture, actions);
+    numbers(ui, labelled, square);
+    self::square(ui, state, labelled, shown, square, picture, actions);
     let scale = scale(ui, shown, square, picture);
     let list = Rect::from_min_max(
         pos2(scale.right() + 16.0, place.top()),
@@ -71,7 +71,7 @@ pub fn show(
         pos2(place.right(), square.bottom()),
     );
     if list.width() > 150.0 {
-        super::super::part(ui, "pairs", list, |ui| pairs(ui, state, found, actions));
+        super::super::part(ui, "pairs", list, |ui| pairs(ui, state, labelled, actions));
     }
 }
 
@@ -81,8 +81,8 @@ fn numbers(ui: &Ui, labelled: &LabelledConnectome, square: Rect) {
     let font = theme::regular(size::CAPTION);
     let nodes = &labelled.connectome.nodes;
     let step = square.width() / nodes.len() as f32;
-    let widest = nodes.iter().max().map_or(0.0, |most| {
-        paint::width(ui, &most.to_string(), font.clone())
+    let widest = nodes.iter().max().map_or(0.0, |largest| {
+        paint::width(ui, &largest.to_string(), font.clone())
     });
     let every = |room: f32| ((room / step).ceil() as usize).max(1);
     let painter = ui.painter();
@@ -242,14 +242,14 @@ fn sentence(state: &State, labelled: &LabelledConnectome, row: usize, column: us
 fn square(
     ui: &mut Ui,
     state: &State,
-    found: &LabelledConnectome,
+    labelled: &LabelledConnectome,
     shown: MatrixValue,
     square: Rect,
     picture: &Picture,
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let n = found.connectome.nodes.len();
+    let n = labelled.connectome.nodes.len();
     let id = ui.make_persistent_id("matrix");
     let response = ui.interact(square, id, Sense::click());
     if let Some(texture) = &picture.texture {
@@ -281,7 +281,7 @@ fn square(
         .filter(|at| square.contains(*at))
         .map(cell);
     let (text, ink) = match hovered {
-        Some((row, column)) => (sentence(state, found, row, column), p.t1),
+        Some((row, column)) => (sentence(state, labelled, row, column), p.t1),
         None => (caption, p.t3),
     };
     paint::left(

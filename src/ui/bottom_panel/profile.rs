@@ -27,20 +27,20 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         );
     }
     let runtime = &state.runtime.streamlines.profile;
-    let Some((_, found)) = runtime.shown() else {
+    let Some((_, named)) = runtime.shown() else {
         let text = match runtime.has_failed() {
             true => "There is no profile: see the message for the reason",
             false => "Sampling along the streamlines…",
         };
         return empty(ui, place, text);
     };
-    let n = found.profile.tracks.len().max(1);
+    let n = named.profile.tracks.len().max(1);
     let width = place.width() / n as f32;
-    for (i, (track, name)) in found.profile.tracks.iter().zip(&found.names).enumerate() {
+    for (i, (track, name)) in named.profile.tracks.iter().zip(&named.names).enumerate() {
         let left = place.left() + width * i as f32;
         let plot = Rect::from_min_size(pos2(left, place.top()), vec2(width, place.height()));
         let rgb = theme::CATEGORIES[i % theme::CATEGORIES.len()];
-        self::plot(ui, plot, (name, rgb), (&found.profile, track), actions);
+        self::plot(ui, plot, (name, rgb), (&named.profile, track), actions);
     }
 }
 

@@ -279,7 +279,7 @@ fn rows(
     let table = Rect::from_min_max(body.min, pos2(body.right() - BAR, body.bottom()));
     let response = ui.interact(table, id, Sense::click());
     let in_sight = f64::from(body.height() / ROW);
-    let most = (order.len() as f64 - in_sight + 0.5).max(0.0);
+    let max_top = (order.len() as f64 - in_sight + 0.5).max(0.0);
     let scrolled = &mut memory.caches.bottom_panel.table;
     follow(state, order, in_sight, scrolled);
     if response.contains_pointer() {
@@ -287,7 +287,7 @@ fn rows(
         scrolled.top -= f64::from(by / ROW);
     }
     if response.has_focus() {
-        keys(ui, id, in_sight, scrolled, most);
+        keys(ui, id, in_sight, scrolled, max_top);
         let pressed = |key| ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, key));
         let delete = pressed(Key::Delete) || pressed(Key::Backspace);
         if delete
@@ -302,8 +302,8 @@ fn rows(
         ui,
         body,
         (in_sight, order.len()),
-        scrolled.top.clamp(0.0, most),
-        most,
+        scrolled.top.clamp(0.0, max_top),
+        max_top,
     );
     let painter = ui.painter().with_clip_rect(table.intersect(ui.clip_rect()));
     let p = theme::palette(ui.style());
@@ -430,7 +430,7 @@ fn row_at(y: f32, body: Rect, top: f64) -> usize {
     (f64::from((y - body.top()) / ROW) + top).max(0.0) as usize
 }
 
-fn keys(ui: &Ui, id: egui::Id, in_sight: f64, scrolled: &mut Scrolled, most: f64) {
+fn keys(ui: &Ui, id: egui::Id, in_sight: f64, scrolled: &mut Scrolled, max_top: f64) {
     let filter = egui::EventFilter {
         vertical_arrows: true,
         ..egui::EventFilter::default()
@@ -445,13 +445,13 @@ fn keys(ui: &Ui, id: egui::Id, in_sight: f64, scrolled: &mut Scrolled, most: f64
         scrolled.top = 0.0;
     }
     if pressed(Key::End) > 0.0 {
-        scrolled.top = most;
+        scrolled.top = max_top;
     }
 }
 
 /// The scroll bar at the right; returns the first visible row.
-fn bar(ui: &mut Ui, body: Rect, (in_sight, rows): (f64, usize), top: f64, most: f64) -> f64 {
-    if most <= 0.0 {
+fn bar(ui: &mut Ui, body: Rect, (in_sight, rows): (f64, usize), top: f64, max_top: f64) -> f64 {
+    if max_top <= 0.0 {
         return top;
     }
     let p = theme::palette(ui.style());
@@ -464,9 +464,9 @@ fn bar(ui: &mut Ui, body: Rect, (in_sight, rows): (f64, usize), top: f64, most: 
     let mut top = top;
     if let Some(at) = response.interact_pointer_pos().filter(|_| way > 0.0) {
         let middle = at.y - rail.top() - height * 0.5;
-        top = (f64::from(middle / way) * most).clamp(0.0, most);
+        top = (f64::from(middle / way) * max_top).clamp(0.0, max_top);
     }
-    let y = rail.top() + way * (top / most) as f32;
+    let y = rail.top() + way * (top / max_top) as f32;
     let knob = Rect::from_min_size(pos2(rail.left(), y), vec2(rail.width(), height));
     let ink = if response.hovered() || response.dragged() {
         p.t3
@@ -485,8 +485,8 @@ fn targets(state: &State, lines: &Tractogram) -> Vec<String> {
     }
     let is = |l: &&Arc<Layer>| matches!(&l.content, Content::Tractogram(t) if t.id() == lines.id());
     let layer = state.document.layers.iter().find(is);
-    let made = layer.and_then(|l| state.document.curve_recipe(l.id));
-    let regions = made.map_or(&[][..], |made| &made.regions);
+    let recipe = layer.and_then(|l| state.document.curve_recipe(l.id));
+    let regions = recipe.map_or(&[][..], |recipe| &recipe.regions);
     let targets = regions.iter().filter(|r| r.role == RegionRole::Target);
     targets.map(|r| r.name.clone()).collect()
 }
@@ -501,10 +501,10 @@ fn value_text(column: &Column, value: f32, targets: &[String]) -> String {
         return name.clone();
     }
     if is_stop(column) {
-        let found = StopReason::ALL
+        let reason = StopReason::ALL
             .into_iter()
             .find(|r| f32::from(*r as u8) == value);
-        return found.map_or(String::new(), |r| r.label().to_owned());
+        return reason.map_or(String::new(), |r| r.label().to_owned());
     }
     match value.is_finite() {
         true if *column == Column::length() => format::fixed(f64::from(value), 1),

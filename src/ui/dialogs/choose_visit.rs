@@ -39,8 +39,8 @@ impl Cache {
 /// `2 diffusion scans, T1`.
 fn kinds(folder: &Folder, visit: &Visit) -> String {
     let mut counted: Vec<(&str, usize)> = Vec::new();
-    for found in folder.files_of(visit) {
-        let name = found.kind.name();
+    for file in folder.files_of(visit) {
+        let name = file.kind.name();
         match counted.iter_mut().find(|(n, _)| *n == name) {
             Some((_, n)) => *n += 1,
             None => counted.push((name, 1)),

@@ -82,8 +82,8 @@ fn contents(
         let busy = searching.then_some("Looking for files…");
         let all = opening.found_elsewhere();
         if all.len() > 1 {
-            let word = format!("Take all {}", format::count(all.len() as u64));
-            let take = Button::plain(&word).hint("Use every file that was found elsewhere");
+            let label = format!("Take all {}", format::count(all.len() as u64));
+            let take = Button::plain(&label).hint("Use every file that was found elsewhere");
             if take.disabled(busy).show(ui).clicked() {
                 actions.push(Action::Session(SessionAction::TakeAll));
             }
@@ -154,9 +154,9 @@ fn row(
                 ui.add_space(24.0);
                 let mut send = |action| actions.push(Action::Session(action));
                 if let Some(suggestion) = &file.suggestion {
-                    let word = format!("Take {}", shortened(suggestion));
+                    let label = format!("Take {}", shortened(suggestion));
                     let hint = suggestion.display().to_string();
-                    let take = Button::plain(&word).hint(&hint).disabled(busy);
+                    let take = Button::plain(&label).hint(&hint).disabled(busy);
                     if take.show(ui).clicked() {
                         let path = suggestion.clone();
                         send(SessionAction::Relocate { index, path });
@@ -166,10 +166,10 @@ fn row(
                     (FileDecision::UseAsItIs, "Use it as it is"),
                     (FileDecision::LeaveOut, "Leave out"),
                 ];
-                for (which, word) in answers.into_iter().filter(|_| changed) {
+                for (which, label) in answers.into_iter().filter(|_| changed) {
                     let button = match decision == Some(which) {
-                        true => Button::primary(word),
-                        false => Button::plain(word),
+                        true => Button::primary(label),
+                        false => Button::plain(label),
                     };
                     if button.disabled(busy).show(ui).clicked() {
                         let decision = which;

@@ -134,7 +134,9 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let before = match pending_action {
         UnsavedAction::Quit => "before the window closes",
         UnsavedAction::New => "before a new one begins",
-        UnsavedAction::Open(_) | UnsavedAction::Recover(_) => "before another is opened",
+        UnsavedAction::Open(_) | UnsavedAction::OpenWith { .. } | UnsavedAction::Recover(_) => {
+            "before another is opened"
+        }
         UnsavedAction::Demo { .. } => "before the demo head is opened",
     };
     let unsaved = state.unsaved();

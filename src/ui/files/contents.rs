@@ -149,7 +149,7 @@ fn notes(ui: &mut Ui, width: f32, state: &State, sheet: &Sheet) {
 /// The buttons; returns the outcome if one was pressed, whether a dialog is requested, and whether the command is.
 fn buttons(ui: &mut Ui, buttons: Rect, sheet: &Sheet, native: bool) -> (Option<Typed>, bool, bool) {
     let mut outcome = None;
-    let word = match (&sheet.purpose, &sheet.replaces) {
+    let label = match (&sheet.purpose, &sheet.replaces) {
         (_, Some(_)) => "Replace",
         (PathPurpose::Open, None) => "Open",
         (
@@ -163,7 +163,7 @@ fn buttons(ui: &mut Ui, buttons: Rect, sheet: &Sheet, native: bool) -> (Option<T
         _ => "Save",
     };
     let empty = sheet.text.trim().is_empty();
-    let go = Button::primary(word).disabled(empty.then_some("Type a path first"));
+    let go = Button::primary(label).disabled(empty.then_some("Type a path first"));
     let place = Rect::from_min_size(buttons.min, vec2(go.width(ui), space::BUTTON));
     if go.show_at(ui, place).clicked() {
         outcome = Some(Typed::Entered);

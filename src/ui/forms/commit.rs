@@ -48,10 +48,8 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
 
 /// The most severe warning among the results.
 pub fn highest_severity(state: &State) -> Option<Severity> {
-    let (layer, weights) = results::shown_weights(state).filter(|_| !state.is_filtering())?;
-    let lines = crate::state::streamlines::streamlines_of(layer);
-    let others = lines.is_some_and(|lines| lines.id() != weights.weighted);
-    let has_warning = others || progress::unfinished(weights).is_some();
+    let (_, weights) = results::shown_weights(state).filter(|_| !state.is_filtering())?;
+    let has_warning = state.weights_are_stale() || progress::unfinished(weights).is_some();
     has_warning.then_some(Severity::Warning)
 }
 

@@ -5,7 +5,7 @@ mod profiles;
 mod report;
 mod responses;
 
-pub use images::image_rows;
+pub use images::{all as fod_images, image_rows};
 
 use super::glyphs;
 use super::parameters::{self, Rows};

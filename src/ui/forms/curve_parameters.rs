@@ -40,10 +40,14 @@ const PLACED: &[&str] = &[
 /// Called by a row with changed parameters.
 pub type OnChange<'a> = parameters::OnChange<'a, Params>;
 
+/// Why values cannot be reset.
+pub const DEFAULTS_STAND: &str = "All values are the defaults";
+
 /// The reset icon at a head; returns whether it was clicked.
 pub fn reset(ui: &mut Ui, place: Rect, defaults: bool) -> bool {
     let reset = IconButton::new(icons::RESET, "Reset to defaults");
-    let reset = reset.side(24.0).disabled(defaults);
+    let reset = reset.side(24.0);
+    let reset = reset.disabled(defaults.then_some(DEFAULTS_STAND));
     reset.show_right(ui, place).clicked()
 }
 

@@ -16,7 +16,7 @@ use crate::state::{
 use crate::ui::Memory;
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::segmented_but;
-use crate::ui::widgets::slider::{Columns, RangeRow, Scale, SliderRow, label};
+use crate::ui::widgets::slider::{Columns, RangeRow, Scale, SliderRow, help_over, label};
 use crate::ui::widgets::{charts, menu};
 use egui::{Color32, Rect, Ui, vec2};
 
@@ -30,7 +30,9 @@ pub fn select_row<T>(
 ) -> Option<T> {
     let columns = Columns::allocate(ui);
     label(ui, columns.label, name, help);
-    menu::select(ui, columns.wide, name, shown, rows)
+    let chosen = menu::select(ui, columns.wide, name, shown, rows);
+    help_over(ui, columns.wide, name, help);
+    chosen
 }
 
 /// A row with a segmented switch across slider and field.
@@ -59,7 +61,9 @@ pub fn segment_row_but<'a>(
         columns.wide.center(),
         vec2(columns.wide.width(), space::FIELD + 2.0),
     );
-    segmented_but(ui, place, name, labels, chosen, why)
+    let chosen = segmented_but(ui, place, name, labels, chosen, why);
+    help_over(ui, place, name, help);
+    chosen
 }
 
 /// Range of a frame's values and its default window.
@@ -369,7 +373,8 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
             .default(Slab::DEFAULT_MM)
             .limits(Slab::LIMITS_MM)
             .decimals(1)
-            .unit("mm");
+            .unit("mm")
+            .help("Thickness of the slab around the slice in which streamlines are drawn");
         if let Some((thickness_mm, _)) = row.value(ui) {
             actions.push(Action::View(ViewAction::CutToSlab(Some(Slab {
                 thickness_mm,
@@ -496,7 +501,8 @@ pub fn lines(ui: &mut Ui, d: &Display, has: AvailableValues, set: &mut impl FnMu
         let row = SliderRow::new("Tube radius", f64::from(radius_mm), 0.1..=1.5)
             .default(shortest_f64(TUBE_RADIUS_MM))
             .limits(0.02..=10.0)
-            .unit("mm");
+            .unit("mm")
+            .help("Radius of the tubes in 3-D; it changes no result");
         if let Some((v, phase)) = row.value(ui) {
             let line_style = LineStyle::Tubes {
                 radius_mm: v as f32,

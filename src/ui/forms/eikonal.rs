@@ -153,7 +153,7 @@ fn joined(ui: &mut Ui, state: &State, set: &mut OnChange) {
     const HEIGHT: f32 = 26.0;
     let settings = &state.document.pathways;
     let percent = |value: f64| format::with_unit(&format::fixed(value, 1), "%");
-    let most = *PathwaySettings::EPSILON.end() * 100.0;
+    let max_percent = *PathwaySettings::EPSILON.end() * 100.0;
     let p = theme::palette(ui.style());
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
@@ -163,10 +163,10 @@ fn joined(ui: &mut Ui, state: &State, set: &mut OnChange) {
     };
     let row = paint::inset(rect, space::INSET, space::INSET);
     let value = percent_joined(from);
-    if value > most {
+    if value > max_percent {
         // A detour this long is no matter of width: another metric, domain or pair of ends is needed.
-        let most = format::with_unit(&format::fixed(most, 0), "%");
-        let text = format!("Not joined at any width up to {most}");
+        let max_percent = format::with_unit(&format::fixed(max_percent, 0), "%");
+        let text = format!("Not joined at any width up to {max_percent}");
         section::label(ui, row, &text, false, p.warning);
         let way_out = format!(
             "The ends meet from ε = {}. Lower α or the FA of the domain, or enlarge an end",
@@ -182,8 +182,8 @@ fn joined(ui: &mut Ui, state: &State, set: &mut OnChange) {
         );
         return section::label(ui, row, &text, false, p.t3);
     }
-    let word = format!("Widen to {}", percent(value));
-    let button = Button::plain(&word);
+    let widen = format!("Widen to {}", percent(value));
+    let button = Button::plain(&widen);
     let place = paint::at_right(row, vec2(button.width(ui), space::FIELD));
     let text = row.with_max_x(place.left() - 6.0);
     section::label(ui, text, "Not joined at this width", false, p.warning);

@@ -100,11 +100,11 @@ fn tensors(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(Glyp
     let now = look.shown.then_some(look.shape);
     let help = "A glyph for each tensor. Superquadrics have edges that distinguish shapes which look alike as \
                 ellipsoids";
-    let word = SHAPES.iter().find(|s| s.1 == now).map_or("", |s| s.0);
-    let chosen = select_row(ui, "Glyphs", help, word, |ui| {
+    let name = SHAPES.iter().find(|s| s.1 == now).map_or("", |s| s.0);
+    let chosen = select_row(ui, "Glyphs", help, name, |ui| {
         let mut chosen = None;
-        for (word, shape) in SHAPES {
-            if menu::Item::new(word).chosen(shape == now).show(ui) {
+        for (name, shape) in SHAPES {
+            if menu::Item::new(name).chosen(shape == now).show(ui) {
                 chosen = Some(shape);
             }
         }
@@ -153,7 +153,7 @@ fn hint(state: &State) -> Option<String> {
     }
     let every = scene::glyphs_every(state);
     (every > look.every).then(|| {
-        let most = format::count(TensorGlyphs::MAXIMUM_COUNT as u64);
-        format!("More than {most} glyphs: one voxel in {every} along each axis is shown")
+        let max_glyphs = format::count(TensorGlyphs::MAXIMUM_COUNT as u64);
+        format!("More than {max_glyphs} glyphs: one voxel in {every} along each axis is shown")
     })
 }

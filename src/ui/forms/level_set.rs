@@ -12,6 +12,7 @@ use super::parameters::{self, Rows};
 use crate::data::Role;
 use crate::parameters::row;
 use crate::solvers::level_set::{self, TargetParts};
+use crate::state::core::notices::Topic;
 use crate::state::core::text::counted;
 use crate::state::segment::jobs::SEGMENT;
 use crate::state::segment::{
@@ -19,16 +20,16 @@ use crate::state::segment::{
     SurfaceStanding, scalar,
 };
 use crate::state::{
-    Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool, ViewAction,
+    Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Task, Tool, ViewAction,
 };
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::band::BandHistogram;
 use crate::ui::widgets::button::{Button, IconButton, toggled};
 use crate::ui::widgets::note::Note;
-use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::slider::{SliderRow, help_over};
 use crate::ui::widgets::{anchor, menu, paint, rows, section};
-use crate::ui::{Memory, format, icons, panels};
+use crate::ui::{Memory, format, icons, panels, part};
 use egui::{Color32, Rangef, Rect, Sense, Ui, pos2, vec2};
 pub use results::{STARTING, rate};
 
@@ -169,7 +170,9 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let place = section::head(ui, "Controls");
     // First, so that they are visible in small windows, too.
     tools(ui, state, actions);
-    transport(ui, state, actions);
+    if !is_pinned(state) {
+        transport(ui, state, actions);
+    }
     let settings = &state.document.segment.settings;
     let params = &settings.params;
     let default_value = SegmentSettings {
@@ -246,7 +249,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         set(SegmentSettings { params, ..settings }, phase);
     });
     panels::in_sight(ui);
-    let warned = |m: &Message| m.slot == Some(SEGMENT);
+    let warned = |m: &Message| m.slot == Some(SEGMENT) || m.topic == Some(Topic::SurfaceEnded);
     let warned = state.runtime.notices.messages.iter().any(warned);
     let leaked = leak_notice::leaked(state).map(|leaked| leaked.leak.noticed);
     // The leak notice points to these rows, and so does the message that the surface has vanished.
@@ -268,6 +271,28 @@ fn described(key: &str) -> (&'static str, &'static str) {
 /// Enough decimals for a thousand steps of a range.
 fn decimals(span: f64) -> i32 {
     (3.0 - span.max(1e-12).log10().floor()).clamp(0.0, 6.0) as i32
+}
+
+/// Whether the row of *Run* stands at the top of the panel: the rows for drawing regions would push it out of sight.
+fn is_pinned(state: &State) -> bool {
+    let tool = state.view.tool;
+    let has_rows = matches!(tool, Tool::Threshold | Tool::Change | Tool::Labels);
+    state.view.task == Task::Segment && (tool.draws() || has_rows)
+}
+
+/// The row of *Run* above all others while regions are made; returns the rest of the panel.
+pub fn pinned(ui: &mut Ui, body: Rect, state: &State, actions: &mut Vec<Action>) -> Rect {
+    const HEIGHT: f32 = space::BUTTON + 12.0;
+    if !is_pinned(state) {
+        return body;
+    }
+    let place = body.with_max_y((body.top() + HEIGHT).min(body.bottom()));
+    part(ui, "run", place, |ui| {
+        transport(ui, state, actions);
+        let line = theme::palette(ui.style()).line;
+        paint::underline(ui.painter(), place, line);
+    });
+    body.with_min_y(place.bottom())
 }
 
 fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
@@ -301,29 +326,21 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         "Back to step {}: before the last change",
         format::count(earlier)
     );
+    let first = (step == 0).then_some("The surface stands at step 0");
+    let none = runtime.live.is_none() && state.document.segment.spheres.is_empty();
     let buttons = [
-        (
-            icons::STEP,
-            "Advance ten steps",
-            why.is_some(),
-            SegmentAction::Step,
-        ),
-        (
-            icons::REWIND,
-            &*back,
-            step == 0,
-            SegmentAction::Rewind(earlier),
-        ),
+        (icons::STEP, "Advance ten steps", why, SegmentAction::Step),
+        (icons::REWIND, &*back, first, SegmentAction::Rewind(earlier)),
         (
             icons::RESET,
             "Back to step 0",
-            step == 0,
+            first,
             SegmentAction::Rewind(0),
         ),
         (
             icons::TRASH,
             "Delete the spheres and the surface",
-            runtime.live.is_none() && state.document.segment.spheres.is_empty(),
+            none.then_some("There are no spheres and there is no surface"),
             SegmentAction::Clear,
         ),
     ];
@@ -360,7 +377,10 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     ];
     let text = ["Sample  P", "Add sphere  A", "Keep out  D"];
     let now = tools.iter().position(|t| *t == state.view.tool);
-    if let Some(i) = toggled(ui, row, "Tool", &text, now) {
+    let clicked = toggled(ui, row, "Tool", &text, now);
+    let help = "What a click on a slice does; a second click on the tool puts it away";
+    help_over(ui, row, "Tool", help);
+    if let Some(i) = clicked {
         let off = now == Some(i);
         actions.push(Action::View(ViewAction::SetTool(if off {
             Tool::Crosshair

@@ -21,15 +21,16 @@ pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;
 
-pub use csd::is_shown as can_estimate_fods;
+pub use csd::{fod_images, is_shown as can_estimate_fods};
 
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::{Memory, layers};
+use crate::data::Tractogram;
 use crate::state::filter::FilterFile;
 use crate::state::pathways::PathwayFile;
 use crate::state::segment::SegmentFile;
 use crate::state::update::{filter_command, pathway_command, segment_command, selection_command};
-use crate::state::{CommandLine, Content, Layer, Method, State, Task};
+use crate::state::{CommandLine, Content, Layer, Method, State, Task, Tool};
 use std::sync::Arc;
 
 /// The layer that the View panel shows: the selected one, else the topmost visible image.
@@ -65,6 +66,16 @@ pub fn command_line(state: &State) -> Option<CommandLine> {
             }
         }
     }
+}
+
+/// The streamlines of a layer that the user works on.
+fn streamlines_in_work(state: &State) -> Option<(&Arc<Layer>, &Tractogram)> {
+    let about = selected_tracks(state).is_some()
+        || state.document.streamlines.has_rules()
+        || state.view.bottom_panel.is_some()
+        || state.manual_selection().is_some()
+        || state.view.tool == Tool::Pick;
+    state.current_streamlines().filter(|_| about)
 }
 
 /// The selected layer, if it holds streamlines.

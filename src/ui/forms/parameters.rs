@@ -282,10 +282,10 @@ fn slider<'a, P: Parameters>(
     let value = (number.get)(params).map(|v| unit.displayed(v));
     let on_with = default.unwrap_or(number.on_with());
     let limits = number.hard;
-    let least = limits.least(number.decimals);
+    let min = limits.smallest(number.decimals);
     let mut slider = SliderRow::new(row.label, value.unwrap_or(on_with), low..=high)
         .decimals(i32::from(number.decimals))
-        .limits(least..=limits.high)
+        .limits(min..=limits.high)
         .unit(unit.symbol())
         .help(hint);
     if let Some(default) = default.or(number.on) {
@@ -387,6 +387,7 @@ fn text_row<P: Parameters>(
         true => columns.field,
         false => columns.wide,
     };
+    slider::help_over(ui, columns.wide, row.label, hint);
     let typed = field::value(ui, place, row.label, &shown, "")?;
     match row.parse(typed.trim()) {
         Ok(value) => Some((value, Phase::Done)),

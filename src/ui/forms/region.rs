@@ -9,7 +9,7 @@ use crate::state::regions::types::{MAXIMUM_RADIUS_MM, MINIMUM_RADIUS_MM};
 use crate::state::{Action, Drawing, RegionAction, State, Tool, ViewAction};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::segmented;
-use crate::ui::widgets::slider::{Change, SliderRow};
+use crate::ui::widgets::slider::{Change, SliderRow, help_over};
 use crate::ui::widgets::{anchor, menu, paint, region, rows, section};
 use crate::ui::{Memory, format, regions};
 use egui::{Sense, Ui, vec2};
@@ -84,7 +84,10 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     row.max.y -= 4.0;
     let text = TOOLS.map(|t| t.1);
     let now = TOOLS.iter().position(|t| t.0 == state.view.tool);
-    if let Some(i) = segmented(ui, row, "Drawing tool", &text, now.unwrap_or(0)) {
+    let clicked = segmented(ui, row, "Drawing tool", &text, now.unwrap_or(0));
+    let help = "How a drag over a slice changes the region; the lines below give the keys";
+    help_over(ui, row, "Drawing tool", help);
+    if let Some(i) = clicked {
         actions.push(Action::View(ViewAction::SetTool(TOOLS[i].0)));
     }
 }

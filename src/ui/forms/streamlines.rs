@@ -21,13 +21,7 @@ const FILTER: &str = "Filter";
 
 /// Shown only while the user works on the streamlines of a layer.
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let selected = super::selected_tracks(state).is_some();
-    let about = selected
-        || state.document.streamlines.has_rules()
-        || state.view.bottom_panel.is_some()
-        || state.manual_selection().is_some()
-        || state.view.tool == Tool::Pick;
-    let Some((layer, lines)) = state.current_streamlines().filter(|_| about) else {
+    let Some((layer, lines)) = super::streamlines_in_work(state) else {
         return;
     };
     // Tracking has rows with the same names.
@@ -82,7 +76,9 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     slider::label(ui, columns.label, "Choose by mouse", help);
     let picking = state.view.tool == Tool::Pick;
     let text = ["Off", "On"];
-    if let Some(i) = segmented(ui, columns.wide, "Choose", &text, usize::from(picking)) {
+    let clicked = segmented(ui, columns.wide, "Choose", &text, usize::from(picking));
+    slider::help_over(ui, columns.wide, "Choose by mouse", help);
+    if let Some(i) = clicked {
         let tool = if i == 1 { Tool::Pick } else { Tool::Crosshair };
         actions.push(Action::View(ViewAction::SetTool(tool)));
     }
@@ -137,7 +133,9 @@ fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .iter()
         .position(|d| *d == state.view.bottom_panel)
         .unwrap_or(0);
-    if let Some(i) = segmented(ui, row, "Below the views", &text, now) {
+    let clicked = segmented(ui, row, "Below the views", &text, now);
+    slider::help_over(ui, row, "Below", help);
+    if let Some(i) = clicked {
         actions.push(Action::Streamline(StreamlineAction::Open(all[i])));
     }
 }
@@ -251,6 +249,7 @@ fn regions(
             p.t2,
         );
         let title = format!("Filter by {}", r.name);
+        let help = "Which streamlines are shown, by how they meet this region";
         let chosen = menu::select(ui, columns.wide, &title, how.label(), |ui| {
             let mut chosen = None;
             for option in RegionRule::ALL {
@@ -263,6 +262,7 @@ fn regions(
             }
             chosen
         });
+        slider::help_over(ui, columns.wide, &title, help);
         if let Some(how) = chosen {
             set(rules.clone().using(r.id, r.role, how), Phase::Done);
         }

@@ -26,13 +26,32 @@ use crate::ui::{Memory, format, icons, panels, theme};
 use egui::{Rect, Ui, vec2};
 use std::sync::Arc;
 
+const INPUTS: &str = "Inputs";
+const INPUTS_FOLD: &str = "inputs beside streamlines";
 const FIT: &str = "Tensor fit";
 /// Key of the fold among the controls; the check of the same name has a fold of its own.
 const FIT_CONTROLS: &str = "controls of the tensor fit";
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    inputs(ui, state, memory);
-    offered_mask(ui, state, actions);
+    // Beside the block of streamlines, a small panel has no room for both inputs and controls.
+    let folded = memory.narrow && super::streamlines_in_work(state).is_some();
+    let open = match folded {
+        true => {
+            let (open, clicked) = section::fold(ui, INPUTS, memory.is_open(INPUTS_FOLD, false));
+            if clicked {
+                memory.toggle(INPUTS_FOLD);
+            }
+            open
+        }
+        false => {
+            inputs_head(ui, memory);
+            true
+        }
+    };
+    if open {
+        inputs(ui, state);
+        offered_mask(ui, state, actions);
+    }
     section::end(ui);
     let layer = shown_layer(state);
     section::head_with(ui, "Controls", layer.map_or("", |l| &l.name));
@@ -118,8 +137,12 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let text =
-        format!("{name} lies beside the scan, but the fit uses a mask found in the scan itself");
+    let text = match state.document.lacks_requested_fit() {
+        true => format!("Waiting for the fit. {name} lies beside the scan and can be its mask"),
+        false => {
+            format!("{name} lies beside the scan, but the fit uses a mask found in the scan itself")
+        }
+    };
     let p = theme::palette(ui.style());
     let note = Note::new(p, Severity::Information, &text).action("Use this mask");
     if note.show(ui) == Some(NoteResponse::Accepted) {
@@ -127,8 +150,8 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
-    let place = section::head(ui, "Inputs");
+fn inputs_head(ui: &mut Ui, memory: &mut Memory) {
+    let place = section::head(ui, INPUTS);
     let open = IconButton::new(icons::FOLDER, "Open a file")
         .hint("Open a file (Ctrl+O)")
         .side(24.0);
@@ -137,13 +160,16 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
             .files
             .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
+}
+
+fn inputs(ui: &mut Ui, state: &State) {
     let scan_grid = state
         .document
         .scan()
         .and_then(|l| grid(l))
         .map(|(g, _)| g.clone());
     // A result is no input: its row would push the controls below down while the pointer is over them.
-    let made_here = |l: &Layer| {
+    let is_derived = |l: &Layer| {
         let base = state.document.origins.base(l.origin);
         matches!(base, Origin::Unknown | Origin::Computed(_))
     };
@@ -156,7 +182,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         let mut others = state.document.layers.iter().filter(|other| other.id < l.id);
         path.is_some() && others.any(|other| state.document.path(other) == path)
     };
-    let is_input = |l: &&Arc<Layer>| !made_here(l) && !kept_from(l);
+    let is_input = |l: &&Arc<Layer>| !is_derived(l) && !kept_from(l);
     for layer in state.document.layers.iter().filter(is_input) {
         let path = state.document.path(layer);
         let file = path.and_then(|p| p.file_name());
@@ -193,6 +219,11 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
             response.on_hover_text(about.trim_start());
         }
         if let Content::Scan { gradients, .. } = &layer.content {
+            if layer.holds_distributions() {
+                let fact = "fibre orientations (FOD)";
+                rows::input(ui, icons::ARROW_RIGHT, "", "Coefficients of", fact);
+                continue;
+            }
             if let Content::Scan { dwi, .. } = &layer.content
                 && let Some(layout) = dwi.tensors
             {
@@ -249,7 +280,9 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         method(ui, state, actions);
     }
     fit_mask(ui, state, actions);
-    if let Some(found) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
+    if state.document.lacks_requested_fit() {
+        rows::hint(ui, "Waiting for the fit");
+    } else if let Some(found) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
         rows::hint(ui, &format!("Mask found: {}", mask_text::facts(&found)));
         if let Some(doubt) = mask_text::doubt(&found) {
             Note::new(theme::palette(ui.style()), Severity::Warning, &doubt).show(ui);

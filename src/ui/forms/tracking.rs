@@ -24,6 +24,7 @@ use crate::ui::theme::{self, space};
 use crate::ui::tracks::{self, Remark};
 use crate::ui::widgets::button::{Button, IconButton, segmented};
 use crate::ui::widgets::note::{Note, NoteResponse};
+use crate::ui::widgets::slider::help_over;
 use crate::ui::widgets::{paint, region, rows, section};
 use crate::ui::{Memory, format, icons, panels, regions};
 use egui::{Rect, Sense, Ui, pos2, vec2};
@@ -57,6 +58,9 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .position(|&m| m == state.document.track.method)
         .unwrap_or(0);
     let chosen = segmented(ui, place, "Method", &text, now);
+    let help = "Streamlines follow the principal direction step by step; rays are geodesics of a metric derived from \
+                the tensors, ranked by their connectivity measure";
+    help_over(ui, place, "Method", help);
     if let Some(i) = chosen.filter(|&i| i != now) {
         actions.push(Action::Track(TrackAction::SetMethod(Method::ALL[i])));
     }
@@ -239,7 +243,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
 fn missing_region(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let tool = Tool::NewRegion { role, cube: false };
-    let (tool_text, text, word) = match role {
+    let (tool_text, text, action) = match role {
         Role::Seed => (
             "Click white matter on a slice. Esc ends the seed tool",
             "No seed yet. Press S, then click a slice to place one",
@@ -255,7 +259,7 @@ fn missing_region(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Acti
         Note::new(p, Severity::Information, tool_text).show(ui);
         return;
     }
-    let note = Note::new(p, Severity::Information, text).action(word);
+    let note = Note::new(p, Severity::Information, text).action(action);
     if note.show(ui) == Some(NoteResponse::Accepted) {
         actions.push(Action::View(ViewAction::SetTool(tool)));
     }

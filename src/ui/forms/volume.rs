@@ -192,7 +192,8 @@ fn surface(
     )
     .decimals(0)
     .default(100.0)
-    .unit("%");
+    .unit("%")
+    .help("How far what lies behind the surface shows through");
     if let Some((v, phase)) = row.value(ui) {
         set(
             VolumeLook {

@@ -7,7 +7,7 @@ use crate::guide::synonyms::Subject;
 use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
-use crate::state::tensors::types::fods::FodSettings;
+use crate::state::tensors::types::fods::{FodSettings, FodSource};
 use crate::state::update::panel_command;
 use crate::state::{
     Action, FilesAction, Layout, Look, Method, PictureAction, RegionAction, SessionAction, Slab,
@@ -298,6 +298,12 @@ fn results(state: &State, list: &mut Entries) {
         };
         let action = act(TensorAction::SetFods(settings));
         list.add("Estimate fibre orientations", "", action)
+            .about(Subject::FibreOrientations);
+    }
+    for image in forms::fod_images(state) {
+        let source = FodSource::Image(image.id);
+        let name = format!("Use “{}” as distributions", image.name);
+        list.add(&name, "", act(TensorAction::UseDistributions(source)))
             .about(Subject::FibreOrientations);
     }
     list.add(

@@ -99,9 +99,9 @@ fn looks(state: &State) -> Vec<Entry> {
             ));
         }
     }
-    for (word, (cloud, surface)) in SHAPES {
+    for (name_of_shape, (cloud, surface)) in SHAPES {
         if (cloud, surface) != (settings.cloud, settings.surface) {
-            let name = format!("Pathway in 3-D: {}", word.to_lowercase());
+            let name = format!("Pathway in 3-D: {}", name_of_shape.to_lowercase());
             let settings = settings.clone();
             let changed = PathwaySettings {
                 cloud,
@@ -151,12 +151,12 @@ fn of_kept(kept: &Arc<KeptPathway>) -> [Entry; 2] {
 /// Entries that copy the commands of kept pathways; a key copies that of the live one.
 fn commands(state: &State) -> Vec<Entry> {
     let kept = state.document.kept_pathways.iter();
-    let one = |kept: &Arc<KeptPathway>| {
+    let command_entry = |kept: &Arc<KeptPathway>| {
         let line = crate::state::update::pathway_command(state, Some(kept.id))?;
         let name = format!("Copy as command: pathway {}", kept.name);
         Some(entry(name, "", Action::CopyCommand(line)))
     };
-    kept.filter_map(one).collect()
+    kept.filter_map(command_entry).collect()
 }
 
 fn of_glyphs(state: &State) -> Vec<Entry> {
@@ -165,12 +165,12 @@ fn of_glyphs(state: &State) -> Vec<Entry> {
     let others = glyphs::SHAPES
         .into_iter()
         .filter(|(_, shape)| *shape != now);
-    let one = |(word, shape): (&str, Option<_>)| {
+    let glyph_entry = |(shape_name, shape): (&str, Option<_>)| {
         let mut changed = look;
         changed.shown = shape.is_some();
         changed.shape = shape.unwrap_or(look.shape);
-        let name = format!("Tensor glyphs: {}", word.to_lowercase());
+        let name = format!("Tensor glyphs: {}", shape_name.to_lowercase());
         entry(name, "", Action::View(ViewAction::SetGlyphs(changed)))
     };
-    others.map(one).collect()
+    others.map(glyph_entry).collect()
 }

@@ -62,13 +62,14 @@ impl Split {
         let left = Self::CONTROLS.min(Self::LEFT * body.height());
         let share = (Self::SHARE * panel.height()).min(Self::ENOUGH);
         let share = share.min(body.height() - left);
-        let most = share.max(body.height() - above);
-        let gives = (body.height() - needed_height).max(Self::MINIMUM_RESULTS_HEIGHT.min(most));
+        let max_height = share.max(body.height() - above);
+        let gives =
+            (body.height() - needed_height).max(Self::MINIMUM_RESULTS_HEIGHT.min(max_height));
         // A map has other controls than a scan. The checks of a fit stay at the foot, so that they do not move when the
         // fit ends.
         let at_foot = task == Task::View && fits && below.is_finite();
         let preferred = match overflows {
-            true => below.min(most).min(gives).round(),
+            true => below.min(max_height).min(gives).round(),
             false if at_foot => below.round(),
             false => body.height() - above,
         };

@@ -81,7 +81,7 @@ impl RegionListState {
 }
 
 /// Whether a name contains the search text, ignoring case.
-pub fn found(name: &str, search: &str) -> bool {
+pub fn matches(name: &str, search: &str) -> bool {
     let search = search.trim().to_lowercase();
     search.is_empty() || name.to_lowercase().contains(&search)
 }

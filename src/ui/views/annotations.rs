@@ -300,7 +300,7 @@ pub fn dec_legend(
 }
 
 /// The active tool as a text next to the pointer.
-pub fn tool_word(painter: &Painter, pointer: Pos2, within: Rect, text: &str, colour: Color32) {
+pub fn tool_text(painter: &Painter, pointer: Pos2, within: Rect, text: &str, colour: Color32) {
     plate(painter, pointer + vec2(14.0, 16.0), within, text, colour);
 }
 

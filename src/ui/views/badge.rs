@@ -16,6 +16,7 @@ use std::time::Duration;
 /// Time for which a final result is highlighted, seconds.
 const NEWS_S: f64 = 2.0;
 pub const HEIGHT: f32 = 22.0;
+const OUT_OF_DATE: &str = "Out of date";
 
 #[derive(Default)]
 pub struct Badge {
@@ -38,6 +39,9 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
         let text = format!("Iteration {}", count(running.iterations()));
         return Some((text, Standing::Updating));
     }
+    if state.layer_of_stale_weights().is_some() {
+        return Some((OUT_OF_DATE.to_owned(), Standing::OutOfDate));
+    }
     // The other tasks do not show the live result.
     if !state.view.task.shows_live() {
         return None;
@@ -51,7 +55,7 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
     let text = match standing {
         Standing::Final => format!("Final · {ms}"),
         Standing::Updating => "Updating…".to_owned(),
-        Standing::OutOfDate => "Out of date".to_owned(),
+        Standing::OutOfDate => OUT_OF_DATE.to_owned(),
         Standing::Coarse => format!("Coarse · {} · {ms}", share(state, live.seeds)),
     };
     Some((text, standing))
@@ -65,7 +69,7 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
         Path::Final => (format!("Final · {ms}"), Standing::Final),
         Path::Coarse => (format!("Coarse · double voxels · {ms}"), Standing::Coarse),
         Path::Updating => ("Updating…".to_owned(), Standing::Updating),
-        Path::OutOfDate => ("Out of date".to_owned(), Standing::OutOfDate),
+        Path::OutOfDate => (OUT_OF_DATE.to_owned(), Standing::OutOfDate),
     })
 }
 

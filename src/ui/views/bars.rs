@@ -4,6 +4,7 @@
 use super::annotations::{Ground, on};
 use super::legend::Legend;
 use crate::data::appearance::ColourMap;
+use crate::state::core::display::STALE_OPACITY;
 use crate::ui::theme::{self, size};
 use crate::ui::widgets::paint;
 use egui::{Align2, Color32, FontId, Painter, Pos2, Rangef, Rect, Shape, pos2, vec2};
@@ -50,6 +51,8 @@ struct BarPlace {
     /// The name, the higher and the lower figure, each with its place.
     texts: [(Rect, String); 3],
     colour_map: ColourMap,
+    /// Fraction of its opacity: a bar of stale values is as dim as these.
+    strength: f32,
 }
 
 impl BarPlace {
@@ -81,8 +84,8 @@ pub fn show(painter: &Painter, column: &Column, legends: &[&Legend]) -> PaintedB
     let mut attempts = (1..=bars.len()).rev();
     let placed = attempts.find_map(|shown| column.place_all(painter, &bars, shown));
     let placed = placed.unwrap_or_default();
-    for one in &placed {
-        column.paint(painter, one);
+    for bar in &placed {
+        column.paint(painter, bar);
     }
     let missing: Vec<String> = bars[placed.len()..]
         .iter()
@@ -146,6 +149,7 @@ impl Column<'_> {
             low,
             high,
             colour_map,
+            is_stale,
         } = legend
         else {
             return None;
@@ -192,7 +196,7 @@ impl Column<'_> {
                 place(pos2(text_x, bar.top() + FIGURE), 1),
                 place(pos2(text_x, bar.bottom() - FIGURE), 2),
             ];
-            let whole = places.iter().fold(bar, |all, one| all.union(*one));
+            let whole = places.iter().fold(bar, |all, place| all.union(*place));
             let whole = whole.expand(RIM);
             let Some(hit) = self.taken.iter().find(|t| t.intersects(whole)) else {
                 let [a, b, c] = places;
@@ -200,6 +204,10 @@ impl Column<'_> {
                     bar,
                     texts: [(a, name), (b, high.clone()), (c, low.clone())],
                     colour_map: *colour_map,
+                    strength: match is_stale {
+                        true => STALE_OPACITY,
+                        false => 1.0,
+                    },
                 });
             };
             match hit.center().y < range.center() {
@@ -220,8 +228,9 @@ impl Column<'_> {
             let t = step as f32 / STEPS as f32;
             let [r, g, b] = placed.colour_map.at(t);
             let y = bar.bottom() - t * bar.height();
-            mesh.colored_vertex(pos2(bar.left(), y), Color32::from_rgb(r, g, b));
-            mesh.colored_vertex(pos2(bar.right(), y), Color32::from_rgb(r, g, b));
+            let colour = Color32::from_rgb(r, g, b).gamma_multiply(placed.strength);
+            mesh.colored_vertex(pos2(bar.left(), y), colour);
+            mesh.colored_vertex(pos2(bar.right(), y), colour);
             if step > 0 {
                 let at = (2 * step) as u32;
                 mesh.add_triangle(at - 2, at - 1, at);

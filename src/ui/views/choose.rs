@@ -149,7 +149,7 @@ impl Views {
                 painter.extend(Shape::dashed_line(&ends, line, 4.0, 4.0));
             }
         } else if let Some(at) = at {
-            annotations::tool_word(painter, at, rect, "Choose", IN_VIEW.t1);
+            annotations::tool_text(painter, at, rect, "Choose", IN_VIEW.t1);
         }
     }
 }

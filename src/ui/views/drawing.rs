@@ -276,7 +276,7 @@ impl Views {
                 }
                 _ => at,
             };
-            annotations::tool_word(painter, at, slice.rect, &label, ink);
+            annotations::tool_text(painter, at, slice.rect, &label, ink);
         }
     }
 

@@ -134,8 +134,8 @@ fn along(direction: DVec3, steps: i32, actions: &mut Vec<Action>) {
         axis.filter(|along| along.abs() > 0.5)
     };
     let mut panes = Pane::ALL.into_iter();
-    let found = panes.find_map(|pane| Some((pane, across(&pane)?)));
-    if let Some((pane, along)) = found {
+    let moved_pane = panes.find_map(|pane| Some((pane, across(&pane)?)));
+    if let Some((pane, along)) = moved_pane {
         step(pane, steps * along.signum() as i32, actions);
     }
 }

@@ -25,6 +25,8 @@ pub enum Legend {
         low: String,
         high: String,
         colour_map: ColourMap,
+        /// The colours are those of stale values, and dimmed like them.
+        is_stale: bool,
     },
     /// One colour per text.
     Stops(Vec<(&'static str, [u8; 3])>),
@@ -59,11 +61,14 @@ pub fn of_slices(state: &State) -> Option<Legend> {
     let mapped = !matches!(map, ColourMap::Grey | ColourMap::Mask | ColourMap::Stops);
     mapped.then(|| {
         let value = |v: f32| significant(f64::from(v * top.unit_scale));
+        let weights = state.document.weight_map_recipe(top.id);
+        let is_stale = weights.is_some_and(|map| Some(map.layer) == state.layer_of_stale_weights());
         Legend::Bar {
-            name: top.name.clone(),
+            name: named(&top.name, is_stale),
             low: value(top.display.window.0),
             high: with_unit(&value(top.display.window.1), top.unit),
             colour_map: map,
+            is_stale,
         }
     })
 }
@@ -75,12 +80,13 @@ fn of_cost(state: &State) -> Option<Legend> {
     let (low, high) = image.window;
     Some(match state.document.pathways.shown {
         ShownCost::Off => return None,
-        ShownCost::Total => excess(image.window, image.colour_map),
+        ShownCost::Total => excess(image.window, image.colour_map, state.pathway_is_stale()),
         shown @ (ShownCost::First | ShownCost::Second) => Legend::Bar {
             name: format!("Cost {}", shown.name()),
             low: value(low),
             high: value(high),
             colour_map: image.colour_map,
+            is_stale: state.pathway_is_stale(),
         },
     })
 }
@@ -90,13 +96,13 @@ fn of_cloud(state: &State) -> Option<Legend> {
     let drawn = pathways::volumes(state, &state.view.camera);
     let cloud = drawn.iter().find(|v| v.style == VolumeStyle::Cloud)?;
     match cloud.transfer.colours {
-        Colours::Map(map) => Some(excess(cloud.window, map)),
+        Colours::Map(map) => Some(excess(cloud.window, map, state.pathway_is_stale())),
         Colours::Fixed(_) => None,
     }
 }
 
 /// Costs above E*, over a window of fractions of it.
-fn excess((low, high): (f32, f32), colour_map: ColourMap) -> Legend {
+fn excess((low, high): (f32, f32), colour_map: ColourMap, is_stale: bool) -> Legend {
     let above = |share: f32| match fixed(f64::from(share) * 100.0, 0) {
         percent if share > 0.0 => format!("+{}", with_unit(&percent, "%")),
         _ => "E*".to_owned(),
@@ -106,6 +112,7 @@ fn excess((low, high): (f32, f32), colour_map: ColourMap) -> Legend {
         low: above(low),
         high: above(high),
         colour_map,
+        is_stale,
     }
 }
 
@@ -137,12 +144,14 @@ fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
     let lines = scene::tractograms(state);
     let mut lines = lines.iter().filter(|(t, _)| !t.is_empty()).peekable();
     lines.peek()?;
+    let stale = state.layer_of_stale_weights();
     // Layers that look alike share a legend.
     let mut all: Vec<(Legend, Vec<&Layer>)> = Vec::new();
     for (tractogram, display) in lines {
         let layer = layer_of(state, tractogram);
         let shown = layer.map(|layer| state.document.shown_by_weight(layer.id));
-        let Some(legend) = of_lines(tractogram, display, shown) else {
+        let is_stale = layer.is_some_and(|layer| stale == Some(layer.id));
+        let Some(legend) = of_lines(tractogram, display, shown, is_stale) else {
             continue;
         };
         match all.iter_mut().find(|(known, _)| *known == legend) {
@@ -167,9 +176,9 @@ fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
 fn names(layers: &[&Layer]) -> Option<String> {
     match layers {
         [] => None,
-        [one] => Some(one.name.clone()),
-        [one, other] => Some(format!("{} and {}", one.name, other.name)),
-        [one, more @ ..] => Some(format!("{} and {} more", one.name, more.len())),
+        [layer] => Some(layer.name.clone()),
+        [layer, second] => Some(format!("{} and {}", layer.name, second.name)),
+        [layer, more @ ..] => Some(format!("{} and {} more", layer.name, more.len())),
     }
 }
 
@@ -187,6 +196,7 @@ fn of_lines(
     tractogram: &Tractogram,
     display: &Display,
     shown: Option<ShownStreamlines>,
+    has_stale_weights: bool,
 ) -> Option<Legend> {
     match scene::line_colour(tractogram, display) {
         LineColour::Direction => Some(Legend::Dec),
@@ -202,6 +212,7 @@ fn of_lines(
             range: (low, high),
             colour_map,
         } => {
+            let is_stale = has_stale_weights && name == WEIGHT;
             let (name, text) = match name.as_str() {
                 "fa" => ("FA".to_owned(), [format!("{low:.2}"), format!("{high:.2}")]),
                 "length" => (
@@ -211,8 +222,8 @@ fn of_lines(
                 "measure" => ("CM".to_owned(), [low, high].map(|v| measure(f64::from(v)))),
                 WEIGHT => (
                     match shown {
-                        Some(ShownStreamlines::Difference) => DIFFERENCE_NAME.to_owned(),
-                        _ => WEIGHT_NAME.to_owned(),
+                        Some(ShownStreamlines::Difference) => named(DIFFERENCE_NAME, is_stale),
+                        _ => named(WEIGHT_NAME, is_stale),
                     },
                     [low, high].map(|v| significant(f64::from(v))),
                 ),
@@ -228,8 +239,17 @@ fn of_lines(
                 low,
                 high,
                 colour_map,
+                is_stale,
             })
         }
+    }
+}
+
+/// A name that says whether its values are stale.
+fn named(name: &str, is_stale: bool) -> String {
+    match is_stale {
+        true => format!("{name}, out of date"),
+        false => name.to_owned(),
     }
 }
 
@@ -250,12 +270,12 @@ fn stops(ends: &[f32]) -> Vec<(&'static str, [u8; 3])> {
         }
     }
     let count = |reason: &StopReason| counts[*reason as usize];
-    let mut found: Vec<StopReason> = StopReason::ALL
+    let mut reasons: Vec<StopReason> = StopReason::ALL
         .into_iter()
         .filter(|r| count(r) > 0)
         .collect();
-    found.sort_by_key(|r| std::cmp::Reverse(count(r)));
-    found
+    reasons.sort_by_key(|r| std::cmp::Reverse(count(r)));
+    reasons
         .into_iter()
         .map(|r| (r.label(), ColourMap::STOP_COLOURS[r as usize]))
         .collect()

@@ -20,6 +20,7 @@ mod leak;
 pub mod legend;
 mod mask_outline;
 mod mosaic;
+pub mod opening;
 pub mod path_at_pointer;
 mod pickable_planes;
 mod region_drag;
@@ -124,6 +125,9 @@ impl Views {
         }
         if state.view.layout == Layout::Mosaic {
             self.mosaic(ui, area, state, actions);
+            if !self.still {
+                opening::show(ui, state, &[(state.view.mosaic_pane(), area)]);
+            }
             ui.advance_cursor_after_rect(area);
             return;
         }
@@ -171,6 +175,7 @@ impl Views {
         }
         if !self.still {
             self.leak(ui, state, actions);
+            opening::show(ui, state, &self.panes);
         }
         if hovered.is_none() {
             self.brush = None;
@@ -239,11 +244,11 @@ impl Views {
         const JUMP: f64 = 0.35;
         let requested = state.view.camera;
         let now = ui.input(|i| i.time);
-        let short_way = |from: f64, to: f64| (to - from + PI).rem_euclid(TAU) - PI;
+        let shorter_turn = |from: f64, to: f64| (to - from + PI).rem_euclid(TAU) - PI;
         // The theme's animation time is 0 if motion is not wanted, and in tests.
         let moves = ui.style().animation_time > 0.0 && !self.still && self.drag.is_none();
         if let Some(last) = self.camera.last.filter(|last| *last != requested && moves) {
-            let turn = short_way(last.azimuth, requested.azimuth).abs();
+            let turn = shorter_turn(last.azimuth, requested.azimuth).abs();
             if turn.max((last.elevation - requested.elevation).abs()) > JUMP {
                 self.camera.snap = Some(CameraMove {
                     from: last,
@@ -263,7 +268,7 @@ impl Views {
         ui.ctx().request_repaint();
         let eased = t * t * (3.0 - 2.0 * t);
         let from = &snap.from;
-        let turn = short_way(from.azimuth, requested.azimuth);
+        let turn = shorter_turn(from.azimuth, requested.azimuth);
         Camera {
             focus: from.focus.lerp(requested.focus, eased),
             distance_mm: from.distance_mm + (requested.distance_mm - from.distance_mm) * eased,

@@ -13,14 +13,14 @@ use glam::DVec3;
 
 /// Requests the path as soon as the voxel changes.
 pub(super) fn request_path(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
-    let Some(found) = scene::pathways::live(slice.state) else {
+    let Some(result) = scene::pathways::live(slice.state) else {
         return;
     };
     let moved = ui.input(|i| i.pointer.delta() != egui::Vec2::ZERO);
     let Some(at) = pointer(ui).filter(|_| moved).map(|at| slice.world(at)) else {
         return;
     };
-    let voxel = found.pathway.metric().grid.nearest(at);
+    let voxel = result.pathway.metric().grid.nearest(at);
     let known = slice.state.path_hovered();
     if voxel.is_none() || known.map(|h| h.voxel) != voxel {
         actions.push(Action::Pathway(PathwayAction::Hover(Some(at))));
@@ -31,13 +31,13 @@ pub(super) fn request_path(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
 pub(super) fn label(ui: &Ui, slice: &Slice) {
     let state = slice.state;
     let shows_path = state.view.tool == Tool::Crosshair && !state.pathway_is_stale();
-    let Some(found) = scene::pathways::live(state).filter(|_| shows_path) else {
+    let Some(result) = scene::pathways::live(state).filter(|_| shows_path) else {
         return;
     };
     let Some(at) = pointer(ui) else {
         return;
     };
-    let Some((text, reached)) = text(state, found, slice.world(at)) else {
+    let Some((text, reached)) = text(state, result, slice.world(at)) else {
         return;
     };
     let colour = if reached { IN_VIEW.t1 } else { IN_VIEW.t2 };
@@ -68,15 +68,15 @@ pub fn text(state: &State, result: &PathwayResult, at: DVec3) -> Option<(String,
         return None;
     }
     let fa = f64::from(*tensors.fa.values.get(tensors.fa.grid.index(voxel))?);
-    let least = result.params.min_fa;
+    let min_fa = result.params.min_fa;
     let of = |role: Role| result.regions.iter().filter(move |r| r.role == role);
     let within = |role: Role| of(role).any(|r| r.shape.contains(at));
     let why = if within(Role::Exclude) {
         "in an exclude region".to_owned()
     } else if of(Role::Mask).next().is_some() && !within(Role::Mask) {
         "outside the mask".to_owned()
-    } else if fa < least {
-        format!("FA {} < {}", format::fixed(fa, 2), format::fixed(least, 2))
+    } else if fa < min_fa {
+        format!("FA {} < {}", format::fixed(fa, 2), format::fixed(min_fa, 2))
     } else {
         "outside the domain".to_owned()
     };

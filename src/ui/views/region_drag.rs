@@ -85,7 +85,7 @@ pub fn same(a: &Shape, b: &Shape) -> bool {
 
 /// `6 mm`, `8 × 8 × 12 mm`, in millimetres across the radius or the half edges.
 pub fn size_text(shape: &Shape) -> String {
-    use crate::ui::format::{fixed, with_unit};
+    use crate::ui::format::{fixed, ml, with_unit};
     let mm = |v: f64| {
         let text = fixed(v, 1);
         text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
@@ -97,8 +97,8 @@ pub fn size_text(shape: &Shape) -> String {
             with_unit(&format!("{} × {} × {}", edge(0), edge(1), edge(2)), "mm")
         }
         Shape::Mask(mask) => {
-            let ml = mask.volume_ml();
-            with_unit(&fixed(ml, if ml < 9.95 { 2 } else { 1 }), "ml")
+            let volume = mask.volume_ml();
+            ml(volume, if volume < 9.95 { 2 } else { 1 })
         }
     }
 }

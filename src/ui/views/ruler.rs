@@ -50,8 +50,8 @@ fn end_under(slice: &Slice, at: Pos2) -> Option<(usize, usize)> {
     });
     let off = |p: DVec3| slice.screen(p).distance(at);
     let near = ends.filter(|(.., p)| off(*p) <= REACH);
-    let least = near.min_by(|a, b| off(a.2).total_cmp(&off(b.2)));
-    least.map(|(i, k, _)| (i, k))
+    let nearest = near.min_by(|a, b| off(a.2).total_cmp(&off(b.2)));
+    nearest.map(|(i, k, _)| (i, k))
 }
 
 impl Views {
@@ -183,12 +183,12 @@ impl Views {
             }
             None => {
                 if let Some(at) = at {
-                    let word = if tool == Tool::Ruler {
+                    let tool_name = if tool == Tool::Ruler {
                         "Distance: two points"
                     } else {
                         "Angle: three points"
                     };
-                    annotations::tool_word(painter, at, slice.rect, word, IN_VIEW.t1);
+                    annotations::tool_text(painter, at, slice.rect, tool_name, IN_VIEW.t1);
                 }
             }
         }

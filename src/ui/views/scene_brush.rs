@@ -195,7 +195,7 @@ impl Views {
         rings::brush(painter, middle, radius, ink, erase);
         if stroke.is_none() {
             let adjacent = middle + vec2(radius.min(120.0) * 0.72, 0.0);
-            annotations::tool_word(painter, adjacent, scene.rect, &label, ink);
+            annotations::tool_text(painter, adjacent, scene.rect, &label, ink);
         }
     }
 }

@@ -295,8 +295,8 @@ fn title(
         |at: Pos2, spans: &[Span]| annotations::on(painter, at, Align2::LEFT_CENTER, spans, ground);
     let more = if late { " · drawing…" } else { "" };
     // A small view has no space for both.
-    let short = late && scene.rect.width() < LATE;
-    let projection = if short { "" } else { " perspective" };
+    let is_narrow = late && scene.rect.width() < LATE;
+    let projection = if is_narrow { "" } else { " perspective" };
     let spans = [
         ("3-D", theme::semibold(size::LABEL), p.t1),
         (projection, theme::regular(size::LABEL), p.t2),
@@ -414,8 +414,8 @@ fn axis_marker(painter: &Painter, scene: &Scene, ground: annotations::Ground) ->
         let arm = on_screen(*direction);
         let colour = dec[*a].gamma_multiply(if is_short(arm) { 0.7 } else { 1.0 });
         let mark = if unknown && *a == 0 { "?" } else { "" };
-        let word = format!("{}{mark}", letter(*direction));
-        let span = (&*word, theme::semibold(size::CAPTION), colour);
+        let text = format!("{}{mark}", letter(*direction));
+        let span = (&*text, theme::semibold(size::CAPTION), colour);
         let at = letter_at(arm);
         annotations::on(painter, at, Align2::CENTER_CENTER, &[span], ground);
     }

@@ -409,7 +409,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
         true => ["left", "left side"],
         false => ["right", "right side"],
     });
-    let side = sides.map(|[short, _]| short);
+    let side = sides.map(|[short_name, _]| short_name);
     let extra = resampled(state);
     let (regular, medium) = (theme::regular(size::LABEL), theme::medium(size::LABEL));
     let name = vec![
@@ -513,7 +513,7 @@ pub(super) fn letters(
     for ((at, align, half), letter) in places.into_iter().zip(letters) {
         // A guessed side is not shown as a letter.
         let guessed = unknown && matches!(letter, 'L' | 'R');
-        let (word, colour) = if guessed {
+        let (text, colour) = if guessed {
             (format!("{letter}?"), IN_VIEW.warning)
         } else {
             (letter.to_string(), IN_VIEW.t1)
@@ -527,7 +527,7 @@ pub(super) fn letters(
             painter,
             at,
             align,
-            &[(&word, font, colour)],
+            &[(&text, font, colour)],
             rings,
         ));
     }

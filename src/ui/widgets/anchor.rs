@@ -152,12 +152,12 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         }
         (kept.room, kept.scrolled) = ([0.0; 2], 0.0);
     } else if let Some(moved) = moved.filter(|moved| moved.abs() > 0.5) {
-        let most = shown.content_size.y - shown.inner_rect.height();
+        let max_offset = shown.content_size.y - shown.inner_rect.height();
         let above = kept.room[0];
         let requested = offset - above + moved;
         let to = requested.max(0.0);
         kept.room[0] = (-requested).max(0.0);
-        kept.room[1] += (to - (most - above + kept.room[0])).max(0.0);
+        kept.room[1] += (to - (max_offset - above + kept.room[0])).max(0.0);
         kept.next_offset = Some(to);
         kept.offset = to;
         kept.scrolled += moved;
@@ -165,9 +165,9 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         ctx.request_discard("rows came or went above the pointer");
     } else if kept.scrolled != 0.0 && (offset - kept.offset).abs() < 0.5 {
         // The panel has grown to fit its content: without extra space egui would scroll it back.
-        let most = (shown.content_size.y - shown.inner_rect.height()).max(0.0);
-        if kept.offset - most > 0.5 {
-            kept.room[1] += kept.offset - most;
+        let max_offset = (shown.content_size.y - shown.inner_rect.height()).max(0.0);
+        if kept.offset - max_offset > 0.5 {
+            kept.room[1] += kept.offset - max_offset;
             kept.next_offset = Some(kept.offset);
             ctx.request_discard("the panel grew below the pointer");
         }

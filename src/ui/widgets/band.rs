@@ -104,6 +104,9 @@ impl BandHistogram<'_> {
             painter.rect_filled(grip, 1.5, ink);
         }
         paint::focus_ring(ui.painter(), p, &response, bars, theme::radius::CHIP);
+        response.on_hover_text(
+            "Values of the image, with counts on a logarithmic scale. Drag the tip to move T, a foot to change ε",
+        );
         let texts = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 3.0), rect.max);
         let font = theme::regular(size::CAPTION);
         let text = |v: f32| match self.values.are_integers && self.scale == 1.0 {

@@ -162,7 +162,7 @@ pub struct IconButton<'a> {
     name: &'a str,
     hint: Option<&'a str>,
     active: bool,
-    disabled: bool,
+    disabled: Option<&'a str>,
     side: f32,
     colour: Option<Color32>,
 }
@@ -174,7 +174,7 @@ impl<'a> IconButton<'a> {
             name,
             hint: None,
             active: false,
-            disabled: false,
+            disabled: None,
             side: 28.0,
             colour: None,
         }
@@ -191,8 +191,9 @@ impl<'a> IconButton<'a> {
         self
     }
 
-    pub fn disabled(mut self, disabled: bool) -> Self {
-        self.disabled = disabled;
+    /// Greys the button out and gives the reason on hover, below the name.
+    pub fn disabled(mut self, because: Option<&'a str>) -> Self {
+        self.disabled = because;
         self
     }
 
@@ -208,7 +209,7 @@ impl<'a> IconButton<'a> {
 
     pub fn show(self, ui: &mut Ui) -> Response {
         let (rect, response) =
-            ui.allocate_exact_size(vec2(self.side, self.side), sense(!self.disabled));
+            ui.allocate_exact_size(vec2(self.side, self.side), sense(self.disabled.is_none()));
         self.paint(ui, rect, response)
     }
 
@@ -220,13 +221,14 @@ impl<'a> IconButton<'a> {
 
     pub fn show_at(self, ui: &mut Ui, rect: Rect) -> Response {
         let id = ui.make_persistent_id(("icon", self.name));
-        let response = ui.interact(rect, id, sense(!self.disabled));
+        let response = ui.interact(rect, id, sense(self.disabled.is_none()));
         self.paint(ui, rect, response)
     }
 
     fn paint(self, ui: &mut Ui, rect: Rect, response: Response) -> Response {
         let p = theme::palette(ui.style());
-        let lit = !self.disabled && response.hovered();
+        let enabled = self.disabled.is_none();
+        let lit = enabled && response.hovered();
         let painter = ui.painter();
         if self.active || lit {
             painter.rect_filled(rect, radius::CONTROL, p.b3);
@@ -236,18 +238,15 @@ impl<'a> IconButton<'a> {
             None if self.active || lit => p.t1,
             None => p.t2,
         };
-        let colour = colour.gamma_multiply(if self.disabled { 0.45 } else { 1.0 });
+        let colour = colour.gamma_multiply(if enabled { 1.0 } else { 0.45 });
         paint::icon(painter, rect.center(), self.icon, size::ICON, colour);
         paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
         focus::button(&response);
-        let enabled = !self.disabled;
         response
             .widget_info(|| WidgetInfo::selected(Role::Button, enabled, self.active, self.name));
-        let hint = self.hint.unwrap_or(self.name);
-        if self.disabled {
-            finish(response, Some(hint), None)
-        } else {
-            finish(response, None, Some(hint))
+        match self.disabled {
+            Some(why) => response.on_hover_text(format!("{}\n{why}", self.name)),
+            None => response.on_hover_text(self.hint.unwrap_or(self.name)),
         }
     }
 }
@@ -310,7 +309,7 @@ fn segments<'a>(
     );
     let step = rect.width() / labels.len().max(1) as f32;
     let mut clicked = None;
-    for (i, word) in labels.iter().enumerate() {
+    for (i, label) in labels.iter().enumerate() {
         let left = rect.left() + step * i as f32;
         let cell =
             Rect::from_min_size(pos2(left, rect.top()), vec2(step, rect.height())).shrink(2.0);
@@ -338,10 +337,10 @@ fn segments<'a>(
         } else {
             theme::regular(size::LABEL)
         };
-        paint::centre(painter, cell, word, font, colour);
+        paint::centre(painter, cell, label, font, colour);
         paint::focus_ring(painter, p, &response, cell, radius::CHIP);
         response.widget_info(|| {
-            let label = format!("{name}: {word}");
+            let label = format!("{name}: {label}");
             WidgetInfo::selected(Role::RadioButton, why.is_none(), active, label)
         });
         if response.clicked() && why.is_none() {
@@ -392,9 +391,6 @@ pub fn eye_unless(ui: &mut Ui, rect: Rect, name: &str, visible: bool, why: Optio
     let name = format!("{verb} {name}");
     let colour = if visible { p.t2 } else { p.t3 };
     let button = IconButton::new(icon, &name).side(22.0).colour(colour);
-    let button = match why {
-        Some(why) => button.disabled(true).hint(why),
-        None => button,
-    };
+    let button = button.disabled(why);
     button.show_right(ui, rect).clicked() && why.is_none()
 }

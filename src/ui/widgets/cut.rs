@@ -103,6 +103,9 @@ impl CutHistogram<'_> {
             let top = egui::Stroke::new(3.0, p.accent);
             ui.painter().vline(x, bars.y_range(), top);
         }
+        response.on_hover_text(
+            "Drag the line to cut: what lies to its right is kept. The field below takes a value, or “all”",
+        );
         let typed = self.texts(ui, rect, bars, x, (!uncut).then_some(cut));
         typed.map(|v| (v, Phase::Done)).or(change)
     }

@@ -255,12 +255,12 @@ fn width_id(menu: Id) -> Id {
     menu.with("width that rows need")
 }
 
-/// The width of a menu: at least `least`, and as wide as the longest row that it had when it was drawn last, within
+/// The width of a menu: at least `min_width`, and as wide as the longest row that it had when it was drawn last, within
 /// the window.
-fn wide_enough(ctx: &egui::Context, menu: Id, least: f32) -> f32 {
+fn wide_enough(ctx: &egui::Context, menu: Id, min_width: f32) -> f32 {
     let needed: Option<f32> = ctx.data(|d| d.get_temp(width_id(menu)));
-    let most = ctx.content_rect().width() - 2.0 * EDGE;
-    needed.unwrap_or(0.0).min(most).max(least)
+    let max_width = ctx.content_rect().width() - 2.0 * EDGE;
+    needed.unwrap_or(0.0).min(max_width).max(min_width)
 }
 
 /// Records the width that rows need; a pass in which they have less is not shown.
@@ -301,6 +301,7 @@ pub struct Item<'a> {
     key: &'a str,
     chosen: bool,
     enabled: bool,
+    reason: Option<&'a str>,
 }
 
 impl<'a> Item<'a> {
@@ -311,6 +312,7 @@ impl<'a> Item<'a> {
             key: "",
             chosen: false,
             enabled: true,
+            reason: None,
         }
     }
 
@@ -332,6 +334,12 @@ impl<'a> Item<'a> {
 
     pub fn enabled(mut self, enabled: bool) -> Self {
         self.enabled = enabled;
+        self
+    }
+
+    /// Why the row cannot be chosen, shown on hover.
+    pub fn reason(mut self, reason: Option<&'a str>) -> Self {
+        self.reason = reason;
         self
     }
 
@@ -411,7 +419,11 @@ impl<'a> Item<'a> {
         response.widget_info(|| {
             WidgetInfo::selected(Role::MenuItem, self.enabled, self.chosen, self.text)
         });
-        response.clicked()
+        let clicked = response.clicked();
+        if let Some(reason) = self.reason.filter(|_| !self.enabled) {
+            response.on_hover_text(reason);
+        }
+        clicked
     }
 }
 
@@ -422,9 +434,9 @@ pub fn choice<T, N: AsRef<str>>(
     name: impl Fn(&T) -> N,
 ) -> Option<T> {
     let mut chosen = None;
-    for one in all {
-        if Item::new(name(&one).as_ref()).show(ui) {
-            chosen = Some(one);
+    for item in all {
+        if Item::new(name(&item).as_ref()).show(ui) {
+            chosen = Some(item);
         }
     }
     chosen

@@ -65,19 +65,19 @@ impl<'a> Note<'a> {
         }
     }
 
-    pub fn action(mut self, word: &'a str) -> Self {
-        self.action = Some((word, None));
+    pub fn action(mut self, label: &'a str) -> Self {
+        self.action = Some((label, None));
         self
     }
 
-    pub fn action_with_icon(mut self, word: &'a str, icon: &'a str) -> Self {
-        self.action = Some((word, Some(icon)));
+    pub fn action_with_icon(mut self, label: &'a str, icon: &'a str) -> Self {
+        self.action = Some((label, Some(icon)));
         self
     }
 
     /// A quiet second button.
-    pub fn second_action(mut self, word: &'a str) -> Self {
-        self.second_action = Some(word);
+    pub fn second_action(mut self, label: &'a str) -> Self {
+        self.second_action = Some(label);
         self
     }
 
@@ -169,10 +169,15 @@ impl<'a> Note<'a> {
         answer
     }
 
-    /// Shows the note in one row with the text `short`; hovering shows the whole text. `second_action` is the icon of the quiet
-    /// button.
-    pub fn show_row(self, ui: &mut Ui, short: &str, second_action: &str) -> Option<NoteResponse> {
-        let answer = self.row(ui, short, second_action, 36.0);
+    /// Shows the note in one row with `short_text`; hovering shows the whole text. `second_action` is the icon of the
+    /// quiet button.
+    pub fn show_row(
+        self,
+        ui: &mut Ui,
+        short_text: &str,
+        second_action: &str,
+    ) -> Option<NoteResponse> {
+        let answer = self.row(ui, short_text, second_action, 36.0);
         ui.add_space(8.0);
         answer
     }
@@ -180,16 +185,16 @@ impl<'a> Note<'a> {
     /// Height of [`Note::show_low_row`].
     pub const LOW_ROW: f32 = 28.0;
 
-    /// Shows the note in one row between other rows, as high as they are, with the text `short`; hovering shows the
-    /// whole text.
-    pub fn show_low_row(self, ui: &mut Ui, short: &str) -> Option<NoteResponse> {
-        self.row(ui, short, "", Self::LOW_ROW)
+    /// Shows the note in one row between other rows, as high as they are, with `short_text`; hovering shows the whole
+    /// text.
+    pub fn show_low_row(self, ui: &mut Ui, short_text: &str) -> Option<NoteResponse> {
+        self.row(ui, short_text, "", Self::LOW_ROW)
     }
 
     fn row(
         self,
         ui: &mut Ui,
-        short: &str,
+        short_text: &str,
         second_action: &str,
         height: f32,
     ) -> Option<NoteResponse> {
@@ -220,12 +225,12 @@ impl<'a> Note<'a> {
             "Dismiss",
             NoteResponse::Dismissed,
         );
-        let word = self.second_action.unwrap_or_default();
+        let second_label = self.second_action.unwrap_or_default();
         let other = (
             self.second_action.is_some(),
             second_action,
-            word,
-            word,
+            second_label,
+            second_label,
             NoteResponse::SecondAction,
         );
         for (is_shown, icon, name, hint, which) in [cross, other] {
@@ -235,8 +240,8 @@ impl<'a> Note<'a> {
                 answer = answer.or(button.show_at(ui, place).clicked().then_some(which));
             }
         }
-        if let Some((word, icon)) = self.action {
-            let button = self.button(word, icon);
+        if let Some((label, icon)) = self.action {
+            let button = self.button(label, icon);
             let place = from_right(button.width(ui), (height - 4.0).min(28.0));
             if button.show_at(ui, place).clicked() {
                 answer = Some(NoteResponse::Accepted);
@@ -246,14 +251,20 @@ impl<'a> Note<'a> {
             pos2(row.left() + 34.0, row.top()),
             pos2(right - 6.0, row.bottom()),
         );
-        paint::name(&painter, place, short, theme::regular(size::LABEL), p.t1);
+        paint::name(
+            &painter,
+            place,
+            short_text,
+            theme::regular(size::LABEL),
+            p.t1,
+        );
         answer
     }
 
-    fn button(&self, word: &'a str, icon: Option<&'a str>) -> Button<'a> {
+    fn button(&self, label: &'a str, icon: Option<&'a str>) -> Button<'a> {
         let button = match self.primary {
-            true => Button::primary(word),
-            false => Button::plain(word),
+            true => Button::primary(label),
+            false => Button::plain(label),
         };
         match icon {
             Some(icon) => button.icon(icon),
@@ -264,16 +275,16 @@ impl<'a> Note<'a> {
     /// The suggestion and the second button, below the text.
     fn buttons(&self, ui: &mut Ui, at: egui::Pos2, answer: &mut Option<NoteResponse>) {
         let mut x = at.x;
-        if let Some((word, icon)) = self.action {
-            let button = self.button(word, icon);
+        if let Some((label, icon)) = self.action {
+            let button = self.button(label, icon);
             let place = Rect::from_min_size(pos2(x, at.y), vec2(button.width(ui), space::BUTTON));
             x = place.right() + 4.0;
             if button.show_at(ui, place).clicked() {
                 *answer = Some(NoteResponse::Accepted);
             }
         }
-        if let Some(word) = self.second_action {
-            let button = Button::quiet(word);
+        if let Some(label) = self.second_action {
+            let button = Button::quiet(label);
             let place = Rect::from_min_size(pos2(x, at.y), vec2(button.width(ui), space::BUTTON));
             if button.show_at(ui, place).clicked() {
                 *answer = Some(NoteResponse::SecondAction);
@@ -286,12 +297,12 @@ impl<'a> Note<'a> {
         let p = theme::palette(ui.style());
         let mut answer = None;
         let mut right = head.right();
-        if let Some(word) = self.second_action {
+        if let Some(label) = self.second_action {
             let side = 24.0;
             let place =
                 Rect::from_center_size(pos2(right - side * 0.5, head.center().y), vec2(side, side));
             right = place.left() - 4.0;
-            if IconButton::new(icons::CLOSE, word)
+            if IconButton::new(icons::CLOSE, label)
                 .show_at(ui, place)
                 .clicked()
             {
@@ -299,12 +310,12 @@ impl<'a> Note<'a> {
             }
         }
         let title_width = paint::width(ui, title, theme::semibold(size::LABEL)) + 8.0;
-        if let Some((word, icon)) = self.action {
+        if let Some((label, icon)) = self.action {
             let room = right - head.left() - title_width;
-            let with_icon = self.button(word, icon);
+            let with_icon = self.button(label, icon);
             let button = match with_icon.width(ui) <= room {
                 true => with_icon,
-                false => self.button(word, None),
+                false => self.button(label, None),
             };
             let wide = button.width(ui);
             let place =

@@ -112,10 +112,10 @@ pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Res
         format!("{kind}  ")
     };
     let regular = theme::regular(size::LABEL);
-    let most = text.width() * 0.62;
+    let max_width = text.width() * 0.62;
     let fact_at = paint::right(
         painter,
-        paint::inset(text, text.width() - most, 0.0),
+        paint::inset(text, text.width() - max_width, 0.0),
         fact,
         regular.clone(),
         p.t3,
@@ -150,7 +150,7 @@ pub fn check(ui: &mut Ui, verdict: Verdict, name: &str, fact: &str, open: bool) 
     let p = theme::palette(ui.style());
     let desired_size = vec2(ui.available_width(), 30.0);
     let (rect, response) = ui.allocate_exact_size(desired_size, Sense::click());
-    let (icon, colour, word) = match verdict {
+    let (icon, colour, verdict_text) = match verdict {
         Verdict::Passed => (icons::CHECK_CIRCLE, p.ok, "passed"),
         Verdict::Note => (icons::INFORMATION, p.accent, "note"),
         Verdict::NotRun => (icons::INFORMATION, p.accent, "not run"),
@@ -191,7 +191,7 @@ pub fn check(ui: &mut Ui, verdict: Verdict, name: &str, fact: &str, open: bool) 
     paint::spans(painter, text, egui::Align2::LEFT_CENTER, &spans);
     paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
     response.widget_info(|| {
-        let label = format!("{name}, {word}: {fact}");
+        let label = format!("{name}, {verdict_text}: {fact}");
         WidgetInfo::selected(Role::DisclosureTriangle, true, open, label)
     });
     response

@@ -198,11 +198,12 @@ impl<'a> SliderRow<'a> {
                 }
                 let id = ui.make_persistent_id(("help", self.name));
                 ui.interact(columns.label, id, Sense::hover())
-                    .on_hover_text(hint);
+                    .on_hover_text(&hint);
                 if !on {
                     let p = theme::palette(ui.style());
                     let font = theme::regular(size::LABEL);
                     paint::right(ui.painter(), columns.wide, self.off, font, p.t3);
+                    help_over(ui, columns.wide, self.name, &hint);
                     return change;
                 }
             }
@@ -239,6 +240,8 @@ impl<'a> SliderRow<'a> {
                 None => no_number(ui, place, self.name, &typed, &shown),
             }
         }
+        // Last: a mark on the rail has a hint of its own.
+        help_over(ui, columns.wide, self.name, &hint);
         change
     }
 
@@ -254,7 +257,10 @@ impl<'a> SliderRow<'a> {
         response.widget_info(|| {
             WidgetInfo::labeled(Role::Label, false, format!("{}: {why}", self.name))
         });
-        response.on_hover_text(self.help);
+        response.on_hover_text(match self.help {
+            "" => format!("Not in use: {why}"),
+            help => format!("{help}\nNot in use: {why}"),
+        });
     }
 
     /// Like [`SliderRow::show`], for rows without a checkbox.
@@ -341,6 +347,7 @@ impl RangeRow<'_> {
                 None => no_number(ui, place, self.name, &typed, &shown),
             }
         }
+        help_over(ui, columns.wide, self.name, &hint);
         change
     }
 }
@@ -370,6 +377,14 @@ impl Columns {
 /// A control's label with its help line; a double click resets.
 pub fn label(ui: &mut Ui, rect: Rect, name: &str, help: &str) -> Response {
     label_as(ui, rect, (name, name), help)
+}
+
+/// Shows the help of a row over its controls, too, except where one of them has a hint of its own.
+pub fn help_over(ui: &mut Ui, rect: Rect, name: &str, help: &str) {
+    if !help.is_empty() {
+        let id = ui.make_persistent_id(("help over", name));
+        ui.interact(rect, id, Sense::hover()).on_hover_text(help);
+    }
 }
 
 /// [`label`] with a text that differs from its name.

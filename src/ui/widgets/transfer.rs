@@ -59,9 +59,9 @@ impl TransferEditor<'_> {
         {
             let (share, opacity) = place_of(plot, at);
             match self.transfer.with_point(share, opacity) {
-                Some((made, i)) => {
+                Some((with_point, i)) => {
                     chosen = i;
-                    change = Some((made, Phase::Done));
+                    change = Some((with_point, Phase::Done));
                 }
                 None => notice::show_at(
                     ui,
@@ -91,12 +91,14 @@ impl TransferEditor<'_> {
             self.describe_point(ui, &response, i);
             stored.push(response);
         }
-        let shown = change.as_ref().map_or(self.transfer, |(made, _)| made);
+        let shown = change
+            .as_ref()
+            .map_or(self.transfer, |(changed, _)| changed);
         self.draw(ui, p, (plot, rect), shown, (chosen, &stored));
         chosen = chosen.min(shown.points().len() - 1);
         ui.data_mut(|d| d.insert_temp(chosen_id, chosen));
         let typed = self.fields(ui, shown, chosen);
-        typed.map(|made| (made, Phase::Done)).or(change)
+        typed.map(|changed| (changed, Phase::Done)).or(change)
     }
 
     /// A point that is dragged, or moved or removed by keys.
@@ -182,6 +184,8 @@ impl TransferEditor<'_> {
             value: Some(f64::from(opacity) * 100.0),
             ..WidgetInfo::labeled(Role::Slider, true, &name)
         });
+        let hint = format!("{value}\nDrag to move it, Delete removes it");
+        response.clone().on_hover_text(hint);
         ui.ctx().accesskit_node_builder(response.id, |node| {
             node.set_min_numeric_value(0.0);
             node.set_max_numeric_value(100.0);
@@ -197,11 +201,11 @@ impl TransferEditor<'_> {
         (chosen, handles): (usize, &[Response]),
     ) {
         let painter = ui.painter();
-        let most = self.counts.iter().copied().max().unwrap_or(0).max(1) as f32;
+        let largest = self.counts.iter().copied().max().unwrap_or(0).max(1) as f32;
         let step = plot.width() / BINS as f32;
         for (i, &count) in self.counts.iter().enumerate().filter(|(_, c)| **c > 0) {
             // Logarithmic: the background is thousands of times more frequent than the structure of interest.
-            let high = (count as f32).ln_1p() / most.ln_1p() * (plot.height() - 2.0);
+            let high = (count as f32).ln_1p() / largest.ln_1p() * (plot.height() - 2.0);
             let left = plot.left() + i as f32 * step;
             let bar = Rect::from_min_max(
                 pos2(left, plot.bottom() - high.max(1.0)),

@@ -26,10 +26,10 @@ pub fn within(
     let (low, high) = (*limits.start(), *limits.end());
     let taken = value.clamp(low, high);
     if taken != value {
-        let word = if value < low { "least" } else { "most" };
+        let bound = if value < low { "least" } else { "most" };
         let decimals = if taken.fract() == 0.0 { 0 } else { 2 };
         let shown = with_unit(&format::fixed(taken, decimals), unit);
-        notice::show_at(ui, place, format!("{name}: {shown} is the {word}"));
+        notice::show_at(ui, place, format!("{name}: {shown} is the {bound}"));
     }
     taken
 }

@@ -105,7 +105,7 @@ fn endless_name() {
     );
 }
 
-/// With this many threads allowed the program works with fewer, or says why it cannot.
+/// With this many threads allowed the program works with fewer, or reports why it cannot.
 fn threads() {
     let (folder, library) = library(
         "few.so",

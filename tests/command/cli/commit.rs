@@ -123,7 +123,7 @@ pub fn fits_weights() {
     );
     let objective = |v: &serde_json::Value| v["objective"].as_f64().unwrap();
     assert!((objective(&dense) / objective(&reported) - 1.0).abs() < 1e-2);
-    // From its own weights, as text and in a streamline file, it starts lower and ends at the same value.
+    // A start from its own weights, as text and in a streamline file, begins lower and ends at the same value.
     let weighted = streamlines(&here.join("odd.tck")).with_per_streamline("commit", weights);
     io::streamlines::save(&here.join("start.trx"), &weighted, "", &Control::new()).unwrap();
     for (i, start) in ["a/weights.txt", "start.trx"].iter().enumerate() {
@@ -136,13 +136,13 @@ pub fn fits_weights() {
     std::fs::write(here.join("few.txt"), "1 2 3\n").unwrap();
     let plain = ["commit", "all.tck", "head/dwi.nii.gz"];
     let whole = streamlines(&here.join("all.tck")).len();
-    for (start, words) in [
+    for (start, reason) in [
         ("few.txt", "3 numbers"),
         ("kept.trx", "to start from"),
         ("all.tck", "commit"),
     ] {
         let line = [&plain[..], &["--start", start, "--out", "e"]].concat();
-        refuses(&line, &[words, &whole.to_string(), start], here);
+        refuses(&line, &[reason, &whole.to_string(), start], here);
     }
     // One number per segment; and cylinders with the protocol's timing.
     let density = json(
@@ -171,7 +171,7 @@ pub fn fits_weights() {
     ]
     .concat();
     assert_eq!(json(&line, here)["model"], "CylinderZeppelin");
-    // For a file that needs no remark.
+    // Inputs that need no remark.
     let base = ["commit", "all.tck", "head/dwi.nii.gz"];
     let endless = ["--pulse", "30", "--between", "1e308", "--out", "e"];
     let line = [&base[..], &["--model", "cylinder"], &endless].concat();

@@ -28,7 +28,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Whether there is a driver for OpenGL, searched for like the program does.
+/// Whether there is a driver for OpenGL, found by the search that the program uses.
 fn draws_by_opengl() -> bool {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::GL;
@@ -51,7 +51,7 @@ fn run(here: &Path, arguments: &[&str], set: &[(&str, &str)]) -> (String, Option
         .expect("the program starts");
     let started = Instant::now();
     let status = loop {
-        match child.try_wait().expect("it can be asked") {
+        match child.try_wait().expect("a status") {
             Some(status) => break status,
             None if started.elapsed() > LIMIT => {
                 child.kill().expect("killed");

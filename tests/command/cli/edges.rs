@@ -18,15 +18,15 @@ pub fn tests() -> Vec<Trial> {
         test("cli::edges::of_streamlines", of_streamlines),
         test("cli::edges::of_images", of_images),
         test("cli::edges::every_command_is_in_the_table", whole),
-        test("cli::edges::no_maps_of_nothing", no_maps),
+        test("cli::edges::scans without signal have no maps", no_maps),
         test("cli::edges::units_of_b_values", units),
         test("cli::edges::units_of_timing", timing),
-        test("cli::edges::sentences", sentences),
+        test("cli::edges::errors state their cause", sentences),
         test("cli::edges::strict_conversion_of_a_scan", strict),
     ]
 }
 
-/// `{}` stands for a streamline file. Names of outputs begin with `O`.
+/// `{}` is replaced by a streamline file. Names of outputs begin with `O`.
 const STREAMLINES: &[&str] = &[
     "info {}",
     "convert {} O.tck",
@@ -50,7 +50,7 @@ const STREAMLINES: &[&str] = &[
     "score {} --truth .",
 ];
 
-/// `{}` stands for an image.
+/// `{}` is replaced by an image.
 const IMAGES: &[&str] = &[
     "info {}",
     "convert {} O.nii.gz",
@@ -182,8 +182,8 @@ fn tck(here: &Path, name: &str, points: &[[f32; 3]]) {
 /// Runs a line of a table.
 fn at_the_edge(line: &str, input: &str, here: &Path) {
     let line = line.replace("{}", input);
-    let words: Vec<&str> = line.split(' ').collect();
-    let output = arcuate(&[&words[..], &["--quiet", "--threads", "2"]].concat(), here);
+    let split: Vec<&str> = line.split(' ').collect();
+    let output = arcuate(&[&split[..], &["--quiet", "--threads", "2"]].concat(), here);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     let code = output.status.code();
     assert!(matches!(code, Some(0 | 1)), "{line}: {code:?} {error}");
@@ -302,22 +302,22 @@ fn no_maps() {
             5.0
         }
     });
-    for (name, words) in [
+    for (name, reason) in [
         ("zero.nii", "enough signal for a tensor"),
         ("nan.nii", "enough signal for a tensor"),
         ("grows.nii", "has a positive definite tensor"),
     ] {
         for command in ["fit", "gradients check"] {
             let line = format!("{command} {name} --mask mask.nii --out O");
-            let words = [words, "; check"];
-            refuses(&line.split(' ').collect::<Vec<_>>(), &words, here);
+            let phrases = [reason, "; check"];
+            refuses(&line.split(' ').collect::<Vec<_>>(), &phrases, here);
             assert!(
                 !here.join("O").exists() && !here.join("O.bval").exists(),
                 "{line}"
             );
         }
     }
-    // Such a signal in most of a mask is worth a remark.
+    // A signal like this in most of a mask is worth a remark.
     let half = |inside: bool, b: f64, g: DVec3| match inside {
         true => tissue(true, b, g),
         false => 100.0 * (1e-3 * b).exp(),
@@ -328,14 +328,14 @@ fn no_maps() {
     for (mask, warned) in [("all.nii", true), ("mask.nii", false)] {
         let out = format!("within {mask}");
         let output = arcuate(&["fit", "half.nii", "--mask", mask, "--out", &out], here);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{said}");
-        assert_eq!(said.contains("71 % of the fitted voxels"), warned, "{said}");
-        // Whatever is computed from the tensors.
+        let note = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{note}");
+        assert_eq!(note.contains("71 % of the fitted voxels"), warned, "{note}");
+        // Anything computed from the tensors carries the remark.
         let line = format!("track half.nii --mask {mask} --seeds random:20 --out {mask}.tck");
         let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(said.contains("71 % of the fitted voxels"), warned, "{said}");
+        let note = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(note.contains("71 % of the fitted voxels"), warned, "{note}");
     }
     for name in ["zero.nii", "nan.nii"] {
         refuses(&["fit", name, "--out", "O"], &["no number above 0"], here);
@@ -370,18 +370,18 @@ fn units() {
         let b = [vec!["0"; 2], vec![b; 12]].concat().join(" ");
         std::fs::write(here.join("dwi.bval"), b).expect("written");
     };
-    for (b, words) in [
+    for (b, remark) in [
         ("1000000", "divided by 1000"),
         ("1e9", "s/m²"),
         ("1", "ms/µm²"),
     ] {
         write(b);
-        let (code, said) = fit(b);
-        assert_eq!(code, Some(0), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
+        let (code, note) = fit(b);
+        assert_eq!(code, Some(0), "{note}");
+        assert_eq!(note.lines().count(), 1, "{note}");
         assert!(
-            said.contains(words) && said.contains("1000 s/mm²"),
-            "{said}"
+            note.contains(remark) && note.contains("1000 s/mm²"),
+            "{note}"
         );
         assert_eq!(maps(b), maps("plain"), "{b}");
         let info = json(&["info", "dwi.nii"], here);
@@ -389,7 +389,7 @@ fn units() {
         assert!(
             info["warnings"][0]
                 .as_str()
-                .is_some_and(|n| n.contains(words))
+                .is_some_and(|n| n.contains(remark))
         );
     }
     for b in ["250000", "1e8", "1e13"] {
@@ -402,38 +402,38 @@ fn units() {
     let slip = ["0 5", &["1500"; 11].join(" "), "1500000"].join(" ");
     std::fs::write(here.join("dwi.bval"), slip).expect("written");
     let line = ["fit", "dwi.nii", "--mask", "mask.nii", "--out", "O"];
-    let words = [
+    let phrases = [
         "a b-value of 1500000",
         "typical b-value of 1500,",
         "dwi.bval",
     ];
-    refuses(&line, &words, here);
+    refuses(&line, &phrases, here);
     // Higher than in people, in any unit.
     write("25000");
-    let (code, said) = fit("25000");
-    assert_eq!(code, Some(0), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains("reach 25000 s/mm²"), "{said}");
+    let (code, note) = fit("25000");
+    assert_eq!(code, Some(0), "{note}");
+    assert_eq!(note.lines().count(), 1, "{note}");
+    assert!(note.contains("reach 25000 s/mm²"), "{note}");
     // Weak weightings alone are no reason: no unit makes them strong.
     write("5");
     let line = ["fit", "dwi.nii", "--mask", "mask.nii", "--out", "O"];
     let output = arcuate(&line, here);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(
-        said.contains("No volume in the b range is diffusion-weighted"),
-        "{said}"
+        error.contains("No volume in the b range is diffusion-weighted"),
+        "{error}"
     );
-    assert_eq!(said.lines().count(), 1, "said once: {said}");
+    assert_eq!(error.lines().count(), 1, "one sentence: {error}");
     // Weighted volumes without any direction.
     write("1000");
     let vectors = [vec!["0"; 14].join(" ").as_str(); 3].join("\n");
     std::fs::write(here.join("dwi.bvec"), vectors).expect("written");
     let output = arcuate(&line, here);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("no direction for any of 12"), "{said}");
-    assert!(!said.contains("No volume is"), "{said}");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("no direction for any of 12"), "{error}");
+    assert!(!error.contains("No volume is"), "{error}");
 }
 
 /// δ and Δ in seconds on the command line, in ms in a scheme, G in mT/m.
@@ -457,22 +457,22 @@ fn timing() {
     let weights = || std::fs::read_to_string(here.join("c/weights.txt")).expect("weights");
     let go = |rest: &[&str]| {
         let output = arcuate(&[&base[..], rest].concat(), here);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{rest:?}: {said}");
+        let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{rest:?}: {notes}");
         let numbers = weights()
             .lines()
             .filter(|l| !l.starts_with('#'))
             .collect::<String>();
-        (said, numbers)
+        (notes, numbers)
     };
     let (quiet, expected) = go(&["--pulse", "32.2", "--between", "43.1"]);
-    let (said, found) = go(&["--pulse", "0.0322", "--between", "0.0431"]);
+    let (notes, found) = go(&["--pulse", "0.0322", "--between", "0.0431"]);
     assert!(
-        said.contains("read as seconds") && !quiet.contains("seconds"),
-        "{said}"
+        notes.contains("read as seconds") && !quiet.contains("seconds"),
+        "{notes}"
     );
     assert_eq!(found, expected);
-    for (unit, strength, words) in [
+    for (unit, strength, remark) in [
         (1.0, 0.0204, ""),
         (1000.0, 0.0204, "read as ms"),
         (1.0, 20.4, "mT/m"),
@@ -480,12 +480,12 @@ fn timing() {
         (1.0, 0.06, "b = 8646 s/mm² for volume"),
     ] {
         row(unit, strength);
-        let (said, found) = go(&["--scheme", "a.scheme"]);
-        assert!(said.contains(words), "{said}");
-        assert_eq!(said.contains("a.scheme"), !words.is_empty(), "{said}");
-        assert_eq!(found, expected, "{words}");
+        let (notes, found) = go(&["--scheme", "a.scheme"]);
+        assert!(notes.contains(remark), "{notes}");
+        assert_eq!(notes.contains("a.scheme"), !remark.is_empty(), "{notes}");
+        assert_eq!(found, expected, "{remark}");
     }
-    for (unit, strength, words) in [
+    for (unit, strength, phrase) in [
         (1e6, 0.06, "Δ up to"),
         (1e-5, 0.06, "Δ up to"),
         (1.0, 60e3, "gradients of"),
@@ -493,7 +493,7 @@ fn timing() {
         row(unit, strength);
         refuses(
             &[&base[..], &["--scheme", "a.scheme"]].concat(),
-            &[words, "; write"],
+            &[phrase, "; write"],
             here,
         );
     }
@@ -509,25 +509,25 @@ fn sentences() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     inputs(here);
-    // Informative figures, and whose limit it is.
-    let said = arcuate(&["info", "dwi.nii", "--memory", "0.001"], here);
-    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    // Informative figures, and the origin of the limit.
+    let message = arcuate(&["info", "dwi.nii", "--memory", "0.001"], here);
+    let message = String::from_utf8_lossy(&message.stderr).into_owned();
     assert!(
-        said.contains("74.5 kB") && said.contains("1.0 MB") && said.contains("--memory"),
-        "{said}"
+        message.contains("74.5 kB") && message.contains("1.0 MB") && message.contains("--memory"),
+        "{message}"
     );
     // Lack of memory when reading back is not blamed on the disk.
     let path = here.join("a.txt");
-    let no_room = io::Error::Memory {
+    let no_memory = io::Error::Memory {
         path: path.clone(),
         bytes: 12_300_000,
     };
-    let kept = io::atomic::write_verified(&path, |_| Ok(()), |_| Err(no_room));
-    let said = kept.expect_err("refused").to_string();
-    assert!(said.contains("12.3 MB") && !said.contains("disk"), "{said}");
+    let kept = io::atomic::write_verified(&path, |_| Ok(()), |_| Err(no_memory));
+    let text = kept.expect_err("refused").to_string();
+    assert!(text.contains("12.3 MB") && !text.contains("disk"), "{text}");
     assert!(!path.exists());
     // An existing but broken table is the error.
-    let vectors = std::fs::read_to_string(here.join("dwi.bvec")).expect("there");
+    let vectors = std::fs::read_to_string(here.join("dwi.bvec")).expect("found");
     std::fs::write(here.join("dwi.bvec"), vectors.replacen(' ', " x ", 1)).expect("written");
     refuses(
         &["fit", "dwi.nii", "--out", "O"],
@@ -545,8 +545,8 @@ fn sentences() {
     // Two signals that no tissue has.
     scan(here, "two", |inside, _, _| if inside { 0.0 } else { 9.0 });
     let output = arcuate(&["fit", "two.nii", "--out", "O"], here);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("has a positive definite tensor"), "{said}");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(error.contains("has a positive definite tensor"), "{error}");
     // A label that single precision cannot distinguish from others.
     let n = grid().voxel_count();
     let big = (0..n).map(|i| if i < n / 2 { 1.0 } else { 1_073_741_824.0 });
@@ -556,8 +556,8 @@ fn sentences() {
         "region --image big.nii --label 1 --out O.nii.gz",
         "connectome one.tck big.nii O.csv",
     ] {
-        let words = ["label near 1073741824", "; number"];
-        refuses(&line.split(' ').collect::<Vec<_>>(), &words, here);
+        let phrases = ["label near 1073741824", "; number"];
+        refuses(&line.split(' ').collect::<Vec<_>>(), &phrases, here);
     }
     save(here, "empty.nii", 1, vec![0.0; n]);
     let line = [

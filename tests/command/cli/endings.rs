@@ -1,5 +1,5 @@
-//! How the program ends and what it leaves behind: after a signal, at the limit of a file's size, with a full standard
-//! output, and with faster programs at work. And which parts of strange names reach a terminal.
+//! How the program ends and which files it leaves: after a signal, at the limit of a file's size, with a full standard
+//! output, and with faster programs at work. The parts of strange names that reach a terminal.
 
 use super::arcuate;
 use crate::support::{test, wait_for};
@@ -15,12 +15,12 @@ use std::time::Duration;
 pub fn tests() -> Vec<Trial> {
     let mut all = vec![
         test("cli::cells of tables are no formulas", formulas),
-        test("cli::a reader that goes away is no error", gone),
+        test("cli::a reader that closes its pipe is no error", gone),
     ];
     if cfg!(target_os = "linux") {
         all.extend([
             test("cli::signals leave nothing behind", signals),
-            test("cli::a name that is taken meanwhile is left", taken),
+            test("cli::a name taken by another program stays", taken),
             test("cli::two programs write one folder", two_programs),
             test("cli::a file above the limit is an error", too_large),
             test("cli::a full standard output is an error", full),
@@ -48,7 +48,7 @@ fn large(folder: &Path) -> PathBuf {
     path
 }
 
-/// Temporary files and folders of ours that are not empty.
+/// The program's temporary files and folders that are not empty.
 fn temporary(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     let ours = entries.map(|e| e.path()).filter(|p| {
@@ -106,7 +106,7 @@ fn convert(rest: &[&str]) -> Command {
     command
 }
 
-fn goes_on(child: Child) -> Output {
+fn resume(child: Child) -> Output {
     send("-CONT", &child);
     child.wait_with_output().expect("gone")
 }
@@ -129,7 +129,7 @@ fn signals() {
         let ended = (0..20).find_map(|_| {
             let child = stopped(here, || convert(rest));
             send(signal, &child);
-            let output = goes_on(child);
+            let output = resume(child);
             let done = output.status.success() && std::fs::remove_file(&out).is_ok();
             (!done).then_some(output)
         });
@@ -144,8 +144,8 @@ fn signals() {
             false => {
                 let object: serde_json::Value =
                     serde_json::from_slice(&output.stdout).expect("an object");
-                let said = object["errors"][0].as_str().expect("a sentence");
-                assert_eq!(error, format!("arcuate: error: {said}\n"));
+                let sentence = object["errors"][0].as_str().expect("a sentence");
+                assert_eq!(error, format!("arcuate: error: {sentence}\n"));
             }
         }
         assert_eq!(temporary(here), [] as [PathBuf; 0], "{signal}");
@@ -160,7 +160,7 @@ fn signals() {
     };
     let child = stopped(here, ignoring);
     send("-HUP", &child);
-    let output = goes_on(child);
+    let output = resume(child);
     assert_eq!(output.status.code(), Some(0), "{}", error_text(&output));
     assert!(out.exists());
 }
@@ -172,7 +172,7 @@ fn taken() {
     let out = here.join("out.trx");
     let child = stopped(here, || convert(&[]));
     std::fs::write(&out, "theirs").expect("written");
-    let output = goes_on(child);
+    let output = resume(child);
     let error = error_text(&output);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(error.contains("add --force"), "{error}");
@@ -299,7 +299,7 @@ fn full() {
         let full = File::options()
             .write(true)
             .open("/dev/full")
-            .expect("there");
+            .expect("found");
         let output = Command::new(PROGRAM)
             .args(arguments)
             .current_dir(folder.path())

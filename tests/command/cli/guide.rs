@@ -1,6 +1,6 @@
 //! The guide: its pages, links and commands, search, and `arcuate guide`.
 
-use super::{arcuate, json, shell_words};
+use super::{arcuate, json, split_arguments};
 use crate::support::test;
 use arcuate::cli::Arguments;
 use arcuate::guide::synonyms::{self, Subject};
@@ -31,7 +31,7 @@ fn parses() {
     let commands: Vec<&str> = lines.filter(|l| l.starts_with("arcuate ")).collect();
     assert!(commands.len() >= 40, "{commands:?}");
     for command in commands {
-        let sentence = shell_words(command.split(" #").next().unwrap_or(command));
+        let sentence = split_arguments(command.split(" #").next().unwrap_or(command));
         Arguments::try_parse_from(&sentence).unwrap_or_else(|e| panic!("{command}: {e}"));
     }
 }
@@ -118,7 +118,7 @@ fn command() {
     );
     let found = json(&["guide", "--search", "leak alarm"], here);
     assert_eq!(found["sections"][0]["page"], "segment");
-    for (arguments, code, words) in [
+    for (arguments, code, phrase) in [
         (
             vec!["guide", "trakc"],
             2,
@@ -133,7 +133,7 @@ fn command() {
         let output = arcuate(&arguments, here);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(code), "{error}");
-        assert!(error.contains(words), "{error}");
+        assert!(error.contains(phrase), "{error}");
     }
 }
 

@@ -211,7 +211,7 @@ fn streamlines() {
         json(&["info", "g.trx"], here)["files"][0]["per_group"][0],
         "colour"
     );
-    // An error stands alone.
+    // An error is the only output.
     let output = arcuate(&["info", "missing.nii.gz"], here);
     assert!(output.stdout.is_empty(), "{:?}", text(&output));
 }
@@ -226,7 +226,7 @@ fn folders() {
     let mut file = vec![0u8; 200];
     file[128..132].copy_from_slice(b"DICM");
     std::fs::write(here.join("dicom/series/IM0001"), file).expect("written");
-    for (name, words) in [
+    for (name, advice) in [
         (
             "plain",
             "Found a folder without BIDS names, expected a file or a BIDS folder",
@@ -243,6 +243,6 @@ fn folders() {
         let output = arcuate(&["info", name], here);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{message}");
-        assert!(message.contains(words), "{name}: {message}");
+        assert!(message.contains(advice), "{name}: {message}");
     }
 }

@@ -1,6 +1,6 @@
 //! The window's final result equals that of the command line, byte for byte.
 
-use super::{arcuate, coarse_head, points, shell_words};
+use super::{arcuate, coarse_head, points, split_arguments};
 use crate::support::Window;
 use arcuate::data::{Role, Shape, Stroke};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
@@ -67,7 +67,7 @@ pub fn rays() {
         layer: None,
         path: here.join("window.tck"),
     }));
-    let sentence = shell_words(&command.replace("rays.tck", "command.tck"));
+    let sentence = split_arguments(&command.replace("rays.tck", "command.tck"));
     let sentence: Vec<&str> = sentence.iter().skip(1).map(String::as_str).collect();
     let output = arcuate(&[&*sentence, &["--backend", "cpu"]].concat(), here);
     assert!(
@@ -193,7 +193,7 @@ pub fn painted() {
         let command = command
             .replace("rays.tck", "command.tck")
             .replace("tracks.tck", "command.tck");
-        let text = shell_words(&command);
+        let text = split_arguments(&command);
         let text: Vec<&str> = text.iter().skip(1).map(String::as_str).collect();
         let output = arcuate(&[&*text, &["--backend", "cpu", "--force"]].concat(), here);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -293,10 +293,10 @@ pub fn region_commands() {
         ),
         ("--union mask:a.nii.gz --out b.nii.gz", 1, "--force"),
     ] {
-        let (found, _, said) = run(arguments);
+        let (found, _, stderr) = run(arguments);
         assert!(
-            found == Some(code) && said.contains(sentence),
-            "{arguments}: {found:?} {said}"
+            found == Some(code) && stderr.contains(sentence),
+            "{arguments}: {found:?} {stderr}"
         );
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("cli::notes_warnings_and_errors_are_apart", apart),
+        test("cli::notes_warnings_and_errors_are_apart", severities),
         test("cli::every_failure_is_one_object_of_json", failures),
         test("cli::json_that_does_not_fit_is_described", not_ours),
         test("cli::results_of_one_and_of_nothing", few),
@@ -121,7 +121,7 @@ fn unit() {
     }
 }
 
-fn apart() {
+fn severities() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     small_head("4", 12, 2, here);
@@ -193,7 +193,7 @@ fn failures() {
 fn not_ours() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    for (text, words) in [
+    for (text, reason) in [
         ("", "a text that ends too early (line 1, column 0)"),
         ("hello", "a text that is not JSON (line 1, column 1)"),
         ("{\n  \"a\": 1,\n", "a text that ends too early (line 3"),
@@ -219,7 +219,7 @@ fn not_ours() {
         std::fs::write(here.join("run.json"), text).expect("written");
         let (object, _) = checked_json(&["replay", "s.arcuate"], 1, here);
         let sentence = in_json(&object, "errors").concat();
-        assert!(sentence.contains(words), "{words}: {sentence}");
+        assert!(sentence.contains(reason), "{reason}: {sentence}");
         assert!(sentence.contains("s.arcuate") && sentence.contains("expected a session"));
         let script = ["segment", "--script", "run.json", "--out", "o"];
         let (object, _) = checked_json(&script, 1, here);
@@ -251,8 +251,8 @@ fn few() {
     super::info::tck(&here.join("t.tck"), &[[0.0; 3], [1.0, 1.0, 1.0]]);
     let text = |line: &[&str]| {
         let output = arcuate(line, here);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{line:?}: {said}");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{line:?}: {errors}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let one = [
@@ -328,14 +328,14 @@ fn out_of_range() {
         ),
         ("info one.nii", 1, "Found 1 byte,"),
     ];
-    for (line, code, words) in cases {
+    for (line, code, limit) in cases {
         let line: Vec<&str> = line.split(' ').collect();
         let (object, [.., errors]) = checked_json(&line, code, here);
         assert_eq!(errors, 1, "{object}");
         let [sentence] = &in_json(&object, "errors")[..] else {
             panic!("{object}");
         };
-        assert!(sentence.contains(words), "{line:?}: {sentence}");
+        assert!(sentence.contains(limit), "{line:?}: {sentence}");
         assert!(sentence.chars().count() < 250, "{line:?}: {sentence}");
     }
 }

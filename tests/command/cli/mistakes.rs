@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("cli::points outside an image have no value", outside),
-        test("cli::data that do not overlap are refused", apart),
+        test("cli::data that do not overlap are refused", no_overlap),
         test(
             "cli::images that cannot be aligned are refused",
             no_alignment,
@@ -112,7 +112,7 @@ fn outside() {
     assert_eq!(done["kept"], 1);
 }
 
-fn apart() {
+fn no_overlap() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     lines(&here.join("in.tck"));
@@ -167,13 +167,13 @@ fn no_alignment() {
     block(&here.join("far.nii.gz"), 4000.0, |x| x as f32);
     block(&here.join("nan.nii.gz"), 0.0, |_| f32::NAN);
     block(&here.join("flat.nii.gz"), 0.0, |_| 3.0);
-    for (moving, words) in [
+    for (moving, reason) in [
         ("far.nii.gz", "The images do not overlap"),
         ("nan.nii.gz", "has no finite value"),
         ("flat.nii.gz", "has the value 3 everywhere"),
     ] {
         let line = ["align", moving, "here.nii.gz", "--out", "a.txt"];
-        refuses(&line, &[words], here);
+        refuses(&line, &[reason], here);
         assert!(!here.join("a.txt").exists(), "{moving}");
     }
 }
@@ -280,7 +280,7 @@ fn older() {
     );
 }
 
-/// Starts a command that writes a head of 3 mm, sends it a signal as soon as `begun` says so of the head's folder, and
+/// Starts a command that writes a head of 3 mm, sends it a signal once `begun` returns true for the head's folder, and
 /// returns whether it was complete before the signal.
 #[cfg(unix)]
 fn interrupt(arguments: &[&str], here: &Path, started: impl Fn(&Path) -> bool) -> bool {
@@ -315,7 +315,7 @@ fn contents(folder: &Path) -> std::collections::BTreeMap<std::ffi::OsString, Vec
         .collect()
 }
 
-/// The signal arrives when some files are written, under whatever names: none of them stays.
+/// The signal arrives when some files are written, under any names: none of them stays.
 #[cfg(unix)]
 fn interrupted() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,6 +1,6 @@
 //! `arcuate pathway`: its files agree with its numbers; refusals.
 
-use super::{arcuate, json, refuses, shell_words, small_head};
+use super::{arcuate, json, refuses, small_head, split_arguments};
 use arcuate::compute::Control;
 use arcuate::data::{Tractogram, Volume};
 use arcuate::io::{self, Opened};
@@ -94,7 +94,7 @@ pub fn costs() {
     let figures =
         format!("The path costs {cost:.3} and is {length_mm:.1} mm long: {rate:.3} per mm");
     assert!(printed.contains(&figures), "{printed}");
-    // From one region to the other.
+    // The path runs from one region to the other.
     let ends = [path.streamline(0)[0], *path.streamline(0).last().unwrap()];
     for (end, (centre, radius)) in ends.into_iter().zip([
         (glam::Vec3::new(-24.0, -18.0, 8.0), 6.0),
@@ -103,7 +103,7 @@ pub fn costs() {
         assert!(glam::Vec3::from(end).distance(centre) <= radius + 1e-3);
     }
     // The printed command gives the same result.
-    let again = shell_words(value["repeat"].as_str().unwrap());
+    let again = split_arguments(value["repeat"].as_str().unwrap());
     let mut again: Vec<&str> = again[1..].iter().map(String::as_str).collect();
     again.push("--force");
     let again = json(&again, here);
@@ -125,7 +125,7 @@ pub fn costs() {
         here,
     );
     assert!(none["random_pairs"].is_null());
-    said(here, &value);
+    check_texts(here, &value);
     refused(here);
     nothing_starts(here);
     ends_close_together(here);
@@ -146,7 +146,7 @@ fn ends_close_together(here: &Path) {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("\nNo weakest stretch: "), "{text}");
     assert!(!text.contains("0.0 times the mean"), "{text}");
-    // The pairs exist: the sentence says what is missing.
+    // The pairs exist: the sentence names what is missing.
     let why = "on voxels of twice the size the path hardly leaves the regions; move them apart";
     assert!(
         text.contains(why) && !text.contains("random pair"),
@@ -155,7 +155,7 @@ fn ends_close_together(here: &Path) {
 }
 
 /// Defaults are those of the window, and the sentences agree with the numbers.
-fn said(here: &Path, value: &serde_json::Value) {
+fn check_texts(here: &Path, value: &serde_json::Value) {
     let help = arcuate(&["pathway", "--help"], here);
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
     let default_value = PathwaySettings::defaults();
@@ -184,7 +184,7 @@ fn said(here: &Path, value: &serde_json::Value) {
         digits.parse().unwrap()
     });
     assert_eq!(reported, repaired, "{text}");
-    assert!(repaired > 0, "nothing to tell");
+    assert!(repaired > 0, "nothing to report");
     let share = value["random_pairs"]["weakest_above"].as_f64().unwrap();
     let mean = value["random_pairs"]["cost_per_mm_above"].as_f64().unwrap();
     let expected = format!(
@@ -194,7 +194,7 @@ fn said(here: &Path, value: &serde_json::Value) {
     );
     assert!(text.contains(&expected), "{text}");
     assert!(text.contains("a path exists between almost any two regions"));
-    // The number in the report of the fit, whatever sharpening does to costs.
+    // The number equals the one in the report of the fit, regardless of how sharpening changes costs.
     let fit = json(&["fit", "head/dwi.nii.gz", "--out", "maps"], here);
     assert_eq!(fit["repaired"].as_u64(), Some(repaired));
     let sharp = [&line[..], &["--alpha", "3.9", "--force"]].concat();
@@ -248,17 +248,17 @@ fn nothing_starts(here: &Path) {
             &["--out", "none.trk"],
         ]
         .concat();
-        let said = |more: &[&str]| {
+        let warnings = |more: &[&str]| {
             let output = arcuate(&[&line[..], more, &["--force"]].concat(), here);
             String::from_utf8_lossy(&output.stderr).into_owned()
         };
-        let reported = said(&[]);
+        let reported = warnings(&[]);
         let why = format!("{what}: the seeds lie outside the automatic mask");
         assert!(
             reported.contains(&why) && reported.contains(adjacent),
             "{reported}"
         );
-        let reported = said(&["--mask", "head/brain_mask.nii.gz"]);
+        let reported = warnings(&["--mask", "head/brain_mask.nii.gz"]);
         let why = format!("{what}: the seeds lie outside the mask brain_mask.nii.gz");
         assert!(
             reported.contains(&why) && !reported.contains(adjacent),
@@ -291,7 +291,7 @@ fn refused(here: &Path) {
     let with = |more: &[&'static str]| line(&[&ENDS[..], more].concat());
     let away = line(&["--from", "sphere:500,0,0,3", "--to", "sphere:-24,-18,8,6"]);
     refuses(&away, &["Region “from” lies outside the volume"], here);
-    // In the air of the volume.
+    // A region in the air of the volume.
     let air = line(&["--from", "sphere:-80,80,80,3", "--to", "sphere:-24,-18,8,6"]);
     refuses(
         &air,
@@ -327,7 +327,7 @@ fn refused(here: &Path) {
         here,
     );
     // Two balls that do not touch.
-    let apart = with(&[
+    let unconnected = with(&[
         "--min-fa",
         "0",
         "--within",
@@ -336,11 +336,11 @@ fn refused(here: &Path) {
         "sphere:-30,-22,58,10",
     ]);
     refuses(
-        &apart,
+        &unconnected,
         &["No path: region “to” is not connected to “from” inside region “within”"],
         here,
     );
-    for (more, words) in [
+    for (more, reason) in [
         (
             &["--alpha", "0"][..],
             "expected a number above 0 and at most 16, found “0”",
@@ -365,7 +365,7 @@ fn refused(here: &Path) {
         let output = arcuate(&with(more), here);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{more:?}: {error}");
-        assert!(error.contains(words), "{more:?}: {error}");
+        assert!(error.contains(reason), "{more:?}: {error}");
     }
     assert!(!here.join("no").exists());
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("cli::pictures of many regions take no memory each", many),
-        test("cli::pictures tell what they do not show", omissions),
+        test("cli::pictures report what they do not show", omissions),
         test("cli::pictures need no desktop", silent),
     ]
 }
@@ -61,7 +61,7 @@ fn silent() {
     assert!(output.status.success());
     assert!(here.join("a.png").exists());
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    // A window that cannot open says so in one sentence of its own.
+    // A window that cannot open reports it in one sentence.
     let output = program()
         .arg("a.nii")
         .current_dir(here)

@@ -16,16 +16,16 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("cli::no_place_for_the_result", no_place),
+        test("cli::outputs_that_cannot_be_written_are_refused", no_place),
         test("cli::wrong_numbers_are_named", wrong_numbers),
-        test("cli::errors say what is wrong", sentences),
-        test("cli::what is cut off stops --strict", cut_off),
-        test("cli::fewer sent than there are", sent),
+        test("cli::errors state the cause", sentences),
+        test("cli::a truncated file stops --strict", cut_off),
+        test("cli::fewer streamlines than requested are reported", sent),
         test("cli::options before a command", options_first),
         test("cli::wrong_usage_is_one_sentence", usage),
         test("cli::wrong_rays_are_wrong_usage", wrong_rays),
         test("cli::no_more_memory_than_there_is", memory),
-        test("cli::nothing_is_overwritten_unasked", overwriting),
+        test("cli::nothing_is_overwritten_without_force", overwriting),
         test("cli::one_case_of_a_benchmark", one_case),
         test("cli::bad_input_is_refused_in_one_sentence", bad_input),
         test("cli::every_bad_file_is_named", every_bad_file),
@@ -49,7 +49,7 @@ fn wrong_numbers() {
         ("--seed", "sphere:0,0,nan,1", "NaN"),
         ("--threads", "1e300", "from 1 to 1024"),
     ];
-    for (option, value, words) in cases {
+    for (option, value, reason) in cases {
         let line = [
             "arcuate",
             "track",
@@ -62,7 +62,7 @@ fn wrong_numbers() {
         let error = Arguments::try_parse_from(line)
             .expect_err(option)
             .to_string();
-        assert!(error.contains(words), "{option} {value}: {error}");
+        assert!(error.contains(reason), "{option} {value}: {error}");
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let spacing = |mm| {
@@ -137,19 +137,19 @@ fn wrong_rays() {
             "choose Euler",
         ),
     ];
-    for (command, options, words) in cases {
+    for (command, options, reason) in cases {
         let line = [&[command, "none.nii"], options, &["--out", "t.tck"]].concat();
         let output = arcuate(&line, folder.path());
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{line:?}: {error}");
-        assert!(error.contains(words), "{line:?}: {error}");
+        assert!(error.contains(reason), "{line:?}: {error}");
     }
 }
 
 /// Wrong usage is one sentence: what was found or is missing, and where to read about it.
 fn usage() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    for (line, words) in [
+    for (line, reason) in [
         (
             &["fit"][..],
             "--out <FOLDER>, <SCAN>; see arcuate fit --help",
@@ -207,7 +207,7 @@ fn usage() {
         assert_eq!(output.status.code(), Some(2), "{line:?}: {error}");
         assert!(error.starts_with("arcuate: "), "{line:?}: {error}");
         assert_eq!(error.trim_end().lines().count(), 1, "{line:?}: {error}");
-        assert!(error.contains(words), "{line:?}: {error}");
+        assert!(error.contains(reason), "{line:?}: {error}");
         assert!(output.stdout.is_empty());
     }
 }
@@ -269,9 +269,9 @@ fn sentences() {
         let error = Arguments::try_parse_from(line).expect_err("refused");
         error.to_string()
     };
-    let said = parsed(&["select", "a.tck", "--length", "60..20", "b.tck"]);
-    let words = "the lower limit 60 is above the higher one 20, expected 20..60";
-    assert!(said.contains(words), "{said}");
+    let error = parsed(&["select", "a.tck", "--length", "60..20", "b.tck"]);
+    let reason = "the lower limit 60 is above the higher one 20, expected 20..60";
+    assert!(error.contains(reason), "{error}");
     let cost = [
         "pathway",
         "phantom:1",
@@ -281,23 +281,23 @@ fn sentences() {
         "mask:b.nii",
     ];
     for option in ["--epsilon", "--alpha", "--min-fa"] {
-        let said = parsed(&[&cost[..], &[option, "abc", "--out", "o"]].concat());
-        let words = ["expected a number", "found “abc”"];
-        assert!(words.iter().all(|w| said.contains(w)), "{said}");
+        let error = parsed(&[&cost[..], &[option, "abc", "--out", "o"]].concat());
+        let phrases = ["expected a number", "found “abc”"];
+        assert!(phrases.iter().all(|w| error.contains(w)), "{error}");
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     std::fs::write(here.join("a.bin"), [7u8; 900]).expect("written");
     let output = arcuate(&["info", "a.bin"], here);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("expected an image (.nii.gz, "), "{said}");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(error.contains("expected an image (.nii.gz, "), "{error}");
     assert!(
-        said.len() < 200
-            && said
+        error.len() < 200
+            && error
                 .split(';')
                 .next()
                 .is_some_and(|s| s.matches(" or ").count() == 1),
-        "{said}"
+        "{error}"
     );
     // More than a mebibyte: smaller sizes are not compared with the limit.
     let grid = Grid::axis_aligned([80; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
@@ -315,8 +315,8 @@ fn sentences() {
     // An existing folder of the system that accepts no files.
     super::info::tck(&here.join("t.tck"), &[[0.0; 3], [1.0; 3]]);
     let output = arcuate(&["convert", "t.tck", "/proc/c.tck"], here);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("may not be written to"), "{said}");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(error.contains("may not be written to"), "{error}");
 }
 
 /// A truncated file is converted with a remark, and refused with `--strict`.
@@ -365,12 +365,12 @@ fn options_first() {
 }
 
 /// Like [`refuses`], with something else reported before.
-fn refuses_last(arguments: &[&str], words: &[&str], folder: &Path) {
+fn refuses_last(arguments: &[&str], phrases: &[&str], folder: &Path) {
     let output = arcuate(arguments, folder);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
     let last = error.lines().last().unwrap_or_default();
-    for word in words {
+    for word in phrases {
         assert!(
             last.contains(word),
             "{arguments:?}: {word} is not in {error}"
@@ -399,7 +399,7 @@ fn overwriting() {
             .to_string_lossy()
             .into_owned();
         refuses_last(line, &["--force", &name], here);
-        assert_eq!(std::fs::read(&file).expect("still there"), b"mine");
+        assert_eq!(std::fs::read(&file).expect("it exists"), b"mine");
     }
 }
 
@@ -502,10 +502,13 @@ fn bad_input() {
         far,
     ];
     let output = arcuate(&[&line[..], &["--out", "t.tck"]].concat(), here);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("Target lies outside the volume"), "{said}");
-    assert_eq!(sentence_count(&said), 1, "{said}");
+    let warning = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{warning}");
+    assert!(
+        warning.contains("Target lies outside the volume"),
+        "{warning}"
+    );
+    assert_eq!(sentence_count(&warning), 1, "{warning}");
 
     // A map in place of a mask is used with a threshold: worth a remark.
     let maps = ["fit", "head/dwi.nii.gz", "--maps", "fa", "--out", "maps"];
@@ -519,9 +522,9 @@ fn bad_input() {
         "again",
     ];
     let output = arcuate(&line, here);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("neither 0 nor 1"), "{said}");
+    let warning = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{warning}");
+    assert!(warning.contains("neither 0 nor 1"), "{warning}");
 }
 
 /// One sentence for each, and names that are not valid text are refused before any check.
@@ -532,24 +535,24 @@ fn every_bad_file() {
     std::fs::write(here.join("bad.trk"), "words").expect("written");
     let output = arcuate(&["info", "bad.trk", "good.tck", "none.nii"], here);
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let lines: Vec<&str> = said.lines().collect();
-    assert_eq!(lines.len(), 2, "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let lines: Vec<&str> = errors.lines().collect();
+    assert_eq!(lines.len(), 2, "{errors}");
     assert!(
         lines[0].ends_with("bad.trk") && lines[1].ends_with("none.nii"),
-        "{said}"
+        "{errors}"
     );
     assert!(String::from_utf8_lossy(&output.stdout).contains("good.tck"));
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStringExt as _;
         let odd = std::ffi::OsString::from_vec(b"odd\xff.tck".to_vec());
-        let said = arcuate::cli::check_letters([odd].into_iter()).expect_err("no text");
-        assert_eq!(said.exit_code, 2);
-        assert!(said.sentence.contains("rename the file"), "{said}");
+        let failure = arcuate::cli::check_letters([odd].into_iter()).expect_err("no text");
+        assert_eq!(failure.exit_code, 2);
+        assert!(failure.sentence.contains("rename the file"), "{failure}");
     }
-    let words = ["info", "Stück 1.tck"].map(std::ffi::OsString::from);
-    assert!(arcuate::cli::check_letters(words.into_iter()).is_ok());
+    let arguments = ["info", "Stück 1.tck"].map(std::ffi::OsString::from);
+    assert!(arcuate::cli::check_letters(arguments.into_iter()).is_ok());
 }
 
 /// Paths that cannot be written are refused before the work, not when its result is written.
@@ -557,8 +560,8 @@ fn no_place() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     let long = "x".repeat(300);
-    let refused = |rest: &[&str], out: &str, words: &str| {
-        refuses(&[rest, &["--out", out]].concat(), &[words, out], here);
+    let refused = |rest: &[&str], out: &str, reason: &str| {
+        refuses(&[rest, &["--out", out]].concat(), &[reason, out], here);
     };
     let ends = ["--from", "sphere:0,0,0,1", "--to", "sphere:9,0,0,1"];
     let into_folders = [

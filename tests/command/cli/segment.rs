@@ -288,14 +288,14 @@ pub fn leaks() {
     ];
     let line = |rest: &[&'static str]| [&start[..], rest].concat();
     // With the default tolerance it stays inside.
-    let stays = json(&line(&["--out", "stays"]), here);
+    let closed = json(&line(&["--out", "stays"]), here);
     assert!(
-        stays["leak"].is_null() && stays["ended"] != "leaked",
-        "{stays}"
+        closed["leak"].is_null() && closed["ended"] != "leaked",
+        "{closed}"
     );
     let ball = 4.0 / 3.0 * std::f64::consts::PI * 0.512;
     let volume_ml = |value: &serde_json::Value| value["volume_ml"].as_f64().unwrap();
-    assert!((volume_ml(&stays) / ball - 1.0).abs() < 0.15, "{stays}");
+    assert!((volume_ml(&closed) / ball - 1.0).abs() < 0.15, "{closed}");
     // Air that counts as the structure is entered.
     let bare = [
         "segment",
@@ -342,7 +342,7 @@ pub fn leaks() {
     let voxels = value["voxels"].as_f64().unwrap();
     let text = format!("{before:.3} ml became {:.3} ml", voxels * 1e-3);
     assert!(error.contains(&text), "{text}: {error}");
-    // The text report says how the run ended.
+    // The text report states how the run ended.
     for (steps, end) in [
         ("--steps=3", "3 steps (still moving), "),
         ("--steps=800", " steps (at rest), "),
@@ -361,8 +361,8 @@ pub fn leaks() {
         more["leak"].is_null() && volume_ml(&more) > volume_ml(&value),
         "{more}"
     );
-    // A run that ends while its surface is still growing says so; one at rest does not.
-    assert_eq!(stays["warnings"], serde_json::json!([]));
+    // A run that ends while its surface is still growing reports it; one at rest does not.
+    assert_eq!(closed["warnings"], serde_json::json!([]));
     let mut grows = line(&["--tolerance=90", "--ignore-leaks", "--out", "grows"]);
     grows[start.len() - 1] = "--steps=120";
     let grows = json(&grows, here);

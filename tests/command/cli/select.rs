@@ -95,7 +95,7 @@ pub(super) fn selects() {
     let done = json(&["select", "in.trx", "out.tck", "--length", "95.."], here);
     let files = done["files"].as_array().expect("files");
     assert_eq!(files.len(), 3, "{done}");
-    let says = String::from_utf8(
+    let message = String::from_utf8(
         arcuate(
             &[
                 "select",
@@ -109,8 +109,8 @@ pub(super) fn selects() {
         .stdout,
     )
     .expect("text");
-    assert!(says.contains("1 of 10 streamlines kept"), "{says}");
-    assert!(says.contains("9 miss an include region"), "{says}");
+    assert!(message.contains("1 of 10 streamlines kept"), "{message}");
+    assert!(message.contains("9 miss an include region"), "{message}");
     refuses(
         &["select", "in.trx", "out.trx", "--number", "1"],
         &["File exists", "--force"],

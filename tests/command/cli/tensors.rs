@@ -1,6 +1,6 @@
 //! An image of tensors in place of a scan: on the command line, in the window, in sessions.
 
-use super::{arcuate, coarse_head, json, points, shell_words};
+use super::{arcuate, coarse_head, json, points, split_arguments};
 use crate::support::Window;
 use arcuate::data::{Role, Shape, TensorFrame, TensorLayout, TensorOrder};
 use arcuate::state::{
@@ -10,7 +10,7 @@ use arcuate::state::{
 use glam::dvec3;
 use std::path::Path;
 
-fn words(text: &str) -> Vec<&str> {
+fn arguments(text: &str) -> Vec<&str> {
     text.split(' ').collect()
 }
 
@@ -22,18 +22,18 @@ pub fn tracked() {
     let here = folder.path();
     coarse_head(here);
     json(
-        &words("fit head/dwi.nii.gz --maps tensor,mask --out maps"),
+        &arguments("fit head/dwi.nii.gz --maps tensor,mask --out maps"),
         here,
     );
     let scan = format!("track head/dwi.nii.gz --seed {SEED} --out scan.tck");
-    json(&words(&scan), here);
+    json(&arguments(&scan), here);
     let dti = format!("track maps/tensor.nii.gz {OURS} --seed {SEED} --out dti.tck");
-    let reported = json(&words(&dti), here);
+    let reported = json(&arguments(&dti), here);
     let [a, b] = ["scan.tck", "dti.tck"].map(|name| points(&here.join(name)));
     assert!(a.len() > 1_000 && a == b, "tensors of a fit are that fit");
     // The printed command repeats it.
     let again = reported["repeat"].as_str().expect("a command").to_owned();
-    let again = shell_words(&again.replace("dti.tck", "again.tck"));
+    let again = split_arguments(&again.replace("dti.tck", "again.tck"));
     let again: Vec<&str> = again.iter().skip(1).map(String::as_str).collect();
     json(&again, here);
     assert_eq!(points(&here.join("again.tck")), b);
@@ -41,12 +41,12 @@ pub fn tracked() {
     let mirrored = format!(
         "track maps/tensor.nii.gz --tensor-order mrtrix --tensor-frame voxel --seed {SEED} --out m.tck"
     );
-    json(&words(&mirrored), here);
+    json(&arguments(&mirrored), here);
     assert_ne!(points(&here.join("m.tck")), b);
     let rays = format!("geodesic maps/tensor.nii.gz {OURS} --seed {SEED} --out rays.tck");
-    json(&words(&rays), here);
+    json(&arguments(&rays), here);
     json(
-        &words(&format!(
+        &arguments(&format!(
             "fit maps/tensor.nii.gz {OURS} --maps fa,tensor --out again"
         )),
         here,
@@ -57,7 +57,7 @@ pub fn tracked() {
         read.expect("read").0.values
     };
     assert_eq!(image("maps/tensor.nii.gz"), image("again/tensor.nii.gz"));
-    let info = json(&words(&format!("info maps/tensor.nii.gz {OURS}")), here);
+    let info = json(&arguments(&format!("info maps/tensor.nii.gz {OURS}")), here);
     assert_eq!(info["files"][0]["tensors"], "xx yy zz xy xz yz, world axes");
     refused(here);
     window(here, &b);
@@ -65,7 +65,7 @@ pub fn tracked() {
 
 fn refused(here: &Path) {
     let refuse = |text: &str, expected: &str, code: i32| {
-        let output = arcuate(&words(text), here);
+        let output = arcuate(&arguments(text), here);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(
             output.status.code() == Some(code) && message.contains(expected),
@@ -122,7 +122,7 @@ fn window(here: &Path, expected: &[u8]) {
     let (layer, found) = state.runtime.tensors.orders.clone().expect("compared");
     assert!(state.document.tensors.is_none() && layout(state).is_none());
     assert_eq!(
-        found.found(),
+        found.clear_layout(),
         Some(TensorLayout::MRTRIX),
         "{}",
         found.sentence()

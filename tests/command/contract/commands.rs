@@ -57,7 +57,7 @@ pub fn help() {
     let mut add = |command: &mut clap::Command| {
         let _ = writeln!(text, "{}", command.render_long_help());
     };
-    // With the options of all commands, and names as typed.
+    // The options of all commands are included, and names as typed.
     let mut all = Arguments::command().term_width(100);
     all.build();
     add(&mut all);

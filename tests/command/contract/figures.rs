@@ -1,6 +1,6 @@
 //! The bytes of results whose solvers give the same bytes at any number of threads.
 //!
-//! They hold for one set of vector instructions; on a machine with another, the test says so and does not run.
+//! They hold for one set of vector instructions; on a machine with another, the test reports it and does not run.
 
 use super::{commands, holds};
 use crate::support::test;

@@ -17,10 +17,16 @@ use std::path::{Path, PathBuf};
 pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::files of equal size and date are read", verified),
-        test("sessions::a file without a checksum is asked about", unread),
+        test(
+            "sessions::the program asks about a file without a checksum",
+            unread,
+        ),
         test("sessions::kept streamlines are compared", kept),
-        test("sessions::changed by others meanwhile", changed_since),
-        test("sessions::recovered ones know their file", recovered),
+        test(
+            "sessions::a session changed by another window is reported",
+            changed_since,
+        ),
+        test("sessions::a recovered session knows its file", recovered),
     ]
 }
 
@@ -59,22 +65,22 @@ fn verified() {
         saving.verified,
         Some(FileVerification::Unchanged(2)),
         "{}",
-        window.said()
+        window.messages()
     );
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     tamper(&folder.path().join("dwi.bval"));
     let window = Window::opened(&path);
     let saving = &window.state.runtime.sessions;
     let differs = FileVerification::Changed(vec!["dwi.nii.gz".to_owned()]);
     assert_eq!(saving.verified, Some(differs));
-    let message = window.said();
+    let message = window.messages();
     assert!(
         message.contains("dwi.bval beside it has other content") && message.contains("dwi.nii.gz"),
         "{message}"
     );
     assert!(
         window.state.document.tensors.is_some(),
-        "it is open all the same"
+        "it is open nevertheless"
     );
 }
 
@@ -94,7 +100,7 @@ fn unread() {
         .sessions
         .opening
         .clone()
-        .expect("it asks");
+        .expect("a question");
     let sentences = super::wrong_files(&opening);
     assert_eq!(sentences.len(), 1, "{sentences:?}");
     assert!(
@@ -123,7 +129,7 @@ fn kept() {
             .expect("a date")
     };
     let first = written();
-    store().expect("it is there");
+    store().expect("found");
     assert_eq!((written(), looked.get()), (first, 1));
     // Other streamlines, half a file, and a file that is no TRX have the name.
     let other = folder.path().join("other.trx");
@@ -169,13 +175,13 @@ fn changed_since() {
     let save = |next: Option<UnsavedAction>| SessionAction::Save { path: None, next };
     other.place(Role::Target, dvec3(0.0, 6.0, 0.0), 5.0);
     other.session(save(None));
-    assert!(!other.state.is_dirty(), "{}", other.said());
+    assert!(!other.state.is_dirty(), "{}", other.messages());
     let theirs = std::fs::read(&path).expect("read");
     window.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
     window.session(save(Some(UnsavedAction::Quit)));
     assert_eq!(std::fs::read(&path).expect("read"), theirs);
     let requested = window.state.runtime.sessions.changed_since.clone();
-    let requested = requested.expect("it is asked about");
+    let requested = requested.expect("a question");
     assert_eq!(
         (&requested.path, &requested.next),
         (&path, &Some(UnsavedAction::Quit))
@@ -189,21 +195,25 @@ fn changed_since() {
     window.save(&elsewhere);
     assert_eq!(std::fs::read(&path).expect("read"), theirs);
     assert_eq!(Window::opened(&elsewhere).state.document.regions.len(), 2);
-    // The user who overwrites it was asked, and the following action takes place.
+    // The user who overwrites it has confirmed, and the following action takes place.
     window.save(&path);
     let mut other = other;
     other.place(Role::Seed, dvec3(0.0, 2.0, 0.0), 2.0);
     other.session(save(Some(UnsavedAction::Quit)));
     assert!(other.state.runtime.sessions.changed_since.is_some());
     other.session(SessionAction::Overwrite);
-    assert!(other.closed && !other.state.is_dirty(), "{}", other.said());
+    assert!(
+        other.closed && !other.state.is_dirty(),
+        "{}",
+        other.messages()
+    );
     assert_eq!(Window::opened(&path).state.document.regions.len(), 3);
     // A window that has saved it itself does not ask.
     let mut again = Window::opened(&path);
     for _ in 0..2 {
         again.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
         again.session(save(None));
-        assert!(!again.state.is_dirty(), "{}", again.said());
+        assert!(!again.state.is_dirty(), "{}", again.messages());
     }
     // A missing file replaces nothing.
     std::fs::remove_file(&path).expect("removed");

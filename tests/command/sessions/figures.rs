@@ -64,7 +64,7 @@ fn methods() {
             assert!(text.contains(&format!("“{}”: ", layer.name)), "{text}");
         }
     }
-    let (paragraph, works) = text.split_once("\n\n").expect("works");
+    let (paragraph, works) = text.split_once("\n\n").expect("working");
     let count = works.lines().filter(|l| l.starts_with('[')).count();
     assert!(count >= 3, "{works}");
     for number in 1..=count {

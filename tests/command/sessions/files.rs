@@ -16,19 +16,19 @@ use std::path::{Path, PathBuf};
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::missing_files_are_pointed_to", missing),
+        test("sessions::the user locates missing files", missing),
         test("sessions::changed_files_are_named", changed),
         test("sessions::a changed file is used by choice alone", chosen),
         test("sessions::a wrong file is reported later", wrong_later),
         test("sessions::without_a_file_the_rest_opens", without),
-        test("sessions::what_was_missing_is_pointed_to_later", later),
+        test("sessions::the user locates missing files later", later),
         test(
-            "sessions::other streamlines beside it are not taken",
+            "sessions::other streamlines next to the session are refused",
             other_lines,
         ),
         test("sessions::newer_versions_are_refused", newer),
-        test("sessions::unknown_fields_are_told", unknown),
-        test("sessions::edits_by_hand", manual),
+        test("sessions::unknown_fields_are_reported", unknown),
+        test("sessions::edits_in_a_text_editor_are_checked", manual),
     ]
 }
 
@@ -74,7 +74,7 @@ fn missing() {
     assert_eq!(path, moved.join("mask.nii.gz"));
     window.session(SessionAction::Relocate { index, path });
     window.session(SessionAction::OpenAnyway);
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     assert_eq!(
         window.state.document.layers.len(),
         before.state.document.layers.len()
@@ -89,7 +89,7 @@ fn missing() {
             .clone()
     };
     assert!(points(&window) == points(&before));
-    assert!(window.state.is_dirty(), "it is elsewhere now");
+    assert!(window.state.is_dirty(), "its files have moved");
     // A wrong one is reported.
     let mut window = Window::opened(&folder.path().join("s.arcuate"));
     let path = moved.join("mask.nii.gz");
@@ -109,7 +109,7 @@ fn missing() {
     let opening = window.state.runtime.sessions.opening.clone().expect("open");
     let suggestion = opening.session.files[1].suggestion.clone();
     assert_eq!(suggestion, Some(folder.path().join("brain.nii.gz")));
-    // Even if another has its name.
+    // The suggestion is found although another file has its name.
     let brain = moved.join("brain.nii.gz");
     std::fs::copy(folder.path().join("brain.nii.gz"), &brain).expect("copied");
     std::fs::write(moved.join("mask.nii.gz"), "another").expect("written");
@@ -131,20 +131,24 @@ fn later() {
     let mut window = Window::opened(&path);
     window.session(SessionAction::OpenAnyway);
     assert!(window.state.document.scan().is_none());
-    let absent = window.state.document.missing_layers().next().cloned();
-    let absent = absent.expect("missing");
-    assert_eq!(absent.file(), Some(&*folder.path().join("dwi.nii.gz")));
-    let layer = arcuate::state::LayerId(absent.layer.id);
+    let missing = window.state.document.missing_layers().next().cloned();
+    let missing = missing.expect("missing");
+    assert_eq!(missing.file(), Some(&*folder.path().join("dwi.nii.gz")));
+    let layer = arcuate::state::LayerId(missing.layer.id);
     // A file that is no scan is reported, and the question stays open.
     let restore = |path: PathBuf| SessionAction::Restore { layer, path };
     window.session(restore(moved.join("gone.nii.gz")));
-    assert!(window.said().contains("gone.nii.gz"), "{}", window.said());
+    assert!(
+        window.messages().contains("gone.nii.gz"),
+        "{}",
+        window.messages()
+    );
     assert_eq!(window.state.document.missing_layers().count(), 1);
     window.session(restore(moved.join("dwi.nii.gz")));
     assert!(
         window.state.document.missing_layers().next().is_none(),
         "{}",
-        window.said()
+        window.messages()
     );
     let names = |w: &Window| -> Vec<String> {
         let layers = w.state.document.layers.iter();
@@ -161,7 +165,7 @@ fn later() {
     let again = folder.path().join("t.arcuate");
     window.save(&again);
     let window = Window::opened(&again);
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     assert_eq!(names(&window), names(&before));
 }
 
@@ -179,7 +183,7 @@ fn changed() {
         std::fs::write(&file, new).expect("written");
         old
     };
-    for (name, with, words) in [
+    for (name, with, reason) in [
         ("dwi.nii.gz", "longer", "bytes"),
         ("mask.nii.gz", "other", "content"),
         ("dwi.bvec", "longer", "dwi.bvec beside it has"),
@@ -190,7 +194,7 @@ fn changed() {
         let opening = window.state.runtime.sessions.opening.clone().expect("open");
         let sentences = super::wrong_files(&opening);
         assert_eq!(sentences.len(), 1, "{sentences:?}");
-        assert!(sentences[0].contains(words), "{name}: {sentences:?}");
+        assert!(sentences[0].contains(reason), "{name}: {sentences:?}");
         std::fs::write(folder.path().join(name), old).expect("written");
         // Written again, it is newer than in the session, with the same content.
         assert!(Window::opened(&path).state.document.tensors.is_some());
@@ -239,7 +243,7 @@ fn chosen() {
         let document = &window.state.document;
         assert!(document.layer_named("mask").is_none());
         let missing: Vec<_> = document.missing_layers().collect();
-        assert_eq!(missing.len(), 1, "{}", window.said());
+        assert_eq!(missing.len(), 1, "{}", window.messages());
         assert!(missing[0].reason.to_string().contains("bytes"));
         let other = folder.path().join("other.arcuate");
         window.save(&other);
@@ -259,7 +263,7 @@ fn chosen() {
         "mask.nii.gz is not the file this session was saved with: it has {} bytes and had {was}",
         arcuate::state::core::text::count((before.len() + NOTHING.len()) as u64)
     );
-    assert_eq!(window.said(), sentence);
+    assert_eq!(window.messages(), sentence);
     let reported = |window: &Window| {
         let layer = window.state.document.layer_named("mask");
         layer.expect("used").file_change.clone()
@@ -268,13 +272,13 @@ fn chosen() {
     let other = folder.path().join("other.arcuate");
     window.save(&other);
     let again = Window::opened(&other);
-    assert_eq!(again.said(), "", "it is the session's file now");
+    assert_eq!(again.messages(), "", "it is the session's file now");
     assert_eq!(reported(&again).as_ref(), Some(&sentence));
     let paragraph = arcuate::state::methods::methods(&again.state);
     assert!(paragraph.contains(&sentence), "{paragraph}");
-    let (code, value, said) = super::replay::run(&["replay", "other.arcuate"], folder.path());
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains(&sentence), "{said}");
+    let (code, value, stderr) = super::replay::run(&["replay", "other.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains(&sentence), "{stderr}");
     assert_eq!(value["replaced_files"][0], sentence);
 }
 
@@ -291,19 +295,19 @@ fn wrong_later() {
     let path = other.clone();
     window.session(SessionAction::Relocate { index, path });
     let opening = window.state.runtime.sessions.opening.as_ref();
-    let found = opening.expect("asking").session.files[index].clone();
+    let found = opening.expect("opened").session.files[index].clone();
     assert_eq!((found.entry.name(), &found.path), ("mask.nii.gz", &other));
     window.session(SessionAction::OpenAnyway);
-    let absent = window.state.document.missing_layers().next().cloned();
-    let absent = absent.expect("missing");
-    let layer = arcuate::state::LayerId(absent.layer.id);
+    let missing = window.state.document.missing_layers().next().cloned();
+    let missing = missing.expect("missing");
+    let layer = arcuate::state::LayerId(missing.layer.id);
     let path = other;
     window.session(SessionAction::Restore { layer, path });
     let layer = window.state.document.layer(layer).expect("used");
     let message = layer.file_change.as_ref().expect("it is another file");
     let begin = "wrong.nii.gz, used in place of mask.nii.gz, is not the file";
     assert!(message.starts_with(begin), "{message}");
-    assert!(window.said().contains(begin), "{}", window.said());
+    assert!(window.messages().contains(begin), "{}", window.messages());
 }
 
 fn without() {
@@ -323,11 +327,11 @@ fn without() {
         "{}",
         missing[0].reason
     );
-    // Saved meanwhile and put back, it is restored.
+    // Saved in between and moved back, it is restored.
     window.save(&path);
     std::fs::write(&mask, bytes).expect("written");
     let window = Window::opened(&path);
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     assert!(window.state.document.missing_layers().next().is_none());
     assert!(window.state.document.layer_named("mask").is_some());
     assert!(window.state.document.chosen_mask().is_some());
@@ -345,7 +349,7 @@ fn edited(path: &Path, edit: impl FnOnce(&mut Value)) -> Window {
 
 fn one_sentence(window: &Window) -> String {
     assert!(window.state.document.is_empty());
-    let message = window.said();
+    let message = window.messages();
     assert_eq!(message.lines().count(), 1, "{message}");
     assert!(message.ends_with("edited.arcuate"), "{message}");
     message
@@ -376,7 +380,7 @@ fn unknown() {
         v["content"]["document"]["mood"] = json!("good");
     });
     assert!(window.state.document.tensors.is_some());
-    let message = window.said();
+    let message = window.messages();
     assert!(
         message.contains("document.layers.sparkle") && message.contains("document.mood"),
         "{message}"
@@ -408,9 +412,9 @@ fn manual() {
     });
     assert!(window.state.document.regions.is_empty() && window.state.document.tensors.is_some());
     assert!(
-        window.said().contains("The region “Seed” is left out"),
+        window.messages().contains("The region “Seed” is left out"),
         "{}",
-        window.said()
+        window.messages()
     );
     // A file number outside the list.
     let window = edited(&path, |v| {
@@ -459,7 +463,7 @@ fn other_lines() {
         kept_curve_layers(&window.state.document).len(),
         1,
         "{}",
-        window.said()
+        window.messages()
     );
     window.save(&path);
     let stored = folder.path().join("s.arcuate.files");
@@ -472,14 +476,14 @@ fn other_lines() {
     let other = Tractogram::new(points, kept.offsets.to_vec());
     trx::save(&file, &other, &control).expect("saved");
     let mut again = Window::opened(&path);
-    let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
-    assert_eq!(absent.len(), 1, "{}", again.said());
+    let missing: Vec<_> = again.state.document.missing_layers().cloned().collect();
+    assert_eq!(missing.len(), 1, "{}", again.messages());
     assert!(
-        absent[0].reason.to_string().contains("other streamlines"),
+        missing[0].reason.to_string().contains("other streamlines"),
         "{}",
-        absent[0].reason
+        missing[0].reason
     );
-    let layer = arcuate::state::LayerId(absent[0].layer.id);
+    let layer = arcuate::state::LayerId(missing[0].layer.id);
     again.session(SessionAction::Recompute(layer));
     let status = &again.state.runtime.notices.status;
     assert!(status.ends_with("same bytes"), "{status}");

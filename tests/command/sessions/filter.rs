@@ -19,7 +19,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::weights_come_back", come_back),
+        test("sessions::weights_are_restored", come_back),
         test("sessions::numbers_are_packed", packed),
         test("sessions::weights_that_cannot_be_read_stay", stay),
     ]
@@ -72,7 +72,7 @@ fn stay() {
     }
     write(&damaged);
     let mut without = Window::opened(&path);
-    let message = without.said();
+    let message = without.messages();
     let sentence =
         "are left out and stay in the session until the streamlines are edited or fitted again";
     assert!(message.contains(sentence), "{message}");
@@ -86,7 +86,7 @@ fn stay() {
     }
     write(&again);
     let back = Window::opened(&path);
-    assert_eq!(back.said(), "");
+    assert_eq!(back.messages(), "");
     let weights = |window: &Window| {
         let document = &window.state.document;
         let layer = document.layer(id).expect("the streamlines");
@@ -121,7 +121,7 @@ fn come_back() {
     act(&mut window, FilterAction::Run);
     let (layer, lines) = window.state.document.filtered().expect("kept");
     let (id, all) = (layer.id, lines.len());
-    assert!(all > 20, "{all}: {}", window.said());
+    assert!(all > 20, "{all}: {}", window.messages());
     // Some were deleted: the rest is refitted automatically.
     window.act(Action::Streamline(StreamlineAction::Choose {
         streamlines: (0..5).collect(),
@@ -147,11 +147,11 @@ fn come_back() {
             phase: Phase::Done,
         },
     );
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     let path = folder.path().join("weights.arcuate");
     window.save(&path);
     let mut again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     let documents = [&window, &again].map(|w| &w.state.document);
     let values = documents.map(|d| {
         let layer = d.layer(id).expect("the streamlines");
@@ -206,7 +206,7 @@ fn come_back() {
     let endless = folder.path().join("endless.arcuate");
     std::fs::write(&endless, session.to_string()).expect("written");
     let full = Window::opened(&endless);
-    let message = full.said();
+    let message = full.messages();
     assert!(
         message.contains("they need more memory than is available"),
         "{message}"
@@ -219,7 +219,7 @@ fn come_back() {
     let sentence = "were not fitted again: the streamlines are missing";
     assert!(reported.contains(sentence), "{reported}");
     let mut without = Window::opened(&path);
-    let message = without.said();
+    let message = without.messages();
     assert!(message.contains("stays in the session"), "{message}");
     assert!(weight_maps(&without.state.document).is_empty());
     without.save(&folder.path().join("without.arcuate"));

@@ -87,7 +87,7 @@ pub fn child() {
             window.session(SessionAction::Save { path, next: None });
             report(&format!("saved {step}"));
         }
-        assert_eq!(window.said(), "");
+        assert_eq!(window.messages(), "");
     }
 }
 
@@ -218,7 +218,7 @@ fn kills() {
         let mut go = Some(go).filter(|_| awaited > 0);
         let mut received = 0;
         for line in lines.map_while(Result::ok) {
-            let (what, step) = line.split_once(' ').expect("two words");
+            let (what, step) = line.split_once(' ').expect("two parts");
             last = step.parse().expect("a number");
             steps += 1;
             received += 1;

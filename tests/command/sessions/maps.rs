@@ -17,10 +17,13 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::bootstraps and maps come back", come_back),
-        test("sessions::bootstraps are made again", made_again),
-        test("sessions::a map goes with its streamlines", together),
-        test("sessions::maps of each other are not there", of_each_other),
+        test("sessions::bootstraps and maps are restored", come_back),
+        test("sessions::bootstraps are recomputed", made_again),
+        test("sessions::a map is restored with its streamlines", together),
+        test(
+            "sessions::maps that depend on each other are missing",
+            of_each_other,
+        ),
     ]
 }
 
@@ -35,7 +38,7 @@ fn sampled(folder: &std::path::Path) -> Window {
     params.deflection = Some(Deflection { f: 0.2, g: 0.6 });
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
-    assert!(window.state.final_live().is_some(), "{}", window.said());
+    assert!(window.state.final_live().is_some(), "{}", window.messages());
     window
 }
 
@@ -52,7 +55,7 @@ fn map(
     assert!(
         window.state.document.density_map(id).is_some(),
         "{}",
-        window.said()
+        window.messages()
     );
     id
 }
@@ -82,13 +85,13 @@ fn come_back() {
     let path = folder.path().join("maps.arcuate");
     window.save(&path);
     let mut again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(
         difference(&document_text(&window.state), &document_text(&again.state)),
         None
     );
     for layer in &window.state.document.layers {
-        let other = again.state.document.layer(layer.id).expect("there");
+        let other = again.state.document.layer(layer.id).expect("found");
         let unit = |l: &arcuate::state::Layer| (l.unit, l.unit_scale);
         assert_eq!(unit(layer), unit(other), "{}", layer.name);
         if let (Content::Image(a), Content::Image(b)) = (&layer.content, &other.content) {
@@ -98,8 +101,8 @@ fn come_back() {
     assert!(document_text(&again.state).contains("--bootstrap 3"));
     assert!(document_text(&again.state).contains("--deflect 0.2,0.6"));
     assert!(document_text(&again.state).contains("&& arcuate density tracks.trx"));
-    let (code, value, said) = run(&["replay", "maps.arcuate"], folder.path());
-    assert_eq!(code, Some(0), "{said}");
+    let (code, value, stderr) = run(&["replay", "maps.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{stderr}");
     let all = outcomes(&value);
     for id in density_maps(&window.state.document) {
         let expected = format!("layer_{}: same_bytes", id.0);
@@ -142,7 +145,11 @@ fn made_again() {
     let missing = missing.expect("the map").layer.id;
     again.session(SessionAction::Recompute(LayerId(missing)));
     let status = &again.state.runtime.notices.status;
-    assert!(status.ends_with("same bytes"), "{status} {}", again.said());
+    assert!(
+        status.ends_with("same bytes"),
+        "{status} {}",
+        again.messages()
+    );
 }
 
 /// Only a manual edit can write this.
@@ -180,9 +187,9 @@ fn of_each_other() {
     std::fs::write(&path, session.to_string()).expect("written");
     let again = Window::opened(&path);
     let document = &again.state.document;
-    assert!(document.layer(map).is_some(), "{}", again.said());
+    assert!(document.layer(map).is_some(), "{}", again.messages());
     let missing: Vec<u64> = document.missing_layers().map(|m| m.layer.id).collect();
-    assert_eq!(missing, [901, 902], "{}", again.said());
+    assert_eq!(missing, [901, 902], "{}", again.messages());
 }
 
 fn together() {

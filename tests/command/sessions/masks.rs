@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::masks of every affine come back", sources),
+        test("sessions::masks of every affine are restored", sources),
         test("sessions::masks that cannot be read stay", unreadable),
         test("sessions::a region waits for its file", waits),
         test("sessions::an exported mask stays in commands", exported),
@@ -49,7 +49,7 @@ fn saved(folder: &Path) -> (Window, PathBuf) {
         kept_curve_layers(&window.state.document).len(),
         1,
         "{}",
-        window.said()
+        window.messages()
     );
     let path = folder.join("s.arcuate");
     window.save(&path);
@@ -95,8 +95,8 @@ fn sources() {
     let folder = tempfile::tempdir().expect("a folder");
     let (before, path) = saved(folder.path());
     assert_eq!(masks(&before).len(), AffineSource::ALL.len());
-    assert_eq!(Window::opened(&path).said(), "");
-    let message = recovered(&path).said();
+    assert_eq!(Window::opened(&path).messages(), "");
+    let message = recovered(&path).messages();
     assert!(message.starts_with("Recovered "), "{message}");
     assert_eq!(message.lines().count(), 1, "{message}");
     for again in [Window::opened(&path), recovered(&path)] {
@@ -132,7 +132,7 @@ fn unreadable() {
     std::fs::write(&path, whole.to_string()).expect("written");
     let mut again = Window::opened(&path);
     // The regions in one sentence, and the streamlines computed from them.
-    let message = again.said();
+    let message = again.messages();
     assert_eq!(message.lines().count(), 2, "{message}");
     let count = AffineSource::ALL.len();
     let sentence = format!("{count} regions are left out and stay in the session");
@@ -147,10 +147,7 @@ fn unreadable() {
             .points
             .clone()
     };
-    assert!(
-        lines(&again) == lines(&before),
-        "they are there all the same"
-    );
+    assert!(lines(&again) == lines(&before), "they exist nevertheless");
     // Saved again, here and elsewhere, nothing is lost.
     for name in ["s.arcuate", "t.arcuate"] {
         let path = folder.path().join(name);
@@ -165,7 +162,7 @@ fn unreadable() {
         {
             assert_eq!(was, now);
         }
-        // As a later version reads it.
+        // The session as a later version reads it.
         let masks_now = now["masks"].as_array_mut().expect("masks");
         for (mask, source) in masks_now.iter_mut().zip(AffineSource::ALL) {
             mask["affine"] = Value::from(source.name());
@@ -183,7 +180,7 @@ fn unreadable() {
             .replace(&format!("{name}.files"), &format!("healed {name}.files"));
         std::fs::write(&healed, text).expect("written");
         let healed = Window::opened(&healed);
-        assert_eq!(healed.said(), "");
+        assert_eq!(healed.messages(), "");
         assert_eq!(masks(&healed), masks(&before));
         assert!(lines(&healed) == lines(&before));
         assert_eq!(kept_curve_layers(&healed.state.document).len(), 1);
@@ -192,10 +189,10 @@ fn unreadable() {
     let mut recovered = recovered(&folder.path().join("t.arcuate"));
     assert!(
         recovered
-            .said()
+            .messages()
             .contains("kept until everything is restored"),
         "{}",
-        recovered.said()
+        recovered.messages()
     );
     recovered.save(&folder.path().join("part.arcuate"));
     assert!(recovered.state.runtime.sessions.recovery.source.is_some());
@@ -255,18 +252,18 @@ fn waits() {
         again.state.document.missing_parts().count(),
         1,
         "{}",
-        again.said()
+        again.messages()
     );
     again.save(&path);
     std::fs::rename(hide.join("m.gz"), &here).expect("moved");
     let later = Window::opened(&path);
-    assert_eq!(later.said(), "");
+    assert_eq!(later.messages(), "");
     assert_eq!(masks(&later), masks(&window));
     assert_eq!(number(&later), [Some(1024)]);
     let path = here;
     again.session(SessionAction::Restore { layer, path });
     assert_eq!(number(&again), [Some(1024)]);
-    assert_eq!(masks(&again), masks(&window), "{}", again.said());
+    assert_eq!(masks(&again), masks(&window), "{}", again.messages());
     assert!(again.state.document.missing_parts().next().is_none());
 }
 
@@ -301,7 +298,7 @@ fn exported() {
     let number = number.as_u64().expect("a number") as usize;
     assert_eq!(session["files"][number]["path"], "painted.nii.gz");
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert!(in_command(&again), "{}", command(&again));
     assert_eq!(command(&again), command(&window));
     let kept = |window: &Window| {
@@ -311,14 +308,14 @@ fn exported() {
     };
     assert_eq!(kept(&again), kept(&window));
     assert!(kept(&again).contains("painted.nii.gz"), "{}", kept(&again));
-    // A recovery copy stores it, too, whatever its folder.
+    // A recovery copy stores it, too, in any folder.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let copy = elsewhere.path().join("copy.arcuate");
     let mut again = again;
     again.save(&copy);
     assert!(in_command(&Window::opened(&copy)));
     // A file written there by another program is not the region.
-    let bytes = std::fs::read(&file).expect("there");
+    let bytes = std::fs::read(&file).expect("found");
     std::fs::write(&file, &bytes[1..]).expect("written");
     for gone in [false, true] {
         if gone {
@@ -326,16 +323,16 @@ fn exported() {
         }
         let mut again = Window::opened(&path);
         assert!(again.state.runtime.sessions.opening.is_none());
-        assert_eq!(again.said(), "");
+        assert_eq!(again.messages(), "");
         assert!(!in_command(&again), "{}", command(&again));
-        // Unless it is exported there again.
+        // The command names the file again once the region is exported there.
         let region = again.state.document.regions.last().expect("a region").id;
         let file = file.clone();
         again.act(Action::Region(RegionAction::Save { region, path: file }));
         let second = folder.path().join("second.arcuate");
         again.save(&second);
         let again = Window::opened(&second);
-        assert_eq!(again.said(), "");
+        assert_eq!(again.messages(), "");
         assert!(in_command(&again), "{}", command(&again));
     }
     // Nor is it after another export to the same name.

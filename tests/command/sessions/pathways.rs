@@ -45,7 +45,7 @@ fn come_back() {
     let path = folder.path().join("paths.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(
         again.state.document.pathways,
         window.state.document.pathways
@@ -58,12 +58,12 @@ fn come_back() {
     );
     let sentence = "Weakest stretch cheaper than 87\u{202F}% of 200 random pairs in this head, cost per mm cheaper than 78\u{202F}%";
     assert_eq!(back.compared.map(|c| c.text()).as_deref(), Some(sentence));
-    let (was, is) = (kept.result.as_ref().expect("there"), back.result.as_ref());
+    let (was, is) = (kept.result.as_ref().expect("found"), back.result.as_ref());
     let is = is.expect("solved again");
     assert!((was.pathway.min_cost / is.pathway.min_cost - 1.0).abs() < 1e-4);
     assert!(!again.state.is_dirty());
-    let (code, value, said) = run(&["replay", "paths.arcuate"], folder.path());
-    assert_eq!(code, Some(0), "{said}");
+    let (code, value, stderr) = run(&["replay", "paths.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{stderr}");
     let all = outcomes(&value);
     let costs = all.iter().filter(|o| {
         (o.starts_with("pathway: ") || o.starts_with("layer_"))

@@ -19,14 +19,17 @@ use std::time::{Duration, SystemTime};
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::windows_do_not_steal", windows),
+        test(
+            "sessions::the work of an open window is not offered",
+            windows,
+        ),
         test("sessions::the newest work is offered first", newest),
         test("sessions::recovered work knows its session", origin),
         test(
-            "sessions::after a recovery only what is in no file is asked about",
+            "sessions::after a recovery the program asks only about unsaved work",
             offered_after,
         ),
-        test("sessions::a copy is written of work alone", copies_of_work),
+        test("sessions::only unsaved work is copied", copies_of_work),
         test(
             "sessions::a copy of recipes alone goes once it is saved",
             recipes,
@@ -38,15 +41,18 @@ fn windows() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     assert!(recoverable_folders(root).is_empty());
-    let recovery_folder = RecoveryFolder::new(root).expect("a desk");
+    let recovery_folder = RecoveryFolder::new(root).expect("a folder");
     let other = RecoveryFolder::new(root).expect("another");
     std::fs::write(recovery_folder.session(), "work").expect("written");
     assert_ne!(recovery_folder.session(), other.session());
-    assert!(recoverable_folders(root).is_empty(), "both windows live");
+    assert!(
+        recoverable_folders(root).is_empty(),
+        "both windows are open"
+    );
     assert!(is_any_locked(root, &[]) && is_any_locked(root, &[&other]));
     assert!(
         !is_any_locked(root, &[&recovery_folder]),
-        "its own is none of another's"
+        "its own lock does not count"
     );
     // The process ends: the lock is released, the folder stays.
     let path = recovery_folder.session();
@@ -56,10 +62,7 @@ fn windows() {
     let found = recoverable_folders(root);
     assert_eq!(found.len(), 1, "the one without a session is removed");
     assert_eq!(found[0].session(), path);
-    assert!(
-        recoverable_folders(root).is_empty(),
-        "it is being looked at"
-    );
+    assert!(recoverable_folders(root).is_empty(), "its lock is held");
     drop(found);
     let found = recoverable_folders(root);
     assert_eq!(found.len(), 1, "offered again");
@@ -70,19 +73,19 @@ fn windows() {
 fn newest() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
-    // In an order that is neither that of creation nor its reverse.
+    // The order is neither that of creation nor its reverse.
     let ages_s = [300, 60, 900, 5];
-    let desks = ages_s.map(|_| RecoveryFolder::new(root).expect("a desk"));
-    for (recovery_folder, age) in desks.iter().zip(ages_s) {
+    let folders = ages_s.map(|_| RecoveryFolder::new(root).expect("a folder"));
+    for (recovery_folder, age) in folders.iter().zip(ages_s) {
         std::fs::write(recovery_folder.session(), "work").expect("written");
         let file = std::fs::File::options()
             .write(true)
             .open(recovery_folder.session());
         let then = SystemTime::now() - Duration::from_secs(age);
-        file.expect("there").set_modified(then).expect("aged");
+        file.expect("found").set_modified(then).expect("aged");
     }
-    let places = desks.each_ref().map(RecoveryFolder::session);
-    drop(desks);
+    let places = folders.each_ref().map(RecoveryFolder::session);
+    drop(folders);
     let found: Vec<_> = recoverable_folders(root)
         .iter()
         .map(RecoveryFolder::session)
@@ -103,12 +106,12 @@ fn origin() {
         again.state.runtime.sessions.file,
         Some(own.clone()),
         "{}",
-        again.said()
+        again.messages()
     );
     assert!(again.state.is_dirty());
     assert_eq!(again.state.document.regions.len(), 2);
-    // A note says what was recovered until it is saved; the offer is removed.
-    let message = again.said();
+    // A note lists what was recovered until it is saved; the offer is removed.
+    let message = again.messages();
     assert!(
         message.starts_with("Recovered own.arcuate: ")
             && message.ends_with("2 regions. Save the session to keep it"),
@@ -118,7 +121,7 @@ fn origin() {
         path: None,
         next: None,
     });
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(Window::opened(&own).state.document.regions.len(), 2);
 }
 
@@ -145,10 +148,10 @@ fn offered_after() {
     let copy = folder.path().join("copy.arcuate");
     let file = folder.path().join("own.arcuate");
     let mut window = everything(folder.path());
-    // Without a session all of it is in no file.
+    // Without a session no file holds any of it.
     let before = window.state.unsaved();
     let again = recovered(&mut window, &copy);
-    assert_eq!(again.state.unsaved(), before, "{}", again.said());
+    assert_eq!(again.state.unsaved(), before, "{}", again.messages());
     window.save(&file);
     let start = window.state.clone();
     let phase = Phase::Done;
@@ -188,11 +191,11 @@ fn offered_after() {
         let requested = [item];
         assert_eq!(window.state.unsaved(), requested);
         let mut again = recovered(&mut window, &copy);
-        assert_eq!(again.state.unsaved(), requested, "{}", again.said());
+        assert_eq!(again.state.unsaved(), requested, "{}", again.messages());
         assert!(again.state.asks_before_closing());
         // A second crash changes nothing about this.
         let again = recovered(&mut again, &folder.path().join("second.arcuate"));
-        assert_eq!(again.state.unsaved(), requested, "{}", again.said());
+        assert_eq!(again.state.unsaved(), requested, "{}", again.messages());
     }
     // If the session has changed since, it does not show what is saved of the work.
     window.state = start;
@@ -210,7 +213,7 @@ fn offered_after() {
     assert!(things.iter().any(is_layer), "{things:?}");
 }
 
-/// For streamlines that a session never stored, the copy has no more than the saved session.
+/// The copy has no more of streamlines that a session never stored than the saved session.
 fn recipes() {
     let folder = tempfile::tempdir().expect("a folder");
     let [own, copy] = ["own.arcuate", "copy.arcuate"].map(|n| folder.path().join(n));
@@ -223,7 +226,11 @@ fn recipes() {
     assert_eq!(crashed.state.document.missing_layers().count(), 2);
     crashed.place(Role::Target, DVec3::ONE, 4.0);
     let mut again = recovered(&mut crashed, &copy);
-    assert!(!again.said().contains("copy is kept"), "{}", again.said());
+    assert!(
+        !again.messages().contains("copy is kept"),
+        "{}",
+        again.messages()
+    );
     assert_eq!(
         again.state.runtime.sessions.recovery.source,
         Some(copy.clone())
@@ -238,7 +245,7 @@ fn recipes() {
         "it is dropped"
     );
     assert!(!again.state.is_dirty(), "{:?}", again.state.unsaved());
-    // The header says so although none of them is in memory.
+    // The header states it although none of them is in memory.
     assert_eq!(again.state.saved_without().len(), 2);
     // Streamlines of the copy that cannot be read now exist nowhere else.
     window.session(SessionAction::SetStore(ResultStorage::All));
@@ -249,7 +256,11 @@ fn recipes() {
     again.session(SessionAction::CloseDocument(UnsavedAction::Recover(
         copy.clone(),
     )));
-    assert!(again.said().contains("copy is kept"), "{}", again.said());
+    assert!(
+        again.messages().contains("copy is kept"),
+        "{}",
+        again.messages()
+    );
     let path = Some(folder.path().join("other.arcuate"));
     again.session(SessionAction::Save { path, next: None });
     assert_eq!(again.state.runtime.sessions.recovery.source, Some(copy));

@@ -15,7 +15,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::replay", replay),
         test("sessions::replay of snapshots", snapshots),
-        test("sessions::replay of what is there", partly),
+        test("sessions::replay of the available files", partly),
         test("sessions::large results are compared by sample", by_sample),
     ]
 }
@@ -69,14 +69,14 @@ fn replay() {
     window.save(&here.join("s.arcuate"));
     // Any number of threads gives the same bytes.
     for threads in ["1", "3"] {
-        let (code, value, said) = run(&["replay", "s.arcuate", "--threads", threads], here);
-        assert_eq!(code, Some(0), "{said}");
+        let (code, value, stderr) = run(&["replay", "s.arcuate", "--threads", threads], here);
+        assert_eq!(code, Some(0), "{stderr}");
         let all = outcomes(&value);
         assert_eq!(all.len(), 4, "{all:?}");
         assert!(all.iter().all(|o| o.ends_with("same_bytes")), "{all:?}");
     }
-    let (code, _, said) = run(&["replay", "s.arcuate", "--out", "again"], here);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, _, stderr) = run(&["replay", "s.arcuate", "--out", "again"], here);
+    assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(
         std::fs::read_dir(here.join("again"))
             .expect("a folder")
@@ -85,8 +85,8 @@ fn replay() {
     );
     // Without the files next to it everything is still recomputed.
     std::fs::remove_dir_all(here.join("s.arcuate.files")).expect("removed");
-    let (code, value, said) = run(&["replay", "s.arcuate"], here);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, value, stderr) = run(&["replay", "s.arcuate"], here);
+    assert_eq!(code, Some(0), "{stderr}");
     assert!(
         outcomes(&value).iter().all(|o| o.ends_with("same_bytes")),
         "{value}"
@@ -103,11 +103,11 @@ fn replay() {
         row[2] = Value::from(x + 3.0);
     }
     std::fs::write(here.join("t.arcuate"), session.to_string()).expect("written");
-    let (code, value, said) = run(&["replay", "t.arcuate"], here);
-    assert_eq!(code, Some(1), "{said}");
+    let (code, value, stderr) = run(&["replay", "t.arcuate"], here);
+    assert_eq!(code, Some(1), "{stderr}");
     assert!(
-        said.contains("1 of 4 results differ or could not be recomputed"),
-        "{said}"
+        stderr.contains("1 of 4 results differ or could not be recomputed"),
+        "{stderr}"
     );
     let all = outcomes(&value);
     assert_eq!(all[0], "tensors: within_tolerance");
@@ -118,30 +118,33 @@ fn replay() {
     for name in ["dwi.nii.gz", "dwi.bval", "dwi.bvec", "mask.nii.gz"] {
         std::fs::rename(here.join(name), moved.join(name)).expect("moved");
     }
-    let (code, _, said) = run(&["replay", "s.arcuate"], here);
+    let (code, _, stderr) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(1));
     for sentence in [
         "dwi.nii.gz; name its folder with --look-in",
         "mask.nii.gz; name",
         "Tensors could not be recomputed: There is no such file",
     ] {
-        assert!(said.contains(sentence), "{said}");
+        assert!(stderr.contains(sentence), "{stderr}");
     }
-    let (code, _, said) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, _, stderr) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
+    assert_eq!(code, Some(0), "{stderr}");
     // A folder has the name of the scan.
     std::fs::create_dir(here.join("dwi.nii.gz")).expect("a folder");
-    let (code, _, said) = run(&["replay", "s.arcuate"], here);
+    let (code, _, stderr) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(1));
     let sentence = "It was a file and is now a folder";
-    let line = said.lines().find(|l| l.contains(sentence)).expect("said");
+    let line = stderr
+        .lines()
+        .find(|l| l.contains(sentence))
+        .expect("given");
     assert!(
         line.contains("dwi.nii.gz; restore the file in place of the folder"),
-        "{said}"
+        "{stderr}"
     );
-    assert!(!said.contains("0 bytes"), "{said}");
-    let (code, _, said) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
-    assert_eq!(code, Some(0), "{said}");
+    assert!(!stderr.contains("0 bytes"), "{stderr}");
+    let (code, _, stderr) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
+    assert_eq!(code, Some(0), "{stderr}");
 }
 
 /// Results that do not need a missing file are recomputed.
@@ -155,11 +158,11 @@ fn partly() {
     window.work();
     window.save(&here.join("s.arcuate"));
     std::fs::remove_file(&extra).expect("removed");
-    let (code, value, said) = run(&["replay", "s.arcuate"], here);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, value, stderr) = run(&["replay", "s.arcuate"], here);
+    assert_eq!(code, Some(0), "{stderr}");
     assert!(
-        said.contains("extra.nii.gz; name its folder with --look-in"),
-        "{said}"
+        stderr.contains("extra.nii.gz; name its folder with --look-in"),
+        "{stderr}"
     );
     assert!(
         outcomes(&value).iter().all(|o| o.ends_with("same_bytes")),
@@ -189,13 +192,13 @@ fn snapshots() {
     fit.min_eigenvalue_mm2_per_s = 6e-4;
     window.act(Action::Tensors(TensorAction::SetFit { params: fit }));
     window.save(&here.join("s.arcuate"));
-    // Even if nothing is stored next to it.
+    // Replay succeeds with and without stored files.
     for stored in [true, false] {
         if !stored {
             std::fs::remove_dir_all(here.join("s.arcuate.files")).expect("removed");
         }
-        let (code, value, said) = run(&["replay", "s.arcuate"], here);
-        assert_eq!(code, Some(0), "{said}");
+        let (code, value, stderr) = run(&["replay", "s.arcuate"], here);
+        assert_eq!(code, Some(0), "{stderr}");
         let all = outcomes(&value);
         assert_eq!(all.len(), 6, "{all:?}");
         assert!(all.iter().all(|o| o.ends_with("same_bytes")), "{all:?}");

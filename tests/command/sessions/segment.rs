@@ -14,9 +14,9 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::segmentations_come_back", come_back),
-        test("sessions::a_leak_comes_back", leak),
-        test("sessions::a_surface_on_a_map_of_the_fit_comes_back", on_fa),
+        test("sessions::segmentations_are_restored", come_back),
+        test("sessions::a_leak_is_restored", leak),
+        test("sessions::a_surface_on_a_map_of_the_fit_is_restored", on_fa),
     ]
 }
 
@@ -75,7 +75,7 @@ fn leak() {
     window.save(&path);
     let reopened = |path: &std::path::Path| {
         let mut again = Window::opened(path);
-        assert_eq!(again.said(), "");
+        assert_eq!(again.messages(), "");
         again.act(Action::View(ViewAction::SelectTask(Task::Segment)));
         again
     };
@@ -85,7 +85,7 @@ fn leak() {
     assert_eq!((found.step, found.inside), (live.step, live.inside));
     assert_eq!(found.leak, live.leak);
     assert_eq!(standing(&again), Some(SurfaceStanding::Leaked));
-    // It is kept from session to session, until the user goes back.
+    // It is kept from session to session, until the user undoes it.
     again.save(&path);
     let mut again = reopened(&path);
     assert_eq!(standing(&again), Some(SurfaceStanding::Leaked));
@@ -124,7 +124,7 @@ fn on_fa() {
         window.save(&path);
         let live = window.state.runtime.segment.live.clone().expect("live");
         let mut again = Window::opened(&path);
-        assert_eq!(again.said(), "");
+        assert_eq!(again.messages(), "");
         let segment = &again.state.document.segment;
         assert_eq!((segment.image, segment.layer), (Some(fa), speed));
         let resumed = again.state.runtime.segment.live.clone().expect("live");
@@ -187,7 +187,7 @@ fn come_back() {
     act(&mut window, SegmentAction::Keep);
     let kept = window.state.document.layers.last().expect("kept").clone();
     let Content::Mask(mask) = &kept.content else {
-        panic!("a mask: {}", window.said());
+        panic!("a mask: {}", window.messages());
     };
     let line = ["segment", "--script", "run.json", "--out", "again"];
     let (code, _, message) = run(&line, folder.path());
@@ -210,12 +210,12 @@ fn come_back() {
     let path = folder.path().join("segments.arcuate");
     window.save(&path);
     let mut again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     let back = again.state.document.layer(kept.id).expect("back");
-    let Content::Mask(held) = &back.content else {
+    let Content::Mask(restored) = &back.content else {
         panic!("a mask");
     };
-    assert_eq!((&held.inside, &*back.name), (&mask.inside, &*kept.name));
+    assert_eq!((&restored.inside, &*back.name), (&mask.inside, &*kept.name));
     let segmented = |state: &State| {
         let made = state.document.segmentation_recipe(kept.id);
         made.expect("segmented").clone()
@@ -235,7 +235,7 @@ fn come_back() {
         let scan = state.document.layer_named("dwi").expect("the scan");
         assert!(state.shows(scan) && !scan.display.visible);
     }
-    // And it continues from there.
+    // The run continues from there.
     act(&mut again, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);
     let steps = [&again, &window].map(|w| w.state.runtime.segment.live.clone().expect("live"));
@@ -278,12 +278,12 @@ fn come_back() {
     std::fs::write(&later, session.to_string()).expect("written");
     let mut without = Window::opened(&later);
     assert!(without.state.document.layer(kept.id).is_none());
-    let message = without.said();
+    let message = without.messages();
     assert!(
         message.contains("left out and stays in the session"),
         "{message}"
     );
-    // Such masks moved the live surface.
+    // Masks like these moved the live surface.
     let sentence = "The surface that was segmented is left out and stays in the session until";
     assert!(message.contains(sentence), "{message}");
     assert!(without.state.document.segment.spheres.is_empty());
@@ -292,12 +292,12 @@ fn come_back() {
     let text = text.replace("of a later version", &sources[0]);
     std::fs::write(&later, text).expect("written");
     let mut back = Window::opened(&later);
-    assert_eq!(back.said(), "");
+    assert_eq!(back.messages(), "");
     let layer = back.state.document.layer(kept.id).expect("back");
-    let Content::Mask(held) = &layer.content else {
+    let Content::Mask(restored) = &layer.content else {
         panic!("a mask");
     };
-    assert_eq!(held.inside, mask.inside);
+    assert_eq!(restored.inside, mask.inside);
     let run_values = [&back, &window].map(|w| {
         let document = &w.state.document;
         let named = |id| document.region(id).map(|r| r.name.clone());

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::snapshots come back", come_back),
+        test("sessions::snapshots are restored", come_back),
         test("sessions::snapshots are counted on", counted),
         test(
             "sessions::a snapshot has the tensors of its own fit",
@@ -48,7 +48,7 @@ fn tracked(folder: &Path) -> Window {
     params.seeding = Seeding::Random { count: 60 };
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
-    assert!(window.state.final_live().is_some(), "{}", window.said());
+    assert!(window.state.final_live().is_some(), "{}", window.messages());
     window
 }
 
@@ -91,7 +91,7 @@ fn come_back() {
     window.save(&path);
 
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(names(&again.state.document), names(&window.state.document));
     for (number, name) in [(0, "1"), (1, "With exclude")] {
         let (was, is) = (snapshot(&window, number), snapshot(&again, number));
@@ -141,7 +141,7 @@ fn come_back() {
     let second = folder.path().join("t.arcuate");
     again.save(&second);
     let third = Window::opened(&second);
-    assert_eq!(third.said(), "");
+    assert_eq!(third.messages(), "");
     let layers = |w: &Window| -> Vec<String> {
         let documents = w.state.runtime.snapshots.all.iter().map(|s| &s.document);
         documents.flat_map(names).map(str::to_owned).collect()
@@ -152,7 +152,7 @@ fn come_back() {
     });
 }
 
-/// Including parts of its own: unreadable weights, a replaced file.
+/// Missing parts of a snapshot are reported too: unreadable weights, a replaced file.
 fn missing_content() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = tracked(folder.path());
@@ -162,10 +162,10 @@ fn missing_content() {
     window.act(Action::Track(TrackAction::Keep));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     window.act(Action::Filter(FilterAction::Run));
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     window.act(Action::Snapshot(SnapshotAction::Take));
     for name in ["extra", "Tracks"] {
-        let id = window.state.document.layer_named(name).expect("there").id;
+        let id = window.state.document.layer_named(name).expect("found").id;
         window.act(Action::Layer(LayerAction::Delete(id)));
     }
     let path = folder.path().join("s.arcuate");
@@ -186,7 +186,7 @@ fn missing_content() {
     let (index, decision) = (index.expect("the mask").0, FileDecision::UseAsItIs);
     again.session(SessionAction::Decide { index, decision });
     again.session(SessionAction::OpenAnyway);
-    let message = again.said();
+    let message = again.messages();
     assert!(message.contains("Missing from snapshot 1"), "{message}");
     assert!(message.contains("weights of Tracks"), "{message}");
     let sentence = "Snapshot 1: extra.nii.gz is not the file this session was saved with";

@@ -34,14 +34,14 @@ pub fn tests() -> Vec<Trial> {
             exports_next_to_a_session,
         ),
         test("sessions::a layer that is exported whole is saved", whole),
-        test("sessions::what is in a session is saved", named),
-        test("sessions::layers stored as recipes are said", recipes),
+        test("sessions::content of a session counts as saved", named),
+        test("sessions::layers stored as recipes are named", recipes),
         test(
-            "sessions::what is made again as it was is unchanged",
+            "sessions::an identical recomputed result is unchanged",
             made_again,
         ),
         test(
-            "sessions::streamlines no session can hold are said",
+            "sessions::streamlines that no session can hold are named",
             without_recipe,
         ),
     ]
@@ -193,7 +193,7 @@ fn exports() {
         assert!(
             status.starts_with("Saved "),
             "{text}: {status} {}",
-            window.said()
+            window.messages()
         );
         assert_eq!(state.unsaved(), without(&before, saved, tracks), "{text}");
         assert!(state.is_dirty() && state.asks_before_closing(), "{text}");
@@ -234,8 +234,8 @@ fn exports() {
     assert!(!things.iter().any(is_tracks), "{things:?}");
 }
 
-/// Exports beside a session file that lacks one item of each kind: a layer in another file, the colour of a region, a
-/// measurement, a snapshot. After a recovery the same question is asked.
+/// Exports next to a session file that lacks one item of each kind: a layer in another file, the colour of a region, a
+/// measurement, a snapshot. After a recovery the program asks the same question.
 fn exports_next_to_a_session() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = everything(folder.path());
@@ -275,14 +275,14 @@ fn exports_next_to_a_session() {
         assert!(
             status.starts_with("Saved "),
             "{text}: {status} {}",
-            window.said()
+            window.messages()
         );
         assert_eq!(state.unsaved(), before, "{text}");
         assert!(state.asks_before_closing(), "{text}");
     }
     window.state = start;
     let mut again = recovered(&mut window, &folder.path().join("copy.arcuate"));
-    assert_eq!(again.state.unsaved(), before, "{}", again.said());
+    assert_eq!(again.state.unsaved(), before, "{}", again.messages());
     for layer in [None, Some(tracks)] {
         let name = format!("again{}.tck", u8::from(layer.is_some()));
         let path = folder.path().join(name);
@@ -323,7 +323,7 @@ fn whole() {
     };
     assert!(window.state.asks_before_closing());
     // A subset is not the layer.
-    let all = match &window.state.document.layer(brain).expect("there").content {
+    let all = match &window.state.document.layer(brain).expect("found").content {
         Content::Tractogram(t) => t.len(),
         _ => panic!("streamlines"),
     };
@@ -349,7 +349,7 @@ fn whole() {
         enabled: false,
     }));
     save(&mut window, "all.tck");
-    assert_eq!(window.state.unsaved(), [], "{all} {}", window.said());
+    assert_eq!(window.state.unsaved(), [], "{all} {}", window.messages());
     window.session(SessionAction::CloseDocument(UnsavedAction::Quit));
     assert!(window.closed);
     // Another file in its place makes it unsaved again.
@@ -374,7 +374,7 @@ fn whole() {
     assert!(
         window.state.unsaved().iter().any(is_brain),
         "{}",
-        window.said()
+        window.messages()
     );
     window.act(Action::Undo);
     assert!(!window.state.unsaved().iter().any(is_brain));
@@ -386,7 +386,7 @@ fn named() {
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
-    assert_eq!(again.state.unsaved(), [], "{}", again.said());
+    assert_eq!(again.state.unsaved(), [], "{}", again.messages());
     let mut again = again;
     again.place(Role::Exclude, dvec3(9.0, 0.0, 0.0), 2.0);
     assert_eq!(again.state.unsaved(), [UnsavedPart::Regions(1)]);
@@ -440,7 +440,7 @@ fn recipes() {
     window.session(SessionAction::StoreToo {
         next: Some(UnsavedAction::Quit),
     });
-    assert!(window.closed, "{}", window.said());
+    assert!(window.closed, "{}", window.messages());
     assert!(window.state.runtime.sessions.recipe_only.is_empty());
     let again = Window::opened(&path);
     let Content::Tractogram(back) = &again.state.document.layer(brain).expect("stored").content
@@ -448,7 +448,7 @@ fn recipes() {
         panic!("streamlines")
     };
     assert_eq!((back.len(), back.points.len()), (3000, 6_000_000));
-    // Saved and closed at once, it is asked about as well.
+    // The program also asks if the document is saved and closed at once.
     let (mut window, _) = with_large(folder.path());
     window.session(SessionAction::Save {
         path: Some(folder.path().join("t.arcuate")),
@@ -476,7 +476,7 @@ fn made_again() {
     window.session(SessionAction::SetStore(ResultStorage::Nothing));
     window.save(&path);
     let mut again = Window::opened(&path);
-    assert_eq!(again.state.unsaved(), [], "{}", again.said());
+    assert_eq!(again.state.unsaved(), [], "{}", again.messages());
     let missing: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(missing.len(), 2);
     for missing in missing {
@@ -506,7 +506,7 @@ fn without_recipe() {
         path: Some(path.clone()),
         next: None,
     });
-    let message = window.said();
+    let message = window.messages();
     assert!(
         message.starts_with("Whole brain cannot be stored in a session"),
         "{message}"

@@ -54,7 +54,7 @@ fn weights() {
     };
     assert_eq!(unsaved(&window), (true, true));
     save(&mut window, FilterFile::All, "all.tck");
-    assert_eq!(unsaved(&window), (false, false), "{}", window.said());
+    assert_eq!(unsaved(&window), (false, false), "{}", window.messages());
     let with = window.state.clone();
     let mut params = window.state.document.filter_params();
     params.lasso = 0.05;
@@ -62,7 +62,7 @@ fn weights() {
     window.act(Action::Filter(FilterAction::Params { params, phase }));
     window.act(Action::Filter(FilterAction::Run));
     // The streamlines of the file have other weights.
-    assert_eq!(unsaved(&window), (true, true), "{}", window.said());
+    assert_eq!(unsaved(&window), (true, true), "{}", window.messages());
     window.state = with;
     window.act(Action::Layer(LayerAction::Select(Some(tracks))));
     window.act(Action::Streamline(StreamlineAction::Choose {
@@ -76,7 +76,7 @@ fn weights() {
     assert!(
         !window.state.document.weights[&tracks].lesions.is_empty(),
         "{} {}",
-        window.said(),
+        window.messages(),
         window.state.runtime.notices.status
     );
     assert_eq!(unsaved(&window), (false, true));
@@ -85,7 +85,7 @@ fn weights() {
     assert_eq!(unsaved(&window), (true, true));
 }
 
-/// Each change by the user on its own, without a session file; values chosen by the program for an image do not count.
+/// Each change by the user alone, without a session file; values chosen by the program for an image do not count.
 fn parameters() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
@@ -187,7 +187,7 @@ fn added() {
         layer: Some(tracks),
         path: at("some.tck"),
     }));
-    // Without a session there is none to be added to.
+    // Without a session nothing counts as added.
     window.open(&at("some.tck"));
     let is_added = |t: &UnsavedPart| matches!(t, UnsavedPart::Added(_));
     assert!(!window.state.unsaved().iter().any(is_added));
@@ -229,7 +229,7 @@ fn added() {
     assert_eq!(window.state.unsaved(), []);
     // A layer that the session lists is not added, wherever its fit has put it.
     let again = Window::opened(&at("s.arcuate"));
-    assert_eq!(again.state.unsaved(), [], "{}", again.said());
+    assert_eq!(again.state.unsaved(), [], "{}", again.messages());
     // A changed name still counts.
     let mut again = again;
     let name = "All".to_owned();

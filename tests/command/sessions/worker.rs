@@ -20,10 +20,10 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::a worker takes in the words", words),
+        test("sessions::a worker reads the session", shared_content),
         test("sessions::a worker moves streamlines", moved),
         test(
-            "sessions::edited streamlines that are found later lie where they were moved",
+            "sessions::edited streamlines located later keep their transform",
             later,
         ),
     ]
@@ -75,7 +75,7 @@ fn done<J: Job<Output: Clone + Debug>>(
     }
 }
 
-fn words() {
+fn shared_content() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = session(folder.path());
     let mut window = Window::new();
@@ -110,14 +110,14 @@ fn moved() {
     };
     assert_eq!(moved.len(), 2);
     let same = |document: &Document, mm: f64| {
-        let there = moved.iter().find(|(by, _)| *by == up(mm));
-        let there = &there.expect("moved").1.as_ref().expect("room").points;
-        assert_eq!(there[0], [1.0, 2.0, 3.0 + mm as f32]);
+        let shifted = moved.iter().find(|(by, _)| *by == up(mm));
+        let shifted = &shifted.expect("moved").1.as_ref().expect("room").points;
+        assert_eq!(shifted[0], [1.0, 2.0, 3.0 + mm as f32]);
         let layer = &document.layers[0];
         assert_eq!(document.moved_by(layer.id), up(mm));
         assert!(std::ptr::eq(
             &*streamlines_of(layer).expect("streamlines").points,
-            &**there
+            &**shifted
         ));
     };
     same(&window.state.document, 20.0);
@@ -150,10 +150,10 @@ fn later() {
         panic!("{restored:?}")
     };
     let document = &window.state.document;
-    assert_eq!(document.moved_by(layer), up(20.0), "{}", window.said());
-    let there = &moved[0].1.as_ref().expect("room").points;
-    assert_eq!(there[..], [[1.0, 2.0, 27.0], [1.0, 2.0, 28.0]]);
+    assert_eq!(document.moved_by(layer), up(20.0), "{}", window.messages());
+    let loaded = &moved[0].1.as_ref().expect("room").points;
+    assert_eq!(loaded[..], [[1.0, 2.0, 27.0], [1.0, 2.0, 28.0]]);
     let here = streamlines_of(&document.layers[0]).expect("streamlines");
-    assert!(std::ptr::eq(&*here.points, &**there));
+    assert!(std::ptr::eq(&*here.points, &**loaded));
     assert!(document.is_edited(layer));
 }

@@ -158,7 +158,7 @@ pub(super) fn refused() {
     });
     setup.act(StreamlineAction::DeleteChosen);
     let path = save(&mut setup, "s.arcuate");
-    // Another file with the same name.
+    // The file is replaced by another one of the same name.
     write(&setup.folder.path().join("all.trx"), 11);
     let mut other = Window::new();
     other.act(Action::Session(SessionAction::CloseDocument(

@@ -425,8 +425,8 @@ fn companion_values() -> Vec<u8> {
     let tracks = tracks.with_per_point("fa", vec![0.1, 0.2, 0.3, 0.4, 0.5]);
     let tracks = tracks.with_per_streamline("w", vec![1.0, 2.5]);
     let path = folder.path().join("a.tck");
-    let (beside, _) = convert::parts(&tracks, io::Format::Tck, &path);
-    convert::with_values(&tracks, &path, &beside, "arcuate", &Control::new()).expect("saved");
+    let (companions, _) = convert::parts(&tracks, io::Format::Tck, &path);
+    convert::with_values(&tracks, &path, &companions, "arcuate", &Control::new()).expect("saved");
     together(folder.path(), "a.tck")
 }
 

@@ -10,8 +10,8 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("io::bids::finds_what_is_there", finds),
         test("io::bids::gradients_are_inherited", inherited),
-        test("io::bids::sessions_are_chosen_apart", sessions),
-        test("io::bids::other_folders_are_told", others),
+        test("io::bids::sessions_are_chosen_separately", sessions),
+        test("io::bids::other_folders_are_reported", others),
         test("io::bids::folders_within_are_opened", within),
         test("io::bids::names_of_labels_are_inherited", labels),
     ]

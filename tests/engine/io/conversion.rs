@@ -457,7 +457,7 @@ fn slopes() {
         let losses = convert_with_reading(here, "s.nii", "s.nrrd", &Reading::default(), true);
         let losses = losses.expect("converted").unsupported_contents;
         match lost {
-            Some(words) => assert!(losses[0].contains(words), "{losses:?}"),
+            Some(loss) => assert!(losses[0].contains(loss), "{losses:?}"),
             None => assert_eq!(losses, [""; 0]),
         }
     }

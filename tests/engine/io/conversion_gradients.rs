@@ -47,7 +47,7 @@ fn scan(here: &Path, name: &str, grid: &Grid, table: &[(f64, DVec3)]) {
     std::fs::write(here.join(format!("{name}.bvec")), vectors).expect("written");
 }
 
-/// An image with a transform takes its gradients with it, in whatever axes its file has them; even if it is mirrored,
+/// The gradients of an image with a transform are transformed with it, in any axes of its file; even if it is mirrored,
 /// which changes whether FSL negates x.
 fn opened_moved() {
     let mut random = Random::fresh("gradients on opening");
@@ -96,8 +96,12 @@ fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
     ] {
         for (grid, turn, reported) in [(&own, DMat3::IDENTITY, false), (&moved, turn, of_world)] {
             let found = read(name, grid);
-            let says = |w: &Remark| w.is_note && w.contains("rotated with the image");
-            assert_eq!(found.remarks.iter().any(says), reported, "{name}");
+            let is_rotation_note = |w: &Remark| w.is_note && w.contains("rotated with the image");
+            assert_eq!(
+                found.remarks.iter().any(is_rotation_note),
+                reported,
+                "{name}"
+            );
             is(&found.gradients.directions, turn, name);
         }
         // Converting with the affine and opening with it are the same.
@@ -107,8 +111,8 @@ fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
                 ..Reading::default()
             };
             convert_with_reading(here, name, to, &reported, true).expect("converted");
-            let there = io::image::read_grid(&here.join(to), &Control::new()).expect("a grid");
-            let found = read(to, &there);
+            let grid = io::image::read_grid(&here.join(to), &Control::new()).expect("a grid");
+            let found = read(to, &grid);
             is(&found.gradients.directions, turn, &format!("{name} {to}"));
         }
     }
@@ -233,7 +237,7 @@ fn losses() {
     let mut table: Vec<(f64, DVec3)> = (0..6).map(|_| (1000.0, random.direction())).collect();
     table[2].1 = DVec3::ZERO;
     scan(here, "trace", &grid, &table);
-    let says = |from: &str, to: &str, sentence: &str| {
+    let loses = |from: &str, to: &str, sentence: &str| {
         let done =
             convert_with_reading(here, from, to, &Reading::default(), true).expect("converted");
         assert!(
@@ -244,7 +248,7 @@ fn losses() {
             done.unsupported_contents
         );
     };
-    says("trace.nii", "a.nrrd", "1 volume becomes b = 0");
+    loses("trace.nii", "a.nrrd", "1 volume becomes b = 0");
     assert_eq!(
         go(here, "trace.nii", "b.nii").unsupported_contents,
         [""; 0],
@@ -252,16 +256,16 @@ fn losses() {
     );
     table[2].1 = 2.0 * random.direction();
     scan(here, "long", &grid, &table);
-    says("long.nii", "a.nrrd", "1 length becomes 1");
+    loses("long.nii", "a.nrrd", "1 length becomes 1");
     // An unreadable or incomplete table is no reason to be silent.
     std::fs::write(here.join("long.bvec"), "1 2 x").expect("written");
-    says("long.nii", "c.nii", "gradients of this scan are left out");
+    loses("long.nii", "c.nii", "gradients of this scan are left out");
     assert!(!here.join("c.bval").exists());
     std::fs::remove_file(here.join("long.bvec")).expect("removed");
-    says("long.nii", "c.nii", "but no .bvec");
+    loses("long.nii", "c.nii", "but no .bvec");
     std::fs::write(here.join("long.bval"), "0 1000").expect("written");
     std::fs::write(here.join("long.bvec"), "0 1\n0 0\n0 0").expect("written");
-    says("long.nii", "c.nii", "2 b-values and 2 vectors");
+    loses("long.nii", "c.nii", "2 b-values and 2 vectors");
     // A folder's table for another scan does not belong to this one.
     for name in ["bvals", "bvecs"] {
         let from = name
@@ -275,7 +279,7 @@ fn losses() {
     let file = std::fs::read(here.join("e.nrrd")).expect("written");
     let text = [b"NRRD0005\npatient weight:=70\n", &file[9..]].concat();
     std::fs::write(here.join("f.nrrd"), text).expect("written");
-    says("f.nrrd", "f.nii", "patient weight");
+    loses("f.nrrd", "f.nii", "patient weight");
 }
 
 fn rules() {
@@ -292,9 +296,9 @@ fn rules() {
         convert_with_reading(here, "a.nii", "b.nii", &reported, false).expect_err("refused");
     assert!(error.to_string().contains("--force"), "{error}");
     assert!(!here.join("b.nii").exists() && !here.join("b.bval").exists());
-    assert_eq!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
+    assert_eq!(std::fs::read(here.join("b.bvec")).expect("found"), b"mine");
     convert_with_reading(here, "a.nii", "b.nii", &reported, true).expect("replaced");
-    assert_ne!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
+    assert_ne!(std::fs::read(here.join("b.bvec")).expect("found"), b"mine");
     // An existing table would be used for an image without one.
     for ending in ["bval", "bvec"] {
         std::fs::remove_file(here.join(format!("a.{ending}"))).expect("removed");
@@ -322,10 +326,10 @@ fn own_table() {
     // A format that this program does not write.
     let b = "1e3, 1e3 1e3 1e3 1e3 1000.0 # mine";
     std::fs::write(at("y.bval"), b).expect("written");
-    let vectors = std::fs::read(at("y.bvec")).expect("there");
-    let stays = || {
-        assert_eq!(std::fs::read(at("y.bval")).expect("there"), b.as_bytes());
-        assert_eq!(std::fs::read(at("y.bvec")).expect("there"), vectors);
+    let vectors = std::fs::read(at("y.bvec")).expect("found");
+    let assert_unchanged = || {
+        assert_eq!(std::fs::read(at("y.bval")).expect("found"), b.as_bytes());
+        assert_eq!(std::fs::read(at("y.bvec")).expect("found"), vectors);
     };
     let reported = Reading::default();
     for force in [false, true] {
@@ -338,7 +342,7 @@ fn own_table() {
             done.content
         );
         assert_eq!(done.unsupported_contents, [""; 0]);
-        stays();
+        assert_unchanged();
     }
     let own = matrices(&at("y.nii"));
     for (found, own) in matrices(&at("y.nii.gz")).iter().zip(own) {
@@ -356,7 +360,7 @@ fn own_table() {
         convert_with_reading(here, "y.nii", "y.nii.gz", &moves, false).expect_err("refused");
     assert!(error.to_string().contains("--force"), "{error}");
     assert!(!at("y.nii.gz").exists());
-    stays();
+    assert_unchanged();
     // Half of a pair is the input's own as well, and belongs to no other image.
     std::fs::remove_file(at("y.bvec")).expect("removed");
     for to in ["y.nrrd", "y.nii.gz"] {

@@ -242,7 +242,7 @@ fn rest() {
         assert!(text.contains("<AFNI_atr/>") && text.contains("sixteen letters."));
         let bytes: Vec<u8> = (0..16).collect();
         assert_eq!(found.voxels(), bytes);
-        // Once more, from our own.
+        // The extensions are also kept when a file of this program is converted.
         convert_with_reading(here, "b.nii", "c.nii.gz", &Reading::default(), true)
             .expect("converted");
         let again = Found::read(&here.join("c.nii.gz"));

@@ -12,7 +12,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test(
-            "io::conversion::saved_where_it_was_moved",
+            "io::conversion::a_moved_image_is_saved_with_its_transform",
             saved_where_moved,
         ),
         test("io::conversion::a_save_names_its_losses", losses_are_named),

@@ -37,8 +37,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A scan with its scheme in the header, in world axes whatever the order of its axes: FSL's table of the converted
-/// image is the one that MRtrix exports.
+/// A scan with its scheme in the header, in world axes for any order of its axes: FSL's table of the converted image is
+/// the one that MRtrix exports.
 fn scan_gradients() {
     let mut random = Random::fresh("mif gradients");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -107,7 +107,7 @@ fn scan_gradients() {
     }
 }
 
-/// Masks and fODFs keep the scheme of their scan, which is not theirs.
+/// Masks and fODFs keep the scheme of their scan, although it does not describe them.
 fn foreign_schemes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -151,7 +151,7 @@ fn foreign_schemes() {
         let text = std::fs::read(here.join("c.mif")).expect("written");
         assert!(!String::from_utf8_lossy(&text).contains("dw_scheme"));
     }
-    // A table that a user names is read whatever its length.
+    // A table that a user names is read at any length.
     let named = gradients::TableFiles::from_paths(&[here.join("a.mif")]).expect("a table");
     let grid = image::read_grid(&here.join("a.mif"), &Control::new()).expect("a grid");
     assert_eq!(
@@ -263,7 +263,7 @@ fn written() {
     let text = std::fs::read(here.join("n.mif")).expect("written");
     assert!(String::from_utf8_lossy(&text).contains("datatype: UInt32LE\n"));
     assert!(text.ends_with(&16_777_217u32.to_le_bytes()));
-    // A colour image becomes three volumes, and says so.
+    // A colour image becomes three volumes, which is reported.
     let rgb = Volume::new(small.grid.clone(), 3, VolumeKind::Rgb, vec![0.2; 24]);
     nifti::save_volume(&here.join("rgb.nii"), &rgb, "", &control).expect("saved");
     let done = go(here, "rgb.nii", "rgb.mif");
@@ -326,7 +326,7 @@ fn files_below(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The NIfTI of the fODF was made of the same file by nibabel: every coefficient is at the same place.
+/// nibabel wrote the NIfTI of the fODF from the same file: every coefficient is at the same place.
 fn same_as_nifti(path: PathBuf) {
     let (expected, _) = opened(&path);
     let root = path.ancestors().nth(2).expect("a folder").to_owned();
@@ -367,8 +367,8 @@ fn real_scheme(path: PathBuf) {
     let plan =
         io::convert::plan(&path, &out, None, &Reading::default(), &Control::new()).expect("read");
     plan.write(true, "x", &Control::new()).expect("written");
-    let there = image::read_grid(&out, &Control::new()).expect("a grid");
-    let again = gradients::for_scan(&out, &[], &there, 68)
+    let converted_grid = image::read_grid(&out, &Control::new()).expect("a grid");
+    let again = gradients::for_scan(&out, &[], &converted_grid, 68)
         .expect("read")
         .expect("a table");
     for (a, b) in table

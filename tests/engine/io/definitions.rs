@@ -86,7 +86,7 @@ fn trx_affine() {
             let found = header["VOXEL_TO_RASMM"][r][c].as_f64().expect("a number");
             assert!((found - place(r, c)).abs() < 1e-9, "row {r}, column {c}");
         }
-        // In the form that another program writes.
+        // The form that another program writes.
         let row = |r: usize| (0..4).map(|c| place(r, c)).collect::<Vec<f64>>();
         let rows = [row(0), row(1), row(2), vec![0.0, 0.0, 0.0, 1.0]];
         let header = serde_json::json!({
@@ -434,7 +434,7 @@ fn weights() {
     let written = text.lines().filter(|l| !l.starts_with('#'));
     let written: Vec<f32> = written.map(|l| l.parse().expect("a number")).collect();
     assert_eq!(written, own);
-    // As `tcksift2` writes them: all on one line, after a comment.
+    // `tcksift2` writes them all on one line, after a comment.
     tck::save(&at("a.tck"), &lines, "", &Control::new()).expect("saved");
     let sentence: Vec<String> = own.iter().map(f32::to_string).collect();
     let text = format!(

@@ -89,7 +89,7 @@ struct File {
     theirs: Value,
 }
 
-/// A file on which the two sides disagree, or about which Arcuate should say more.
+/// A file on which the two programs disagree, or about which Arcuate should report more.
 struct Finding {
     /// The name in the table.
     outcome: &'static str,
@@ -128,7 +128,7 @@ fn agree() {
     let mut default_value: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in &files {
         let ours = read(&here.join(&file.name));
-        let message = words(&ours);
+        let message = remark_set(&ours);
         let default_value = default_value.entry(file.base.clone()).or_default();
         if file.what.is_empty() {
             default_value.extend(message.clone());
@@ -205,12 +205,12 @@ fn file(line: &str) -> File {
         base: text("base"),
         what: text("what"),
         value: text("value"),
-        damaged: v["damaged"].as_bool().expect("said"),
+        damaged: v["damaged"].as_bool().expect("given"),
         theirs: v["theirs"].take(),
     }
 }
 
-/// Files of ours in every format, with every type that is written.
+/// Files written by Arcuate in every format, with every type that is written.
 fn write_ours(folder: &Path) {
     std::fs::create_dir(folder).expect("a folder");
     let mut random = Random::fresh("ours");
@@ -257,7 +257,7 @@ fn remarks(opened: &Opened) -> Vec<String> {
 }
 
 /// All remarks about a file that was read.
-fn words(ours: &Result<Opened, Error>) -> BTreeSet<String> {
+fn remark_set(ours: &Result<Opened, Error>) -> BTreeSet<String> {
     let Ok(opened) = ours else {
         return BTreeSet::new();
     };
@@ -304,7 +304,7 @@ fn named<'a>(place: &Value, numbers: &'a [f64]) -> &'a [f64] {
     &numbers[number(0)..number(0) + number(1)]
 }
 
-/// Whether our value is theirs, rounded to single precision.
+/// Whether Arcuate's value is that of the other program, rounded to single precision.
 fn same(ours: f32, theirs: f64) -> bool {
     let (rounded, own) = (f64::from(theirs as f32), f64::from(ours));
     own == rounded

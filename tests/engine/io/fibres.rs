@@ -80,14 +80,14 @@ fn conforms(simple: PathBuf) {
 }
 
 fn malformed(simple: PathBuf) {
-    for (name, words) in [
+    for (name, problem) in [
         ("no_header_end.tck", "without its END"),
         ("no_header_end_eof.tck", "without its END"),
         ("no_magic_number.tck", "mrtrix tracks"),
     ] {
         let path = simple.with_file_name(name);
         let error = io::open(&path, &Control::new()).expect_err("malformed");
-        assert!(sentence(&error).contains(words), "{error}");
+        assert!(sentence(&error).contains(problem), "{error}");
     }
 }
 
@@ -274,7 +274,7 @@ fn nonsense() {
         sentence(&tck::read(&path, &Control::new()).expect_err("refused"))
     };
     let type_ = "datatype: Float32LE\n";
-    for (header, words) in [
+    for (header, problem) in [
         ("file: . 100\n".to_owned(), "datatype none"),
         (
             "datatype: Int16LE\nfile: . 100\n".to_owned(),
@@ -287,7 +287,7 @@ fn nonsense() {
         (format!("{type_}file: . 20\n"), "byte 20, inside the header"),
     ] {
         let text = refused(&header, &[]);
-        assert!(text.contains(words), "{words}: {text}");
+        assert!(text.contains(problem), "{problem}: {text}");
     }
     let whole = format!("{type_}file: . 100\n");
     let text = refused(&whole, &[1.0, 2.0, 3.0, 1.0, f32::NAN, 3.0]);
@@ -324,13 +324,13 @@ fn trk_points() {
         streamlines::save(&path, &tracks, "", &Control::new())
     };
     for point in [[f32::NAN, 2.0, 3.0], [1.0, f32::INFINITY, 3.0]] {
-        let error = save(point).expect_err("it is not held");
+        let error = save(point).expect_err("not representable");
         assert!(
             sentence(&error).contains("streamline 1 that is not finite"),
             "{error}"
         );
         assert!(!path.exists());
     }
-    save([f32::NAN; 3]).expect("it is nowhere, and stays there");
+    save([f32::NAN; 3]).expect("a point without numbers");
     save([1e30, 2.0, 3.0]).expect("far away, but a place");
 }

@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::files::content_against_the_name", misnamed),
         test("io::files::converted_whole_or_not_at_all", whole_or_nothing),
         test("io::files::several_get_their_names_together", together),
-        test("io::files::what killed processes left", left),
+        test("io::files::remains of killed processes are removed", left),
         test("io::files::pictures", pictures),
         #[cfg(unix)]
         test("io::files::links that lead around", around),
@@ -124,7 +124,7 @@ fn kinds() {
     ] {
         assert_eq!(io::detect(&path(name)), Ok(format), "{name}");
     }
-    // By content, if the name does not tell.
+    // The content identifies the format if the name does not.
     ComposedNifti::ramp(1).write(&path("image"));
     ComposedNifti::ramp(2).write(&path("image.gz"));
     std::fs::write(path("lines.old"), "mrtrix tracks\n").expect("written");
@@ -190,20 +190,16 @@ fn failed_write() {
     let path = folder.path().join("precious.nii");
     std::fs::write(&path, "precious").expect("written");
     let untouched = || {
-        assert_eq!(std::fs::read_to_string(&path).expect("there"), "precious");
-        assert_eq!(
-            names(folder.path()),
-            ["precious.nii"],
-            "nothing is left behind"
-        );
+        assert_eq!(std::fs::read_to_string(&path).expect("found"), "precious");
+        assert_eq!(names(folder.path()), ["precious.nii"], "no file is left");
     };
-    for (kind, words) in [
+    for (kind, cause) in [
         (ErrorKind::StorageFull, "disk is full"),
         (ErrorKind::QuotaExceeded, "disk is full"),
         (ErrorKind::ReadOnlyFilesystem, "may not be written to"),
         (ErrorKind::Other, "could not be written"),
     ] {
-        // Once within the buffer, once far beyond it.
+        // Failures within the buffer, and far beyond it.
         for bytes in [10, 1 << 20] {
             let failing = write_verified(
                 &path,
@@ -214,7 +210,7 @@ fn failed_write() {
                 |_| -> Result<(), ReadBackDifference> { panic!("a broken file is not verified") },
             );
             let text = sentence(&failing.expect_err("it failed"));
-            assert!(text.contains(words), "{text}");
+            assert!(text.contains(cause), "{text}");
             untouched();
         }
     }
@@ -261,12 +257,12 @@ fn unwritable() {
     }
     let protected = folder.path().join("protected.nii");
     std::fs::write(&protected, "precious").expect("written");
-    let mut permissions = std::fs::metadata(&protected).expect("there").permissions();
+    let mut permissions = std::fs::metadata(&protected).expect("found").permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(&protected, permissions).expect("ours");
     assert!(matches!(error(&protected), Error::Protected { .. }));
     assert_eq!(
-        std::fs::read_to_string(&protected).expect("there"),
+        std::fs::read_to_string(&protected).expect("found"),
         "precious"
     );
     assert_eq!(
@@ -276,7 +272,7 @@ fn unwritable() {
     sentence(&atomic::make_folder(&file.join("below")).expect_err("a file is in the way"));
     sentence(&atomic::make_folder(&file).expect_err("a file is in the way"));
     atomic::make_folder(&folder.path().join("x/y/z")).expect("made");
-    atomic::make_folder(&folder.path().join("x/y")).expect("there already");
+    atomic::make_folder(&folder.path().join("x/y")).expect("it exists");
 }
 
 fn replaced() {
@@ -284,7 +280,7 @@ fn replaced() {
     let path = folder.path().join("a.nii");
     for count in [1000, 10] {
         nifti::save_volume(&path, &volume(count), "", &Control::new()).expect("saved");
-        let (found, _) = nifti::read(&path, &Control::new()).expect("sound");
+        let (found, _) = nifti::read(&path, &Control::new()).expect("valid");
         assert_eq!(found.values.len(), count);
     }
     #[cfg(unix)]
@@ -298,13 +294,13 @@ fn replaced() {
         nifti::save_volume(&link, &volume(7), "", &Control::new()).expect("saved");
         assert!(
             std::fs::symlink_metadata(&link)
-                .expect("there")
+                .expect("found")
                 .is_symlink()
         );
-        let (found, _) = nifti::read(&path, &Control::new()).expect("sound");
+        let (found, _) = nifti::read(&path, &Control::new()).expect("valid");
         assert_eq!(found.values.len(), 7);
         let mode = std::fs::metadata(&path)
-            .expect("there")
+            .expect("found")
             .permissions()
             .mode();
         assert_eq!(mode & 0o777, 0o640);
@@ -358,8 +354,8 @@ fn cancelled_late() {
                 saved.join().expect("no panic")
             });
             // Cancelled too late, the file is complete.
-            let there = if outcome.is_ok() { vec![name] } else { vec![] };
-            assert_eq!(names(folder.path()), there);
+            let expected = if outcome.is_ok() { vec![name] } else { vec![] };
+            assert_eq!(names(folder.path()), expected);
             assert!(
                 matches!(outcome, Ok(_) | Err(Error::Cancelled)),
                 "{name}: {outcome:?}"
@@ -405,7 +401,7 @@ fn pictures() {
         pair("Command", "arcuate render --size 4"),
     ];
     png::save(&path, [width, height], &rgba, &metadata).expect("saved");
-    let found = png::read(&path).expect("sound");
+    let found = png::read(&path).expect("valid");
     assert_eq!((found.size, &found.rgba), ([width, height], &rgba));
     for pair in &metadata {
         assert!(found.metadata.contains(pair), "{pair:?}");
@@ -512,7 +508,7 @@ fn misnamed() {
     std::fs::write(at("noise.tck"), [7; 900]).expect("written");
     assert!(message("noise.tck").contains("mrtrix tracks"));
     // Formats that users have and that are not read are named.
-    for (name, words) in [
+    for (name, format_name) in [
         ("a.gipl.gz", "GIPL"),
         ("a.mhd", "MetaImage"),
         ("a.tsf", "open the .tck"),
@@ -520,7 +516,7 @@ fn misnamed() {
         ("a.fib.gz", "DSI Studio"),
     ] {
         std::fs::write(at(name), [7; 9]).expect("written");
-        assert!(message(name).contains(words), "{name}");
+        assert!(message(name).contains(format_name), "{name}");
     }
 }
 
@@ -545,7 +541,7 @@ fn together() {
     atomic::rename_together(files.into()).expect_err("one is gone");
     assert_eq!(names(), ["a"]);
     assert_eq!(std::fs::read(at("a")).expect("read"), b"old");
-    atomic::rename_together(["a", "b"].map(ready).into()).expect("put");
+    atomic::rename_together(["a", "b"].map(ready).into()).expect("renamed");
     assert_eq!(names(), ["a", "b"]);
     assert_eq!(std::fs::read(at("a")).expect("read"), b"new");
 }

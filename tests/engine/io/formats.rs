@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::formats::losses_are_said", losses),
         test("io::formats::folders_are_replaced_whole", folders),
         test("io::formats::a_file_may_become_shorter", shortened),
-        test("io::formats::a_space_can_be_said", stated_space),
+        test("io::formats::the_user_can_state_a_space", stated_space),
         test("io::formats::the_table_is_whole", table),
         data_test(
             "io::formats::every_outside_file_returns",
@@ -107,21 +107,25 @@ fn near(found: &Tractogram, expected: &Tractogram, what: &str) {
 fn holds_the_same(found: &Tractogram, expected: &Tractogram, format: Format, what: &str) {
     near(found, expected, what);
     let holds = format.kind().holds;
-    let room = |named| match named {
+    let limit = |named| match named {
         io::NameSupport::Nothing => 0,
         io::NameSupport::UpTo(n) => n,
         io::NameSupport::Any => usize::MAX,
     };
-    for (room, found, expected) in [
-        (room(holds.per_point), &found.per_point, &expected.per_point),
+    for (limit, found, expected) in [
         (
-            room(holds.per_streamline),
+            limit(holds.per_point),
+            &found.per_point,
+            &expected.per_point,
+        ),
+        (
+            limit(holds.per_streamline),
             &found.per_streamline,
             &expected.per_streamline,
         ),
     ] {
-        if columns(expected).len() > room {
-            assert_eq!(columns(found).len(), room, "{what}");
+        if columns(expected).len() > limit {
+            assert_eq!(columns(found).len(), limit, "{what}");
         } else {
             let names = |m: &std::collections::BTreeMap<String, Arc<[f32]>>| {
                 m.keys().cloned().collect::<Vec<_>>()
@@ -335,7 +339,7 @@ fn table() {
     );
 }
 
-/// External files that are refused, with words of the reason.
+/// External files that are refused, with a phrase of the reason.
 const REFUSED: &[(&str, &str)] = &[
     ("conformance/no_header_end.tck", "without its END"),
     ("conformance/no_header_end_eof.tck", "without its END"),
@@ -380,9 +384,9 @@ fn outside_files(one: PathBuf) {
                 .expect("inside")
                 .display()
                 .to_string();
-            if let Some((_, words)) = REFUSED.iter().find(|(n, _)| *n == name) {
+            if let Some((_, reason)) = REFUSED.iter().find(|(n, _)| *n == name) {
                 let error = io::open(&path, &Control::new()).expect_err(&name);
-                assert!(sentence(&error).contains(words), "{error}");
+                assert!(sentence(&error).contains(reason), "{error}");
                 refused += 1;
                 continue;
             }
@@ -503,14 +507,14 @@ fn folders() {
     std::fs::write(path.join(".DS_Store"), "x").expect("written");
     save(&rich(5, 2, &mut random)).expect("replaced");
     save(&second).expect("replaced");
-    // Another kind of folder stays.
+    // A folder with other content stays.
     let other = folder.path().join("photographs.trx/");
     std::fs::create_dir(&other).expect("made");
     std::fs::write(other.join("one.jpg"), "x").expect("written");
     let error = streamlines::save(&other, &second, "", &Control::new()).expect_err("not ours");
     sentence(&error);
     assert_eq!(names_in(&other), ["one.jpg"]);
-    // Nor is a file replaced by a folder.
+    // A folder does not replace a file.
     std::fs::write(folder.path().join("b.trx"), "x").expect("written");
     let error = streamlines::save(&folder.path().join("b.trx/"), &second, "", &Control::new());
     sentence(&error.expect_err("a file"));
@@ -528,7 +532,7 @@ fn folders() {
     assert_eq!(left, ["a.trx", "b.trx", "photographs.trx"]);
 }
 
-/// Opened data stay, whatever happens to the file: with mapped bytes they would be lost, and the program would crash.
+/// Opened data stay unchanged when the file changes: with mapped bytes they would be lost, and the program would crash.
 fn shortened() {
     let mut random = Random::fresh("shortened");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -536,13 +540,13 @@ fn shortened() {
     for format in Format::of_saved_streamlines() {
         let path = folder.path().join(format!("a.{}", format.extensions()[0]));
         streamlines::save(&path, &tractogram, "", &Control::new()).expect("saved");
-        assert!(std::fs::metadata(&path).expect("there").len() > 4 << 20);
+        assert!(std::fs::metadata(&path).expect("found").len() > 4 << 20);
         let (found, _) = open(&path);
         let (again, _) = open(&path);
         let file = std::fs::File::options().write(true).open(&path);
         let file = file.expect("writable");
         // First other bytes, then none.
-        let length = file.metadata().expect("there").len() as usize;
+        let length = file.metadata().expect("found").len() as usize;
         (&file).write_all(&vec![7; length]).expect("written over");
         holds_the_same(&found, &tractogram, format, "of a file written over");
         file.set_len(1000).expect("shortened");

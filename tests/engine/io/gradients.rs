@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::gradients::any_form_of_file", forms),
         test("io::gradients::vectors_that_are_none", no_vectors),
         test("io::gradients::counts_and_nonsense", refused),
-        test("io::gradients::found_beside", beside),
+        test("io::gradients::tables_next_to_a_scan_are_found", companions),
         test("io::gradients::there_and_back", round_trip),
         test("io::gradients::in_an_nrrd", in_an_nrrd),
         data_test(
@@ -185,7 +185,7 @@ fn any_rotation() {
     }
 }
 
-/// A gantry tilt by t shears z towards y; the nearest rotation turns both axes by t/2, whatever the voxel sizes.
+/// A gantry tilt by t shears z towards y; the nearest rotation turns both axes by t/2 at any voxel sizes.
 fn shear() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let files = write(folder.path(), "1000 1000 1000", "1 0 0\n0 1 0\n0 0 1\n");
@@ -325,7 +325,7 @@ fn refused() {
         text.contains("4 b-values and 2 vectors") && text.ends_with("a.bvec"),
         "{text}"
     );
-    for (bval, bvec, words) in [
+    for (bval, bvec, problem) in [
         ("0 1000 nan 1000", bvec, "the b-value NaN of volume 2"),
         ("0 1000 -5 1000", bvec, "the b-value -5 of volume 2"),
         ("0 1000 x 1000", bvec, "“x” in line 1"),
@@ -344,7 +344,7 @@ fn refused() {
         ("0 1000 1000 1000", "", "no numbers"),
     ] {
         let (text, _) = error(bval, bvec);
-        assert!(text.contains(words), "{words}: {text}");
+        assert!(text.contains(problem), "{problem}: {text}");
     }
     // Binary files, and files too large for a table.
     let files = write(folder.path(), "", bvec);
@@ -358,12 +358,12 @@ fn refused() {
     std::fs::write(&b, "0 0 0 0\n1 0 0 1000").expect("written");
     let one_file = gradients::read(&TableFiles::Mrtrix(b), &grid, 4).expect_err("refused");
     assert!(sentence(&one_file).contains("2 gradients, expected 4"));
-    // A table is no image: the sentence says which file to open.
+    // A table is no image: the sentence names the file to open.
     let error = io::open(&files.paths()[1], &Control::new()).expect_err("refused");
     assert!(sentence(&error).contains("open the scan"));
 }
 
-fn beside() {
+fn companions() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name);
     let touch = |name: &str| std::fs::write(path(name), "").expect("written");
@@ -444,10 +444,10 @@ fn round_trip() {
 }
 
 fn real(scan: PathBuf) {
-    let (volume, info) = nifti::read(&scan, &Control::new()).expect("sound");
+    let (volume, info) = nifti::read(&scan, &Control::new()).expect("valid");
     assert_eq!(info.warnings, Vec::<String>::new());
     let table = gradients::for_scan(&scan, &[], &volume.grid, volume.frames);
-    let table = table.expect("sound").expect("beside it");
+    let table = table.expect("valid").expect("next to it");
     assert_eq!(table.gradients.summary(), "1 × b 0, 32 × b 1000");
     assert!(warnings(&table).is_empty(), "{:?}", table.remarks);
 }

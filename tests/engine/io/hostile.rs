@@ -11,7 +11,7 @@ use std::path::Path;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("io::hostile::each_claim_is_checked", each_claim),
-        test("io::hostile::oddities_are_got_past", oddities),
+        test("io::hostile::harmless_oddities_are_accepted", oddities),
         test("io::hostile::compressed_claims_are_checked", compressed),
         test("io::hostile::damaged_streams", damaged),
         test("io::hostile::every_length", every_length),
@@ -43,7 +43,7 @@ fn each_claim() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
     type Falsify = fn(&mut ComposedNifti);
-    let lies: [(&str, Falsify); 24] = [
+    let falsified: [(&str, Falsify); 24] = [
         ("0 dimensions", |m| m.dim[0] = 0),
         ("size 0 of dimension 2", |m| m.dim[2] = 0),
         ("size -3 of dimension 1", |m| m.dim[1] = -3),
@@ -82,17 +82,17 @@ fn each_claim() {
             (m.sform_code, m.qform_code, m.quatern) = (0, 1, [0.9, 0.9, 0.1]);
         }),
     ];
-    for (words, lie) in lies {
+    for (claim, falsify) in falsified {
         for big_endian in [false, true] {
             let mut made = ComposedNifti::ramp(1);
             made.big_endian = big_endian;
-            lie(&mut made);
+            falsify(&mut made);
             // The length of the file is unchanged: only the header differs.
             let mut bytes = made.header();
             bytes.extend([0; 52]);
             put(&path, &bytes);
-            let error = nifti::read(&path, &Control::new()).expect_err(words);
-            assert!(sentence(&error).contains(words), "{words}: {error}");
+            let error = nifti::read(&path, &Control::new()).expect_err(claim);
+            assert!(sentence(&error).contains(claim), "{claim}: {error}");
         }
     }
     // NIfTI-2 uses 64 bits: sizes whose product overflows, alone and with the voxel's size.
@@ -121,7 +121,7 @@ fn each_claim() {
     }
 }
 
-/// Violations of the standard by other programs that everybody reads.
+/// Violations of the standard by other programs that every reader accepts.
 fn oddities() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
@@ -209,7 +209,7 @@ fn compressed() {
     ]
     .concat();
     std::fs::write(&path, members).expect("written");
-    let (volume, _) = nifti::read(&path, &Control::new()).expect("sound");
+    let (volume, _) = nifti::read(&path, &Control::new()).expect("valid");
     assert_eq!(volume.values[23], 23.0);
     // Compression is detected by content: the names may be wrong.
     std::fs::write(&path, &whole).expect("written");
@@ -230,7 +230,7 @@ fn damaged() {
         .flat_map(|_| (random.bits() as i16 & 0xff).to_le_bytes())
         .collect();
     made.write(&path);
-    let (intact, _) = nifti::read(&path, &Control::new()).expect("sound");
+    let (intact, _) = nifti::read(&path, &Control::new()).expect("valid");
     let packed = gzip(&made.bytes());
     for _ in 0..300 {
         let mut bytes = packed.clone();
@@ -256,7 +256,7 @@ fn packed_text() {
     };
     let packed = gzip(text(300).as_bytes());
     std::fs::write(&path, &packed).expect("written");
-    assert_eq!(scheme::timing(&path).expect("sound").rows.len(), 300);
+    assert_eq!(scheme::timing(&path).expect("valid").rows.len(), 300);
     std::fs::write(&path, &packed[..packed.len() - 9]).expect("written");
     sentence(&scheme::timing(&path).expect_err("it is cut off"));
     // Longer than any scheme.

@@ -150,13 +150,13 @@ fn not_listed(list: PathBuf) {
         let read = [0, 1, 2].map(|c| colour.frame(c)[i]);
         assert_eq!(read, [rgb[0], rgb[1], rgb[2]].map(|v| f32::from(v) / 255.0));
     }
-    for (name, words) in [
+    for (name, name_in_error) in [
         ("nibabel_analyze.hdr", "Analyze 7.5"),
         ("nibabel_nifti1.hdr", "nibabel_nifti1.img"),
         ("nibabel_nifti2.hdr", "nibabel_nifti2.img"),
     ] {
         let error = nifti::read(&file(name), &Control::new()).expect_err("has no image");
-        assert!(sentence(&error).contains(words), "{error}");
+        assert!(sentence(&error).contains(name_in_error), "{error}");
     }
 }
 
@@ -289,8 +289,8 @@ fn which_affine() {
     let (volume, info) = opened(&made);
     assert_eq!(volume.grid.source, AffineSource::Sform);
     assert_eq!(volume.grid.world(DVec3::ZERO), DVec3::new(4.0, -7.0, 11.0));
-    let apart = info.sform_qform_disagree_mm.expect("they differ");
-    assert!((apart - 30.0).abs() < 1e-4, "{apart}");
+    let distance = info.sform_qform_disagree_mm.expect("they differ");
+    assert!((distance - 30.0).abs() < 1e-4, "{distance}");
     assert!(
         info.warnings
             .iter()
@@ -395,7 +395,7 @@ fn units() {
 fn large_integers() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
-    for (largest, said) in [
+    for (largest, rounded) in [
         (16_777_215i32, false),
         // Rounded to 2²⁴.
         (16_777_217, true),
@@ -410,7 +410,7 @@ fn large_integers() {
             .collect();
         made.write(&path);
         let is_reported = read(&path).1.warnings.iter().any(|w| w.contains("rounded"));
-        assert_eq!(is_reported, said, "{largest}");
+        assert_eq!(is_reported, rounded, "{largest}");
     }
 }
 
@@ -475,7 +475,7 @@ fn another_reader() {
             assert_eq!(again.grid.source, AffineSource::Pixdim);
         } else {
             assert_eq!(again.grid.source, AffineSource::Qform);
-            // As in `quaternions`: a rotation close to a half turn loses half the digits; over 7 voxels.
+            // A rotation close to a half turn loses half the digits, as in `quaternions`; over 7 voxels.
             assert!(again.grid.same_space(&grid, 0.02), "{affine:?}");
         }
     }
@@ -580,11 +580,11 @@ fn progress_and_cancel() {
     let path = folder.path().join("a.nii.gz");
     ComposedNifti::ramp(1).write(&path);
     let control = Control::new();
-    nifti::read(&path, &control).expect("sound");
+    nifti::read(&path, &control).expect("valid");
     let progress = control.progress();
     assert_eq!(
         progress.total,
-        std::fs::metadata(&path).expect("there").len()
+        std::fs::metadata(&path).expect("found").len()
     );
     assert_eq!(progress.fraction(), Some(1.0), "{progress:?}");
     control.cancel();

@@ -83,7 +83,7 @@ fn label_maps() {
             .labels
             .is_none()
     );
-    // By the header of our own files, whatever the name.
+    // The header of the program's own files identifies them under any name.
     let numbers: Vec<u16> = (0..grid.voxel_count()).map(|i| (i % 4) as u16).collect();
     nifti::save_labels(&at("b.nii"), &grid, &numbers, "", &Control::new()).expect("saved");
     let header = std::fs::read(at("b.nii")).expect("readable");
@@ -153,7 +153,11 @@ fn freesurfer() {
         ] {
             assert_eq!(labels.name(number), Some(name));
         }
-        assert_eq!(labels.table.len(), known.len() - 1, "those that are there");
+        assert_eq!(
+            labels.table.len(),
+            known.len() - 1,
+            "all structures that occur"
+        );
         // An excerpt of FreeSurferColorLUT.txt.
         for (number, rgb) in [
             (2, [245, 245, 245]),

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::masks::stored_the_other_way_round", reordered),
         test("io::masks::refused_in_words", refused),
         test("io::masks::known_by_their_values", by_values),
-        test("io::masks::found_beside_their_scan", beside),
+        test("io::masks::found_beside_their_scan", adjacent_masks),
     ]
 }
 
@@ -59,7 +59,7 @@ fn reordered() {
     ] {
         let case = case(&mut random);
         let shape = order.map(|a| case.grid.shape[a]);
-        // From a stored voxel to the image's.
+        // The transform from a stored voxel to the image's.
         let m = case.grid.world_from_voxel.matrix3;
         let last = |a: usize| case.grid.shape[a] as f64 - 1.0;
         let mut first = DVec3::ZERO;
@@ -108,7 +108,7 @@ fn on_their_grid() {
     assert!(warnings[0].starts_with(&format!("{neither} of the mask's 120 values")));
     assert!(
         Arc::ptr_eq(&mask.grid, &case.grid),
-        "the very grid that was asked for"
+        "exactly the requested grid"
     );
     for (inside, value) in mask.inside.iter().zip(values) {
         assert_eq!(*inside == 1, value > 0.5, "{value}");
@@ -137,7 +137,7 @@ fn refused() {
         .split_whitespace()
         .find_map(|w| w.parse::<f64>().ok());
     assert!(message.is_some_and(|mm| (mm - by).abs() < 0.006));
-    // On its own grid it is a valid region.
+    // The mask is a valid region on its own grid.
     assert_eq!(
         io::mask_on_own_grid(&case.path).expect("a mask").0.count(),
         120
@@ -185,7 +185,7 @@ fn by_values() {
 }
 
 /// By name and grid: the scan's subject, a brain before other masks, never one with other voxels.
-fn beside() {
+fn adjacent_masks() {
     let mut random = Random::fresh("beside");
     let Case {
         _folder: folder,

@@ -508,7 +508,7 @@ fn refusals() {
         .filter(|l| l.starts_with("transform"))
         .collect();
     let flat = text.replace(rows[1], rows[0]);
-    for (bytes, says) in [
+    for (bytes, reason) in [
         (
             text.replace("mrtrix image", "mrtrix picture"),
             "does not start",
@@ -555,16 +555,16 @@ fn refusals() {
     ] {
         // The offset still fits.
         let mut bytes = bytes.into_bytes();
-        if says.contains("8 of the") {
+        if reason.contains("8 of the") {
             bytes.truncate(good.len());
         }
         std::fs::write(&path, &bytes).expect("written");
-        let error = io::open(&path, &Control::new()).expect_err(says);
+        let error = io::open(&path, &Control::new()).expect_err(reason);
         let found = sentence(&error);
         let short = matches!(error, Error::Short { .. });
         assert!(
-            found.contains(says) || short && says.contains("8 of the"),
-            "{says}: {found}"
+            found.contains(reason) || short && reason.contains("8 of the"),
+            "{reason}: {found}"
         );
     }
     // An image with a damaged scheme is read, its gradients are not.

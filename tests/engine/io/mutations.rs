@@ -66,7 +66,7 @@ pub fn tests() -> Vec<Trial> {
     tests.push(test("io::mutations::weights", weights));
     tests.push(test("io::mutations::colour_tables", colour_tables));
     tests.push(test("io::mutations::schemes", schemes));
-    tests.push(test("io::mutations::lies_are_cheap", lies));
+    tests.push(test("io::mutations::lies_are_cheap", false_sizes));
     tests
 }
 
@@ -235,7 +235,7 @@ fn affines(ending: &str) {
     fuzz_with(&seeds, ending, false, read);
 }
 
-/// Values for each point next to a TCK: as many as there are points, or a warning says why not.
+/// Values for each point next to a TCK: as many as there are points, or a warning with the reason.
 fn track_scalars() {
     let mut random = Random::fresh("track scalars");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -423,7 +423,7 @@ fn outcome(path: &Path, file_bytes: usize) -> bool {
 }
 
 /// Headers that announce far more data than there are, and compressed zeros: refused at once.
-fn lies() {
+fn false_sizes() {
     let mut random = Random::fresh("lies");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name);

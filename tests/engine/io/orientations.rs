@@ -175,7 +175,7 @@ fn bases() {
             if layout.basis != Basis::Camino || order == 0 {
                 continue;
             }
-            // With the exit code and ln S0 before the coefficients.
+            // The exit code and ln S0 come before the coefficients.
             let longer = |c: &Vec<f64>| [&[0.0, 6.5], c.as_slice()].concat();
             let longer: Vec<Vec<f64>> = stored.iter().map(longer).collect();
             let volume = image_of(&grid, &longer);
@@ -260,7 +260,7 @@ fn maximum(coefficients: &[f64]) -> (f64, DVec3) {
     best
 }
 
-/// A lobe along u goes to Fu; its density changes by |Fu| / |det F|, and not at all if that is not wanted.
+/// A lobe along u moves to Fu; its density changes by |Fu| / |det F|, or stays unchanged on request.
 fn affine() {
     let mut random = Random::fresh("odf affine");
     let order = 8;
@@ -381,7 +381,7 @@ fn peaks() {
     assert!(PeakField::from_volume(&volume).is_none());
 }
 
-/// FSL's directions are in the axes of its bvec, with the fractions in files beside them.
+/// FSL's directions are in the axes of its bvec, with the fractions in adjacent files.
 fn dyads() {
     let mut random = Random::fresh("dyads");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -487,7 +487,7 @@ fn dsi_studio() {
             );
         }
     }
-    for (name, says) in [
+    for (name, reason) in [
         ("fa0", "no matrix fa0"),
         ("dimension", "no dimension"),
         ("odf_vertices", "one of 0 in odf_vertices"),
@@ -498,8 +498,8 @@ fn dsi_studio() {
             .copied()
             .filter(|(n, _)| *n != name)
             .collect();
-        let text = sentence(&write(&rest).expect_err(says));
-        assert!(text.contains(says), "{text}");
+        let text = sentence(&write(&rest).expect_err(reason));
+        assert!(text.contains(reason), "{text}");
     }
 }
 

@@ -37,7 +37,7 @@ pub fn imports(modules: &str) -> bool {
     ran.is_ok_and(|p| p.status.success())
 }
 
-/// Stands in for a test that needs packages which Python does not have; reported as ignored, with the reason.
+/// Replaces a test that needs packages which Python does not have; reported as ignored, with the reason.
 pub fn not_run(name: &str, needs: &str) -> Trial {
     let reason = format!("{} has not all of {needs}", python());
     let name = format!("{name} (not run: {reason})");
@@ -168,8 +168,8 @@ fn holds(found: &Tractogram, file: &Value, name: &str) {
     }
 }
 
-/// Masks, images and surfaces of ours read by nibabel; FreeSurfer volumes and label maps of nibabel's
-/// read here, in all 48 axis orders.
+/// nibabel reads masks, images and surfaces written by Arcuate; Arcuate reads FreeSurfer volumes and label maps written
+/// by nibabel, in all 48 axis orders.
 fn images_agree() {
     let mut random = Random::fresh("images_agree");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -246,7 +246,7 @@ fn images_agree() {
             .map(|v| v.as_f64().expect("a number") as f32)
             .collect();
         assert_eq!(&*found.values, values, "{name}");
-        let labelled = file["labels"].as_bool().expect("said");
+        let labelled = file["labels"].as_bool().expect("given");
         assert_eq!(found.labels.is_some(), labelled, "{name}");
     }
 }

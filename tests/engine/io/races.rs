@@ -91,7 +91,7 @@ fn appeared() {
     assert_eq!(names(folder.path()), ["a.txt"]);
     // If files may be replaced, the requested content is written.
     let watch = disk::watch(folder.path(), before_name(1, act));
-    ready().rename_into_place().expect("put");
+    ready().rename_into_place().expect("renamed");
     drop(watch);
     assert_eq!(std::fs::read(&path).expect("read"), b"ours");
     std::fs::remove_file(&path).expect("removed");
@@ -116,8 +116,8 @@ fn folders() {
     drop(watch);
     assert_eq!(count(), 3);
     assert_eq!(names(folder.path()), ["x.trx"]);
-    let there = path.clone();
-    let act = move || std::fs::remove_dir_all(&there).expect("removed");
+    let folder_of_other = path.clone();
+    let act = move || std::fs::remove_dir_all(&folder_of_other).expect("removed");
     let watch = disk::watch(folder.path(), before_name(2, act));
     save(4).expect("a free name");
     drop(watch);
@@ -193,8 +193,8 @@ fn out_of_step() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.tck");
     let save = |of: &Tractogram| {
-        let (beside, _) = io::convert::parts(of, io::Format::Tck, &path);
-        io::convert::with_values(of, &path, &beside, "made", &Control::new()).expect("saved");
+        let (companions, _) = io::convert::parts(of, io::Format::Tck, &path);
+        io::convert::with_values(of, &path, &companions, "made", &Control::new()).expect("saved");
     };
     let values = |of: &Tractogram, value: f32| {
         of.clone()
@@ -264,7 +264,7 @@ fn gradient_sets() {
             .chain([("d.bval", "0 1000\n"), ("d.bvec", vector)]);
         let files = files.map(|(name, text)| atomic::prepare_text(&at(name), text));
         let files: Result<Vec<_>, _> = files.collect();
-        atomic::rename_together(files.expect("prepared")).expect("put");
+        atomic::rename_together(files.expect("prepared")).expect("renamed");
     };
     let look = |when: &str| {
         let read = gradients::read(&files, &grid, 2).expect("whole");
@@ -283,7 +283,7 @@ fn gradient_sets() {
         &|is_new| save(Some("d.nii.gz"), is_new),
         &|when| {
             let is_new = look(when);
-            let image = std::fs::read_to_string(at("d.nii.gz")).expect("there");
+            let image = std::fs::read_to_string(at("d.nii.gz")).expect("found");
             assert_eq!(image == "new", is_new, "{when}");
             is_new
         },
@@ -352,7 +352,7 @@ fn newer_file() {
         let old = atomic::previous_file(&at("d.bval"), &at("d.bvec"));
         assert_eq!(old, Some(at(".d.bvec.previous")), "{fails}");
     }
-    put().expect("put");
+    put().expect("renamed");
     assert_eq!(names(folder.path()), ["d.bval", "d.bvec"]);
     for name in ["d.bval", "d.bvec"] {
         let text = std::fs::read_to_string(at(name)).expect("read");
@@ -368,7 +368,7 @@ fn two_tables() {
     let put = |folder: &Path, text: &str| {
         let files = ["d.bval", "d.bvec"].map(|name| atomic::prepare_text(&folder.join(name), text));
         let files: Result<Vec<_>, _> = files.into_iter().collect();
-        atomic::rename_together(files.expect("prepared")).expect("put");
+        atomic::rename_together(files.expect("prepared")).expect("renamed");
     };
     put(folder.path(), "old");
     let (place, second) = (folder.path().to_owned(), Arc::new(Mutex::new(None)));
@@ -399,7 +399,7 @@ fn links() {
     use std::os::unix::fs::symlink;
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
-    let is_link = |name: &str| at(name).symlink_metadata().expect("there").is_symlink();
+    let is_link = |name: &str| at(name).symlink_metadata().expect("found").is_symlink();
     std::fs::create_dir(at("far")).expect("made");
     symlink("far/a.tck", at("a.tck")).expect("linked");
     symlink(at("a.tck"), at("b.tck")).expect("linked");
@@ -455,10 +455,10 @@ fn modes() {
     use std::sync::Mutex;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.tck");
-    // The permissions of a new file: the process's mask is not ours to set.
+    // The permissions of a new file: the test cannot set the process's mask.
     let plain = folder.path().join("plain");
     std::fs::write(&plain, "").expect("written");
-    let mode = |path: &Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o7777;
+    let mode = |path: &Path| std::fs::metadata(path).expect("found").permissions().mode() & 0o7777;
     let default_value = mode(&plain);
     let seen: Arc<Mutex<Vec<u32>>> = Arc::default();
     let save = || {
@@ -493,7 +493,7 @@ fn private() {
     let root = folder.path().join("state").join("recovery");
     std::fs::create_dir_all(&root).expect("made");
     std::fs::set_permissions(&root, PermissionsExt::from_mode(0o755)).expect("set");
-    let recovery_folder = io::recovery::RecoveryFolder::new(&root).expect("a desk");
+    let recovery_folder = io::recovery::RecoveryFolder::new(&root).expect("a folder");
     let session = recovery_folder.session();
     atomic::write_text(&session, "{}").expect("written");
     let sum = "0123456789abcdef0123";
@@ -503,7 +503,7 @@ fn private() {
     let parts = io::session::folder_of(&session);
     for place in [&root, own, &parts, scratch.path()] {
         let mode = std::fs::metadata(place)
-            .expect("there")
+            .expect("found")
             .permissions()
             .mode()
             & 0o777;
@@ -511,7 +511,7 @@ fn private() {
     }
     let kept = parts.join("0123456789abcdef.trx");
     for file in [&session, &kept, &own.join("lock")] {
-        let mode = std::fs::metadata(file).expect("there").permissions().mode() & 0o777;
+        let mode = std::fs::metadata(file).expect("found").permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{}", file.display());
     }
 }

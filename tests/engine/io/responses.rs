@@ -58,7 +58,7 @@ fn refused() {
         ("# only\n", "no number"),
         ("1 2\n3\n", "2 numbers in the first row but 1 in row 2"),
         ("1 2\n3 x\n", "\"x\" in line 2"),
-        ("1 nan\n", "\"nan\" in line 1"),
+        ("1 nan\n", "“nan” in line 1"),
         ("-1 2\n", "a mean signal of -1 in row 1"),
     ] {
         let error = read(text).unwrap_err();

@@ -13,11 +13,14 @@ use std::path::Path;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("io::scalars::of_another_file_are_refused", another_file),
-        test("io::scalars::files_say_what_they_are_for", purpose_in_files),
+        test("io::scalars::files_state_their_purpose", purpose_in_files),
         test("io::scalars::weights_alone_name_their_streamlines", alone),
         test("io::scalars::no_two_in_one_file", alike),
         test("io::scalars::of_a_longer_name_belong_to_it", longer_names),
-        test("io::scalars::of_what_was_replaced_are_refused", replaced),
+        test(
+            "io::scalars::values_of_replaced_streamlines_are_refused",
+            replaced,
+        ),
         test("io::scalars::the guide lists the codes", codes_in_guide),
     ]
 }
@@ -28,7 +31,8 @@ fn lines(count: usize) -> Tractogram {
     Tractogram::new(points, offsets).with_per_point("cm", vec![1.0; 2 * count])
 }
 
-/// Every format that can says that it is for research, and what numbers mean; written data are read back unchanged.
+/// Every format that can store text states that the file is for research, and what numbers mean; written data are read
+/// back unchanged.
 fn purpose_in_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let meanings: Vec<String> = ["Reached target", "Left -- the mask"]

@@ -73,7 +73,7 @@ fn of_masks() {
         let surface = Surface::of_mask(&mask);
         closed(&surface, &what);
         assert_eq!(euler(&surface), 2, "{what}");
-        // Oriented outwards whatever the grid's handedness; smoothing removes a little of the voxels.
+        // The surface is oriented outwards for either handedness of the grid; smoothing removes a little of the voxels.
         let ratio = surface.volume_mm3() / (1000.0 * mask.volume_ml());
         assert!((0.9..1.05).contains(&ratio), "{what}: {ratio}");
         // Nowhere farther from the ball than a voxel's diagonal.
@@ -131,7 +131,7 @@ fn of_shapes() {
     closed(&sphere, "sphere");
     assert_eq!(euler(&sphere), 2);
     let ratio = sphere.volume_mm3() / (4.0 / 3.0 * PI * radius_mm.powi(3));
-    // For flat triangles between 96 meridians.
+    // Flat triangles between 96 meridians.
     assert!((0.995..1.0).contains(&ratio), "{ratio}");
     let half_mm = DVec3::new(1.0, 2.0, 3.5);
     let cuboid = Surface::of_shape(&Shape::Box { centre, half_mm });

@@ -365,7 +365,7 @@ fn vtk_refusals() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.vtk");
     let whole = String::from_utf8(legacy(false, "3.0", "t", "float", false)).expect("text");
-    for (from, to, words) in [
+    for (from, to, problem) in [
         ("# vtk", "# vkt", "does not start with"),
         ("ASCII", "EBCDIC", "“EBCDIC”"),
         ("POLYDATA", "UNSTRUCTURED_GRID", "UNSTRUCTURED_GRID"),
@@ -381,8 +381,8 @@ fn vtk_refusals() {
     ] {
         assert!(whole.contains(from), "{from}");
         std::fs::write(&path, whole.replacen(from, to, 1)).expect("written");
-        let error = io::open(&path, &Control::new()).expect_err(words);
-        assert!(sentence(&error).contains(words), "{words}: {error}");
+        let error = io::open(&path, &Control::new()).expect_err(problem);
+        assert!(sentence(&error).contains(problem), "{problem}: {error}");
     }
     // Nothing in the file, endless lists in memory.
     let head =
@@ -470,14 +470,14 @@ fn tinytrack() {
     assert_eq!(*found.per_streamline["cluster"], [7.0, 8.0, 9.0]);
     assert_eq!(found.grid.expect("a grid").shape, [10, 20, 30]);
     let whole = tiny();
-    for (cut, words) in [
+    for (cut, problem) in [
         (whole.len() - 1, "cut off"),
         (10, "cut off"),
         (200, "cut off"),
     ] {
         std::fs::write(&path, gzip(&whole[..cut])).expect("written");
-        let error = io::open(&path, &Control::new()).expect_err(words);
-        assert!(sentence(&error).contains(words), "{error}");
+        let error = io::open(&path, &Control::new()).expect_err(problem);
+        assert!(sentence(&error).contains(problem), "{error}");
     }
     std::fs::write(&path, gzip(&[0; 40])).expect("written");
     let error = io::open(&path, &Control::new()).expect_err("zeros");
@@ -536,7 +536,7 @@ fn companion_values() {
     assert_eq!(found.per_point, rich.per_point);
     assert_eq!(found.per_streamline, rich.per_streamline);
     // Nothing is replaced without asking.
-    let error = go(at("in.trx"), at("out.tck"), false).expect_err("there already");
+    let error = go(at("in.trx"), at("out.tck"), false).expect_err("it exists");
     assert!(sentence(&error).contains("--force"), "{error}");
     go(at("in.trx"), at("out.tck"), true).expect("replaced");
     // Values of other streamlines are reported, and left out.

@@ -54,8 +54,8 @@ fn same_in_the_world(found: &Volume, grid: &Grid, values: &[f32], random: &mut R
     for _ in 0..50 {
         let voxel = grid.shape.map(|n| (random.bits() % n as u64) as usize);
         let world = grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
-        let there = found.nearest(0, world).expect("inside");
-        assert_eq!(there, values[grid.index(voxel)], "{what} at {world}");
+        let value = found.nearest(0, world).expect("inside");
+        assert_eq!(value, values[grid.index(voxel)], "{what} at {world}");
     }
     assert_eq!(&*found.values, values, "{what}");
 }
@@ -71,7 +71,7 @@ pub struct Mgh {
     grid: Grid,
     frames: usize,
     code: i32,
-    stated: bool,
+    has_affine: bool,
 }
 
 impl Mgh {
@@ -80,7 +80,7 @@ impl Mgh {
             grid,
             frames: 1,
             code: 3,
-            stated: true,
+            has_affine: true,
         }
     }
 
@@ -92,7 +92,7 @@ impl Mgh {
         int(self.frames as i32);
         int(self.code);
         int(0);
-        bytes.extend(i16::from(self.stated).to_be_bytes());
+        bytes.extend(i16::from(self.has_affine).to_be_bytes());
         let m = self.grid.world_from_voxel.matrix3;
         let spacing = self.grid.spacing();
         let axes = (0..3).map(|a| m.col(a) / spacing[a]);
@@ -311,7 +311,7 @@ fn mgh_types() {
     }
     // Without its name, by its content; and without a position, which is reported.
     let mut made = Mgh::new(grid);
-    made.stated = false;
+    made.has_affine = false;
     let values = ramp(&made.grid, 1);
     let plain = folder.path().join("volume");
     std::fs::write(&plain, made.bytes(&values)).expect("written");
@@ -337,7 +337,7 @@ fn mgh_refusals() {
     let huge = i32::MAX.to_be_bytes();
     let huger = [huge, huge, huge, huge].concat();
     let many = [20_000i32.to_be_bytes(), 20_000i32.to_be_bytes()].concat();
-    for (bytes, words) in [
+    for (bytes, problem) in [
         (whole[..200].to_vec(), "200 bytes"),
         (with(0, &7i32.to_be_bytes()), "version 7"),
         (with(4, &0i32.to_be_bytes()), "size 0 of dimension 1"),
@@ -352,8 +352,8 @@ fn mgh_refusals() {
         for packed in [false, true] {
             let bytes = if packed { gzip(&bytes) } else { bytes.clone() };
             std::fs::write(&path, &bytes).expect("written");
-            let error = io::open(&path, &Control::new()).expect_err(words);
-            assert!(sentence(&error).contains(words), "{words}: {error}");
+            let error = io::open(&path, &Control::new()).expect_err(problem);
+            assert!(sentence(&error).contains(problem), "{problem}: {error}");
         }
     }
     // A compressed one that is truncated anywhere is never an image.
@@ -552,13 +552,13 @@ fn converted() {
     assert_eq!(done.content, "an image in float32");
     let found = opened(&at("a.nii.gz")).0;
     same_in_the_world(&found, &grid, &values, &mut random, "converted");
-    for (from, to, words) in [
+    for (from, to, reason) in [
         ("a.mgh", "a.tck", "an image"),
         ("a.mgh", "a.ply", "not a mask"),
         ("a.mgh", "a.mgz", "a writable format"),
     ] {
-        let error = go(from, to).expect_err(words);
-        assert!(sentence(&error).contains(words), "{error}");
+        let error = go(from, to).expect_err(reason);
+        assert!(sentence(&error).contains(reason), "{error}");
         assert!(!at(to).exists());
     }
 }

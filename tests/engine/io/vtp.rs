@@ -205,7 +205,7 @@ fn vtp() {
         }
     }
     let whole = String::from_utf8(vtp_file("ascii", false, false, false)).expect("text");
-    for (from, to, words) in [
+    for (from, to, problem) in [
         ("\"PolyData\"", "\"ImageData\"", "no <VTKFile type"),
         ("byte_order=\"L", "byte_order=\"M", "“MittleEndian”"),
         (
@@ -239,8 +239,8 @@ fn vtp() {
     ] {
         assert!(whole.contains(from), "{from}");
         std::fs::write(&path, whole.replacen(from, to, 1)).expect("written");
-        let error = io::open(&path, &Control::new()).expect_err(words);
-        assert!(sentence(&error).contains(words), "{words}: {error}");
+        let error = io::open(&path, &Control::new()).expect_err(problem);
+        assert!(sentence(&error).contains(problem), "{problem}: {error}");
     }
     fuzz(&seeds, "vtp", false);
 }

@@ -3,12 +3,13 @@
 use super::cube;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
-use arcuate::data::{Role, Volume};
+use arcuate::data::{Grid, Role, Volume};
 use arcuate::phantom::{
     Head, PictureOptions, Tissue, oblique_grid, scan_grid, suggestions, t1_intensity,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -19,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         test("phantom::labels", labels),
         test("phantom::suggestions lie in their bundles", suggested),
         test("phantom::heads differ", differ),
+        test("phantom::noise in the air is no content", framed),
     ]
 }
 
@@ -157,7 +159,7 @@ fn tumour() {
     );
     assert!(made.core.contains(made.centre));
     assert!(made.oedema.volume_ml() > 5.0);
-    // In the right hemisphere, and the parts do not overlap.
+    // The tumour is in the right hemisphere, and the parts do not overlap.
     assert!(made.centre.x > 10.0);
     let parts = [&made.core, &made.rim, &made.oedema];
     for i in 0..grid.voxel_count() {
@@ -225,4 +227,42 @@ fn differ() {
         .zip(&*other)
         .filter(|(a, b)| (*a - *b).abs() > 50.0);
     assert!(changed.count() > one.len() / 20);
+}
+
+/// Noise in the air is no content: the slices of Segment frame the head as without noise.
+fn framed() {
+    let mut random = Random::fresh("phantom content");
+    let head = Head::new(random.bits());
+    let grid = Grid::axis_aligned(
+        [130, 140, 135],
+        DVec3::splat(2.0),
+        DVec3::new(-130.0, -150.0, -130.0),
+    );
+    let grid = Arc::new(grid.unwrap());
+    let clean = head.t1(&grid, &PLAIN, &Control::new()).unwrap().image;
+    let expected = clean.content(0);
+    for percent in [1.0, 3.0, 5.0, 9.0] {
+        let sigma = f64::from(t1_intensity(Tissue::White)) * percent / 100.0;
+        let rician = |v: &f32| {
+            let real = f64::from(*v) + sigma * random.normal();
+            real.hypot(sigma * random.normal()) as f32
+        };
+        let values: Vec<f32> = clean.values.iter().map(rician).collect();
+        let found = Volume::scalar(grid.clone(), values).content(0);
+        for axis in 0..3 {
+            for end in 0..2 {
+                // Half a block of 4 mm and the stride of the sampled voxels.
+                let off = found[end][axis].abs_diff(expected[end][axis]);
+                assert!(
+                    off <= 4,
+                    "{percent} %: {found:?}, without noise {expected:?}"
+                );
+            }
+        }
+        // The air on both sides is cropped.
+        assert!(
+            found[0][0] > 10 && found[1][0] + 10 < grid.shape[0],
+            "{percent} %: {found:?}"
+        );
+    }
 }

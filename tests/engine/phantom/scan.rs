@@ -148,7 +148,7 @@ fn moments() {
     let mut random = Random::fresh("phantom moments");
     let head = Head::new(3);
     let (snr, sigma) = (20.0, WHITE_SIGNAL / 20.0);
-    // In air there is no signal: a Rayleigh distribution.
+    // Air has no signal: a Rayleigh distribution.
     let air = cube(DVec3::new(0.0, 0.0, 400.0), 30, 2.0);
     let scan = options(air.clone(), Some(snr), random.bits());
     let (noisy, _) = head.diffusion_scan(&scan, &Control::new()).unwrap();
@@ -171,7 +171,7 @@ fn moments() {
         (square - second).abs() < 5.0 * second / n.sqrt(),
         "{square} {second}"
     );
-    // With signal A: E M² = A² + 2 σ², Var M² = 4 A² σ² + 4 σ⁴.
+    // Signal A: E M² = A² + 2 σ², Var M² = 4 A² σ² + 4 σ⁴.
     let brain = cube(head.world(DVec3::new(20.0, 0.0, 30.0)), 20, 2.0);
     let scan = options(brain.clone(), Some(snr), random.bits());
     let (noisy, _) = head.diffusion_scan(&scan, &Control::new()).unwrap();

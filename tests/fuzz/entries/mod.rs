@@ -2,9 +2,9 @@
 //! sentence. The fuzzers (`main.rs`, a package of its own) and the regression test (`tests/engine/fuzz.rs`) share this
 //! file, so it uses only the library.
 
-mod words;
+mod texts;
 
-pub use words::prepare;
+pub use texts::prepare;
 
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram};
@@ -79,9 +79,9 @@ pub const ENTRIES: &[Entry] = &[
         bids_folder,
     ),
     Entry::new("session", Form::Plain("s.arcuate"), a_session),
-    Entry::new("settings", Form::Plain("a.json"), words::settings),
-    Entry::new("script", Form::Plain("run.json"), words::script),
-    Entry::new("command", Form::Plain("words.txt"), words::command),
+    Entry::new("settings", Form::Plain("a.json"), texts::settings),
+    Entry::new("script", Form::Plain("run.json"), texts::script),
+    Entry::new("command", Form::Plain("words.txt"), texts::command),
 ];
 
 /// Memory limit for any input, and for each byte beyond that: for a compressed one, deflate's own limit times a float32
@@ -105,9 +105,9 @@ impl Entry {
         let packed =
             matches!(self.form, Form::Packed(_)) || holds(b"\x1f\x8b") || holds(b"PK\x03\x04");
         // They choose their work and its resolution.
-        let asks = matches!(self.name, "command" | "script" | "session" | "picture");
+        let may_request_more = matches!(self.name, "command" | "script" | "session" | "picture");
         let times = if packed { TIMES_PACKED } else { TIMES };
-        ALWAYS_BYTES + times * input.len() as u64 + if asks { 512 << 20 } else { 0 }
+        ALWAYS_BYTES + times * input.len() as u64 + if may_request_more { 512 << 20 } else { 0 }
     }
 
     /// Puts the bytes into an empty folder and reads them; returns whether they were understood. Panics if the answer
@@ -168,8 +168,8 @@ fn name_at(input: &[u8], at: usize) -> Option<(String, usize)> {
     let end = rest.windows(2).position(|w| w == b">>")?;
     let name = std::str::from_utf8(&rest[..end]).ok()?;
     let letter = |c: char| c.is_ascii_alphanumeric() || "._-/ []".contains(c);
-    let stays = name.split('/').all(|part| !part.is_empty() && part != "..");
-    (stays && name.chars().all(letter) && name.split('/').count() <= 5)
+    let is_inside = name.split('/').all(|part| !part.is_empty() && part != "..");
+    (is_inside && name.chars().all(letter) && name.split('/').count() <= 5)
         .then(|| (name.to_owned(), at + 2 + end + 2))
 }
 
@@ -185,11 +185,11 @@ pub fn sentence(error: &Error) -> String {
         let name: String = path.to_string_lossy().chars().map(plain).collect();
         let path = format!(": {name}");
         assert!(text.ends_with(&path), "{text}");
-        let words = text.trim_end_matches(&path);
-        assert!(words.len() > 15 && !words.ends_with('.'), "{text}");
+        let advice = text.trim_end_matches(&path);
+        assert!(advice.len() > 15 && !advice.ends_with('.'), "{text}");
         // The advice.
         let remedies = ["; ", ", check", ", ask", ", choose", ", create"];
-        assert!(remedies.iter().any(|r| words.contains(r)), "{text}");
+        assert!(remedies.iter().any(|r| advice.contains(r)), "{text}");
     }
     text
 }
@@ -291,8 +291,8 @@ fn image_again(path: &Path) {
         notes(&Plan::missing(&plan));
         written(plan.write(true, "arcuate", &control));
     }
-    let beside = ["bval", "bvec"].map(|e| path.with_file_name(format!("out.{e}")));
-    for file in beside.iter().chain([&out]) {
+    let tables = ["bval", "bvec"].map(|e| path.with_file_name(format!("out.{e}")));
+    for file in tables.iter().chain([&out]) {
         let _ = std::fs::remove_file(file);
     }
 }
@@ -465,13 +465,13 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
             return false;
         }
     };
-    let (items, absent) = saved::items(&content, &read);
+    let (items, missing) = saved::items(&content, &read);
     let none: Vec<(u64, Result<RestoredLayer, NotRestored>)> = items
         .into_iter()
         .map(|(id, _): (u64, LayerToRestore)| (id, Err(NotRestored::NotRead)))
         .collect();
     let mut document =
-        saved::build(&Origins::default(), &content.document, &read, none, absent).document;
+        saved::build(&Origins::default(), &content.document, &read, none, missing).document;
     document.fresh_id();
     document.bounds();
     let mut state = State::new(String::new());

@@ -29,7 +29,7 @@ fn contour(volume: &Volume, level: f32, every: Option<f32>) -> Contour {
     }
 }
 
-/// Distance from the centre of a random grid, a plane through it: a circle of the requested width, whatever the slope.
+/// A plane through the distances from the centre of a random grid: a circle of the requested width at any slope.
 fn circle() {
     let mut random = Random::fresh("contours");
     let mut offscreen = offscreen();

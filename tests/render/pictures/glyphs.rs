@@ -90,8 +90,8 @@ fn eigen(random: &mut Random) -> (DMat3, DVec3) {
     )
 }
 
-/// Across the view an ellipsoid with half axes aᵢ along eᵢ extends to √Σ (aᵢ eᵢ·u)² in direction u, whatever the
-/// tensor, the grid and the view.
+/// Across the view an ellipsoid with half axes aᵢ along eᵢ extends to √Σ (aᵢ eᵢ·u)² in direction u, for any tensor,
+/// grid and view.
 fn outline() {
     let mut random = Random::fresh("glyph outline");
     let mut offscreen = offscreen();
@@ -107,7 +107,7 @@ fn outline() {
         let right = DVec3::Z.cross(eye).normalize();
         let up = eye.normalize().cross(right);
         let lengths = values / values.x * half;
-        // For a convex body the support over all directions is the extent of its outline.
+        // The support of a convex body over all directions is the extent of its outline.
         let mut supports = [0.0f64; 24];
         let mm = 40.0 / f64::from(SIZE);
         let middle = f64::from(SIZE) * 0.5 - 0.5;
@@ -216,32 +216,32 @@ fn crossed() {
         }]);
     }
     assert_eq!(seen(&list), 0);
-    // Within a pathway, whose cost is known on a grid of its own.
+    // Glyphs within a pathway, whose cost is known on its own grid.
     let grid = Arc::new(random_grid(&mut random, [5, 5, 5]));
     let moved = glam::DAffine3::from_translation(-grid.world(DVec3::splat(2.0)));
     let grid = Arc::new(grid.moved(moved).expect("regular"));
     let limit = random.uniform(0.02, 0.4) as f32;
     let mut excess = vec![f32::NAN; 125];
-    for (value, there) in [(0.9 * limit, true), (1.1 * limit, false), (f32::NAN, false)] {
+    for (value, visible) in [(0.9 * limit, true), (1.1 * limit, false), (f32::NAN, false)] {
         excess[62] = value;
         let image = Volume::scalar(grid.clone(), excess.clone());
         if let Some(Glyphs::Tensors(glyphs)) = &mut list.glyphs {
             glyphs.place = GlyphPlace::Below(vec![(ById(image), limit)]);
         }
-        let expected = if there { whole } else { 0 };
+        let expected = if visible { whole } else { 0 };
         assert_eq!(seen(&list), expected, "{value} of {limit}");
     }
     // Other limits of known values, also next to an image without any.
     excess[62] = limit;
     let known = Volume::scalar(grid.clone(), excess);
     let nowhere = Volume::scalar(grid, vec![f32::NAN; 125]);
-    for (share, there) in [(0.5, false), (1.0, true), (0.9, false), (3.0, true)] {
+    for (share, visible) in [(0.5, false), (1.0, true), (0.9, false), (3.0, true)] {
         let set = (ById(known.clone()), share * limit);
         for sets in [vec![set.clone()], vec![(ById(nowhere.clone()), 1.0), set]] {
             if let Some(Glyphs::Tensors(glyphs)) = &mut list.glyphs {
                 glyphs.place = GlyphPlace::Below(sets);
             }
-            let expected = if there { whole } else { 0 };
+            let expected = if visible { whole } else { 0 };
             assert_eq!(seen(&list), expected, "{share} of {limit}");
         }
     }

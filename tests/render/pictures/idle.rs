@@ -38,8 +38,8 @@ fn idle_data() {
     assert!(offscreen.renderer.device_bytes() >= 4 * one);
 }
 
-/// The last picture's data are released on the device and on the host, whatever may stay idle; shown again it is the
-/// same picture.
+/// The last picture's data are released on the device and on the host, whichever pictures may stay idle; shown again it
+/// is the same picture.
 fn nothing_shows() {
     let mut random = Random::fresh("nothing_shows");
     let mut offscreen = fresh_offscreen();

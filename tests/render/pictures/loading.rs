@@ -188,8 +188,8 @@ fn large_grids() {
     }
 }
 
-/// Loaded during a time slice per call, the picture becomes that of loading at once, and `busy` tells when it is
-/// complete.
+/// Data loaded during a time slice per call give the same picture as data loaded at once, and `busy` is false when it
+/// is complete.
 fn pieces() {
     let mut random = Random::fresh("pieces");
     let base: Vec<_> = (0..50).map(|_| curve(&mut random, 100, 0.3)).collect();
@@ -334,7 +334,7 @@ fn slow_pictures() {
     assert_eq!(renderer.next_frame_in(), Some(Duration::ZERO));
     renderer.scene(&turned, PANE);
     assert!(renderer.share([PANE]) > share);
-    // The last of them does not composite it either: that is a piece of its own.
+    // The last of them does not composite it either: that is a separate piece.
     while renderer.share([PANE]) < 1.0 {
         renderer.wait();
         renderer.scene(&turned, PANE);
@@ -530,7 +530,7 @@ fn windows_show_the_same() {
                 color_attachments: &[Some(attachment)],
                 ..Default::default()
             });
-            // Like egui: the pane's rectangle is the viewport.
+            // The pane's rectangle is the viewport, as in egui.
             pass.set_viewport(40.0, 0.0, 200.0, 200.0, 0.0, 1.0);
             renderer.blit(PANE, &mut pass);
         }

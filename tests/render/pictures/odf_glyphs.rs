@@ -95,7 +95,7 @@ fn is_dark([r, g, b, _]: [u8; 4]) -> bool {
 }
 
 /// In each direction of the picture the surface extends as far as the largest amplitude times the cosine, over slices
-/// and in the 3-D view, whatever the order, the grid and the view.
+/// and in the 3-D view, for any order, grid and view.
 fn outline() {
     let mut random = Random::fresh("odf outline");
     let mut offscreen = offscreen();

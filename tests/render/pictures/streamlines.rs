@@ -200,8 +200,8 @@ fn one_in_so_many() {
         }];
         let picture = offscreen.slice(&list).expect("a picture");
         for i in 0..20 {
-            let there = picture.pixel(20, i * 2 + 1)[0] > 200;
-            assert_eq!(there, (i as usize).is_multiple_of(every), "{every} {i}");
+            let visible = picture.pixel(20, i * 2 + 1)[0] > 200;
+            assert_eq!(visible, (i as usize).is_multiple_of(every), "{every} {i}");
         }
     }
 }

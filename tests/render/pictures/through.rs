@@ -25,7 +25,7 @@ fn layer(toward: DVec3, depth: f64) -> Vec<DVec3> {
     (-10..=10).map(at).collect()
 }
 
-/// Black layers over white: white times the product of their transmittances, whatever their depths.
+/// Black layers over white: white times the product of their transmittances, at any depths.
 fn background_left() {
     let mut random = Random::fresh("background_left");
     let mut offscreen = offscreen();
@@ -87,7 +87,7 @@ fn nearer_counts_more() {
                 WIDE,
             )
         };
-        // The bounds contain the same points whatever the depth.
+        // The bounds contain the same points at any depth.
         let ends = [layer(toward, 30.0), layer(toward, -30.0)];
         let unseen = Lines {
             opacity: 1e-6,

@@ -185,7 +185,7 @@ fn opacity() {
     let mut random = Random::fresh("volume opacity");
     let mut offscreen = offscreen();
     for step in [None, Some(0.25), Some(1.0), Some(2.0)] {
-        // Within the grid, however it is sheared.
+        // The ball lies within the grid at any shear.
         let radius = random.uniform(9.0, 10.5);
         let centre = random.direction() * 1.5;
         let alpha = random.uniform(0.05, 0.3);
@@ -261,7 +261,7 @@ fn steps() {
     assert!(seen > 1500, "{seen}");
 }
 
-/// Whatever the transfer function, the interpolation and the style, with scattered missing voxels.
+/// Pictures agree for any transfer function, interpolation and style, with scattered missing voxels.
 fn skipping() {
     let mut random = Random::fresh("volume skipping");
     let mut offscreen = offscreen();
@@ -477,7 +477,7 @@ fn transfer_points() {
         full = fewer;
     }
     assert_eq!(full.points().len(), Transfer::MIN_POINTS);
-    // From a file that another program wrote.
+    // A transfer function from a file of another program.
     let text = r#"{"points":[[0.9,0.1],[0.1,7.0]],"colours":{"map":"cost"}}"#;
     let read: Transfer = serde_json::from_str(text).expect("a transfer function");
     assert_eq!(read.points(), [(0.1, 1.0), (0.9, 0.1)]);

@@ -92,8 +92,8 @@ fn flirt() {
         for _ in 0..20 {
             let voxel = DVec3::from_array([(); 3].map(|()| random.uniform(-3.0, 30.0)));
             let requested = matrix.transform_point3(fsl(&moving, voxel));
-            let there = by.transform_point3(moving.world(voxel));
-            let found = fsl(&fixed, fixed.voxel_at(there));
+            let position = by.transform_point3(moving.world(voxel));
+            let found = fsl(&fixed, fixed.voxel_at(position));
             assert!(
                 found.distance(requested) < 1e-9,
                 "{mirrored:?}: {found} {requested}"

@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test(
             "alignment::a moved layer comes back in its session",
-            comes_back,
+            session,
         ),
         test("alignment::an image is aligned in the window", aligned),
         test("alignment::a layer is moved by a file", by_file),
@@ -63,11 +63,11 @@ fn shift(window: &mut Window, layer: LayerId, transform: DAffine3, phase: Phase)
     }));
 }
 
-fn comes_back() {
+fn session() {
     let mut random = Random::fresh("moved layers");
     let folder = tempfile::tempdir().unwrap();
     let (mut window, id) = window(folder.path());
-    let there = grid(&window, id);
+    let original = grid(&window, id);
     let mask = window.state.document.layer_named("mask").unwrap().id;
     let [by, other] = [(); 2].map(|()| random_move(&mut random, 10.0, 20.0));
     // A drag is one step.
@@ -76,14 +76,14 @@ fn comes_back() {
         shift(&mut window, id, part, Phase::Live);
     }
     shift(&mut window, id, by, Phase::Done);
-    assert_eq!(grid(&window, id), by * there);
+    assert_eq!(grid(&window, id), by * original);
     window.act(Action::Undo);
-    assert_eq!(grid(&window, id), there);
+    assert_eq!(grid(&window, id), original);
     assert!(origins::moved(&window.state.document).is_empty());
     window.act(Action::Redo);
     // The second move also starts from the file's position.
     shift(&mut window, id, other, Phase::Done);
-    assert_eq!(grid(&window, id), other * there);
+    assert_eq!(grid(&window, id), other * original);
     shift(&mut window, mask, by, Phase::Done);
     let role = Role::Include;
     window.act(Action::Region(RegionAction::FromLayer {
@@ -99,12 +99,12 @@ fn comes_back() {
     let path = folder.path().join("moved.arcuate");
     window.save(&path);
     let mut again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     assert_eq!(document_text(&window.state), document_text(&again.state));
-    assert_eq!(grid(&again, id), other * there);
-    // And back again.
+    assert_eq!(grid(&again, id), other * original);
+    // The identity moves it back.
     shift(&mut again, id, DAffine3::IDENTITY, Phase::Done);
-    assert_eq!(grid(&again, id), there);
+    assert_eq!(grid(&again, id), original);
     assert!(again.state.document.moved(id).is_none());
     // The scan and everything computed from it stay in place.
     for name in ["dwi", "FA"] {
@@ -113,7 +113,11 @@ fn comes_back() {
         shift(&mut again, id, by, Phase::Done);
         assert_eq!(grid(&again, id), before);
     }
-    assert!(again.said().contains("can be moved"), "{}", again.said());
+    assert!(
+        again.messages().contains("can be moved"),
+        "{}",
+        again.messages()
+    );
 }
 
 fn aligned() {
@@ -129,7 +133,7 @@ fn aligned() {
     window.act(Action::Files(FilesAction::Open(paths.to_vec())));
     let id = window.state.document.layer_named("t1").unwrap().id;
     window.act(Action::Alignment(AlignmentAction::Align(id)));
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     let by = window.state.document.moved_by(id);
     for p in [DVec3::ZERO, DVec3::new(40.0, -50.0, 30.0)] {
         let off = (by * put).transform_point3(p).distance(p);
@@ -170,7 +174,7 @@ fn by_file() {
         layer: id,
         path,
     }));
-    assert_eq!(window.said(), "");
+    assert_eq!(window.messages(), "");
     let found = window.state.document.moved_by(id);
     for p in [DVec3::ZERO, DVec3::splat(50.0)] {
         assert!(found.transform_point3(p).distance(by.transform_point3(p)) < 1e-9);
@@ -180,7 +184,11 @@ fn by_file() {
         layer: id,
         path,
     }));
-    assert!(window.said().contains("none.mat"), "{}", window.said());
+    assert!(
+        window.messages().contains("none.mat"),
+        "{}",
+        window.messages()
+    );
 }
 
 /// A map stays where it was computed when its streamlines are moved afterwards, in the session as well.
@@ -213,7 +221,7 @@ fn maps() {
     let path = folder.path().join("maps.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
-    assert_eq!(again.said(), "");
+    assert_eq!(again.messages(), "");
     let [a, b] = [&window, &again].map(|w| match &w.state.document.layer(map).unwrap().content {
         Content::Image(volume) => volume.clone(),
         _ => panic!("a map"),
@@ -333,16 +341,16 @@ fn many() {
         panic!("one request");
     };
     let job = window.jobs.submit(request.clone());
-    let there = window.jobs.wait(&job, |_| {});
+    let finished = window.jobs.wait(&job, |_| {});
     let requested = update(&mut window.state, Action::Undo);
     assert!(matches!(
         requested[..],
         [Effect::Cancel(MOVE_STREAMLINES), ..]
     ));
     assert_eq!(window.state.requested_transform(layer), DAffine3::IDENTITY);
-    // Also when the worker finished before that.
+    // The same holds if the worker finished before that.
     let redo = window.state.history.redo_label().map(str::to_owned);
-    window.act(Action::Event(there));
+    window.act(Action::Event(finished));
     assert!(std::ptr::eq(&*points(&window.state, layer), &*before));
     assert_eq!(window.state.history.redo_label(), redo.as_deref());
     let other = folder.path().join("others.trx");
@@ -400,7 +408,7 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
     shift(window, layer, to(5.0), Phase::Done);
     let all = points(&window.state, layer).len();
     let delete = |window: &mut Window| {
-        let lines = streamlines_of(window.state.document.layer(layer).expect("there"));
+        let lines = streamlines_of(window.state.document.layer(layer).expect("found"));
         let lines = lines.expect("streamlines").clone();
         let marks: Vec<bool> = (0..lines.len()).map(|i| i < 10).collect();
         window.state.runtime.streamlines.manual_selection = Some(ManualSelection {
@@ -426,13 +434,13 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
         }),
     );
     // Another move while they are in progress is refused.
-    let message = window.said();
+    let message = window.messages();
     assert!(
         !delete(window)
             .iter()
             .any(|e| matches!(e, Effect::Submit(_)))
     );
-    assert!(window.said() != message, "{}", window.said());
+    assert!(window.messages() != message, "{}", window.messages());
     let mut run = |effects: Vec<Effect>| {
         for effect in effects {
             if let Effect::Submit(request) = effect {
@@ -445,5 +453,5 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
     };
     let left = all - 1000;
     assert_eq!(run(edits), left);
-    assert_eq!(run(moves), left, "what was deleted is not there again");
+    assert_eq!(run(moves), left, "deleted ones do not return");
 }

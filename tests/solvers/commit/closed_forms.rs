@@ -168,7 +168,7 @@ fn codes() {
         coarse = coarse.max(angle(directions::cell(axis, 64), 64));
     }
     let mean = sum / N as f64;
-    // As documented.
+    // The documented values.
     assert!(
         mean < 0.25 && most < 0.6 && coarse < 2.4,
         "{mean} {most} {coarse}"

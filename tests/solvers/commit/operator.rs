@@ -344,20 +344,20 @@ fn sampled() {
     table.b_s_per_mm2[4] = 1010.0;
     table.b_s_per_mm2.push(2000.0);
     table.directions.push(glam::DVec3::ZERO);
-    let apart = Samples::new(&table, &[], &RAW).unwrap();
+    let separate = Samples::new(&table, &[], &RAW).unwrap();
     let merge = Switches {
         merge_b0: true,
         ..RAW
     };
     let merged = Samples::new(&table, &[], &merge).unwrap();
-    assert_eq!((apart.count(), merged.count()), (15, 14));
+    assert_eq!((separate.count(), merged.count()), (15, 14));
     assert_eq!(merged.b0, [vec![0, 1]]);
     assert_eq!(merged.excluded, [15]);
     let sizes: Vec<usize> = merged.shells.iter().map(|s| s.volumes.len()).collect();
     assert_eq!(sizes, [6, 7]);
     assert!((merged.shells[0].b_s_per_mm2 - 6005.0 / 6.0).abs() < 1e-9);
-    let all: Vec<usize> = (0..apart.count())
-        .flat_map(|s| apart.volumes(s).to_vec())
+    let all: Vec<usize> = (0..separate.count())
+        .flat_map(|s| separate.volumes(s).to_vec())
         .collect();
     let mut sorted = all.clone();
     sorted.sort_unstable();

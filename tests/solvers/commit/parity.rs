@@ -1,5 +1,5 @@
-//! The GPU against the CPU: the operator against the plain sum, the solver against the conditions of its own minimum,
-//! whole fits.
+//! The GPU against the CPU: the operator against the plain sum, the solver against the conditions of its minimum, whole
+//! fits.
 
 use super::operator::{Case, adjoint_error, cases, errors, operator};
 use super::{TIMING, cylinders, model, only, samples, solver, stick};

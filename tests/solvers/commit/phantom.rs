@@ -249,7 +249,7 @@ fn real(path: PathBuf) {
         );
         assert!(above > tractogram.len() / 20 && above < tractogram.len());
         assert!(fit.rmse.is_finite() && fit.rmse > 0.0);
-        // The unexplained part has a root mean square of its own.
+        // The unexplained part has its own root mean square.
         let zero: f64 = prepared
             .y
             .iter()

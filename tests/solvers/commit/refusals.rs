@@ -17,7 +17,10 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("commit::what does not fit together is said first", refusals),
+        test(
+            "commit::inputs that do not fit together are reported first",
+            refusals,
+        ),
         test(
             "commit::a scheme and numbers have the same limits of timing",
             timings,
@@ -96,7 +99,7 @@ impl Setup {
         }
     }
 
-    fn said(&self) -> String {
+    fn error_text(&self) -> String {
         let inputs = Inputs {
             tractogram: &self.tractogram,
             scan: &self.scan,
@@ -119,11 +122,11 @@ impl Setup {
 }
 
 fn refusals() {
-    assert_eq!(Setup::new().said(), "", "what is right is taken");
-    let says = |parts: &[&str], change: &dyn Fn(&mut Setup)| {
+    assert_eq!(Setup::new().error_text(), "", "valid inputs are accepted");
+    let refuses = |parts: &[&str], change: &dyn Fn(&mut Setup)| {
         let mut setup = Setup::new();
         change(&mut setup);
-        let message = setup.said();
+        let message = setup.error_text();
         assert!(
             parts.iter().all(|w| message.contains(w)),
             "{parts:?}: {message}"
@@ -134,92 +137,92 @@ fn refusals() {
         );
     };
     let with = |model: Model| move |s: &mut Setup| s.params.model = model.clone();
-    says(&["no streamlines"], &|s| s.tractogram = Tractogram::empty());
-    says(&["0 %", "different spaces"], &|s| {
+    refuses(&["no streamlines"], &|s| s.tractogram = Tractogram::empty());
+    refuses(&["0 %", "different spaces"], &|s| {
         s.tractogram = lines(&[vec![DVec3::splat(100.0), DVec3::splat(120.0)]]);
     });
-    says(&["no volume with b = 0"], &|s| {
+    refuses(&["no volume with b = 0"], &|s| {
         s.gradients.b_s_per_mm2[0] = 700.0
     });
-    says(&["Ball needs at least two shells", "6 × b 1000"], &|s| {
+    refuses(&["Ball needs at least two shells", "6 × b 1000"], &|s| {
         s.gradients = gradients(1, &[(1000.0, 6)]);
         s.scan = scan(7);
     });
-    says(&["no volume with a diffusion weighting"], &|s| {
+    refuses(&["no volume with a diffusion weighting"], &|s| {
         s.gradients = gradients(2, &[]);
         s.scan = scan(2);
     });
-    says(&["12 volumes", "for 13"], &|s| s.scan = scan(12));
-    says(&["no gradients"], &|s| s.gradients = gradients(0, &[]));
-    says(&["of memory", "every"], &|s| s.memory = Some(1000));
-    says(&["mask", "different grids"], &|s| {
+    refuses(&["12 volumes", "for 13"], &|s| s.scan = scan(12));
+    refuses(&["no gradients"], &|s| s.gradients = gradients(0, &[]));
+    refuses(&["of memory", "every"], &|s| s.memory = Some(1000));
+    refuses(&["mask", "different grids"], &|s| {
         s.mask = Some(Mask::new(grid(7), vec![1; 343]));
     });
-    says(&["mask is empty"], &|s| {
+    refuses(&["mask is empty"], &|s| {
         s.mask = Some(Mask::new(grid(8), vec![0; 512]))
     });
-    says(&["No streamline runs through"], &|s| {
+    refuses(&["No streamline runs through"], &|s| {
         let mut inside = vec![0; 512];
         inside[511] = 1;
         s.mask = Some(Mask::new(grid(8), inside));
     });
-    says(&["Zeppelin needs", "peaks"], &|s| s.peaks = scan(1));
-    says(&["4 volumes", "three per peak"], &|s| s.peaks = scan(4));
+    refuses(&["Zeppelin needs", "peaks"], &|s| s.peaks = scan(1));
+    refuses(&["4 volumes", "three per peak"], &|s| s.peaks = scan(4));
     let cylinder = |radius: f64| Intra::Cylinders {
         along: 1.7e-3,
         radii_um: vec![radius],
     };
-    says(&["Cylinders need", "timing"], &with(model(cylinder(2.0))));
-    says(&["radius is 70 µm"], &with(model(cylinder(70.0))));
-    // The series of the signal underflow for such a thin cylinder.
-    says(
+    refuses(&["Cylinders need", "timing"], &with(model(cylinder(2.0))));
+    refuses(&["radius is 70 µm"], &with(model(cylinder(70.0))));
+    // The series of the signal underflow for a cylinder this thin.
+    refuses(
         &["radius is 1e-300 µm", "0.001 to 50"],
         &with(model(cylinder(1e-300))),
     );
-    says(&["radius is 1e300 µm"], &with(model(cylinder(1e300))));
-    says(&["δ = 5 ms and Δ = 3 ms"], &|s| {
+    refuses(&["radius is 1e300 µm"], &with(model(cylinder(1e300))));
+    refuses(&["δ = 5 ms and Δ = 3 ms"], &|s| {
         s.timing = vec![Timing {
             pulse_ms: 5.0,
             between_ms: 3.0,
         }];
     });
-    says(&["Δ = inf ms", "0.01 ≤ δ ≤ Δ ≤ 100000"], &|s| {
+    refuses(&["Δ = inf ms", "0.01 ≤ δ ≤ Δ ≤ 100000"], &|s| {
         s.timing = vec![Timing {
             pulse_ms: 5.0,
             between_ms: f64::INFINITY,
         }];
     });
-    says(&["timing of 2 volumes", "13"], &|s| {
+    refuses(&["timing of 2 volumes", "13"], &|s| {
         let one = Timing {
             pulse_ms: 3.0,
             between_ms: 5.0,
         };
         s.timing = vec![one; 2];
     });
-    says(
+    refuses(
         &["diffusivity is 1.7 mm²/s"],
         &with(model(Intra::Stick { along: 1.7 })),
     );
-    says(&["expected less across"], &|s| {
+    refuses(&["expected less across"], &|s| {
         s.params.model.extra[0].across = 2.0e-3
     });
-    says(
+    refuses(
         &["density model", "leave Zeppelin and Ball out"],
         &with(model(Intra::Density)),
     );
-    says(&["image of densities has 13 volumes"], &|s| {
+    refuses(&["image of densities has 13 volumes"], &|s| {
         s.params.model = only(Intra::Density);
         s.gradients = gradients(0, &[]);
     });
-    says(&["Found 2 for Sparsity λ (--lasso)"], &|s| {
+    refuses(&["Found 2 for Sparsity λ (--lasso)"], &|s| {
         s.params.lasso = 2.0
     });
-    says(&["Found -1 for Blur (--blur)"], &|s| {
+    refuses(&["Found -1 for Blur (--blur)"], &|s| {
         s.params.blur_mm = Some(-1.0)
     });
 }
 
-/// In either unit, in a file and on the command line; the two differ in the unit that needs no note.
+/// Times in either unit, in a file and on the command line; the two differ in the unit that needs no note.
 fn timings() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.scheme");

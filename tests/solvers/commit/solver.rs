@@ -1,4 +1,4 @@
-//! The solver against the conditions of its own minimum, and against planted weights.
+//! The solver against the conditions of its minimum, and against planted weights.
 
 use super::operator::operator;
 use super::{cylinders, dictionary_of, model, only, relative_difference, samples, stick};
@@ -61,7 +61,7 @@ struct Setup {
     x: Vec<f32>,
 }
 
-/// Every third streamline has weights; the voxels have free water where the model has such a column.
+/// Every third streamline has weights; the voxels have free water where the model has a column for it.
 fn setup(count: usize, model: &Model, noise: f64, place: &Backend, random: &mut Random) -> Setup {
     let arcs = Arcs::new(count, 20, 7).unwrap();
     let dictionary = dictionary_of(&arcs, !model.extra.is_empty());
@@ -196,7 +196,7 @@ pub fn gradient(place: &Backend) {
             .map(|(a, b)| f64::from(a - b).powi(2))
             .sum::<f64>()
     };
-    // For a parabola central differences are exact at any step; a long one reduces rounding.
+    // Central differences are exact for a parabola at any step; a long one reduces rounding.
     let found = 0.5 * (objective(1.0) - objective(-1.0));
     let slope = setup.slope(&x);
     let requested: f64 = slope
@@ -454,7 +454,7 @@ pub fn default_stop(place: &Backend) {
         let ended = run(&most, &Curve::default());
         let gap = ended.objective / best.objective - 1.0;
         let reached = curve.values();
-        // Three short steps in a row would have ended it here; rounds stand still.
+        // Three short steps in a row would have ended it here; a step without change does not count.
         let mut short = 0;
         let steps = reached.windows(2).position(|w| {
             let change = (w[0] - w[1]) / w[1];

@@ -63,7 +63,7 @@ fn quality(order: usize, angle_deg: f64) -> (f64, f64) {
     for (voxel, bundles) in truth.iter().enumerate() {
         let peaks = search.of_coefficients(&output.field.coefficients_at(voxel));
         let near = |a: DVec3, b: DVec3| a.dot(b).abs() > 20f64.to_radians().cos();
-        // Each bundle has a peak of its own.
+        // Each bundle has its own peak.
         let nearest = bundles.map(|u| {
             let by = |i: &usize, j: &usize| {
                 let of = |i: usize| peaks[i].direction.dot(u).abs();

@@ -69,7 +69,7 @@ fn schedules() {
     }
 }
 
-/// With every local solver, schedule and number of threads: a visit writes only values below those it read, and no two
+/// All local solvers, schedules and numbers of threads: a visit writes only values below those it read, and no two
 /// visits of a batch write to one brick.
 fn falling() {
     let mut random = Random::fresh("falling");
@@ -171,9 +171,9 @@ pub fn from_above(backend: &Backend) {
         for place in 0..holed.len() {
             assert!(lower(both[place], one[place].min(other[place])));
             // The hybrid charges a long step the cost of its dearer path, even of a path that opens.
-            let there = whole.place_of(holed.voxel(place)).unwrap();
-            let more = local == LocalSolver::Hybrid || lower(open.values[there], one[place]);
-            assert!(more, "{} {}", open.values[there], one[place]);
+            let in_whole = whole.place_of(holed.voxel(place)).unwrap();
+            let more = local == LocalSolver::Hybrid || lower(open.values[in_whole], one[place]);
+            assert!(more, "{} {}", open.values[in_whole], one[place]);
         }
     }
 }
@@ -181,8 +181,8 @@ pub fn from_above(backend: &Backend) {
 /// Voxels that touch only along edges: only laying them out takes time.
 fn cancelled() {
     let grid = cube(112);
-    let apart = |v: [usize; 3]| (v[0] + v[1] + v[2]).is_multiple_of(2);
-    let metric = Metric::from_speed(&grid, |v| apart(v).then_some(DMat3::IDENTITY)).unwrap();
+    let isolated = |v: [usize; 3]| (v[0] + v[1] + v[2]).is_multiple_of(2);
+    let metric = Metric::from_speed(&grid, |v| isolated(v).then_some(DMat3::IDENTITY)).unwrap();
     let backend = backend(1);
     let sources = [Arc::new(source(&metric, "A", &[[4, 4, 4]]))];
     // CPU time of the only worker, which other programs do not change.
@@ -283,7 +283,7 @@ fn triangles() {
         assert!(fine < 0.1, "{fine}");
         sums = (sums.0 + coarse, sums.1 + fine);
     }
-    // With one local solver the coarse grid's errors may be small by chance.
+    // A single local solver may have small errors on the coarse grid by chance.
     assert!(sums.1 < 0.9 * sums.0, "{sums:?}");
 }
 
@@ -292,15 +292,15 @@ fn mask() {
     let mut random = Random::fresh("mask");
     let grid = cube(16);
     let speed = oblique(&mut random, 10.0);
-    let room = |v: [usize; 3]| [v[0] / 8, v[1] / 8, v[2] / 8];
+    let chamber = |v: [usize; 3]| [v[0] / 8, v[1] / 8, v[2] / 8];
     for local in LocalSolver::ALL {
         // Chambers 000 and 011 share an edge, 000 and 111 a corner.
         for other in [[0, 1, 1], [1, 1, 1]] {
-            let inside = |v: [usize; 3]| room(v) == [0; 3] || room(v) == other;
+            let inside = |v: [usize; 3]| chamber(v) == [0; 3] || chamber(v) == other;
             let metric = Metric::from_speed(&grid, |v| inside(v).then_some(speed)).unwrap();
             let field = spread(&metric, local, &[[3, 3, 3]]);
             for place in 0..metric.len() {
-                let here = room(metric.voxel(place).map(|c| c as usize)) == [0; 3];
+                let here = chamber(metric.voxel(place).map(|c| c as usize)) == [0; 3];
                 let reached = field.values[place].is_finite();
                 assert!(!reached || here, "{} slips through", local.key());
                 assert!(reached || !here || local == LocalSolver::Selling);
@@ -339,7 +339,7 @@ fn sources() {
         let zero = source.zero.binary_search(&(place as u32)).is_ok();
         assert_eq!(zero, stored(place));
     }
-    // In the ball around it the metric is flat: straight paths to the nearest voxel.
+    // The metric is flat in the ball around it: straight paths to the nearest voxel.
     for seed in &source.seeds {
         let ways = source.zero.iter().map(|&z| {
             let [a, b] = [z, seed.place]

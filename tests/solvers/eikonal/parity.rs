@@ -171,9 +171,9 @@ fn full(cuda: Backend) {
     // Memory that other tests left behind is released, but that is not enough.
     let all = device.needs(2 * device.total(), "everything", "ask for less");
     assert!(all.is_err() && device.cached_bytes() == 0);
-    let room = least / 2 + (64 << 20);
+    let spare = least / 2 + (64 << 20);
     let (free, _) = device.memory().unwrap();
-    let ballast = device.alloc_zeros::<u8>((free - room) as usize).unwrap();
+    let ballast = device.alloc_zeros::<u8>((free - spare) as usize).unwrap();
     let Err(error) = solve(&prepared, &sources, &PARAMS, &cuda, &control) else {
         panic!("there was room")
     };

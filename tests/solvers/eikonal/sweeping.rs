@@ -171,7 +171,7 @@ fn godunov() {
 }
 
 /// Each value equals the local solver's result for its neighbours, reimplemented in double precision, to the relative
-/// change by which a value may fall without waking a voxel, whatever the order of visits.
+/// change by which a value may fall without waking a voxel, in any order of visits.
 pub fn residual(runs: &[(f32, Backend)]) {
     let mut random = Random::fresh("residual");
     let grid = cube(20);

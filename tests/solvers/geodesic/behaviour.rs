@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
     type Case = (&'static str, fn(&Backend));
     let all: [Case; 3] = [
         ("more than fits is refused", full),
-        ("what would not fit is foretold", foretold),
+        ("what would not fit is foretold", sampled_memory),
         ("half precision stays near single", precision),
     ];
     let both = |(name, run): Case| {
@@ -104,8 +104,8 @@ fn full(backend: &Backend) {
     let mut params = params(LINEAR);
     params.curves.seeding = Seeding::Random { count: 500 };
     let control = Control::new();
-    let shot = shoot_within(&metric, &[], &params, Some(10_000), backend, &control);
-    let sentence = shot.unwrap_err().to_string();
+    let refused = shoot_within(&metric, &[], &params, Some(10_000), backend, &control);
+    let sentence = refused.unwrap_err().to_string();
     assert!(
         sentence.contains("rays") && sentence.contains("ask for fewer"),
         "{sentence}"
@@ -114,8 +114,8 @@ fn full(backend: &Backend) {
     assert!(fits.is_ok());
 }
 
-/// A sample of many rays shows before the others are shot that they would not fit.
-fn foretold(backend: &Backend) {
+/// A sample of many rays shows that they would not fit before the others are computed.
+fn sampled_memory(backend: &Backend) {
     let metric = metric(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = params(LINEAR);
     params.curves.seeding = Seeding::Random { count: 20_000 };
@@ -141,12 +141,12 @@ fn precision(backend: &Backend) {
     let [single, half] = [Precision::Single, Precision::Half]
         .map(|precision| run_on(backend, &metric(&field, LINEAR, precision), &[], &params));
     let (single, half) = (&single.rays.kept, &half.rays.kept);
-    let mut apart = Vec::new();
+    let mut distances = Vec::new();
     let mut measures = Vec::new();
     for (i, seed) in single.per_streamline["seed"].iter().enumerate() {
         let counterpart = half.per_streamline["seed"].binary_search_by(|s| s.total_cmp(seed));
         let Ok(j) = counterpart else { continue };
-        apart.push(hausdorff(
+        distances.push(hausdorff(
             single.streamline(i),
             half.streamline(j),
             &field.grid,
@@ -154,8 +154,8 @@ fn precision(backend: &Backend) {
         let [a, b] = [(single, i), (half, j)].map(|(all, i)| all.per_streamline["cm"][i]);
         measures.push(f64::from((a / b - 1.0).abs()));
     }
-    assert!(apart.len() * 100 >= single.len() * 99 && apart.len() > 1000);
-    let [apart, measures] = [apart, measures].map(|mut all| {
+    assert!(distances.len() * 100 >= single.len() * 99 && distances.len() > 1000);
+    let [distances, measures] = [distances, measures].map(|mut all| {
         all.sort_by(f64::total_cmp);
         [all.len() / 2, all.len() * 99 / 100].map(|i| all[i])
     });
@@ -163,13 +163,13 @@ fn precision(backend: &Backend) {
         "{} rays, half against single: Hausdorff distance median {:.1e}, 99 % {:.1e} voxels; measure \
          median {:.1e}, 99 % {:.1e}",
         single.len(),
-        apart[0],
-        apart[1],
+        distances[0],
+        distances[1],
         measures[0],
         measures[1],
     );
     // Eleven bits of a tensor turn a ray by some 1e-4 per voxel; neighbours diverge where space is bent most.
-    assert!(apart[0] < 0.02 && apart[1] < 0.5, "{apart:?}");
+    assert!(distances[0] < 0.02 && distances[1] < 0.5, "{distances:?}");
     assert!(measures[1] < 2e-3, "{measures:?}");
     assert_ne!(single.points, half.points);
     assert!(try_run(&metric(&field, LINEAR, Precision::Half), &[], &params).is_ok());

@@ -170,8 +170,8 @@ fn half_space(backend: &Backend) {
         let around = (random.uniform(0.0, 6.0), random.uniform(-0.4, 0.4));
         let direction = DVec3::new(around.0.cos(), around.0.sin(), around.1).normalize();
         let grid = rotated_grid(&mut random, seed, 18.0, 1.0);
-        let [apart, length] = off(backend, &HalfSpace, grid, seed, direction, 15.0, 0.25);
-        assert!(apart < 1e-4 && length < 1e-4, "{apart} {length}");
+        let [distance, length] = off(backend, &HalfSpace, grid, seed, direction, 15.0, 0.25);
+        assert!(distance < 1e-4 && length < 1e-4, "{distance} {length}");
     }
 }
 
@@ -184,7 +184,7 @@ fn linear_speed(backend: &Backend) {
         };
         let seed = random.direction() * 3.0;
         let grid = rotated_grid(&mut random, seed, 18.0, 1.0);
-        let [apart, length] = off(
+        let [distance, length] = off(
             backend,
             &analytic,
             grid,
@@ -193,7 +193,7 @@ fn linear_speed(backend: &Backend) {
             15.0,
             0.25,
         );
-        assert!(apart < 1e-4 && length < 1e-4, "{apart} {length}");
+        assert!(distance < 1e-4 && length < 1e-4, "{distance} {length}");
     }
 }
 
@@ -234,7 +234,7 @@ fn pulled_back(backend: &Backend) {
         };
         let seed = random.direction() * 4.0;
         let grid = rotated_grid(&mut random, seed, 30.0, 1.0);
-        let [apart, length] = off(
+        let [distance, length] = off(
             backend,
             &analytic,
             grid,
@@ -243,7 +243,7 @@ fn pulled_back(backend: &Backend) {
             25.0,
             0.2,
         );
-        assert!(apart < 4e-4 && length < 4e-4, "{apart} {length}");
+        assert!(distance < 4e-4 && length < 4e-4, "{distance} {length}");
     }
 }
 
@@ -328,9 +328,9 @@ fn reversal(backend: &Backend) {
         let mut params = towards(&params(interpolation), random.direction());
         params.curves.step_mm = 0.1;
         params.curves.max_length_mm = Some(20.0);
-        let (there, _) = ray_on(backend, &metric, seed, &params);
+        let (forward, _) = ray_on(backend, &metric, seed, &params);
         // The tangent at the end is that of the parabola through the last points.
-        let [a, b, c] = [3, 2, 1].map(|i| there[there.len() - i]);
+        let [a, b, c] = [3, 2, 1].map(|i| forward[forward.len() - i]);
         let tangent = (3.0 * c - 4.0 * b + a).normalize();
         let (back, _) = ray_on(backend, &metric, c, &towards(&params, -tangent));
         let off = back[back.len() - 1].distance(seed);

@@ -84,7 +84,7 @@ fn off_mm(bundle: &Bundle, line: &[[f32; 3]]) -> f64 {
 struct Reached {
     /// The first target along the bundle.
     far: usize,
-    /// The first target, whatever the path.
+    /// The first target, by any path.
     far_anyhow: usize,
     /// Any other target.
     control: usize,
@@ -206,7 +206,7 @@ fn arcuate() {
         rays[0] > lines[0],
         "{rays:?} of rays, {lines:?} of streamlines"
     );
-    // Where none is observed, up to three must be expected (95 %; Hanley and Lippman-Hand 1983).
+    // If none is observed, up to three must be expected (95 %; Hanley and Lippman-Hand 1983).
     assert!(
         rays[1] <= lines[1] + 3,
         "{rays:?} of rays, {lines:?} of streamlines"

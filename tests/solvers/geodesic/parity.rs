@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
         cuda_test("parity::geodesic rays in noise, with regions", noisy),
         cuda_test("parity::geodesic rays on splines", splines),
         cuda_test("parity::geodesic rays in the papers' form", papers),
-        cuda_test("parity::geodesic fates", fates),
+        cuda_test("parity::geodesic fates", outcomes),
         cuda_test("parity::geodesic rays that pause", pauses),
         cuda_test("parity::geodesic refusals are sentences", refusals),
     ]
@@ -98,7 +98,7 @@ fn compare(metric: &RayMetric, regions: &[Region], params: &Params, cuda: &Backe
             all.map(|s| *s as u32).collect()
         };
         let (of_cpu, of_gpu) = (seeds(&cpu), seeds(&gpu));
-        let mut apart = Vec::new();
+        let mut distances = Vec::new();
         let mut measures = Vec::new();
         let (mut alone, mut beyond, mut ended) = (0, 0, 0);
         for (i, seed) in of_cpu.iter().enumerate() {
@@ -108,7 +108,7 @@ fn compare(metric: &RayMetric, regions: &[Region], params: &Params, cuda: &Backe
             };
             let (a, b) = (cpu.rays.kept.streamline(i), gpu.rays.kept.streamline(j));
             let distance = hausdorff(a, b, &metric.field.grid);
-            apart.push(distance);
+            distances.push(distance);
             if distance > 0.1 {
                 beyond += 1;
                 let stop = |o: &Output, i: usize| {
@@ -122,23 +122,23 @@ fn compare(metric: &RayMetric, regions: &[Region], params: &Params, cuda: &Backe
             let cm = |o: &Output, i: usize| f64::from(o.rays.kept.per_streamline["cm"][i]);
             measures.push((cm(&cpu, i) / cm(&gpu, j) - 1.0).abs());
         }
-        assert!(apart.len() > 100, "{} rays kept", apart.len());
-        apart.sort_by(f64::total_cmp);
+        assert!(distances.len() > 100, "{} rays kept", distances.len());
+        distances.sort_by(f64::total_cmp);
         measures.sort_by(f64::total_cmp);
         let at = |v: &[f64], share: f64| v[((v.len() - 1) as f64 * share) as usize];
         println!(
             "{} rays, {alone} without a twin; Hausdorff distance median {:.2e}, 99 % {:.2e}, \
              largest {:.2e} voxels, {beyond} beyond 0.1 ({ended} where one ends before the other, the \
              others part); measure median {:.1e}, 99 % {:.1e}",
-            apart.len(),
-            at(&apart, 0.5),
-            at(&apart, 0.99),
-            at(&apart, 1.0),
+            distances.len(),
+            at(&distances, 0.5),
+            at(&distances, 0.99),
+            at(&distances, 1.0),
             at(&measures, 0.5),
             at(&measures, 0.99),
         );
         assert!(alone * 100 <= of_cpu.len());
-        assert!(at(&apart, 0.5) < 0.01 && at(&apart, 0.99) < 0.1);
+        assert!(at(&distances, 0.5) < 0.01 && at(&distances, 0.99) < 0.1);
         assert!(at(&measures, 0.99) < 1e-2);
     }
     [cpu, gpu]
@@ -310,8 +310,8 @@ fn pauses(cuda: Backend) {
     }
 }
 
-/// Straight rays through boxes: every fate and every stop is the same, except for rays that touch an edge.
-fn fates(cuda: Backend) {
+/// Straight rays through boxes: every outcome and every stop is the same, except for rays that touch an edge.
+fn outcomes(cuda: Backend) {
     let field = crate::support::fields::field(crate::support::fields::cube(60, 1.0), |x| {
         (x.x < 20.2).then_some(prolate(1.7e-3, 0.3e-3, DVec3::X))
     });

@@ -89,7 +89,7 @@ fn threads() {
         sphere(Role::Seed, DVec3::ZERO, 5.0),
         sphere(Role::Target, random.direction() * 10.0, 4.0),
     ];
-    let shot = |threads| {
+    let on_threads = |threads| {
         let output = shoot(
             &metric,
             &regions,
@@ -99,7 +99,7 @@ fn threads() {
         );
         output.unwrap().rays
     };
-    let (one, three) = (shot(1), shot(3));
+    let (one, three) = (on_threads(1), on_threads(3));
     assert!(!one.kept.is_empty());
     assert_eq!(one.kept.points, three.kept.points);
     assert_eq!(one.kept.offsets, three.kept.offsets);
@@ -158,7 +158,7 @@ fn regions() {
     );
     assert_eq!(
         output.rays.seed_outcomes[0], 1,
-        "what lies behind the cut does not count"
+        "points behind the cut do not count"
     );
     let before = cuboid(Role::Exclude, DVec3::X * 5.0, DVec3::splat(1.0));
     let output = run(&metric, &[seed.clone(), target.clone(), before], &params);
@@ -425,9 +425,9 @@ fn paper() {
             });
             distances.fold(f64::INFINITY, f64::min)
         };
-        let apart = theirs.iter().map(near).fold(0.0, f64::max);
+        let largest = theirs.iter().map(near).fold(0.0, f64::max);
         // The remaining difference at small steps: four interpolated fields are not one field and its derivatives.
-        assert!(apart < 0.1, "{apart} mm at steps of {step_mm} mm");
+        assert!(largest < 0.1, "{largest} mm at steps of {step_mm} mm");
         theirs[theirs.len() - 1]
     });
     let errors = [0, 1].map(|i: usize| ends[i].distance(ends[2]));

@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The exported bricks hold φ of every voxel, as bricks come and go, whatever their size.
+/// The exported bricks hold φ of every voxel, as bricks come and go, at any size of the bricks.
 fn drawn() {
     let mut random = Random::fresh("level set drawn");
     for brick in [8, 16] {
@@ -127,7 +127,7 @@ fn agreed() {
     let a = ball(random.direction(), random.uniform(6.0, 8.0));
     let b = ball(random.direction() * 3.0, random.uniform(6.0, 9.0));
     let found = backend(2).install(|| agreement(&a, &b)).unwrap();
-    // From the definitions.
+    // The figures by their definitions.
     let pairs: Vec<(bool, bool)> = a
         .inside
         .iter()
@@ -413,7 +413,7 @@ fn body_in_noise(random: &mut Random, radius: f64, bumpy: f64) {
         let params = level_set::Params::defaults_for(probe.target, probe.tolerance);
         let mut made = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
         // Where noise is half the contrast, some of the background lies in the range and the leak detector pauses the
-        // run before it has reached the border. The detector has tests of its own.
+        // run before it has reached the border. Other tests cover the detector.
         made.watched = false;
         let ended = run(&mut made, 600);
         let mask = made.field().unwrap().mask();
@@ -482,7 +482,7 @@ fn at_rest() {
         ("a step", step, 6.0 * 0.005 + 0.01),
     ] {
         let mut made = begin(&image, &[place], &params, Layout::BEST);
-        // Noise may set off the leak detector, which has tests of its own.
+        // Noise may set off the leak detector, which other tests cover.
         made.watched = false;
         let (backend, control) = (backend(2), Control::new());
         let ended = made.run(3000, &backend, &control).unwrap();

@@ -73,7 +73,7 @@ fn errors(
     let mut evolution = begin(&ones(&grid), &[sphere(off, from)], params, layout);
     let h = evolution.field().unwrap().h_mm;
     let expected = |time: f64| match params.smoothness {
-        // In units of h: κ̂ = 2 h / r, speeds in h per unit of time.
+        // Units of h: κ̂ = 2 h / r, speeds in h per unit of time.
         1.0 => (from * from - 4.0 * time * h * h).max(0.0).sqrt(),
         _ => from + time * h,
     };

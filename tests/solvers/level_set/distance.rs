@@ -467,7 +467,7 @@ fn nothing() {
         vec![],
     ]);
     let found = to_streamlines(&surface, &odd, Some(DVec3::splat(nan))).unwrap();
-    // Trilinear between the distances of such a small sphere.
+    // Trilinear between the distances of a sphere this small.
     let drawn = 3.0 / 8.0 / (5.0 - 3f64.sqrt());
     assert!((found.mm - 1.5).abs() < drawn, "{found:?}");
     // A surface that reaches the grid's border is closed half a voxel beyond it.

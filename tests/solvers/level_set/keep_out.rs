@@ -1,4 +1,5 @@
-//! Voxels that the user cuts away stay empty, whatever draws the surface there, until something is added there.
+//! Voxels that the user cuts away stay empty, even where the image attracts the surface, until something is added
+//! there.
 
 use super::invariants::{body, everything, inputs};
 use super::{CURVATURE, DEFAULTS, GROWTH, axes, grid, ones, run, sphere};
@@ -14,7 +15,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("level_set::what is cut away stays away", stays),
+        test("level_set::what is cut away stays away", stays_empty),
         test("level_set::what is added in its place grows", added),
         test("level_set::a start keeps out of what it lacks", started),
     ]
@@ -46,7 +47,7 @@ fn on_voxel(grid: &Grid, at: DVec3) -> DVec3 {
 }
 
 /// Every mixture of speeds, every kind of grid, from a single voxel to a large ball.
-fn stays() {
+fn stays_empty() {
     let mut random = Random::fresh("level set keep out");
     let smooth = Params {
         smoothness: 0.9,
@@ -144,7 +145,7 @@ fn added() {
     made.set(&other, &backend).unwrap();
     run(&mut made, 30);
     assert_eq!(within(&made.field().unwrap(), &black).0, 0);
-    // With little smoothness: alone in the cut-away region, a ball of 2 mm would shrink under more.
+    // Little smoothness: alone in the cut-away region, a ball of 2 mm would shrink under more.
     made.set(&DEFAULTS, &backend).unwrap();
     let white = sphere(DVec3::X * 6.0, 2.0);
     made.apply_sphere(&white, &backend).unwrap();

@@ -79,9 +79,9 @@ fn neck() {
             let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
             let (x, y, z) = (sign * at[along], at[across], at[third]);
             let neck = (0.0..17.0).contains(&x) && y.hypot(z) < 2.3;
-            let room = (17.0..27.0).contains(&x) && y.abs() < 18.0 && z.abs() < 18.0;
+            let chamber = (17.0..27.0).contains(&x) && y.abs() < 18.0 && z.abs() < 18.0;
             let branch = (0.0..24.0).contains(&y) && x.hypot(z) < 5.0;
-            f32::from(u8::from(at.length() < BALL || neck || room || branch))
+            f32::from(u8::from(at.length() < BALL || neck || chamber || branch))
         };
         let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
         let image = Volume::scalar(grid.clone(), values);
@@ -151,7 +151,7 @@ fn gap() {
         ended == Ended::Filled || after > 2 * before,
         "{ended:?} {after}"
     );
-    // One click back, and smoothly from there.
+    // One click rewinds, and the run continues smoothly from there.
     made.rewind(
         leak.rewind_step,
         &backend,
@@ -160,7 +160,7 @@ fn gap() {
     .unwrap();
     assert_eq!(made.growth().last(), Some(&before));
 
-    // With smoothing the gap stays closed.
+    // Smoothing keeps the gap closed.
     let mut made = begin(&image, &place, &DEFAULTS, Layout::BEST);
     let ended = run(&mut made, 1500);
     let inside = made.growth().last().copied().unwrap_or(0) as f64 / body;
@@ -369,7 +369,7 @@ fn changes() {
         }
         let leak = detector.leak().expect("a leak");
         assert_eq!((leak.rewind_step, leak.cause), (before, Cause::Change));
-        // With a narrower range the surface withdraws, which is no other leak.
+        // A narrower range withdraws the surface, which is no other leak.
         detector.record_change();
         for n in (1..40).rev() {
             detector.record(grown(10, 0.5) + n * stands / 10);

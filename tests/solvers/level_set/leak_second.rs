@@ -1,4 +1,5 @@
-//! A second structure, which the user begins beside a first one at rest: its growth is no leak, and the alarm stays armed.
+//! A second structure, which the user begins next to a first one at rest: its growth is no leak, and the leak detector
+//! stays armed.
 
 use super::{GROWTH, begin, grid, run, sphere};
 use crate::support::fields::backend;
@@ -29,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The growth of a structure of this many voxels to rest, and a sphere of [`SPHERE`] voxels beside it.
+/// The growth of a structure of this many voxels to rest, and a sphere of [`SPHERE`] voxels next to it.
 fn second_begins() -> LeakDetector {
     let mut detector = LeakDetector::new(113, Contact::default());
     (1..=BEGINS).for_each(|step| detector.record((113 + 20 * step).min(FIRST)));
@@ -55,7 +56,7 @@ fn second(steps: u64, structure: u64) -> u64 {
     (root.powi(3) as u64).min(structure)
 }
 
-/// A T1 head: voxels of the right lateral ventricle at every 20th step from a sphere of 3 mm, beside the left one.
+/// A T1 head: voxels of the right lateral ventricle at every 20th step from a sphere of 3 mm, next to the left one.
 const VENTRICLE: [u64; 25] = [
     113, 208, 474, 870, 1429, 2212, 3038, 3744, 4371, 4878, 5235, 5464, 5630, 5751, 5838, 5905,
     5944, 5994, 6029, 6084, 6147, 6244, 6340, 6469, 6606,
@@ -178,7 +179,7 @@ fn chambers() {
     let ended = run(&mut evolution, 400);
     assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
     let first = evolution.inside().1 as f64;
-    // At the rim, where it grows to one side.
+    // A sphere at the rim, where it grows to one side.
     let added = sphere(places[1] + 3.0 * DVec3::Y, 3.0);
     evolution.apply_sphere(&added, &backend(2)).expect("added");
     let ended = run(&mut evolution, 600);

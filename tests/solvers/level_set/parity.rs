@@ -54,23 +54,23 @@ fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
     let mut kept = Vec::new();
     for round in 0..8 {
         made.run_unchecked(37, &cuda, &control).unwrap();
-        let there = made.image(Some(&lend)).unwrap();
-        assert!(there.device_copy().is_some() && there.pages().is_none());
+        let exported = made.image(Some(&lend)).unwrap();
+        assert!(exported.device_copy().is_some() && exported.pages().is_none());
         let fetched = made.image(None).unwrap();
         assert!(fetched.device_copy().is_none());
         // The run has continued when the picture is drawn.
         made.run_unchecked(5, &cuda, &control).unwrap();
         let before = offscreen.renderer.uploaded_bytes();
-        let found = offscreen.scene(&shown(there.clone())).unwrap();
+        let found = offscreen.scene(&shown(exported.clone())).unwrap();
         assert_eq!(offscreen.renderer.uploaded_bytes(), before);
         let expected = offscreen.scene(&shown(fetched)).unwrap();
         assert_eq!(found.rgba, expected.rgba, "round {round}");
         assert!(found.rgba.chunks(4).filter(|p| p[0] > 60).count() > 500);
-        kept.push((there, found.rgba));
+        kept.push((exported, found.rgba));
     }
     // Surfaces that are still referenced are unchanged.
-    for (there, before) in kept {
-        let again = offscreen.scene(&shown(there)).unwrap();
+    for (exported, before) in kept {
+        let again = offscreen.scene(&shown(exported)).unwrap();
         assert_eq!(again.rgba, before);
     }
 }
@@ -128,12 +128,12 @@ fn compare(
     let inside = fields[1].mask().count() as u64;
     assert_eq!(gpu.growth().last(), Some(&inside), "{name}");
     assert_eq!(gpu.growth().len(), cpu.growth().len());
-    let apart = gpu
+    let differences = gpu
         .growth()
         .iter()
         .zip(cpu.growth())
         .map(|(a, b)| a.abs_diff(*b));
-    let most = apart.max().unwrap_or(0);
+    let most = differences.max().unwrap_or(0);
     assert!(
         most as f64 <= 2.0 + 1e-3 * inside as f64,
         "{name}: {most} of {inside}"
@@ -297,7 +297,7 @@ fn again(cuda: Backend) {
     made.rewind(57, &cuda, &control).unwrap();
     assert!(
         made.field().unwrap().values_by_voxel() == at_57,
-        "the way back differs"
+        "the rewind differs"
     );
     assert!(matches!(
         made.script().events[0].event,
@@ -347,9 +347,9 @@ fn conduct(cuda: Backend) {
         assert_eq!(made.run(3000, backend, &control).unwrap(), Ended::Converged);
         made.field().unwrap()
     });
-    let apart = fields[1].moved(&fields[0]);
-    println!("at rest: {apart:.4} voxels apart");
-    assert!(apart < 0.02, "{apart}");
+    let distance = fields[1].moved(&fields[0]);
+    println!("at rest: {distance:.4} voxels apart");
+    assert!(distance < 0.02, "{distance}");
     control.cancel();
     assert!(made.run(10, &cuda, &control).is_err());
 }

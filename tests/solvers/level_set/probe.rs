@@ -56,7 +56,7 @@ fn contrast() {
     };
     let found = probe(&image(0.5, shelled));
     assert!((12.0..18.0).contains(&found.tolerance), "{found:?}");
-    // In noise one and a half of its spreads, but not up to the surroundings.
+    // In noise the tolerance is one and a half spreads, below the distance to the surroundings.
     let found = probe(&image(25.0, ball));
     let spread = 1.5 * found.spread;
     assert!(

@@ -137,14 +137,14 @@ fn whole(path: PathBuf) {
     println!("{leak:?}: {before} voxels, {:.1} ml", millilitres(&run));
     assert!((15_000..20_000).contains(&before), "{before}");
     assert!(millilitres(&run) < 28.0, "{}", millilitres(&run));
-    // Without scalp and skull.
+    // The image without scalp and skull.
     let mask = open(&path.with_file_name("brain_mask_robex.nii.gz"));
     let inside = mask.frame(0).iter().map(|v| u8::from(*v != 0.0));
     let mask = Mask::new(image.grid.clone(), inside.collect::<Vec<u8>>());
     let image = stripped(&image, &mask);
     let (volume, _, params) = ends(&image, probes[0]);
     assert!((14.0..18.5).contains(&volume), "{volume}");
-    // At rest there, then twice as wide.
+    // The surface rests there, then the range is twice as wide.
     let mut run = begin(&image, &[sphere(probes[0], 3.0)], &params, Layout::BEST);
     advance(&mut run, 3000);
     let rests = run.step();

@@ -192,7 +192,7 @@ fn nucleus() {
     assert_eq!(output.stops[StopReason::CorticalGrey as usize], 50);
 }
 
-/// In pathological tissue nothing is rejected.
+/// Nothing is rejected in pathological tissue.
 fn other_tissue() {
     let grid = grid([49, 49, 49], 1.0);
     let straight = lobes(&[(DVec3::X, 1.0)]);

@@ -47,7 +47,7 @@ fn image() {
     assert_eq!(
         scan,
         TissueMapError::NoFractions {
-            least: 0.0,
+            smallest: 0.0,
             largest: 900.0
         }
     );

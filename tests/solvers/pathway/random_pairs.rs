@@ -170,7 +170,7 @@ fn ranks() {
     assert!(truly.len() > 8 && falsely.len() > 15);
 }
 
-/// Whatever the number of threads and of pairs: the pairs of a smaller number are the first of a larger one.
+/// The pairs of a smaller number are the first of a larger one, at any number of threads.
 fn repeated() {
     let scene = scene();
     let mask = domain(scene, &[]);
@@ -202,8 +202,8 @@ fn small() {
     assert!(pairs.cheaper_share(any).is_none());
 }
 
-/// Near its source a path is one straight segment without further points: it is compared all the same, unless it is
-/// not longer than a voxel beyond each region.
+/// Near its source a path is one straight segment without further points: it is still compared, unless it is not longer
+/// than a voxel beyond each region.
 fn straight() {
     let scene = scene();
     let (prepared, _) = prepared(scene, &domain(scene, &[]));

@@ -206,7 +206,7 @@ fn labels() {
 
 fn no_labels() {
     let grid = Arc::new(Grid::axis_aligned([8, 8, 8], DVec3::ONE, DVec3::ZERO).unwrap());
-    for (odd, words) in [
+    for (odd, problem) in [
         (0.5, "whole numbers"),
         (f32::NAN, "whole numbers"),
         (f32::INFINITY, "whole numbers"),
@@ -227,7 +227,7 @@ fn no_labels() {
         let Err(Error::Input(why)) = region::numbers(&volume, 0, &Control::new()) else {
             panic!("{odd} is no label");
         };
-        assert!(why.contains(words), "{why}");
+        assert!(why.contains(problem), "{why}");
     }
 }
 
@@ -417,7 +417,7 @@ fn smooth_planes() {
     }
 }
 
-/// To first order the level 1/2 of a blurred ball moves inwards by σ²/R (its mean curvature times σ²).
+/// The level 1/2 of a blurred ball moves inwards by σ²/R to first order (its mean curvature times σ²).
 fn smooth_balls() {
     let spacing = dvec3(0.6, 0.5, 0.7);
     let grid = Arc::new(Grid::axis_aligned([80, 96, 70], spacing, DVec3::ZERO).unwrap());
@@ -491,7 +491,7 @@ fn other_grids() {
     for _ in 0..4 {
         let near = any_grid(&mut random, [20, 20, 20], 0.2);
         let mut far = (*any_grid(&mut random, [26, 26, 26], 0.2)).clone();
-        // In about the same place.
+        // The two grids are in about the same place.
         far.world_from_voxel.translation += near.centre() - far.centre();
         far.voxel_from_world = far.world_from_voxel.inverse();
         let far = Arc::new(far);

@@ -195,7 +195,7 @@ fn erasing_undoes() {
     assert_eq!(
         way.apply(&mut mask, true),
         0,
-        "what is painted already does not change"
+        "painted voxels do not change"
     );
     assert_eq!(mask.id(), id);
     assert_eq!(way.apply(&mut mask, false), painted);

@@ -89,7 +89,7 @@ fn stroke_by_stroke() {
             })
             .collect();
         if i % 10 == 9 {
-            // A region of its own.
+            // A separate region.
             let role = arcuate::data::Role::Target;
             update(
                 &mut state,
@@ -123,7 +123,7 @@ fn stroke_by_stroke() {
     }
 }
 
-/// The button is released where no window notices: the next stroke is a step of its own nevertheless.
+/// The button is released where no window notices: the next stroke is still a separate step.
 fn cut_off() {
     let mut state = with_image([40, 30, 20]);
     let mut seen = vec![masks(&state)];

@@ -151,7 +151,7 @@ fn fill_follows() {
         assert_eq!(
             window.count(),
             ball(f64::from(tolerance)),
-            "from what was there before the click"
+            "from the region before the click"
         );
     }
     // Another click adds to it.
@@ -172,7 +172,7 @@ fn fill_follows() {
     assert_eq!(
         steps,
         [1, 1, 0],
-        "a step for each click, whatever the slider did"
+        "a step for each click, not for the slider"
     );
 }
 
@@ -199,11 +199,7 @@ fn change_from_base() {
         );
     }
     window.make(of(0.0, 0.0), Phase::Done);
-    assert_eq!(
-        window.count(),
-        ball(6.0),
-        "back at nothing it is what it was"
-    );
+    assert_eq!(window.count(), ball(6.0), "at zero it is unchanged");
     window.make(of(3.0, 0.0), Phase::Done);
     let grown = window.count();
     window.act(Action::View(ViewAction::SetTool(Tool::Crosshair)));
@@ -355,7 +351,7 @@ fn label_map_and_back() {
     let status = &again.state.runtime.notices.status;
     assert!(status.contains("since two had the same number"), "{status}");
 
-    // And as masks, one file each.
+    // The regions as masks, one file each.
     let path = folder.path().join("each.nii.gz");
     window.act(Action::Region(RegionAction::SaveAll {
         path,
@@ -458,11 +454,11 @@ fn late_results() {
     let event = window.jobs.wait(&job, |_| {});
     let effects = update(&mut window.state, Action::Event(event.clone()));
     assert_eq!(window.count(), ball(5.0));
-    let asks = effects
+    let requests = effects
         .iter()
         .filter(|e| matches!(e, Effect::Submit(_)))
         .count();
-    assert_eq!(asks, 1, "{effects:?}");
+    assert_eq!(requests, 1, "{effects:?}");
     // The tool is deselected: the result in progress arrives too late.
     let effects = update(&mut window.state, Action::Escape);
     assert!(effects.iter().any(|e| matches!(e, Effect::Cancel(REGION))));

@@ -92,7 +92,7 @@ impl Scanned {
         Mask::new(self.dwi.grid.clone(), inside.collect::<Vec<u8>>())
     }
 
-    /// Deep grey matter at this fraction of its brightness, imaged with such a coil, with Rician noise.
+    /// Deep grey matter at this fraction of its brightness, imaged with this coil, with Rician noise.
     fn seen(&self, dark: f64, kind: u64, snr: f64, random: &mut Random) -> Volume {
         let n = self.tissue.len();
         let share: Vec<f64> = (0..n)

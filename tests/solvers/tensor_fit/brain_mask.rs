@@ -66,7 +66,7 @@ fn check_ball(gradients: &Gradients, random: &mut Random) {
     let found = tensor_fit::brain_mask(&dwi, gradients, &backend(2), &Control::new());
     let found = found.unwrap().mask;
     let dice = dice(&found, &ball);
-    // Half a voxel on the surface of such a ball is 1 % of Dice; a hollow or the blob more than 1 %.
+    // Half a voxel on the surface of a ball of this size is 1 % of Dice; a hollow or the blob more than 1 %.
     assert!(dice > 0.97, "Dice {dice}");
     assert!(found.contains(dwi.grid.centre()), "the hollow is filled");
     assert!(

@@ -1,4 +1,4 @@
-//! Symmetric eigen-decomposition: the result reproduces the matrix, whatever the matrix.
+//! Symmetric eigen-decomposition: the result reproduces any matrix.
 
 use super::components;
 use crate::support::{Random, test};

@@ -135,7 +135,7 @@ fn own() {
     let (field, mask) = head(&mut random, 4.0);
     let volume = reopened(&field.volume(), TensorLayout::MRTRIX);
     let output = taken(&volume).expect("tensors");
-    assert_eq!(output.field.tensors, field.tensors, "the very same numbers");
+    assert_eq!(output.field.tensors, field.tensors, "identical numbers");
     assert_eq!(given_mask(&volume).expect("a mask").inside, mask.inside);
     assert_eq!(output.repaired.count(), 0);
 }
@@ -216,11 +216,11 @@ fn found() {
         let output = tensor_check::compare(&volume, &params, &backend(2), &Control::new());
         let output = output.expect("compared");
         println!("{}: {}", planted.description(), output.sentence());
-        assert_eq!(output.found(), Some(planted));
+        assert_eq!(output.clear_layout(), Some(planted));
         let best = &output.ranked[0];
         assert!(best.definite > 0.99 && best.slice.rgb.iter().any(|v| *v > 100));
     }
-    // Six arbitrary images are not taken for tensors.
+    // Six arbitrary images are not read as tensors.
     let noise = (0..6 * field.grid.voxel_count()).map(|_| random.normal() as f32);
     let noise = Volume::new(
         field.grid.clone(),
@@ -230,5 +230,5 @@ fn found() {
     );
     let params = tensor_check::Params::defaults();
     let output = tensor_check::compare(&noise, &params, &backend(2), &Control::new());
-    assert_eq!(output.expect("compared").found(), None);
+    assert_eq!(output.expect("compared").clear_layout(), None);
 }

@@ -235,7 +235,7 @@ fn bad_input_gives_sentences() {
     let gradients = random_gradients(&mut random, &[(0.0, 1), (1000.0, 12)]);
     let (dwi, ..) = noisy_scan(&mut random, &gradients, 5, 20.0);
     let (mask, good) = (everywhere(&dwi), params(Method::Wls));
-    let says = |sentence: String, parts: &[&str]| {
+    let assert_sentence = |sentence: String, parts: &[&str]| {
         for part in parts {
             assert!(sentence.contains(part), "'{part}' in: {sentence}");
         }
@@ -248,7 +248,7 @@ fn bad_input_gives_sentences() {
     let mut fewer = gradients.clone();
     fewer.b_s_per_mm2.pop();
     fewer.directions.pop();
-    says(
+    assert_sentence(
         refusal(&dwi, &fewer, &mask, &good),
         &["13 volumes", "12 b-values"],
     );
@@ -261,26 +261,26 @@ fn bad_input_gives_sentences() {
     ] {
         let mut spoilt = gradients.clone();
         spoil(&mut spoilt);
-        says(refusal(&dwi, &spoilt, &mask, &good), &["Volume 3"]);
+        assert_sentence(refusal(&dwi, &spoilt, &mask, &good), &["Volume 3"]);
     }
 
     let other = Grid::axis_aligned([4, 1, 1], DVec3::ONE, DVec3::ZERO).unwrap();
     let other = Mask::new(Arc::new(other), vec![1; 4]);
-    says(
+    assert_sentence(
         refusal(&dwi, &gradients, &other, &good),
         &["4 × 1 × 1", "5 × 1 × 1"],
     );
     let moved = Grid::axis_aligned([5, 1, 1], DVec3::splat(2.0), DVec3::new(0.0, 3.0, 4.0));
     let moved = Mask::new(Arc::new(moved.unwrap()), vec![1; 5]);
-    says(refusal(&dwi, &gradients, &moved, &good), &["5.0 mm"]);
+    assert_sentence(refusal(&dwi, &gradients, &moved, &good), &["5.0 mm"]);
     let empty = Mask::new(dwi.grid.clone(), vec![0; 5]);
-    says(refusal(&dwi, &gradients, &empty, &good), &["no voxel"]);
+    assert_sentence(refusal(&dwi, &gradients, &empty, &good), &["no voxel"]);
 
     let mut five = gradients.clone();
     for (k, g) in five.directions[1..].iter_mut().enumerate() {
         *g = icosahedron()[k % 5] * if k < 5 { 1.0 } else { -1.0 };
     }
-    says(
+    assert_sentence(
         refusal(&dwi, &five, &mask, &good),
         &["12 diffusion", "5 independent", "expected at least 6"],
     );
@@ -288,7 +288,7 @@ fn bad_input_gives_sentences() {
         b_range_s_per_mm2: (2000.0, 3000.0),
         ..good.clone()
     };
-    says(
+    assert_sentence(
         refusal(&dwi, &gradients, &mask, &high),
         &[
             "No volume in the b range",
@@ -306,11 +306,11 @@ fn bad_input_gives_sentences() {
         sentence.contains("alike") || sentence.contains("independent"),
         "{sentence}"
     );
-    says(sentence, &["12 diffusion"]);
+    assert_sentence(sentence, &["12 diffusion"]);
     let mut one_shell = gradients.clone();
     one_shell.b_s_per_mm2.fill(1000.0);
     one_shell.directions[0] = random.direction();
-    says(
+    assert_sentence(
         refusal(&dwi, &one_shell, &mask, &good),
         &["13 volumes", "b 1000", "b = 0"],
     );
@@ -320,7 +320,7 @@ fn bad_input_gives_sentences() {
             b_range_s_per_mm2: range,
             ..good.clone()
         };
-        says(
+        assert_sentence(
             refusal(&dwi, &gradients, &mask, &backwards),
             &["b range", "empty"],
         );
@@ -330,7 +330,7 @@ fn bad_input_gives_sentences() {
             min_eigenvalue_mm2_per_s: min,
             ..good.clone()
         };
-        says(
+        assert_sentence(
             refusal(&dwi, &gradients, &mask, &wild),
             &["Smallest eigenvalue", "from 1e-8 to 0.001"],
         );
@@ -338,7 +338,7 @@ fn bad_input_gives_sentences() {
     let endless = params(Method::Iwls {
         iterations: u32::MAX,
     });
-    says(
+    assert_sentence(
         refusal(&dwi, &gradients, &mask, &endless),
         &["Iterations", "from 1 to 50"],
     );

@@ -38,7 +38,7 @@ struct Scan {
     mask: Mask,
 }
 
-/// Voxels of the same tensor, each with noise of its own.
+/// Voxels of the same tensor, each with its own noise.
 fn scan(random: &mut Random, d: &DMat3, count: usize, noise: f64) -> Scan {
     let gradients = random_gradients(random, &[(0.0, 6), (1000.0, 54)]);
     let grid = Grid::axis_aligned([count, 1, 1], DVec3::splat(2.0), DVec3::ZERO).unwrap();
@@ -132,7 +132,7 @@ fn cone() {
 
 /// Twelve samples for seven unknowns: residuals have five twelfths of the noise's variance, and their leverages restore
 /// it. For errors with one variance in ln S the mean covariance of the repetitions is that of the least-squares fit,
-/// whatever the number of samples.
+/// for any number of samples.
 fn few_samples() {
     let mut random = Random::fresh("bootstrap few");
     let d = DMat3::from_diagonal(DVec3::splat(0.7e-3));

@@ -122,8 +122,8 @@ fn without_noise() {
             .zip(plain.kept.streamline(i % 20));
         // Directions differ by rounding of the fit: 1e-5 rad over 44 mm.
         for (a, b) in pairs {
-            let apart = glam::Vec3::from(*a).distance(glam::Vec3::from(*b));
-            assert!(apart < 2e-3, "{apart} mm");
+            let distance = glam::Vec3::from(*a).distance(glam::Vec3::from(*b));
+            assert!(distance < 2e-3, "{distance} mm");
         }
         assert_eq!(bootstrap.per_streamline["repetition"][i], (i / 20) as f32);
         assert_eq!(bootstrap.per_streamline["seed"][i], (i % 20) as f32);

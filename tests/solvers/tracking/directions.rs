@@ -83,9 +83,9 @@ fn sense() {
         let e = random.direction();
         let d = components(prolate(1.5e-3, 0.5e-3, e));
         let along = random.direction().as_vec3();
-        let there = principal_direction(d, along.into());
+        let forward = principal_direction(d, along.into());
         let back = principal_direction(d, (-along).into());
-        assert_eq!(there, back.map(|c| -c));
+        assert_eq!(forward, back.map(|c| -c));
     }
 }
 

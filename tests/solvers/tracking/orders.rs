@@ -84,7 +84,7 @@ fn straight() {
                 ..params()
             };
             let output = run(&constant, &[], &params);
-            // A seed in a corner may have no room for a step.
+            // A seed in a corner may leave no space for a step.
             assert_eq!(output.seed_outcomes[0] + output.seed_outcomes[4], 50);
             assert!(output.kept.len() >= 45);
             assert_eq!(output.stops[StopReason::LeftVolume as usize], 100);

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         cuda_test("parity::streamlines along helices", helices),
         cuda_test("parity::streamlines in noise, with regions", noisy),
-        cuda_test("parity::streamline fates", fates),
+        cuda_test("parity::streamline fates", outcomes),
         cuda_test("parity::streamlines at their limits", limits),
         cuda_test("parity::streamlines in thin volumes", thin),
         cuda_test("parity::streamline refusals are sentences", refusals),
@@ -71,29 +71,29 @@ fn compare(
     assert!((steps[0] / steps[1] - 1.0).abs() < 0.01, "{steps:?}");
     let (of_cpu, of_gpu) = (seeds(&cpu), seeds(&gpu));
     assert!(!of_cpu.is_empty());
-    let mut apart = Vec::new();
+    let mut distances = Vec::new();
     let mut alone = 0;
     for (i, seed) in of_cpu.iter().enumerate() {
         match of_gpu.binary_search(seed) {
             Ok(j) => {
                 let (a, b) = (cpu.kept.streamline(i), gpu.kept.streamline(j));
-                apart.push(hausdorff(a, b, &field.grid));
+                distances.push(hausdorff(a, b, &field.grid));
             }
             Err(_) => alone += 1,
         }
     }
-    apart.sort_by(f64::total_cmp);
-    let at = |share: f64| apart[((apart.len() - 1) as f64 * share) as usize];
+    distances.sort_by(f64::total_cmp);
+    let at = |share: f64| distances[((distances.len() - 1) as f64 * share) as usize];
     println!(
         "{:?} {:?}: {} streamlines, {alone} without a twin; Hausdorff distance median {:.2e}, 99 % \
          {:.2e}, largest {:.2e} voxels, {} beyond 0.1",
         params.integrator,
         params.interpolation,
-        apart.len(),
+        distances.len(),
         at(0.5),
         at(0.99),
         at(1.0),
-        apart.iter().filter(|d| **d > 0.1).count(),
+        distances.iter().filter(|d| **d > 0.1).count(),
     );
     assert!(alone * 100 <= of_cpu.len());
     assert!(at(0.5) < 0.01 && at(0.99) < 0.1);
@@ -176,7 +176,7 @@ fn obstacles(random: &mut Random, field: &TensorField) -> Vec<Region> {
 
 fn noisy(cuda: Backend) {
     let mut random = Random::fresh("parity noisy streamlines");
-    // By low FA, by the angle.
+    // Counts of stops by low FA and by the angle.
     let mut stopped = [0; 2];
     for (integrator, interpolation) in KINDS {
         let field = rough(&mut random);
@@ -217,8 +217,8 @@ fn noisy(cuda: Backend) {
     assert!(stopped.iter().all(|n| *n > 1000), "{stopped:?}");
 }
 
-/// Straight streamlines through boxes: every fate and every stop is the same to the last one.
-fn fates(cuda: Backend) {
+/// Straight streamlines through boxes: every outcome and every stop is the same to the last one.
+fn outcomes(cuda: Backend) {
     let field = field(cube(60, 1.0), |x| (x.x < 20.2).then_some(fibre(DVec3::X)));
     let wall =
         |role, x: f64, y: f64| cuboid(role, DVec3::new(x, y, 0.0), DVec3::new(0.6, 0.9, 9.0));
@@ -336,10 +336,10 @@ fn refusals(cuda: Backend) {
         seeding: Seeding::Random { count: 500_000 },
         ..params()
     };
-    for (params, words) in [(&few, "fill the"), (&many, "would take about")] {
+    for (params, reason) in [(&few, "fill the"), (&many, "would take about")] {
         let full = track_within(&field, &seed, params, Some(10_000), &cuda, &Control::new());
         let sentence = full.unwrap_err().to_string();
-        assert!(sentence.contains(words), "{sentence}");
+        assert!(sentence.contains(reason), "{sentence}");
     }
     // A point on each of this many steps fits on no small card.
     let endless = Params {

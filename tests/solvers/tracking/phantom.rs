@@ -46,7 +46,7 @@ fn fitted(head: &Head, grid: &Arc<Grid>, noise_seed: u64) -> TensorField {
 
 /// Where a seed lies with respect to crossings.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum SeedPosition {
     /// Neither the seed nor its fibre meets a crossing.
     Outside,
     /// Its fibre runs through a crossing.
@@ -55,7 +55,7 @@ enum Place {
 }
 
 /// The voxels in the inner half of a bundle's section that contain no other tissue, by place.
-fn core(head: &Head, bundle: &Bundle, grid: &Grid) -> Vec<Option<Place>> {
+fn core(head: &Head, bundle: &Bundle, grid: &Grid) -> Vec<Option<SeedPosition>> {
     let crosses = |p: DVec3| head.crossing_rad(p) > CROSSING_RAD;
     let place = |i: usize| {
         let centre = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
@@ -63,11 +63,11 @@ fn core(head: &Head, bundle: &Bundle, grid: &Grid) -> Vec<Option<Place>> {
         if !at.inside() || at.u * at.u + at.v * at.v > 0.5 {
             None
         } else if crosses(centre) {
-            Some(Place::Inside)
+            Some(SeedPosition::Inside)
         } else if bundle.fibre(at.u, at.v, 100).into_iter().any(crosses) {
-            Some(Place::Before)
+            Some(SeedPosition::Before)
         } else {
-            Some(Place::Outside)
+            Some(SeedPosition::Outside)
         }
     };
     let voxels = (0..grid.voxel_count()).into_par_iter();
@@ -94,7 +94,7 @@ fn follow(bundle: &Bundle, field: &TensorField, seeds: Mask) -> (f64, f64) {
     let (output, ahead) = (run(field, &seeds, &params), run(field, &seeds, &one_way));
     let world = |p: &[f32; 3]| Vec3::from(*p).as_dvec3();
     let number = |value: &f32| *value as u32;
-    // In one direction, streamlines start at their seeds.
+    // Streamlines that run in one direction start at their seeds.
     let starts: BTreeMap<u32, DVec3> = ahead.kept.per_streamline["seed"]
         .iter()
         .map(number)
@@ -136,10 +136,10 @@ fn bundles() {
             continue;
         }
         let places = core(&head, bundle, &grid);
-        for (place, words) in [
-            (Place::Outside, "outside crossings"),
-            (Place::Before, "through a crossing"),
-            (Place::Inside, "from inside a crossing"),
+        for (place, description) in [
+            (SeedPosition::Outside, "outside crossings"),
+            (SeedPosition::Before, "through a crossing"),
+            (SeedPosition::Inside, "from inside a crossing"),
         ] {
             let chosen: Vec<u8> = places.iter().map(|p| u8::from(*p == Some(place))).collect();
             let seeds = Mask::new(grid.clone(), chosen);
@@ -149,11 +149,11 @@ fn bundles() {
             }
             let (reached, off_mm) = follow(bundle, &field, seeds);
             println!(
-                "{}, {words}: {:.0} % of {count} seeds reach both ends, {off_mm:.2} mm off",
+                "{}, {description}: {:.0} % of {count} seeds reach both ends, {off_mm:.2} mm off",
                 bundle.name,
                 100.0 * reached
             );
-            if place == Place::Outside {
+            if place == SeedPosition::Outside {
                 assert!(reached >= 0.9 && off_mm <= 1.5, "{}", bundle.name);
                 tested += 1;
             }

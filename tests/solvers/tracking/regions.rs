@@ -201,7 +201,7 @@ fn two_ends() {
     assert_eq!((target, per_target), (1.0, vec![0, 1]));
 }
 
-/// The expected fate of a seed, from the streamline without regions; `grow` enlarges every region. `None` where
+/// The expected outcome of a seed, from the streamline without regions; `grow` enlarges every region. `None` where
 /// sampling cannot decide.
 fn expected_outcome(halves: [&[DVec3]; 2], regions: &[Region], grow: f64) -> Option<SeedOutcome> {
     let is_in = |r: &Region, p| outside(&r.shape, p) <= grow;
@@ -344,7 +344,7 @@ fn brute_force() {
             assert!(*found >= expected && *found <= expected + doubtful);
         }
     }
-    // Each fate must have been tested.
+    // Each outcome must have been tested.
     println!("fates compared: {seen:?}");
     assert!(compared > 1500 && seen.iter().all(|n| *n > 10), "{seen:?}");
 }

@@ -1,4 +1,4 @@
-//! Where streamlines start.
+//! Starting points of streamlines.
 
 use crate::support::fields::{
     backend, cube, cuboid, fibre, field, odd_grid, params, points, region, run, sphere, try_run,
@@ -57,7 +57,7 @@ fn assert_chi_square(observed: &[f64], expected: &[f64]) {
     let used: Vec<usize> = (0..expected.len())
         .filter(|&i| expected[i] >= 5.0)
         .collect();
-    assert!(used.len() > 10, "too few cells to say anything");
+    assert!(used.len() > 10, "too few cells to decide");
     let chi: f64 = used
         .iter()
         .map(|&i| (observed[i] - expected[i]).powi(2) / expected[i])

@@ -353,7 +353,7 @@ fn threads() {
         ..by_regions(regions)
     };
     let one = select(&lines, &rules, &on(1), &Control::new()).unwrap();
-    // With its own boxes.
+    // Each has its own boxes.
     let again = Tractogram::new(lines.points.clone(), lines.offsets.clone());
     let four = select(&again, &rules, &on(4), &Control::new()).unwrap();
     assert!(one.kept_count() > 100);
@@ -476,7 +476,7 @@ fn edits() {
     assert_eq!(found.per_streamline["id"], left.per_streamline["id"]);
     assert_eq!(found.points[..], left.points[..]);
     assert_eq!(found.len(), 50);
-    // In another set they would be other streamlines.
+    // The same numbers in another set would be other streamlines.
     let others = manual.len() - 1;
     let fewer = lines.filtered(&(0..500).map(|i| i < others).collect::<Vec<_>>());
     let error =

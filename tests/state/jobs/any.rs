@@ -71,10 +71,10 @@ impl Job for Counting {
         partial: &PartialSender<u32>,
     ) -> Result<u32, JobError> {
         let started = Instant::now();
-        if let Some((count, there)) = self.together {
-            there.fetch_add(1, Ordering::SeqCst);
+        if let Some((count, arrived)) = self.together {
+            arrived.fetch_add(1, Ordering::SeqCst);
             wait_for("the others", || {
-                (there.load(Ordering::SeqCst) >= u64::from(count)).then_some(())
+                (arrived.load(Ordering::SeqCst) >= u64::from(count)).then_some(())
             });
         }
         for i in 0..self.partials {
@@ -118,14 +118,14 @@ fn counting_jobs() -> Jobs<Received> {
     Jobs::new(backend, Arc::new(|| {}))
 }
 
-/// In one slot the second would cancel the first, and neither would meet the other.
+/// Two jobs of one slot: the second would cancel the first, and neither would meet the other.
 fn instances() {
     let slot = Slot::latest_wins("test");
-    let there = Arc::new(AtomicU64::new(0));
+    let arrived = Arc::new(AtomicU64::new(0));
     let mut jobs = counting_jobs();
     for number in [1, 2] {
         jobs.submit(Counting {
-            together: Some((2, there.clone())),
+            together: Some((2, arrived.clone())),
             ..Counting::new(number, slot.instance(number))
         });
     }

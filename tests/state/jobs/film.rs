@@ -1,4 +1,4 @@
-//! Films: an ffmpeg that prints much, stands still or is stopped never hangs the program.
+//! Films: an ffmpeg that prints much, hangs or is stopped never blocks the program.
 
 use crate::support::{PATIENCE, test};
 use arcuate::compute::Control;
@@ -13,13 +13,13 @@ pub fn tests() -> Vec<Trial> {
         return Vec::new();
     }
     vec![
-        test("jobs::films of an ffmpeg that talks", talks),
+        test("jobs::films of an ffmpeg that prints much", talks),
         test(
             "jobs::films of an ffmpeg that complains without end",
             long_line,
         ),
-        test("jobs::films of an ffmpeg that stands still", stands_still),
-        test("jobs::films where threads are few", few_threads),
+        test("jobs::films of an ffmpeg that hangs", stands_still),
+        test("jobs::films with few threads", few_threads),
         test("jobs::films on a full disk are tried once", full_disk),
         test("jobs::films are cancelled", cancelled),
         test("jobs::films of an ffmpeg that may not run", may_not_run),
@@ -99,7 +99,7 @@ fn missing_frame() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mp4");
     let ffmpeg = in_place(folder.path(), &format!("{WHOLE} > $film"), PATIENCE);
-    save(&ffmpeg, &path, &Control::new()).expect("both are there");
+    save(&ffmpeg, &path, &Control::new()).expect("both");
     let frames = ["frame.png", "gone.png"].map(|name| folder.path().join(name));
     let error = ffmpeg.save(&path, &frames, 25, &Control::new());
     let sentence = error.expect_err("refused").to_string();
@@ -210,7 +210,7 @@ fn stands_still() {
     let stood = (0..5).any(|_| {
         let ffmpeg = in_place(folder.path(), script, Duration::from_secs(1));
         let started = Instant::now();
-        let error = save(&ffmpeg, &path, &Control::new()).expect_err("it stands still");
+        let error = save(&ffmpeg, &path, &Control::new()).expect_err("it hangs");
         assert!(started.elapsed() < PATIENCE);
         let error = error.to_string();
         assert!(error.contains("made no progress for 1 s after "), "{error}");

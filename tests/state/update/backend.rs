@@ -16,10 +16,10 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::backend::is_chosen_by_hand", manual),
+        test("update::backend::the_user_chooses_it", manual),
         test("update::backend::one_that_fails_changes_nothing", fails),
         test(
-            "update::backend::the_cpu_does_what_a_card_failed",
+            "update::backend::the_cpu_repeats_a_failed_job_of_a_card",
             failed_on_a_card,
         ),
         test("update::backend::live_curves_leave_a_failing_card", live),
@@ -182,7 +182,7 @@ fn failed_on_a_card() {
         runtime.device.setting,
         BackendKind::Cuda(DeviceChoice::First)
     );
-    // Once is enough.
+    // The job is repeated only once.
     let before = window.jobs_of::<TrackWholeBrain>().count();
     window.act(opened(BackendKind::Cpu, "CPU"));
     assert_eq!(window.jobs_of::<TrackWholeBrain>().count(), before);
@@ -221,7 +221,7 @@ fn live() {
         .last()
         .expect("a job")
         .clone();
-    window.held.truncate(1);
+    window.pending.truncate(1);
     window.act(failure(&request));
     window.holding = false;
     window.deliver(|_| {});

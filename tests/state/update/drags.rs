@@ -30,12 +30,15 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::compared_while_idle", compared),
         test("update::rays::what_is_stale_is_dim", dim_rays),
         test("update::rays::a_coarse_set_is_a_time_budget", budget),
-        test("update::rays::coarse_ones_are_enough_to_judge_by", enough),
+        test("update::rays::a_coarse_set_keeps_enough_rays", enough),
         test("update::pathways::comparing_stops_for_a_drag", interrupted),
         test("update::pathways::kept_with_its_percentiles", kept_among),
         test("update::live::other_controls_move_nothing", others),
         test("update::live::few_seeds_are_tracked_once", few),
-        test("update::live::a_stop_outlasts_another_task", stays_stopped),
+        test(
+            "update::live::a_stop_outlasts_another_task",
+            remains_stopped,
+        ),
         test(
             "update::live::a_drag_that_is_abandoned_elsewhere",
             abandoned,
@@ -99,7 +102,7 @@ fn pauses() {
     assert_eq!(coarse(&window, from), [true, true, false]);
     to_alpha(&mut window, 4.5, Phase::Live);
     assert_eq!(coarse(&window, from), [true, true, false, true]);
-    window.held.remove(0);
+    window.pending.remove(0);
     window.deliver(|_| {});
     assert!(live(&window).coarse && alpha(&window) == 4.5);
     to_alpha(&mut window, 4.5, Phase::Done);
@@ -147,7 +150,7 @@ fn gives_way() {
     age(&mut window);
     to_alpha(&mut window, 2.6, Phase::Live);
     assert_eq!(coarse(&window, from), [true; 2]);
-    window.held.remove(0);
+    window.pending.remove(0);
     window.deliver(|_| {});
     assert!(live(&window).coarse && alpha(&window) == 2.4);
     age(&mut window);
@@ -307,7 +310,7 @@ fn interrupted() {
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     window.deliver(|_| {});
-    while !window.held.iter().any(|e| e.slot == COMPARE) {
+    while !window.pending.iter().any(|e| e.slot == COMPARE) {
         window.deliver(|_| {});
     }
     assert!(window.state.pathway_compared().is_none());
@@ -335,12 +338,12 @@ fn interrupted() {
     assert!(window.state.pathway_compared().is_some());
 }
 
-/// As many as the last ones' speed allows in a third of a tenth of a second, up to three times as many where too few
-/// are kept; the number stays the same while the size does.
+/// The number of rays is what the measured speed allows in a third of a tenth of a second, up to three times as many
+/// where too few are kept; it stays the same while the size does.
 fn budget() {
     let mut window = rays::shooting(50_000);
     let region = window.state.runtime.regions.selected.expect("the seed");
-    let mut shoot = |speed: (f64, f64), x: f64| {
+    let mut rays_of_drag = |speed: (f64, f64), x: f64| {
         let (per_ms, kept) = speed;
         let runtime = &mut window.state.runtime;
         (runtime.track.rays_per_ms, runtime.track.rays_passed) = (Some(per_ms), Some(kept));
@@ -367,7 +370,7 @@ fn budget() {
         ((30.0, 0.01), 2_000),
         ((30.0, 0.001), 3_000),
         ((30.0, 0.0), 3_000),
-        // A fast card shoots more at once.
+        // A fast card computes more rays at once.
         ((1_500.0, 0.5), 50_000),
         ((0.5, 0.5), 400),
         ((30.0, 0.5), 1_000),
@@ -375,7 +378,7 @@ fn budget() {
     .into_iter()
     .enumerate()
     {
-        let (seeds, kept) = shoot(speed, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0][i]);
+        let (seeds, kept) = rays_of_drag(speed, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0][i]);
         assert_eq!(seeds, expected, "{speed:?}");
         let points = kept.points.to_vec();
         match first.as_ref() {
@@ -432,7 +435,7 @@ fn kept_among() {
     let of = |window: &Window, n: usize| window.state.document.kept_pathways[n].compared;
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
-    while !window.held.iter().any(|e| e.slot == COMPARE) {
+    while !window.pending.iter().any(|e| e.slot == COMPARE) {
         window.deliver(|_| {});
     }
     keep(&mut window);
@@ -449,7 +452,7 @@ fn kept_among() {
     let among = of(&window, 1).expect("compared");
     assert_eq!((among.weakest, among.mean), (0.25, 0.5));
     assert_eq!(of(&window, 0), Some(among));
-    // Another pathway has none of them.
+    // Another pathway has no percentiles.
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
     while window.state.pathway_standing() != Some(Standing::Final) {
         window.deliver(|_| {});
@@ -530,12 +533,12 @@ fn few() {
 }
 
 /// Streamlines that the user stopped are tracked again on request or after a change, not by looking elsewhere.
-fn stays_stopped() {
+fn remains_stopped() {
     let mut window = Window::fitted();
     window.holding = true;
     window.place(Role::Seed, DVec3::ZERO);
     window.act(Action::CancelJob(LIVE));
-    window.held.clear();
+    window.pending.clear();
     window.holding = false;
     for task in [Task::Pathways, Task::Track, Task::View] {
         window.act(Action::View(ViewAction::SelectTask(task)));

@@ -2,7 +2,7 @@
 
 mod again;
 mod commands;
-mod left_behind;
+mod confined;
 mod not_fitted;
 
 use super::{Window, file};
@@ -32,9 +32,9 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("update::filter::weights_colours_and_maps", weights),
-        test("update::filter::a_cut_says_which_stay", cut),
+        test("update::filter::a_cut_shows_the_remaining_streamlines", cut),
         test("update::filter::regions_do_not_cut", by_weight_alone),
-        test("update::filter::what_cannot_be_is_said", refused),
+        test("update::filter::impossible_fits_give_a_reason", refused),
         test("update::filter::again_from_zero_weights", again::same),
         test("update::filter::unfinished_is_continued", again::continued),
         test("update::filter::without_a_bundle", lesion),
@@ -50,7 +50,7 @@ pub fn tests() -> Vec<Trial> {
         ),
     ];
     own.into_iter()
-        .chain(left_behind::tests())
+        .chain(confined::tests())
         .chain(not_fitted::tests())
         .collect()
 }
@@ -99,11 +99,11 @@ fn act(window: &mut Window, action: FilterAction) {
 fn fitted() -> Window {
     let mut window = opened();
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     window
 }
 
-fn said(window: &Window) -> String {
+fn messages(window: &Window) -> String {
     let all = window.state.runtime.notices.messages.iter();
     let failed = window.state.runtime.filter.failed.iter();
     let failed = failed.map(|(_, why)| why.clone());
@@ -143,7 +143,7 @@ fn weights() {
     assert!(needs.demand.segments > 300, "{needs:?}");
     assert!(window.state.document.weights.is_empty());
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let (layer_weights, all) = (fitted_weights(&window), values(&window));
     assert_eq!(all.len(), 27);
     assert_eq!(
@@ -215,7 +215,7 @@ fn by_weight_alone() {
     let id = layer(&window).id;
     let left = |window: &Window| window.state.selection(id).map(|s| s.kept);
     let kept = fitted_weights(&window).sorted.len();
-    assert_eq!(left(&window), Some(kept), "{}", said(&window));
+    assert_eq!(left(&window), Some(kept), "{}", messages(&window));
     let left_group = FilterAction::ShowGroup(Some("left".to_owned()));
     act(&mut window, FilterAction::Show(ShownStreamlines::Before));
     assert!(window.state.document.streamlines.rules().next().is_none());
@@ -234,7 +234,7 @@ fn cut() {
     }
     assert_eq!(steps(&window).as_deref(), Some("Cut of weights"));
     let kept = fitted_weights(&window).count_above(min_weight);
-    let left = |window: &Window| window.state.selection(id).expect("sifted").kept;
+    let left = |window: &Window| window.state.selection(id).expect("chosen").kept;
     assert_eq!(left(&window), kept);
     act(
         &mut window,
@@ -254,7 +254,7 @@ fn cut() {
         .filter(|i| values(&window)[**i as usize] >= min_weight);
     let stay = stay.count();
     assert_eq!(left(&window), stay);
-    // For the group, too, the difference is the discarded part.
+    // The difference for the group, too, is the discarded part.
     act(
         &mut window,
         FilterAction::Show(ShownStreamlines::Difference),
@@ -305,7 +305,7 @@ fn refused() {
     let why = window.state.cannot_filter().expect("no streamlines");
     assert!(why.contains("no streamlines"), "{why}");
     act(&mut window, FilterAction::Run);
-    assert!(said(&window).contains("no streamlines"));
+    assert!(messages(&window).contains("no streamlines"));
     let mut window = opened();
     assert_eq!(window.state.cannot_filter(), None);
     set(&mut window, |p| p.model.free = vec![3e-3]);
@@ -333,7 +333,7 @@ fn refused() {
     act(&mut window, FilterAction::Times { times, phase });
     assert_eq!(window.state.cannot_filter(), None);
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let from = window.state.document.fit_inputs(fitted_weights(&window));
     assert_eq!(from.expect("the fit").times, ScanTimings::Both(timing));
     // Elsewhere.
@@ -355,7 +355,7 @@ fn lesion() {
     let before = (values(&window), fitted_weights(&window).figures.clone());
     let what = ExcludedStreamlines::Group("left".to_owned());
     cut_out(&mut window, what);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     assert_eq!(values(&window), before.0, "nothing is taken away");
     let lesions = fitted_weights(&window).lesions.clone();
     assert_eq!((lesions.len(), lesions[0].streamlines), (1, 10));
@@ -390,7 +390,7 @@ fn lesion() {
     cut_out(&mut window, ExcludedStreamlines::Chosen);
     let region = window.place(arcuate::data::Role::Include, DVec3::new(7.0, -1.0, -1.0));
     cut_out(&mut window, ExcludedStreamlines::Region(region));
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let lesions = &fitted_weights(&window).lesions;
     assert_eq!((lesions.len(), lesions[1].streamlines), (3, 3));
     assert!(lesions[2].streamlines > 0 && lesions[2].streamlines < 27);
@@ -403,7 +403,7 @@ fn lesion() {
     assert!(worse(&window).is_some());
     set(&mut window, |p| p.model.extra.truncate(1));
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     assert!(fitted_weights(&window).lesions.is_empty() && worse(&window).is_none());
 }
 
@@ -432,7 +432,7 @@ fn along() {
     }));
     let region = window.state.runtime.regions.selected.expect("a region");
     cut_out(&mut window, ExcludedStreamlines::Region(region));
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let [one, other] = &fitted_weights(&window).lesions[..] else {
         panic!("{:?}", fitted_weights(&window).lesions);
     };
@@ -450,7 +450,7 @@ fn edited() {
         (p.stop.kkt, p.stop.objective, p.stop.iterations) = (1e-6, 0.0, 20_000);
     });
     act(&mut window, FilterAction::Run);
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     let before = fitted_weights(&window).figures.clone();
     let id = layer(&window).id;
     window.act(Action::Layer(LayerAction::Select(Some(id))));
@@ -460,7 +460,7 @@ fn edited() {
         anchor: None,
     }));
     window.act(Action::Streamline(StreamlineAction::DeleteChosen));
-    assert_eq!(said(&window), "");
+    assert_eq!(messages(&window), "");
     // Automatically, from the last weights.
     let (now, lines) = (
         fitted_weights(&window),
@@ -470,7 +470,7 @@ fn edited() {
     assert_eq!(now.weighted, lines.id());
     assert!(now.figures.objective > before.objective);
     let warm = now.figures.clone();
-    // One step with the edit, undone and redone as a whole.
+    // The refit is one step with the edit, undone and redone as a whole.
     let fitted = values(&window);
     window.act(Action::Undo);
     assert_eq!(values(&window).len(), 27);

@@ -30,8 +30,11 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("update::fits::masks_opened_with_their_scan", together),
         test("update::fits::no_fa_is_read_outside_the_mask", no_fa),
-        test("update::fits::a_mask_beside_the_scan_is_offered", beside),
-        test("update::fits::high_shells_are_left_out_aloud", shells),
+        test(
+            "update::fits::a_mask_next_to_the_scan_is_offered",
+            adjacent_mask,
+        ),
+        test("update::fits::excluded_high_shells_are_reported", shells),
         test("update::fits::gradients_go_to_scans", gradients_to_scans),
         test("update::fits::named_gradients_stay_named", named_gradients),
         test("update::fits::a_mask_without_file_has_no_command", no_file),
@@ -80,7 +83,7 @@ fn repaired() {
     let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
     assert!(fit.mask.is_none(), "found again from the scan");
     assert_eq!(window.tensors().fitted, before);
-    // The layer is known by its map, whatever the user calls it.
+    // The layer is identified by its map, under any name that the user gives it.
     let repaired = layer(&window.state, "Repaired tensors");
     window.act(Action::Layer(LayerAction::Rename {
         layer: repaired,
@@ -88,7 +91,7 @@ fn repaired() {
     }));
     let found = window.state.document.fit_layer(FitMap::Repaired);
     assert_eq!(found.map(|l| l.id), Some(repaired));
-    // Nor on request.
+    // A request for it changes nothing either.
     window.act(Action::Tensors(TensorAction::SetMask(Some(repaired))));
     assert_eq!(window.tensors().fitted, before);
 }
@@ -197,13 +200,13 @@ fn reordered() {
     assert_eq!(fits[0], fits[1]);
 }
 
-/// Files dropped together belong together, in whatever order and however late they arrive.
+/// Files dropped together belong together, in any order and however late they arrive.
 fn together() {
     let paths = ["/data/scan.nii.gz", "/data/brain.nii.gz"].map(PathBuf::from);
     let events = || [opened(), file("/data/brain.nii.gz", half_ball(DVec3::ZERO))];
     for order in [[0, 1], [1, 0]] {
         let mut window = Window::new();
-        // Only notes the request.
+        // The update only notes the request.
         update(
             &mut window.state,
             Action::Files(FilesAction::Open(paths.to_vec())),
@@ -354,7 +357,7 @@ fn no_file() {
 }
 
 /// The fit starts without it, and uses it on request; once chosen or open it is no longer offered.
-fn beside() {
+fn adjacent_mask() {
     let (dwi, gradients) = scan();
     let loaded = Loaded::Scan {
         dwi,

@@ -135,7 +135,7 @@ fn undone() {
     assert!(layer(&state, "AFD").is_some());
 }
 
-/// The result of a request that was undone meanwhile goes to the document that redo brings back.
+/// The result of a request that was undone before it arrived belongs to the document that redo restores.
 fn undone_request() {
     let mut state = Window::fitted().state;
     let estimation = request(&mut state).expect("an estimation");
@@ -185,8 +185,8 @@ fn files() {
     };
     let action = Action::Tensors(TensorAction::SetFods(changed));
     let estimation = job(&update(&mut state, action)).expect("an estimation");
-    let asks_for = format!("{:?}", estimation.responses);
-    assert!(asks_for.contains("/data/csf.txt"), "{asks_for}");
+    let requested = format!("{:?}", estimation.responses);
+    assert!(requested.contains("/data/csf.txt"), "{requested}");
     done(&mut state, &estimation);
     let map = layer(&state, "AFD").expect("a map");
     let command = state.document.command_line(map).text();
@@ -304,7 +304,7 @@ fn gone_region() {
     );
 }
 
-/// A glyph has at least 8 points on screen: in smaller voxels, one in several has one, and the view says how many.
+/// A glyph has at least 8 points on screen: in smaller voxels, one in several has one, and the view displays how many.
 fn glyphs() {
     let mut state = Window::fitted().state;
     let estimation = request(&mut state).expect("an estimation");

@@ -14,7 +14,7 @@ const VOXEL_MM: f64 = 3.0;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::masks::one_alone_is_on_the_slices", alone),
+        test("update::masks::a_single_mask_is_shown_on_slices", alone),
         test("update::masks::no_image_is_hidden_by_one", with_a_scan),
         test(
             "update::masks::folders_of_exports_are_of_a_document",

@@ -21,7 +21,10 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::pathways::names_are_their_own", names),
-        test("update::pathways::a_kept_one_is_solved_when_asked", again),
+        test(
+            "update::pathways::a_kept_pathway_is_solved_on_request",
+            again,
+        ),
         test("update::pathways::clouds_and_surfaces_are_cut", cut),
         test("update::pathways::a_coarse_cloud_is_as_dense", density),
         test("update::pathways::colours_of_the_cost", colours),
@@ -255,7 +258,7 @@ fn hovered() {
     // It contains no voxel of the ends or of their rims.
     for role in [Role::Seed, Role::Target] {
         let regions = &window.state.document.regions;
-        let end = regions.iter().find(|r| r.role == role).expect("there");
+        let end = regions.iter().find(|r| r.role == role).expect("found");
         for point in weak.curve.streamline(0) {
             let far = glam::Vec3::from(*point)
                 .as_dvec3()
@@ -295,10 +298,10 @@ fn hovered() {
     // Next to the pointer.
     let sentence =
         |window: &Window, at: DVec3| path_at_pointer::text(&window.state, live(window), at);
-    let (described, there) = sentence(&window, at).expect("words");
+    let (described, on_pathway) = sentence(&window, at).expect("a text");
     let mean = hovered.path.total_cost() / hovered.path.total_mm();
     let mean = arcuate::ui::format::significant(mean);
-    assert!(there && described.starts_with("E* + "), "{described}");
+    assert!(on_pathway && described.starts_with("E* + "), "{described}");
     assert!(
         described.ends_with(&format!(" · {mean} per mm")),
         "{described}"

@@ -20,9 +20,9 @@ pub fn tests() -> Vec<Trial> {
             "update::pathways::a_side_is_taken_over_after_a_drag",
             one_side,
         ),
-        test("update::pathways::steps_say_what_they_are", steps),
-        test("update::pathways::methods_say_each_once", cited_once),
-        test("update::pathways::one_number_where_they_join", joined),
+        test("update::pathways::undo_names_each_step", steps),
+        test("update::pathways::methods_mention_each_once", cited_once),
+        test("update::pathways::the_joining_width_is_rounded_up", joined),
     ]
 }
 

@@ -23,12 +23,15 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::pathways::where_they_are_looked_at", looked_at),
+        test(
+            "update::pathways::they_are_solved_in_their_task_alone",
+            looked_at,
+        ),
         test("update::pathways::a_drag_is_coarse_and_settles", coarse),
         test("update::pathways::one_side_is_solved_again", one_side),
         test("update::pathways::a_width_solves_nothing", width),
-        test("update::pathways::regions_that_do_not_meet", apart),
-        test("update::pathways::stopped_and_asked_again", stopped),
+        test("update::pathways::regions_that_do_not_meet", disconnected),
+        test("update::pathways::stopped_and_requested_again", stopped),
         test("update::pathways::kept_and_changed", kept),
         test("update::pathways::a_region_of_one", region),
         test("update::pathways::ends_are_swapped", swapped),
@@ -72,7 +75,7 @@ pub(super) fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut P
 
 pub(super) fn drag(window: &mut Window, role: Role, centre: DVec3, phase: Phase) {
     let regions = &window.state.document.regions;
-    let region = regions.iter().find(|r| r.role == role).expect("there").id;
+    let region = regions.iter().find(|r| r.role == role).expect("found").id;
     let shape = Shape::Sphere {
         centre,
         radius_mm: 5.0,
@@ -88,11 +91,11 @@ fn looked_at() {
     let mut window = Window::fitted();
     window.place(Role::Seed, A);
     window.place(Role::Target, B);
-    assert!(full_requests(&window).is_empty(), "nobody looks");
+    assert!(full_requests(&window).is_empty(), "its task is not shown");
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     let found = live(&window);
-    // Along the fibres, from sphere to sphere.
+    // The path runs along the fibres, from sphere to sphere.
     assert!(
         (found.path.total_mm() - 18.0).abs() < 4.0,
         "{}",
@@ -109,7 +112,7 @@ fn looked_at() {
     let count = full_requests(&window).len();
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
-    assert_eq!(full_requests(&window).len(), count, "nobody looks");
+    assert_eq!(full_requests(&window).len(), count, "its task is not shown");
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(full_requests(&window).len(), count + 1);
     let target = window.state.document.regions[1].id;
@@ -203,10 +206,10 @@ fn width() {
     // The reported size equals that of the written mask.
     let found = live(&window);
     let from = found.pathway.joining_epsilon;
-    let apart = (from > 0.01).then_some(0.5 * from);
+    let unjoined = (from > 0.01).then_some(0.5 * from);
     for epsilon in [from + 0.003, from + 0.05, 0.61, 0.97]
         .into_iter()
-        .chain(apart)
+        .chain(unjoined)
     {
         let (reported, written) = (found.volume_ml(epsilon), found.mask(epsilon));
         let off =
@@ -223,7 +226,7 @@ fn width() {
     );
 }
 
-fn apart() {
+fn disconnected() {
     let mut window = looking();
     window.act(Action::Region(RegionAction::Add {
         role: Role::Exclude,
@@ -283,7 +286,7 @@ fn stopped() {
     assert!(window.cancelled.contains(&PATHWAY));
     assert_eq!(window.state.pathway_standing(), Some(Standing::OutOfDate));
     window.holding = false;
-    window.held.clear();
+    window.pending.clear();
     window.act(Action::Pathway(PathwayAction::SolveAgain));
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
 }
@@ -317,8 +320,8 @@ fn kept() {
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     let found = window.state.document.kept_pathways[0].result.clone();
     assert!(Arc::ptr_eq(
-        &found.expect("there"),
-        kept.result.as_ref().expect("there")
+        &found.expect("found"),
+        kept.result.as_ref().expect("found")
     ));
     let folder = tempfile::tempdir().expect("a folder");
     for (file, name) in [
@@ -355,7 +358,7 @@ fn region() {
     window.act(Action::Pathway(PathwayAction::Region { layer: None, role }));
     // A worker counts its voxels.
     assert_eq!(window.jobs_of::<MakePathwayRegion>().count(), 1);
-    let region = window.state.document.regions.last().expect("there").clone();
+    let region = window.state.document.regions.last().expect("found").clone();
     assert_eq!((&*region.name, region.role), ("Pathway", Role::Mask));
     // Paths stay inside it from now on.
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
@@ -500,7 +503,7 @@ fn another() {
     assert!(window.state.runtime.pathways.unsolved.is_empty());
     assert!(
         window.state.runtime.pathways.live.value().is_none(),
-        "nobody looks"
+        "its task is not shown"
     );
 }
 
@@ -509,13 +512,13 @@ fn tried_again() {
     let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Keep));
     let kept = |window: &Window| window.state.document.kept_pathways[0].clone();
-    let there = kept(&window).fit;
+    let original = kept(&window).fit;
     let change = |window: &mut Window, fit: OriginId| {
         let kept = Arc::make_mut(&mut window.state.document.kept_pathways[0]);
         (kept.result, kept.fit) = (None, fit);
     };
     let origins = &window.state.document.origins;
-    let fit = origins.fit(there).expect("a fit");
+    let fit = origins.fit(original).expect("a fit");
     let elsewhere = origins.add(FitRecipe {
         scan: origins.add(Origin::file("/data/other.nii.gz")),
         ..(**fit).clone()
@@ -531,7 +534,7 @@ fn tried_again() {
         .last()
         .expect("a sentence");
     assert!(reported.text.contains("Seed – Target"), "{}", reported.text);
-    change(&mut window, there);
+    change(&mut window, original);
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)));
     assert!(kept(&window).result.is_none(), "nothing has changed");
     window.ordinary();

@@ -25,16 +25,16 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::follow_the_switch", follow_the_switch),
         test("update::rays::a_drag_is_coarse_and_settles", coarse),
         test("update::rays::prepared_tensors_are_used_again", medium),
-        test("update::rays::a_cut_shoots_nothing", cut),
+        test("update::rays::a_cut_computes_no_rays", cut),
         test("update::rays::a_cut_of_many_is_a_job", cut_of_many),
         test("update::rays::a_moving_cut_is_followed", moving_cut),
         test("update::rays::splines_of_any_precision", splines),
         test("update::rays::every_parameter_can_be_undone", undo),
         test("update::rays::late_results", late),
         test("update::rays::one_reason_to_stop", one_reason),
-        test("update::rays::those_through_the_crosshair", crosshair),
+        test("update::rays::rays_through_the_crosshair", crosshair),
         test("update::rays::out_of_date", out_of_date),
-        test("update::rays::undo_stops_what_was_asked_for", undo_stops),
+        test("update::rays::undo_stops_the_requested_job", undo_stops),
         test("update::rays::coarse_before_a_long_wait", coarse_first),
         test("update::rays::kept_and_saved", kept),
     ]
@@ -59,7 +59,7 @@ fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
     window.act(Action::Track(TrackAction::SetRays { rays, phase }));
 }
 
-fn shots(window: &Window) -> Vec<&ShootRays> {
+fn ray_jobs(window: &Window) -> Vec<&ShootRays> {
     window.jobs_of().collect()
 }
 
@@ -104,11 +104,11 @@ fn follow_the_switch() {
 }
 
 fn coarse() {
-    // More than any machine shoots within a frame.
+    // More than any machine computes within a frame.
     let mut window = shooting(50_000);
     let all = live(&window).seeds;
     assert_eq!(all, 1_000_000);
-    let before: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
+    let before: Vec<bool> = ray_jobs(&window).iter().map(|s| s.coarse).collect();
     assert_eq!(
         before,
         [true, false],
@@ -137,10 +137,10 @@ fn coarse() {
     window.act(Action::Settle);
     window.act(Action::Settle);
     assert!(!live(&window).coarse && live(&window).seeds == all);
-    let coarse: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
+    let coarse: Vec<bool> = ray_jobs(&window).iter().map(|s| s.coarse).collect();
     let expected = [before, vec![true; steps], vec![false]].concat();
     assert_eq!(coarse, expected);
-    // Few enough to be shot within a frame: shot at once.
+    // Few enough to be computed within a frame: computed at once.
     let mut window = shooting(2);
     window.state.runtime.track.rays_per_ms = Some(1e6);
     change(&mut window, Phase::Live, |r| r.params.curves.step_mm = 1.0);
@@ -149,7 +149,7 @@ fn coarse() {
 
 fn medium() {
     let mut window = shooting(20);
-    let handed = |window: &Window| shots(window).last().map(|s| s.metric.is_some());
+    let handed = |window: &Window| ray_jobs(window).last().map(|s| s.metric.is_some());
     assert_eq!(handed(&window), Some(false), "the first is prepared");
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     assert_eq!(handed(&window), Some(true));
@@ -173,7 +173,7 @@ fn medium() {
 fn cut() {
     let mut window = shooting(50);
     let rays = live(&window).rays.as_ref().expect("rays");
-    let (all, before) = (rays.measures.clone(), shots(&window).len());
+    let (all, before) = (rays.measures.clone(), ray_jobs(&window).len());
     assert!(all.len() > 100, "{}", all.len());
     let mut sorted = all.to_vec();
     sorted.sort_by(f32::total_cmp);
@@ -195,7 +195,7 @@ fn cut() {
         );
         assert!(matches!(&line(&window), CommandLine::Geodesic { cut: c, .. } if *c == cut));
     }
-    // A drag was one step; so were the others. None of them shot, nor does undoing them.
+    // A drag was one step; so were the others. None of them computed rays, nor does undoing them.
     window.act(Action::Undo);
     assert_eq!(live(&window).output.kept.len(), 17);
     window.act(Action::Undo);
@@ -205,8 +205,8 @@ fn cut() {
     window.act(Action::Redo);
     let above = sorted.iter().filter(|m| **m >= middle).count();
     assert_eq!(live(&window).output.kept.len(), above);
-    assert_eq!(shots(&window).len(), before);
-    // Rays shot later are cut, too.
+    assert_eq!(ray_jobs(&window).len(), before);
+    // Rays computed later are cut, too.
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     let kept = &live(&window).output.kept.per_streamline["cm"];
     assert!(kept.iter().all(|m| *m >= middle));
@@ -222,7 +222,7 @@ fn cut_of_many() {
     let mut window = shooting(1_500);
     let rays = live(&window).rays.as_ref().expect("rays");
     assert!(rays.all.points.len() > 500_000, "{}", rays.all.points.len());
-    let (all, before) = (rays.measures.len(), shots(&window).len());
+    let (all, before) = (rays.measures.len(), ray_jobs(&window).len());
     window.holding = true;
     cut_to(&mut window, Cut::Top(100), Phase::Live);
     cut_to(&mut window, Cut::Top(50), Phase::Done);
@@ -232,10 +232,10 @@ fn cut_of_many() {
     window.deliver(|_| {});
     assert_eq!(live(&window).output.kept.len(), 50);
     assert!(window.state.final_live().is_some());
-    assert_eq!(shots(&window).len(), before);
+    assert_eq!(ray_jobs(&window).len(), before);
     // A cut of other rays is not applied.
     cut_to(&mut window, Cut::Top(20), Phase::Done);
-    let ranked = std::mem::take(&mut window.held);
+    let ranked = std::mem::take(&mut window.pending);
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     window.deliver(|events| events.extend(ranked));
     assert_eq!(live(&window).output.kept.len(), 20);
@@ -286,7 +286,7 @@ fn splines() {
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     assert!(line(&window).text().contains("--step 1 "));
     assert_ne!(live(&window).rays.as_ref().map(|r| r.all.id()), id);
-    let last = shots(&window).last().map(|s| s.metric.is_some());
+    let last = ray_jobs(&window).last().map(|s| s.metric.is_some());
     assert_eq!(last, Some(true), "prepared once");
 }
 
@@ -434,12 +434,12 @@ fn late() {
         other => panic!("{other:?}"),
     };
     assert_eq!(step(&window), 2.0);
-    // Rays that arrive after the switch are not taken for streamlines.
+    // Rays that arrive after the switch are not shown as streamlines.
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 0.5);
     window.act(Action::Track(TrackAction::SetMethod(Method::Streamlines)));
     window.deliver(|events| events.reverse());
     assert!(live(&window).rays.is_none());
-    // Nor do rays stay whose seed was deleted.
+    // Rays whose seed was deleted are removed.
     window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     let seed = window.state.document.regions[0].id;
     window.act(Action::Region(RegionAction::Delete(seed)));
@@ -514,7 +514,7 @@ fn out_of_date() {
         "nothing is saved"
     );
     assert_eq!(window.state.runtime.notices.messages.len(), 2);
-    // Stopped: the status says so, and offers the way back.
+    // Stopped: the status states that the rays are older than the controls.
     window.cancelled.clear();
     window.act(Action::Escape);
     assert_eq!(window.cancelled, [LIVE]);
@@ -523,7 +523,7 @@ fn out_of_date() {
         message,
         "Stopped: the rays shown are from before the last change"
     );
-    let mut late = window.held.pop().expect("a result that came too late");
+    let mut late = window.pending.pop().expect("a result that came too late");
     *late.outcome_mut::<ShootRays>().expect("rays") = Outcome::Cancelled;
     window.act(Action::Event(late));
     assert_eq!(window.state.standing(), Some(Standing::OutOfDate));
@@ -585,7 +585,7 @@ fn coarse_first() {
     change(&mut window, Phase::Done, |r| {
         r.params.curves.seeding = Seeding::Random { count: 2_000 };
     });
-    let coarse = |w: &Window| shots(w).iter().map(|s| s.coarse).collect::<Vec<_>>();
+    let coarse = |w: &Window| ray_jobs(w).iter().map(|s| s.coarse).collect::<Vec<_>>();
     assert_eq!(coarse(&window)[1..], [true]);
     // A rest of the pointer meanwhile does not discard the coarse result.
     window.act(Action::Settle);

@@ -28,24 +28,27 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::saves::pictures_save_no_work", pictures),
-        test("update::saves::what is lost for good comes first", order),
+        test("update::saves::permanent losses are listed first", order),
         test(
             "update::saves::a pathway's width is a parameter",
             pathway_width,
         ),
         test("update::saves::later_edits_are_not_in_a_file", later_edits),
-        test("update::saves::kept_streamlines_are_work", kept_streamlines),
-        test("update::saves::kept_layers_have_names_of_their_own", names),
-        test("update::saves::files_beside_are_named", beside),
         test(
-            "update::saves::a mask in a file of its own is saved",
+            "update::saves::kept_streamlines_count_as_unsaved_work",
+            kept_streamlines,
+        ),
+        test("update::saves::kept_layers_have_names_of_their_own", names),
+        test("update::saves::companion_files_are_named", companions),
+        test(
+            "update::saves::a mask in its own file is saved",
             one_file_each,
         ),
         test("update::saves::nothing_follows_a_failure", after_a_failure),
         test("update::saves::a_success_hides_no_failure", two_saves),
         test("update::saves::the window writes no long lists", long_lists),
         test(
-            "update::saves::tracking is silent where it is not seen",
+            "update::saves::messages of tracking appear where it is shown",
             elsewhere,
         ),
         test(
@@ -481,7 +484,7 @@ fn one_file_each() {
 }
 
 /// The status of an export names every written file.
-fn beside() {
+fn companions() {
     let mut window = Window::fitted();
     let done = Converted {
         content: "9 streamlines".to_owned(),

@@ -45,8 +45,8 @@ pub fn left_stays_left() {
             let letters = state.view.letters(pane).expect("letters");
             assert_eq!(letters[0] == 'R', on_left, "{pane:?} {letters:?}");
             // A position leads back to the same point.
-            let there = plane.world(plane.position(right_ear));
-            assert!(there.distance(right_ear) < 1e-9);
+            let returned = plane.world(plane.position(right_ear));
+            assert!(returned.distance(right_ear) < 1e-9);
         }
         let plane = state
             .view

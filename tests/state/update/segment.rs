@@ -1,4 +1,4 @@
-//! The surface of Segment: sampled, placed, run, steered, rewound, undone, kept; the message where it cannot be.
+//! The surface of Segment: sampled, placed, run, dragged, rewound, undone, kept; the message where this is impossible.
 
 mod refusals;
 
@@ -27,16 +27,16 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::sliders_and_spheres_are_events",
             run_values,
         ),
-        test("update::segment::the_way_back", back),
-        test("update::segment::undo_takes_a_sphere_back", undone),
+        test("update::segment::rewinding", back),
+        test("update::segment::undo_removes_a_sphere", undone),
         test("update::segment::a_sphere_is_moved", moved),
         test(
             "update::segment::what_cannot_be_is_reported",
             refusals::reported,
         ),
-        test("update::segment::kept_and_begun_anew", kept),
+        test("update::segment::kept_and_started_again", kept),
         test("update::segment::starts", starts),
-        test("update::segment::told_at_the_crosshair", described),
+        test("update::segment::the_crosshair_shows_values", described),
     ]
 }
 
@@ -127,7 +127,7 @@ pub(super) fn messages(window: &Window) -> String {
 }
 
 #[track_caller]
-fn says(window: &Window, text: &str) {
+fn assert_message(window: &Window, text: &str) {
     let reported = messages(window);
     assert!(reported.contains(text), "{reported}");
 }
@@ -278,7 +278,7 @@ fn run_values() {
     assert_eq!(live(&window).placed.len(), 2);
     let command = arcuate::state::update::segment_command(&window.state).expect("a command line");
     assert!(command.no_command().is_some(), "its script is in no file");
-    // The file is requested with the script and stands for the command from then on.
+    // The file is requested with the script; from then on the command names it.
     let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
     let file = SegmentFile::Script;
     act(&mut window, SegmentAction::Save { file, path });
@@ -369,11 +369,11 @@ fn moved() {
         );
     }
     assert_eq!(window.state.document.segment.spheres.len(), 1);
-    let there = live(&window).mask.clone().expect("at rest");
-    let grid = &there.grid;
-    let inside = |at: DVec3| there.inside[grid.index(grid.nearest(at).expect("in the image"))] != 0;
+    let mask = live(&window).mask.clone().expect("at rest");
+    let grid = &mask.grid;
+    let inside = |at: DVec3| mask.inside[grid.index(grid.nearest(at).expect("in the image"))] != 0;
     assert!(inside(dvec3(6.0, 0.0, 0.0)) && !inside(dvec3(-3.0, 0.0, 0.0)));
-    assert!(there.count() < first.count(), "it is smaller");
+    assert!(mask.count() < first.count(), "it is smaller");
     window.act(Action::Undo);
     assert_eq!(window.state.document.segment.spheres[0].1, before);
     assert_eq!(
@@ -422,10 +422,10 @@ fn kept() {
         .last()
         .expect("a layer")
         .clone();
-    let Content::Mask(held) = &layer.content else {
+    let Content::Mask(stored) = &layer.content else {
         panic!("a mask");
     };
-    assert_eq!(held.inside, mask.inside);
+    assert_eq!(stored.inside, mask.inside);
     let document = &window.state.document;
     assert!(document.segmentation_recipe(layer.id).is_some());
     let command = window.state.document.command_line(&layer).text();
@@ -506,7 +506,7 @@ fn starts() {
         .iter()
         .filter(|v| (80.0..=120.0).contains(*v))
         .count() as u64;
-    // Noise is drawn anew for each image; redistancing rounds off single voxels.
+    // Noise is drawn again for each image; redistancing rounds off single voxels.
     assert!(
         (inside as f64 / voxels as f64 - 1.0).abs() < 0.05,
         "{inside} of {voxels}"

@@ -20,7 +20,7 @@ use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
-/// Another image of the same name does not stand in for the segmented one in the status line.
+/// Another image of the same name does not replace the segmented one in the status line.
 fn one_name() {
     let mut window = ready();
     window.act(Action::View(ViewAction::MoveCrosshair(dvec3(
@@ -47,15 +47,12 @@ pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("update::segment::speed_regions_are_events", regions),
         test("update::segment::two_images_of_one_name", one_name),
-        test("update::segment::a_way_back_that_is_stopped", stopped),
+        test("update::segment::a_stopped_rewind", stopped),
         test("update::segment::a_worker_counts_its_voxels", counted),
         test("update::segment::the_camera_comes_to_a_new_surface", camera),
+        test("update::segment::a_leak_pauses_and_can_be_undone", leaks),
         test(
-            "update::segment::a_leak_pauses_and_is_gone_back_from",
-            leaks,
-        ),
-        test(
-            "update::segment::a_drag_that_leaks_is_gone_back_from_whole",
+            "update::segment::undoing_a_leak_undoes_the_whole_drag",
             drag,
         ),
         test(
@@ -66,7 +63,7 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::two_spheres_refused_at_once_leave_no_step",
             both_refused,
         ),
-        test("update::segment::going_back_ends_at_its_step", goes_back),
+        test("update::segment::a_rewind_ends_at_its_step", rewinds),
         test("update::segment::a_reference_leaves_the_measures", measured),
     ];
     let all = own.into_iter().chain(near::tests());
@@ -144,13 +141,13 @@ fn regions() {
     let script = live(&window).script.clone();
     assert_eq!(changes(&window)[3..], [(40, 3), (50, 1)]);
     assert_eq!(script.events.len(), 7);
-    // As a file: its initial inputs, and the later ones.
+    // The script in a file: its initial inputs, and the later ones.
     let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
     let file = SegmentFile::Script;
     act(&mut window, SegmentAction::Save { file, path });
     let mut jobs = window.submitted.iter().rev();
     let text = jobs.find_map(|job| Some(job.job::<SaveScript>()?.text.clone()));
-    let written: SegmentScript = serde_json::from_str(&text.expect("asked for")).expect("a script");
+    let written: SegmentScript = serde_json::from_str(&text.expect("requested")).expect("a script");
     assert_eq!((written.run.clone(), written.later.len()), (script, 3));
     assert!(written.grow_here.is_empty() && written.layer.is_none());
     assert_eq!(written.later[1].grow_here[0].to_string(), "sphere:12,0,0,5");
@@ -202,8 +199,11 @@ fn stopped() {
         assert_eq!(window.state.document.segment.spheres, spheres);
         assert_eq!(window.state.runtime.segment.earlier_runs.len(), left);
         let requested = requested(&window);
-        let goes = requested.rewind.filter(|b| b.number > before.last_rewind);
-        assert!(goes.is_none_or(|back| back.step > before.step), "{goes:?}");
+        let rewinding = requested.rewind.filter(|b| b.number > before.last_rewind);
+        assert!(
+            rewinding.is_none_or(|back| back.step > before.step),
+            "{rewinding:?}"
+        );
         let now = live(&window);
         assert_eq!((now.step, &now.script), (before.step, &before.script));
         assert_eq!(
@@ -211,7 +211,7 @@ fn stopped() {
             before.mask.as_ref().expect("at rest").inside
         );
     }
-    // It goes there when asked once more.
+    // It goes there on the next request.
     act(&mut window, SegmentAction::Rewind(5));
     assert_eq!(
         (
@@ -222,7 +222,7 @@ fn stopped() {
     );
 }
 
-/// A worker counts the surface's initial voxels: choices made meanwhile stand.
+/// A worker counts the surface's initial voxels: choices made meanwhile remain.
 fn counted() {
     let mut window = ready();
     let region = window.place(Role::Seed, dvec3(2.0, 2.0, 2.0));
@@ -256,10 +256,10 @@ fn leaks() {
     assert!(live(&window).leak.is_none());
     let (rests, inside) = (live(&window).step, live(&window).inside);
     let range = window.state.document.segment.settings.params.tolerance;
-    for goes_on in [true, false] {
+    for continues in [true, false] {
         set(&mut window, Phase::Done, |s| s.params.tolerance = 95.0);
         // A surface at rest continues by itself; continuing from a leak allows it.
-        if !goes_on {
+        if !continues {
             act(&mut window, SegmentAction::Play);
         }
         assert_eq!(
@@ -443,7 +443,7 @@ fn both_refused() {
             _ => None,
         });
     }
-    let job = window.jobs.submit(requested.expect("asked for"));
+    let job = window.jobs.submit(requested.expect("requested"));
     let event = window.jobs.wait(&job, |_| {});
     window.act(Action::Event(event));
     assert!(!messages(&window).is_empty());
@@ -455,7 +455,7 @@ fn both_refused() {
 }
 
 /// The state names the step to rewind to until the surface has reached it.
-fn goes_back() {
+fn rewinds() {
     let mut window = ready();
     act(&mut window, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);
@@ -505,7 +505,7 @@ fn measured() {
         Effect::Submit(request) => Some(request),
         _ => None,
     });
-    window.jobs.submit(requested.expect("asked for"));
+    window.jobs.submit(requested.expect("requested"));
     let mut seen: Vec<(Option<f64>, bool)> = Vec::new();
     while seen.last().is_none_or(|(_, done)| !done) {
         for event in window.jobs.poll() {

@@ -5,12 +5,13 @@ use super::{Window, file};
 use crate::support::test;
 use arcuate::solvers::level_set::Ended;
 use arcuate::state::segment::SegmentAction;
-use arcuate::state::{Phase, Task};
+use arcuate::state::{Action, Phase, Task};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::segment::a_note_of_the_end_ends", ends),
+        test("update::segment::the_note_about_the_end_disappears", ends),
+        test("update::segment::the_note_about_the_end_stays", stays),
         test("update::segment::an_image_that_comes_later_is_shown", later),
     ]
 }
@@ -45,10 +46,35 @@ fn ends() {
     );
 }
 
+/// Whatever is shown, undone or redone, the advice is shown exactly while no surface can move.
+fn stays() {
+    let mut window = vanished();
+    let vanished = |window: &Window| messages(window).matches("The surface vanished").count();
+    // Another request of the same run: the speeds are drawn.
+    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.4);
+    assert_eq!(vanished(&window), 1);
+    window.act(Action::Undo);
+    assert_eq!(vanished(&window), 1);
+    window.act(Action::Undo);
+    assert_eq!(vanished(&window), 0, "another range");
+    window.act(Action::Redo);
+    assert_eq!(vanished(&window), 1, "the range again");
+    // A dismissed one stays away until the surface has vanished again.
+    let messages = &window.state.runtime.notices.messages;
+    let at = messages.iter().position(|m| m.text.contains("vanished"));
+    window.act(Action::DismissMessage(at.expect("a message")));
+    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.2);
+    assert_eq!(vanished(&window), 0);
+    act(&mut window, SegmentAction::Rewind(0));
+    advance(&mut window, 400);
+    assert_eq!(live(&window).ended, Ended::Vanished);
+    assert_eq!(vanished(&window), 1);
+}
+
 /// A file that is opened while the task is shown: its image is chosen, as if it had been there before.
 fn later() {
+    use arcuate::state::ViewAction;
     use arcuate::state::files::jobs::open::Loaded;
-    use arcuate::state::{Action, ViewAction};
     let mut window = Window::new();
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let image = Loaded::Image(super::segment::image());

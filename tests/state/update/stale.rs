@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::stale::an_undone_fit_is_not_taken", undone_fit),
-        test("update::stale::undo_keeps_the_first_fit", first_fit_stays),
+        test("update::stale::undo_keeps_the_first_fit", first_fit_is_kept),
         test("update::stale::a_fit_whose_scan_is_gone", scan_gone),
         test("update::stale::a_stopped_fit", stopped_fit),
         test("update::stale::undo_of_reopening", reopening),
@@ -84,8 +84,8 @@ fn left() {
     window.act(Action::Alignment(AlignmentAction::Align(first)));
     let jobs = &window.state.runtime.jobs.running;
     let running = jobs.iter().find(|j| j.slot == ALIGN).cloned();
-    let ticket = running.expect("asked for").ticket;
-    window.held.clear();
+    let ticket = running.expect("requested").ticket;
+    window.pending.clear();
     window.cancelled.clear();
     window.holding = false;
     window.act(Action::Session(SessionAction::CloseDocument(
@@ -143,7 +143,7 @@ fn undone_fit() {
     window.deliver(in_order);
     assert_eq!(picture(&window.state), before);
     assert_eq!(window.tensors().key.params.method, method);
-    // Results that came too late for the present are there for redo.
+    // Results that came too late for the present state are available to redo.
     window.act(Action::Redo);
     assert_eq!(window.tensors().key.params.method, Method::Ols);
     assert_eq!(window.fits(), 2, "{method:?} and the other");
@@ -153,7 +153,7 @@ fn undone_fit() {
     assert_eq!(fit.params.method, Method::Ols);
 }
 
-fn first_fit_stays() {
+fn first_fit_is_kept() {
     let mut window = Window::new();
     window.holding = true;
     window.act(Action::Event(opened()));
@@ -173,7 +173,7 @@ fn first_fit_stays() {
     assert!(document.tensors.is_some());
     assert_eq!(document.layer_named("DEC").map(|l| l.id), Some(dec));
     assert_eq!(window.fits(), 1, "no second fit");
-    // A new layer gets an id of its own.
+    // A new layer gets its own id.
     let region = window.place(Role::Seed, DVec3::ZERO);
     let ids = window.state.document.layers.iter();
     assert!(ids.map(|l| l.id.0).all(|id| id != region.0));
@@ -211,7 +211,7 @@ fn stopped_fit() {
     window.holding = true;
     window.act(Action::Event(opened()));
     assert!(window.state.runtime.tensors.is_fitting());
-    window.held.clear();
+    window.pending.clear();
     let mut jobs = window.state.runtime.jobs.running.iter();
     let running = jobs.find(|j| j.slot == FIT).expect("a fit");
     let delivery = Delivery {
@@ -291,7 +291,7 @@ fn whole_brain() {
         panic!("{:?}", layer.origin)
     };
     assert_eq!((params.step_mm, regions.len()), (0.5, 1));
-    // Results of removed tensors are not kept, and the message says so.
+    // Results of removed tensors are not kept, and the message reports it.
     window.act(Action::Track(TrackAction::WholeBrain));
     window.ordinary();
     window.deliver(|events| events.reverse());

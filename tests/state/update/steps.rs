@@ -13,7 +13,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::views_are_no_steps", views_are_no_steps),
-        test("update::a_drag_that_is_given_up_is_none", given_up),
+        test("update::a_cancelled_drag_is_no_step", given_up),
     ]
 }
 

@@ -32,7 +32,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::undone::every_parameter_by_label_and_values", table),
         test("update::undone::the_result_is_named_as_such", result),
         test("update::undone::several_at_once", several),
-        test("update::undone::what_came_or_went", added_or_removed),
+        test(
+            "update::undone::added_and_removed_objects_are_named",
+            added_or_removed,
+        ),
     ]
 }
 

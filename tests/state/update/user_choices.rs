@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
             colours,
         ),
         test(
-            "update::user_choices::a_second_layer_of_a_file_is_said",
+            "update::user_choices::a_second_layer_of_a_file_is_reported",
             twice,
         ),
     ]
@@ -64,7 +64,7 @@ fn turned() {
         gradients(&window.state),
         table.rotated(first.in_world(&grid))
     );
-    // The fit uses the turned table, and its command says so.
+    // The fit uses the turned table, and its command contains the turn.
     let text = command(&window);
     assert!(text.contains("/data/scan.nii.gz --turn=y,x,z"), "{text}");
     window.act(Action::Tensors(TensorAction::TurnGradients(second)));

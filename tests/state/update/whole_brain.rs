@@ -46,9 +46,9 @@ fn seeds() {
     let count = WholeBrain::default().seeds;
     assert!(count >= 20_000, "a whole brain, not {count}");
     assert_eq!(last(&window), (Seeding::Random { count }, 0));
-    // The requested number, whatever the live streamlines have.
+    // The requested number is used, regardless of the number of live streamlines.
     window.holding = false;
-    window.held.clear();
+    window.pending.clear();
     let few = WholeBrain {
         seeds: 700,
         ..WholeBrain::default()

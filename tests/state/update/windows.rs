@@ -12,7 +12,7 @@ use std::path::Path;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::window and level stay with the file", remembered),
-        test("update::settings hold for what comes", settings),
+        test("update::settings apply to later documents", settings),
         test("update::a folder asks whom to open", visits),
         test("update::streamlines alone are seen whole", alone),
         test(
@@ -102,13 +102,13 @@ fn settings() {
     let text = serde_json::to_string(&requested).expect("JSON");
     let read: Preferences = serde_json::from_str(&text).expect("read");
     assert_eq!(read.sanitized(), requested);
-    // From other versions.
+    // Settings written by other versions.
     let odd = r#"{"paths":{"step_mm":-1.0,"streamlines":0,"new":3},"memory_gb":0.001}"#;
     let read: Preferences = serde_json::from_str(odd).expect("read");
     assert_eq!(read.sanitized(), Preferences::default());
 }
 
-/// A data set with one visit is opened at once; with several the user is asked, and may decline.
+/// A data set with one visit is opened at once; with several the program asks, and the user may decline.
 fn visits() {
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["sub-01", "sub-02"] {

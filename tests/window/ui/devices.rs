@@ -12,7 +12,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::the backend is chosen in the status bar", menu),
-        test("ui::a machine without cards says so", without_cards),
+        test("ui::a machine without cards reports it", without_cards),
         test("ui::a failing card offers the CPU", offers),
     ]
 }

@@ -15,7 +15,7 @@ use arcuate::scene::draw_list::LineColour;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::solvers::commit::solver::Ended;
-use arcuate::state::core::display::{self, LineColouring};
+use arcuate::state::core::display::{self, LineColouring, STALE_OPACITY};
 use arcuate::state::core::live::Detail;
 use arcuate::state::core::text::{counted, significant};
 use arcuate::state::files::jobs::SaveWithValues;
@@ -42,19 +42,26 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::filter::nothing to weigh names a way out", nothing),
+        test(
+            "ui::filter::without streamlines the panel names a remedy",
+            nothing,
+        ),
         test("ui::filter::the model is chosen", model),
         test("ui::filter::run, stop and run again", run),
         test("ui::filter::weights are no colours of Pathways", behind),
         test("ui::filter::the cut is dragged, bundles have rows", results),
         test("ui::filter::each layer has a cut of its own", own_cut),
-        test("ui::filter::those cut have a bar", again::difference),
+        test(
+            "ui::filter::streamlines below the cut have a bar",
+            again::difference,
+        ),
+        test("ui::filter::stale weights are dimmed", again::stale),
         test(
             "ui::filter::time is of all runs, as iterations are",
             again::time,
         ),
         test(
-            "ui::filter::a lesion is seen where it was asked for",
+            "ui::filter::a lesion is compared next to its choice",
             lesion::shown,
         ),
     ]
@@ -180,7 +187,7 @@ fn fit(window: &Window) -> Option<FitWeights> {
 /// Carries out the latest request.
 pub(super) fn carry_out<J: Receive<State>>(window: &mut Window) {
     let jobs = submitted::<J>(window);
-    let job = (*jobs.last().expect("asked for")).clone();
+    let job = (*jobs.last().expect("requested")).clone();
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
     let job = jobs.submit(job);
@@ -288,7 +295,7 @@ fn run() {
     let before = window.get_by_label("Stop").rect();
     window.key_press(Key::Space);
     window.run_steps(3);
-    let requested = fit(&window).expect("asked for");
+    let requested = fit(&window).expect("requested");
     assert!(requested.prepared.is_none() && matches!(requested.start, StartFrom::Zero));
     assert!(window.state().state.is_filtering());
     // Neither appears at the other's place, before, during and after the run.
@@ -309,7 +316,7 @@ fn run() {
     assert_eq!(submitted::<FitWeights>(&window).len(), requested);
     assert!(!window.state().state.is_filtering());
     click(&mut window, "Run again");
-    let requested = fit(&window).expect("asked for");
+    let requested = fit(&window).expect("requested");
     assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Zero));
     window.state_mut().state.runtime.filter.running = None;
     let weights = window
@@ -330,13 +337,13 @@ fn run() {
     );
     window.run_steps(30);
     click(&mut window, "Continue");
-    let requested = fit(&window).expect("asked for");
+    let requested = fit(&window).expect("requested");
     assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Fit(_)));
     // The run continues after the earlier iterations: the badge counts them, as the panel and the status bar do.
     let state = &window.state().state;
     let fitted = state.document.weights.values().next().expect("weights");
-    let (words, _) = badge::text(state).expect("a badge");
-    assert_eq!(words, format!("Iteration {}", fitted.iterations()));
+    let (caption, _) = badge::text(state).expect("a badge");
+    assert_eq!(caption, format!("Iteration {}", fitted.iterations()));
     let running = state.runtime.filter.running.as_ref().expect("it runs");
     let most = u64::from(running.inputs.params.stop.iterations);
     assert_eq!(running.max_iterations(), fitted.iterations() + most);
@@ -536,7 +543,7 @@ fn results() {
         .scroll_to_me();
     window.run();
     choose(&mut window, "Fit without", "Bundle CST L");
-    let requested = fit(&window).expect("asked for");
+    let requested = fit(&window).expect("requested");
     assert!(requested.rmse_before.is_some() && requested.prepared.is_some());
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without CST L RMSE");
@@ -553,7 +560,7 @@ fn results() {
     let saved = submitted::<SaveWithValues>(&window);
     let saved = saved.last().and_then(|save| save.only.clone());
     let kept = window.state().state.document.weights[&id].count_above(f32::MIN_POSITIVE);
-    let only = saved.expect("asked for");
+    let only = saved.expect("requested");
     assert_eq!(only.iter().filter(|m| **m).count(), kept);
     // A TCK contains no weights: the sheet names the file that does.
     click(&mut window, "Export…");

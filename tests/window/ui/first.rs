@@ -15,7 +15,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::the first page opens the demo", first_page),
         test("ui::recent files open again", recent),
-        test("ui::the demo's words keep off its picture", demo_card),
+        test(
+            "ui::the text of the demo does not cover its picture",
+            demo_card,
+        ),
         test(
             "ui::the first page names keys and formats as they are",
             facts,
@@ -59,7 +62,7 @@ fn demo_card() {
     let left = page.get_by_label("Start the guide").rect().left();
     let shown = texts(&page.output().shapes);
     let sentence = shown.iter().find(|(text, _)| text.starts_with("Built in"));
-    let (_, rect) = sentence.expect("the card's words");
+    let (_, rect) = sentence.expect("the card's text");
     assert!(rect.right() <= left + 176.0 - 20.0 - 8.0, "{rect:?} {left}");
 }
 

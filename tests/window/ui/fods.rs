@@ -2,12 +2,14 @@
 
 use super::{Window, click, small_scan, submitted, window};
 use crate::support::{distributions, done_event, opened_event, opened_file, test};
-use arcuate::data::{Gradients, Grid, OdfLayout, Role, Shape};
+use arcuate::data::{Gradients, Grid, OdfLayout, Role, Shape, Volume, VolumeKind};
+use arcuate::io::{Remark, RemarkTopic};
 use arcuate::parameters::Parameters;
 use arcuate::solvers::{csd, peaks, response};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::tensors::jobs::CompareDistributions;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD, ReadFods};
+use arcuate::state::tensors::types::OfferedMask;
 use arcuate::state::tensors::types::fods::{FodResult, FodSource, ResponseChoice, TissueChoice};
 use arcuate::state::{Action, Content, Effect, LayerId, State, Task, TensorAction, Tool, update};
 use egui_kittest::kittest::Queryable as _;
@@ -18,7 +20,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::fods::are estimated on request", estimated),
-        test("ui::fods::a failure says what to do", failed),
+        test("ui::fods::a failure names a remedy", failed),
         test("ui::fods::the report opens", report),
         test("ui::fods::every parameter has a row", rows),
         test("ui::fods::Shift+G shows glyphs", key),
@@ -26,6 +28,14 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fods::an image is used in its panel", image_panel),
         test("ui::fods::the card switches to an image", image_card),
         test("ui::fods::the card of an image alone", image_alone),
+        test(
+            "ui::fods::an opened image of them has no axes to check",
+            no_axes,
+        ),
+        test(
+            "ui::fods::nothing is said of the mask of an awaited fit",
+            awaited,
+        ),
     ]
 }
 
@@ -57,6 +67,65 @@ fn with_distributions() -> State {
         wall_ms: 1900.0,
     }));
     state
+}
+
+/// An image of coefficients, opened as a file.
+fn open_coefficients(state: &mut State) {
+    let grid = Grid::axis_aligned([6; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid");
+    let grid = Arc::new(grid);
+    let values = vec![1.0; 15 * grid.voxel_count()];
+    let loaded = Loaded::Scan {
+        dwi: Volume::new(grid, 15, VolumeKind::Scalar, values),
+        gradients: None,
+        gradient_files: Vec::new(),
+    };
+    let mut file = opened_file("/data/wm_fod.nii.gz", loaded);
+    file.notes = vec![Remark {
+        topic: Some(RemarkTopic::Distributions),
+        ..Remark::note("The 15 volumes are coefficients".to_owned())
+    }];
+    update(state, Action::Event(opened_event(1, file)));
+}
+
+fn no_axes() {
+    let mut alone = State::new(String::new());
+    open_coefficients(&mut alone);
+    alone.view.task = Task::View;
+    let window_alone = window(alone, SIZE);
+    for text in ["Gradient directions", "none found", "axes not compared"] {
+        assert!(
+            window_alone.query_by_label_contains(text).is_none(),
+            "{text}"
+        );
+    }
+    // Beside a scan, the check is about the scan.
+    let mut both = small_scan();
+    both.view.task = Task::View;
+    open_coefficients(&mut both);
+    let window_both = window(both, SIZE);
+    window_both.get_by_label_contains("axes not compared");
+    assert!(window_both.query_by_label_contains("none found").is_none());
+}
+
+fn awaited() {
+    let mut state = small_scan();
+    state.view.task = Task::View;
+    let scan = state.document.scan().and_then(|l| l.content.volume());
+    let scan = scan.expect("a scan").id();
+    state.runtime.tensors.offered_mask = Some(OfferedMask {
+        scan,
+        path: "/data/brain_mask.nii.gz".into(),
+        requested: false,
+    });
+    let uses = "the fit uses a mask";
+    let key = state.document.requested_fit().expect("a fit");
+    let tensors = state.document.tensors.as_mut().expect("tensors");
+    Arc::make_mut(tensors).key = key;
+    window(state.clone(), SIZE).get_by_label_contains(uses);
+    state.document.fit.min_eigenvalue_mm2_per_s *= 2.0;
+    let window = window(state, SIZE);
+    assert!(window.query_by_label_contains(uses).is_none());
+    window.get_by_label_contains("Waiting for the fit");
 }
 
 fn requested(window: &Window) -> bool {

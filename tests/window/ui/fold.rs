@@ -24,14 +24,17 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::fold::results are in sight in every task", results),
         test("ui::fold::a pathway's results need no scrolling", pathway),
-        test("ui::fold::results stay while something is dragged", held),
+        test("ui::fold::results stay while something is dragged", unmoved),
         test("ui::fold::a list gives the views their room", lists),
         test("ui::fold::the first page shows how far it is", first_page),
         test("ui::fold::the guide waits for the cut", guide),
-        test("ui::fold::controls and checks open by themselves", apart),
+        test(
+            "ui::fold::controls and checks open by themselves",
+            independent,
+        ),
         test("ui::fold::nothing moves under a pointer", pointed),
         test("ui::fold::notes make room when nobody points", excluded),
-        test("ui::fold::what is asked for is in sight", demanded),
+        test("ui::fold::the named controls are visible", demanded),
         test(
             "ui::fold::a surface is compared without scrolling",
             reference,
@@ -46,7 +49,7 @@ fn heading(window: &Window) -> Rect {
 }
 
 /// The parameters of the fit open without the check of the same name.
-fn apart() {
+fn independent() {
     let mut state = small_scan();
     state.view.task = Task::View;
     let mut window = window(state, SIZE);
@@ -79,9 +82,9 @@ fn results() {
             let window = window(state.clone(), SIZE);
             let head = heading(&window);
             // Enough space for the head and a histogram, or for one sentence where there is no surface yet.
-            let room = FOOT - head.bottom();
+            let space = FOOT - head.bottom();
             let needed = if task == Task::Segment { 24.0 } else { 100.0 };
-            assert!(room >= needed, "{task:?} {guide:?}: {room}");
+            assert!(space >= needed, "{task:?} {guide:?}: {space}");
             let controls = window.query_all_by_role(egui::accesskit::Role::Heading);
             assert!(
                 controls.count() >= 2,
@@ -123,7 +126,7 @@ fn reference() {
 }
 
 /// Large windows show all of it, one part below the other.
-fn held() {
+fn unmoved() {
     let mut window = window(tracking(), [2560.0, 1440.0]);
     let button = window.get_by_label("Track whole brain").rect();
     let before = heading(&window);
@@ -295,12 +298,12 @@ fn excluded() {
             .rect()
     };
     let before = (step(&window), heading(&window));
-    for (held, severity) in [
+    for (pointed_at, severity) in [
         (before.0, Severity::Error),
         (before.1, Severity::Error),
         (before.0, Severity::Warning),
     ] {
-        window.hover_at(held.center());
+        window.hover_at(pointed_at.center());
         window.run();
         let state = &mut window.state_mut().state;
         let text = "The session holds the recipe of 1 layer".to_owned();
@@ -361,7 +364,7 @@ fn demanded() {
         before.top() > 44.0 && before.bottom() < 0.4 * FOOT,
         "{before:?}"
     );
-    // Whatever the scroll position of the controls.
+    // The same at any scroll position of the controls.
     window.hover_at(egui::pos2(1150.0, heading(&window).top() - 20.0));
     let (unit, delta) = (egui::MouseWheelUnit::Point, egui::vec2(0.0, -300.0));
     window.event(egui::Event::MouseWheel {

@@ -13,11 +13,15 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::the sheet of keys shows all of its words", sheet),
+        test("ui::the sheet of keys shows all of its text", sheet),
         test("ui::keys::tools and switches", tools),
         test("ui::keys::panes and tasks", panes),
         test("ui::keys::a seed without a mouse", without_mouse),
         test("ui::keys::F6 goes from part to part", parts),
+        test(
+            "ui::keys::Tab goes through the top bar from left to right",
+            top_bar,
+        ),
         test("ui::keys::the selection", selection),
         test("ui::keys::the last layer comes back", last_layer),
         test("ui::keys::Esc does the first that applies", escape),
@@ -113,13 +117,46 @@ fn parts() {
     window.key_press_modifiers(Modifiers::SHIFT, Key::F6);
     window.run();
     assert_eq!(focused(&window), way[3]);
-    // Tab goes on into a part, and F6 from there to the next.
+    // Tab moves into a part, and F6 from there to the next.
     press(&mut window, Key::F6);
     press(&mut window, Key::Tab);
     let inside = focused(&window);
     assert!(!inside.is_empty() && !parts.contains(&&*inside), "{inside}");
     press(&mut window, Key::F6);
     assert_eq!(focused(&window), parts[(start + 5) % 4]);
+}
+
+fn top_bar() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    // Something to undo.
+    press(&mut window, Key::Plus);
+    let focused = |window: &Window| {
+        let node = window.query(By::new().predicate(|n| n.is_focused()));
+        node.map(|n| (n.accesskit_node().label().unwrap_or_default(), n.rect()))
+    };
+    press(&mut window, Key::F6);
+    while focused(&window).is_none_or(|(name, _)| name != "Top bar") {
+        press(&mut window, Key::F6);
+    }
+    let mut names = Vec::new();
+    let mut left = f32::NEG_INFINITY;
+    loop {
+        press(&mut window, Key::Tab);
+        let (name, place) = focused(&window).expect("focus");
+        assert!(place.left() > left, "{name} after {names:?}");
+        left = place.left();
+        names.push(name);
+        if names.last().is_some_and(|name| name == "Help") {
+            break;
+        }
+    }
+    let tasks = Task::ALL.map(Task::name);
+    let position = |name: &str| names.iter().position(|n| n == name);
+    assert!(
+        tasks.iter().all(|task| position(task).is_some()),
+        "{names:?}"
+    );
+    assert!(position("Undo") < position("Screenshot"), "{names:?}");
 }
 
 fn panes() {
@@ -306,7 +343,7 @@ fn typing() {
     assert_eq!(window.state().state.document.regions.len(), 3);
 }
 
-/// At the smallest common size no text of it is cut, whatever the mouse setting.
+/// At the smallest common size none of its text is cut, with any mouse setting.
 fn sheet() {
     use arcuate::state::Mouse;
     use arcuate::ui::theme::{self, size};
@@ -342,8 +379,8 @@ fn sheet() {
                 continue;
             }
             found += 1;
-            let (room, keys) = (place.width() - KEYS, KEYS - 8.0);
-            assert!(width(what, theme::regular(size::LABEL)) <= room, "{label}");
+            let (space, keys) = (place.width() - KEYS, KEYS - 8.0);
+            assert!(width(what, theme::regular(size::LABEL)) <= space, "{label}");
             assert!(width(key, theme::medium(size::LABEL)) <= keys, "{label}");
         }
         assert!(found > 40, "{found} rows");
@@ -384,7 +421,7 @@ fn button() {
     assert_eq!(window.state().state.document.regions.len(), 3);
 }
 
-/// The buttons that are drawn where they stand, in the top bar and the status bar, leave letters as all others do.
+/// Custom-drawn buttons in the top bar and the status bar leave letters to the shortcuts, as all others do.
 fn drawn_button() {
     let state = tracking();
     let names = [

@@ -23,16 +23,19 @@ pub fn tests() -> Vec<Trial> {
             every_size,
         ),
         test("ui::looks::panels keep their width, views grow", widths),
-        test("ui::looks::nothing lies over the orientation", orientation),
+        test(
+            "ui::looks::nothing covers the orientation letters",
+            orientation,
+        ),
         test(
             "ui::looks::tasks are a menu where their tabs do not fit",
             tasks,
         ),
         test(
-            "ui::looks::every text is readable on what it stands on",
+            "ui::looks::every text is readable on its background",
             contrast,
         ),
-        test("ui::looks::both themes are whole", themes),
+        test("ui::looks::the theme colours every large area", themes),
     ]
 }
 
@@ -47,9 +50,9 @@ fn pages() -> Vec<(&'static str, State)> {
     scalar.runtime.selected_layer = scalar.document.layer_named("MD").map(|l| l.id);
     let mut no_seed = sample::state([16, 20, 15], 6);
     no_seed.view.task = Task::Track;
-    // The set does not join the ends, and the panel says so; one was kept.
-    let mut apart = pathways::state_with_kept_pathway("Arch");
-    apart.document.pathways.epsilon = 0.001;
+    // The set does not join the ends, and the panel reports it; one was kept.
+    let mut unjoined = pathways::state_with_kept_pathway("Arch");
+    unjoined.document.pathways.epsilon = 0.001;
     vec![
         ("first page", first),
         ("View", view),
@@ -57,7 +60,7 @@ fn pages() -> Vec<(&'static str, State)> {
         ("Track", tracking()),
         ("Track without a seed", no_seed),
         ("Pathways", pathways::solved()),
-        ("Pathways, kept", apart),
+        ("Pathways, kept", unjoined),
         ("Filter", filter::weighing(Task::Filter)),
         ("Filter with weights", filter::state_with_weights()),
     ]
@@ -266,7 +269,7 @@ fn themes() {
         state.view.light_theme = light;
         let window = window(state, [1280.0, 800.0]);
         let p = if light { &theme::LIGHT } else { &theme::DARK };
-        let grounds: Vec<Color32> = window
+        let fills: Vec<Color32> = window
             .output()
             .shapes
             .iter()
@@ -276,15 +279,12 @@ fn themes() {
             })
             .filter(|c| c.a() == 255)
             .collect();
-        assert!(
-            grounds.contains(&p.b0) && grounds.contains(&p.b1),
-            "{grounds:?}"
-        );
+        assert!(fills.contains(&p.b0) && fills.contains(&p.b1), "{fills:?}");
         let other = if light { &theme::DARK } else { &theme::LIGHT };
-        let strangers = [other.b0, other.b1, other.b2];
+        let foreign = [other.b0, other.b1, other.b2];
         assert!(
-            grounds.iter().all(|c| *c == p.b0 || !strangers.contains(c)),
-            "{grounds:?}"
+            fills.iter().all(|c| *c == p.b0 || !foreign.contains(c)),
+            "{fills:?}"
         );
     }
 }

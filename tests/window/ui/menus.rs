@@ -21,7 +21,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::menus::arrows and Enter choose", arrows),
         test("ui::menus::from the keyboard alone", by_keyboard),
         test("ui::menus::by Tab, a drop-down and a menu", by_tab),
-        test("ui::menus::what Tab reaches is in sight", tab_scrolls),
+        test(
+            "ui::menus::controls that Tab reaches are visible",
+            tab_scrolls,
+        ),
         test("ui::menus::over a slice the arrows are its own", over_slice),
         test("ui::menus::a menu at a row", at_a_row),
         test("ui::menus::as wide as the longest row", wide),
@@ -334,7 +337,7 @@ fn every() {
                     true => super::click_with(&mut window, at, Modifiers::NONE),
                     false => {
                         let all = window.query_all_by_role_and_label(egui::Role::ComboBox, &name);
-                        all.last().expect("there").focus();
+                        all.last().expect("found").focus();
                         window.run();
                         press(&mut window, Key::ArrowDown);
                     }
@@ -352,9 +355,9 @@ fn every() {
                 }
                 assert!(!open(&window), "{what}: chosen");
                 // A choice may open a file dialog, or remove the field.
-                let there = field(&window).is_some() && focused(&window) == name;
-                tried.push((what.clone(), there));
-                if there {
+                let focused_again = field(&window).is_some() && focused(&window) == name;
+                tried.push((what.clone(), focused_again));
+                if focused_again {
                     for key in [Key::ArrowDown, Key::ArrowUp, Key::Enter] {
                         press(&mut window, key);
                         assert!(open(&window), "{what}: {key:?} opens it again");
@@ -368,7 +371,10 @@ fn every() {
             }
         }
     }
-    let lost: Vec<_> = tried.iter().filter(|(_, there)| !there).collect();
+    let lost: Vec<_> = tried
+        .iter()
+        .filter(|(_, focused_again)| !focused_again)
+        .collect();
     assert!(
         tried.len() >= 30 && lost.len() * 5 < tried.len(),
         "{lost:?}"
@@ -445,7 +451,7 @@ fn over_edge() {
     assert!(!list(&window));
 }
 
-/// Only the row that Enter chooses has a rim, whatever row is the current choice or under the pointer.
+/// Only the row that Enter chooses has a rim, regardless of the current choice and of the row under the pointer.
 fn plainest() {
     for light in [false, true] {
         let mut state = small_scan();
@@ -481,7 +487,7 @@ fn plainest() {
 
 /// Colours whose values a layer lacks cannot be chosen, and are not shown as chosen: it is drawn by direction.
 fn colours() {
-    let mut state = super::room::near_beams();
+    let mut state = super::space::near_beams();
     state.view.task = Task::View;
     let layer = state.document.layer_named("Beams").expect("streamlines").id;
     state.runtime.selected_layer = Some(layer);

@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a mask layer becomes a region", mask_as_region),
         test("ui::a target outside the mask has a message", out_of_reach),
         test(
-            "ui::a fit tells its mask and what it leaves out",
+            "ui::a fit names its mask and its excluded volumes",
             fit_inputs,
         ),
         test("ui::an offered mask is named before the fit ends", offered),
@@ -40,7 +40,7 @@ fn messages() {
     assert!(window.state().state.runtime.notices.messages.is_empty());
 }
 
-/// The note about a mask file beside the scan is there while the fit runs, and does not speak of it as done.
+/// The note about a mask file next to the scan is shown while the fit runs, and does not describe it as finished.
 fn offered() {
     let mut state = small_scan();
     let scan = state.document.scan().and_then(|l| l.content.volume());
@@ -215,7 +215,7 @@ fn out_of_reach() {
     assert_eq!(message.count(), 1);
     window.get_by_label("Motor L lies outside the scan: nothing can reach it");
     click(&mut window, "Show it");
-    // At the nearest border of the scan.
+    // The crosshair moves to the nearest border of the scan.
     let crosshair = window.state().state.view.crosshair;
     assert_eq!((crosshair.x, crosshair.y), (far.x, far.y));
     assert!(crosshair.z > 70.0, "{crosshair}");

@@ -11,7 +11,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::palette::finds what is meant", finds),
+        test("ui::palette::finds the intended command", finds),
         test("ui::palette::does what keys do", does),
         test("ui::palette::keys alone, Esc changes nothing", keys_alone),
         test("ui::palette::all of it within one frame", one_frame),
@@ -82,7 +82,7 @@ fn finds() {
         let found = names(&several, typed);
         assert_eq!(found.first(), Some(&expected), "{typed}: {found:?}");
     }
-    // None is selected: the panel says to click one. Without regions there is none to click.
+    // None is selected: the panel asks the user to click one. Without regions there is none to click.
     several.runtime.regions.selected = None;
     let found = names(&several, "erode");
     assert_eq!(
@@ -115,7 +115,7 @@ fn finds() {
     let mut once = all.clone();
     once.sort();
     once.dedup();
-    assert_eq!(once.len(), all.len(), "each name stands for one thing");
+    assert_eq!(once.len(), all.len(), "each name is unique");
 }
 
 fn does() {

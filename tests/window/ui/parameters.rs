@@ -29,7 +29,7 @@ fn reachable<P: Parameters>(window: &Window) {
     reachable_but::<P>(window, &[]);
 }
 
-/// Finds the label of every row except those that stand for others or have no effect now.
+/// Finds the label of every row except those that represent others or have no effect now.
 fn reachable_but<P: Parameters>(window: &Window, but: &[&str]) {
     for row in P::TABLE.iter().filter(|row| !but.contains(&row.key)) {
         let found = window.query_all_by_label_contains(row.label).next();
@@ -103,7 +103,7 @@ fn of_segmentation() {
     reachable::<level_set::Params>(&window);
 }
 
-/// A row without an effect says why, and its value returns with the choice.
+/// A row without an effect gives the reason, and its value returns with the choice.
 fn disabled() {
     let mut state = pathways::solved();
     state.document.pathways.params.metric.alpha = 4.5;

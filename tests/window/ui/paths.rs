@@ -18,7 +18,7 @@ use std::path::Path;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a typed path is opened", opened),
-        test("ui::a mistyped path stays to be mended", mistyped),
+        test("ui::a mistyped path can be corrected", mistyped),
         test(
             "ui::Enter in the frame of the path is for the path",
             at_once,
@@ -29,7 +29,7 @@ pub fn tests() -> Vec<Trial> {
             slow,
         ),
         test("ui::typing replaces what Export suggests", suggested),
-        test("ui::what is exported is named and fits the panel", named),
+        test("ui::the exported layer is named and fits the panel", named),
     ]
 }
 
@@ -165,7 +165,7 @@ fn mistyped() {
     wait(&mut page, |w| w.query_by_label(&sentence).is_some());
     assert_eq!(Path::new(&text(&page)), wrong);
     assert!(count_submitted(&page) == 0);
-    // One letter is corrected, and it opens.
+    // One letter is corrected, and the file opens.
     let right = folder.path().join("dwi.nii.gz");
     std::fs::write(&right, "").unwrap();
     type_over(&mut page, right.to_str().unwrap());

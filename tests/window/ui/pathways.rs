@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::pathways::keys move the width and α", keys),
         test("ui::pathways::the width at which the ends meet", tick),
         test("ui::pathways::a width that joins nothing", not_joined),
-        test("ui::pathways::kept, chosen, named anew", table),
+        test("ui::pathways::kept, selected, renamed", table),
         test("ui::pathways::menus of the rows", menus),
         test("ui::pathways::the weakest stretch is shown", chart),
         test("ui::pathways::the ends are swapped", swap),
@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::pathways::colour bars of what is drawn", legends),
         test("ui::pathways::Tab goes through all controls", tabs),
         test("ui::pathways::keys of the rows", row_keys),
-        test("ui::pathways::names have room", room),
+        test("ui::pathways::names have room", long_names),
         test("ui::pathways::results are seen at 1280 × 800", folded),
         test("ui::pathways::commands by name", commands),
         test("ui::pathways::a task chosen while a file is read", early),
@@ -117,11 +117,11 @@ fn keys() {
     let alpha = settings(&window).params.metric.alpha;
     assert!((alpha - 3.1).abs() < 1e-9, "{alpha}");
     assert_eq!(solves(&window), 1);
-    // A pathway that cannot be kept says so.
+    // A pathway that cannot be kept gives the reason.
     window.get_by_label("updating…");
 }
 
-/// A tick on the rail marks where the ends meet, and says so; the kept one's slider has its own.
+/// A tick on the rail marks where the ends meet, and its hint explains it; the kept one's slider has its own.
 fn tick() {
     let state = state_with_kept_pathway("Arch");
     let from = percent_joined(&state);
@@ -163,17 +163,17 @@ fn not_joined() {
         "Joins seed and target (from ε = {} upwards)",
         percent(from)
     ));
-    // It is about the width ε, so it stands between that and α.
+    // It concerns the width ε, so it is between that and α.
     let joins = window.get_by_label_contains("Joins seed and target").rect();
     assert!(joins.bottom() <= below(&window));
-    assert_eq!(below(&window), top, "nothing moves under the hand");
+    assert_eq!(below(&window), top, "nothing moves under the pointer");
     assert_eq!(solves(&window), 0);
     click(&mut window, "Undo");
     window.get_by_label(note);
     // The status line shows the same number.
     let live = window.state().state.final_pathway().expect("a pathway");
     assert!(from >= live.pathway.joining_epsilon * 100.0);
-    // Where no width joins them another remedy is offered, and none that does not help.
+    // If no width joins them another remedy is offered, and none that does not help.
     let live = window.state_mut().state.runtime.pathways.live.value_mut();
     Arc::make_mut(live.expect("a pathway"))
         .pathway
@@ -182,7 +182,7 @@ fn not_joined() {
     let most = format::with_unit("100", "%");
     let note = format!("Not joined at any width up to {most}");
     let place = window.get_by_label(&note).rect();
-    assert_eq!(below(&window), top, "nothing moves under the hand");
+    assert_eq!(below(&window), top, "nothing moves under the pointer");
     window.hover_at(place.center());
     window.run_steps(60);
     window.get_by_label_contains(&format!("The ends meet from ε = {}", percent(130.0)));
@@ -259,7 +259,7 @@ fn menus() {
     );
     click(&mut window, "Delete");
     assert_eq!(kept_of(&window).len(), 1);
-    // One that could not be solved.
+    // A kept pathway that could not be solved.
     let id = kept_of(&window)[0].id;
     let all = window.state_mut();
     Arc::make_mut(&mut all.state.document.kept_pathways[0]).result = None;
@@ -409,7 +409,7 @@ fn tabs() {
         "Show it",
         "Keep pathway",
         "Export…",
-        // Around again.
+        // Tab returns to the first control.
         "Swap seed and target",
     ] {
         assert!(
@@ -449,7 +449,7 @@ fn row_keys() {
 }
 
 /// A name that does not fit next to the numbers is above them, uncut.
-fn room() {
+fn long_names() {
     let long = "Capsule L – Motor L, a second time";
     for size in [[1280.0, 1700.0], SIZE] {
         let height = |name: &str| {
@@ -510,7 +510,7 @@ fn commands() {
     }
     let all = names(&state, "");
     let once: std::collections::BTreeSet<_> = all.iter().collect();
-    assert_eq!(once.len(), all.len(), "each name stands for one thing");
+    assert_eq!(once.len(), all.len(), "each name is unique");
 }
 
 /// Before anything is open a task can be selected once something is loading.

@@ -20,16 +20,22 @@ pub fn tests() -> Vec<Trial> {
         test("ui::the cut is dragged, stepped and typed", cut),
         test("ui::a ray slider is one undo step", slider),
         test("ui::no ray at the target has a way out", nothing),
-        test("ui::what missed is hidden by an eye", missed),
+        test("ui::an eye hides rays that missed", missed),
         test("ui::a kind of ray remembers its settings", kinds),
         test(
-            "ui::what cannot be together is disabled with a reason",
+            "ui::incompatible options are disabled with a reason",
             together,
         ),
         test("ui::a dragged cut takes the arrow keys", arrows),
-        test("ui::the best rays are kept beside the histogram", best),
-        test("ui::rays without a target ask for one", no_target),
-        test("ui::rays of before the last change are no result", stale),
+        test(
+            "ui::a control next to the histogram keeps the best rays",
+            best,
+        ),
+        test(
+            "ui::rays without a target name the missing target",
+            no_target,
+        ),
+        test("ui::outdated rays are no result", stale),
         test("ui::a reason to stop is chosen and let go", reasons),
     ];
     own.into_iter().chain(exports::tests()).collect()
@@ -150,7 +156,7 @@ fn cut() {
     let at = in_histogram(&window);
     window.get_by_label("Connectivity measure (CM) 400 kept");
     window.get_by_label("3 tensors repaired: not positive definite");
-    // Anywhere in the widget; the count follows the drag, nothing is shot.
+    // Anywhere in the widget; the count follows the drag, no ray is computed.
     window.drag_at(at(0.25));
     window.run();
     for share in [0.3, 0.4, 0.5] {
@@ -193,7 +199,7 @@ fn cut() {
     assert_eq!(rays(&window).cut, Cut::AtLeast(1.4));
     assert_eq!(kept_count(&window), 100);
     window.get_by_label_contains("Target Motor L, 100 rays, median CM 1.50");
-    // To the left end: all.
+    // At the left end the slider keeps all.
     window.drag_at(at(0.3));
     window.run();
     window.hover_at(at(-0.2));
@@ -303,7 +309,7 @@ fn reasons() {
     assert_eq!(window.state().state.view.stop, Some(reason));
     click(&mut window, &name);
     assert_eq!(window.state().state.view.stop, None);
-    // On the bar, by its position.
+    // A click on the bar selects a reason by its position.
     let bar = window.get_by_label("Stop reasons of all ends").rect();
     for _ in 0..2 {
         window.hover_at(bar.left_center() + egui::vec2(2.0, 0.0));
@@ -388,7 +394,7 @@ fn together() {
 fn arrows() {
     let mut window = window(shot(), [1920.0, 1080.0]);
     let at = in_histogram(&window);
-    // Nothing is cut: the field says so.
+    // Nothing is cut: the field displays it.
     let field = |w: &Window| {
         let field = w.get_by_role_and_label(egui::Role::TextInput, "Connectivity measure, cut");
         field.accesskit_node().value()
@@ -447,14 +453,10 @@ fn best() {
     );
     click(&mut window, "Keep: Cut");
     assert!(matches!(rays(&window).cut, Cut::AtLeast(_)));
-    assert_eq!(
-        kept_count(&window),
-        30,
-        "the cut stands where the best begin"
-    );
+    assert_eq!(kept_count(&window), 30, "the cut is where the best begin");
     click(&mut window, "Keep: Top n");
     assert_eq!(rays(&window).cut, Cut::Top(30));
-    // There is no half ray, and a message says so.
+    // A number of rays is whole, and a message reports it.
     window
         .get_by_role_and_label(egui::Role::TextInput, "Top number")
         .click();
@@ -468,7 +470,7 @@ fn best() {
     let default_value = Rays::defaults();
     assert_eq!(rays(&window).params, default_value.params);
     assert_eq!(rays(&window).cut, Cut::Top(6));
-    // From all of them to some.
+    // A change from all rays to some.
     change(&mut window, |r| r.cut = Cut::All);
     click(&mut window, "Keep: Top %");
     assert_eq!(kept_count(&window), 40);

@@ -378,7 +378,7 @@ fn change_panel() {
     click(&mut window, "Motor L");
     click(&mut window, "Keep common");
     assert_eq!(request_count(&window), 1);
-    // Without a selected region the panel says what to do.
+    // Without a selected region the panel explains what to do.
     act(&mut window, Action::Region(RegionAction::Select(None)));
     window.run();
     window.get_by_label_contains("Click the region to change");
@@ -386,7 +386,7 @@ fn change_panel() {
 
 fn export_all() {
     let mut window = window(tracking(), [1600.0, 900.0]);
-    // On the name: the role has a menu of its own.
+    // A right-click on the name: the role has its own menu.
     let row = window.get_by_label("Seed region Capsule L").rect();
     let at = row.left_center() + egui::vec2(40.0, 0.0);
     window.hover_at(at);

@@ -27,23 +27,23 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::a surface is asked for, run and paused", run),
+        test("ui::a surface is started, run and paused", run),
         test("ui::target and range are dragged and typed", target),
         test("ui::further speeds steer the surface", speeds),
         test("ui::a distance leads to the nearest point", near),
-        test("ui::a leak stands at the top of the panel", leak),
+        test("ui::a leak is at the top of the panel", leak),
         test("ui::a leak after a change names its volumes", after_change),
         test(
             "ui::the note of a leak leaves the tools in sight",
             tools_in_sight,
         ),
-        test("ui::a surface at rest is not said to run", rests),
-        test("ui::a run without a rate is said to start", starting),
+        test("ui::a surface at rest is not called running", rests),
+        test("ui::a run without a rate is called starting", starting),
         test("ui::the live surface is hidden and shown", eye),
         test("ui::no hint of Segment moves what is below", hints),
         test("ui::a surface of other parameters is dim", stale),
         test("ui::cuts are no spheres of the start", cuts),
-        test("ui::the way back moves no control", way_back_is_still),
+        test("ui::rewinding moves no control", way_back_is_still),
         test(
             "ui::after a surface is kept the head is seen again",
             unframed,
@@ -99,7 +99,7 @@ fn run() {
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: false });
     assert!(last_run_request(&window).is_none(), "nothing to begin with");
     place(&mut window);
-    let requested = last_run_request(&window).expect("asked for");
+    let requested = last_run_request(&window).expect("requested");
     assert_eq!(
         (requested.play, requested.spheres.len()),
         (RunControl::Rest, 1)
@@ -107,7 +107,7 @@ fn run() {
     window.key_press(egui::Key::Space);
     window.run();
     assert_eq!(
-        last_run_request(&window).expect("asked for").play,
+        last_run_request(&window).expect("requested").play,
         RunControl::Run
     );
     click(&mut window, "Delete the spheres and the surface");
@@ -161,7 +161,7 @@ fn speeds() {
     click(&mut window, "Further speeds");
     field(&mut window, "Region means", "0.8");
     field(&mut window, "Edge stopping", "0.5");
-    let requested = last_run_request(&window).expect("asked for");
+    let requested = last_run_request(&window).expect("requested");
     assert_eq!(requested.params.region, 0.8);
     assert_eq!(requested.params.edge, 0.5);
     window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
@@ -170,9 +170,9 @@ fn speeds() {
     click(&mut window, "Display, steps");
     assert!(!requested.speed);
     field(&mut window, "Speed overlay", "40");
-    assert!(last_run_request(&window).expect("asked for").speed);
+    assert!(last_run_request(&window).expect("requested").speed);
     click(&mut window, "Pause at leaks");
-    assert!(!last_run_request(&window).expect("asked for").watched);
+    assert!(!last_run_request(&window).expect("requested").watched);
     click(&mut window, "Reset to defaults");
     let settings = &window.state().state.document.segment.settings;
     assert_eq!((settings.params.region, settings.params.target), (0.0, 0.5));
@@ -180,7 +180,7 @@ fn speeds() {
 
 /// Carries out the latest request for a surface.
 pub(super) fn answer(window: &mut Window) {
-    let requested = last_run_request(window).expect("asked for");
+    let requested = last_run_request(window).expect("requested");
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
     let job = jobs.submit(requested);
@@ -212,7 +212,7 @@ fn near() {
     let Distance::Away { mm, point } = figures.distances[0].met else {
         panic!("{:?}", figures.distances);
     };
-    // As exact as the search itself; rounding up would be too large.
+    // The number is as exact as the search itself; rounding up would be too large.
     let field = live.map(|l| l.field.clone()).expect("a surface");
     let exact = to_streamlines(&Isosurface::of_field(&field), &lines(&beams), None);
     assert!((mm - exact.expect("both").mm).abs() <= 1e-3, "{mm}");
@@ -295,14 +295,14 @@ fn leak() {
             assert!(slider.top() > note.bottom(), "{name} {slider:?} {note:?}");
             assert!(slider.bottom() <= results.rect().top(), "{name} {slider:?}");
         }
-        // The views are not in this window; their test is `views::a leak is shown, and the way back from it`.
+        // The views are not in this window; `views::the view offers to undo a leak` tests them.
         let back = window.get_by_label("Undo the leak").rect();
         assert!(note.contains_rect(back), "{note:?} {back:?}");
         click_with(&mut window, back.center(), egui::Modifiers::NONE);
         window.run();
         let task_runtime = &window.state().state.runtime.segment;
         assert_eq!(task_runtime.rewind.expect("a way back").step, from);
-        let requested = last_run_request(&window).expect("asked for");
+        let requested = last_run_request(&window).expect("requested");
         assert_eq!(requested.rewind.map(|b| b.step), Some(from));
         window.state_mut().state = driven.state.clone();
         window.run();
@@ -349,7 +349,7 @@ fn way_back_is_still() {
     }
 }
 
-/// Whatever the cause, the tools that the note names stay visible.
+/// The tools that the note names stay visible for any cause.
 fn tools_in_sight() {
     for cause in [
         Cause::Background,
@@ -399,7 +399,7 @@ fn starting() {
     (live.leak, live.ended, live.step) = (None, Ended::Steps, 0);
     let task_runtime = &mut state.runtime.segment;
     (task_runtime.running, task_runtime.play) = (true, RunControl::Run);
-    for (rate, words) in [
+    for (rate, caption) in [
         (0.0, "Starting"),
         (0.31, "Step 0, 0.310\u{202F}steps/s"),
         (603.2, "Step 0, 603\u{202F}steps/s"),
@@ -408,7 +408,10 @@ fn starting() {
         live.figures = live.figures.filter(|_| rate > 0.0);
         state.runtime.segment.live = Some(Arc::new(live.clone()));
         let window = window(state.clone(), [1280.0, 770.0]);
-        assert!(painted(&window).iter().any(|(w, _)| w == words), "{words}");
+        assert!(
+            painted(&window).iter().any(|(w, _)| w == caption),
+            "{caption}"
+        );
         let (badge, _) = badge::text(&state).expect("a badge");
         assert_eq!(badge.contains("steps/s"), rate > 0.0, "{badge}");
         let unknown = window.query_by_label_contains("Volume …").is_some();
@@ -508,7 +511,7 @@ fn stale() {
     let ran_with = tolerance(&driven);
     driven.act(Action::Undo);
     assert!(tolerance(&driven) < ran_with);
-    assert!(drawn_opacity(&driven.state) < 1.0, "beside another ε");
+    assert!(drawn_opacity(&driven.state) < 1.0, "dim for another ε");
     let shown = window(driven.state.clone(), [1920.0, 1080.0]);
     shown.get_by_label_contains("before the change");
     driven.act(Action::Redo);
@@ -528,7 +531,7 @@ fn stale() {
     driven.act(Action::Segment(SegmentAction::Sphere(sphere)));
     assert_eq!(drawn_opacity(&driven.state), 1.0);
     let effects = update(&mut driven.state, Action::Undo);
-    assert!(drawn_opacity(&driven.state) < 1.0, "beside other spheres");
+    assert!(drawn_opacity(&driven.state) < 1.0, "dim for other spheres");
     let shown = window(driven.state.clone(), [1920.0, 1080.0]);
     assert!(
         shown
@@ -577,7 +580,7 @@ fn unframed() {
         let camera = window.state.view.camera;
         (camera.focus, camera.distance_mm)
     };
-    let (before, near) = driven.state.runtime.segment.framed.expect("brought to it");
+    let (before, near) = driven.state.runtime.segment.framed.expect("framed");
     assert_eq!(seen(&driven), (near.focus, near.distance_mm));
     assert!(near.distance_mm < before.distance_mm);
     let mut moved = framed();
@@ -588,5 +591,5 @@ fn unframed() {
         assert!(window.state.runtime.segment.live.is_none());
     }
     assert_eq!(seen(&driven), (before.focus, before.distance_mm));
-    assert_eq!(seen(&moved), manual, "somebody moved it");
+    assert_eq!(seen(&moved), manual, "the user moved it");
 }

@@ -2,38 +2,52 @@
 
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::{done_event, saved_event, test};
-use arcuate::jobs::{Delivery, Outcome};
+use arcuate::compute::Control;
+use arcuate::jobs::{Delivery, JobHandle, Outcome};
 use arcuate::state::files::jobs::LOAD;
 use arcuate::state::sessions::jobs::{
     ForgetRecoverable, LoadLayers, OpenSession, RelocateFiles, SaveOutcome, SaveSession,
 };
 use arcuate::state::sessions::{
     Change, Difference, Entry, FileComparison, FileStatus, Missing, ReadSession,
-    RecoverableSession, ResultStorage,
+    RecoverableSession, RestoreProgress, ResultStorage,
 };
 use arcuate::state::sessions::{FileDecision, Opening, saved};
+use arcuate::state::view::SideList;
 use arcuate::state::{
-    Action, Effect, Event, SessionAction, State, TrackAction, UnsavedAction, update,
+    Action, Effect, Event, SessionAction, State, Task, TrackAction, UnsavedAction, update,
 };
+use arcuate::ui::theme;
+use arcuate::ui::views::Views;
 use egui::{Key, Modifiers};
+use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::work is asked about before it is left", question),
+        test(
+            "ui::the window asks about unsaved work before closing",
+            question,
+        ),
         test("ui::the question names what would be lost", named),
         test("ui::large layers are stored on request", store_too),
-        test("ui::what was left behind is offered", recovery),
+        test("ui::unsaved work of an earlier run is offered", recovery),
         test(
-            "ui::an offer of recovery beside a scan takes one row",
+            "ui::an offer of recovery next to a scan takes one row",
             recovery_in_a_task,
         ),
         test("ui::missing files of a session are named", missing),
-        test("ui::changed files of a session are decided about", changed),
+        test(
+            "ui::the user decides about changed files of a session",
+            changed,
+        ),
         test("ui::the file menu and its keys", file_menu),
+        test("ui::empty views say what a session waits for", waiting),
+        test("ui::the list of a session is open beside its task", list),
     ]
 }
 
@@ -184,6 +198,7 @@ fn recovery() {
         let job = OpenSession {
             path: session.clone(),
             strict: false,
+            folders: Vec::new(),
         };
         let delivery = Delivery {
             slot: LOAD,
@@ -295,7 +310,66 @@ fn opening(state: &State) -> Opening {
         decisions: Default::default(),
         unknown: false,
         unreadable: Vec::new(),
+        progress: RestoreProgress::new(7),
     }
+}
+
+/// While the layers of a session are read, views without a picture say how far that is; those with one do not.
+fn waiting() {
+    const TEXT: &str = "Opening s.arcuate: 0 of 7 layers";
+    let mut state = small_scan();
+    let opening = opening(&state);
+    state.runtime.sessions.opening = Some(Opening {
+        asking: false,
+        ..opening
+    });
+    state.runtime.jobs.running.push(JobHandle {
+        slot: LOAD,
+        ticket: 7,
+        label: "Opening the session's files".to_owned(),
+        control: Control::new(),
+        started: Instant::now(),
+    });
+    let texts = |state: &State| {
+        let (mut views, shown) = (Views::default(), state.clone());
+        let mut window = Harness::builder()
+            .with_size([1000.0, 800.0])
+            .with_context_setup(theme::install)
+            .build_ui(move |ui| views.show(ui, &shown, &mut Vec::new()));
+        window.run_steps(3);
+        window.query_all_by_label(TEXT).count()
+    };
+    assert_eq!(texts(&state), 0, "they have pictures");
+    let layers: Vec<_> = state.document.layers.iter().map(|l| l.id).collect();
+    for id in layers {
+        state.document.edit_layer(id, |l| l.display.visible = false);
+    }
+    assert_eq!(texts(&state), 4);
+    state.runtime.jobs.running.clear();
+    assert_eq!(texts(&state), 0, "nothing is being opened");
+}
+
+/// Another task closes the list where both leave too little to the views. A session that is opened shows another task,
+/// too, but with the list that was open when it was saved.
+fn list() {
+    let mut state = small_scan();
+    let read = opening(&state).session;
+    state.view.visible.side_list = Some(SideList::Layers);
+    let mut window = window(state, [640.0, 380.0]);
+    let is_open = |window: &Window| {
+        let head = window.query_by_role_and_label(egui::Role::Heading, "Layers");
+        head.is_some()
+    };
+    assert!(is_open(&window));
+    let state = &mut window.state_mut().state;
+    state.runtime.sessions.opened = Some(read);
+    state.view.task = Task::Pathways;
+    window.run();
+    assert!(is_open(&window));
+    window.state_mut().state.view.task = Task::Track;
+    window.run();
+    assert!(!is_open(&window));
+    assert_eq!(window.state().state.view.visible.side_list, None);
 }
 
 fn missing() {
@@ -318,7 +392,7 @@ fn missing() {
     }
 }
 
-/// The user chooses to use a changed file or to leave it out; whatever file replaces it, the row keeps its name.
+/// The user chooses to use a changed file or to leave it out; the row keeps its name for any replacement file.
 fn changed() {
     let mut state = small_scan();
     let mut opening = opening(&state);
@@ -338,7 +412,7 @@ fn changed() {
     window.get_by_label("dwi.nii.gz: It has 7 bytes and had 5 when the session was saved");
     let answer = |w: &Window| {
         let opening = w.state().state.runtime.sessions.opening.as_ref();
-        opening.expect("asking").decisions.get(&0).copied()
+        opening.expect("opened").decisions.get(&0).copied()
     };
     assert_eq!(answer(&window), None);
     click(&mut window, "Leave out");

@@ -86,7 +86,7 @@ fn links() {
         first.click();
         window.run();
         assert!(is_on(&window, "First steps"), "{:?}", painted(&window));
-        // Also one that must be scrolled to.
+        // The link may have to be scrolled into view.
         let link = window.get_by_role_and_label(egui::Role::Link, link);
         link.click_accesskit();
         window.run();
@@ -140,27 +140,27 @@ fn help_at(search: &str, hit: &str) -> Window {
     window
 }
 
-fn line(words: &[Word], text: &str) -> f32 {
-    let found = words.iter().find(|w| w.text.contains(text));
+fn line(fragments: &[Word], text: &str) -> f32 {
+    let found = fragments.iter().find(|w| w.text.contains(text));
     found.unwrap_or_else(|| panic!("{text}")).baseline
 }
 
 fn lines() {
     let window = help_at("writes TCK", "First steps: Keep and export");
-    let (words, _) = page(&window, "Keep and export");
+    let (fragments, _) = page(&window, "Keep and export");
     // A link and a key are on the line of the surrounding text.
-    assert!((line(&words, "writes TCK, TRK") - line(&words, "Formats")).abs() < 0.6);
+    assert!((line(&fragments, "writes TCK, TRK") - line(&fragments, "Formats")).abs() < 0.6);
     let window = help_at("finds every command", "First steps: Find anything");
-    let (words, bullets) = page(&window, "Find anything");
-    let finds = line(&words, "finds every command");
-    let key = words.iter().find(|w| w.text.trim() == "K");
+    let (fragments, bullets) = page(&window, "Find anything");
+    let finds = line(&fragments, "finds every command");
+    let key = fragments.iter().find(|w| w.text.trim() == "K");
     assert!((finds - key.expect("the key").baseline).abs() < 0.6);
     // So is the beginning of an item: its bullet is centred on its letters.
     let on_line = |y: &f32| (finds - y - 4.9).abs() < 1.0;
     assert!(bullets.iter().any(on_line), "{finds} {bullets:?}");
     // All lines of an item have the same spacing.
-    let item = line(&words, "opens the settings");
-    let below = words.iter().map(|w| w.baseline - item);
+    let item = line(&fragments, "opens the settings");
+    let below = fragments.iter().map(|w| w.baseline - item);
     let next = below.filter(|y| *y > 1.0).fold(f32::INFINITY, f32::min);
     assert!((next - 16.0).abs() < 0.6, "{next}");
 }
@@ -214,7 +214,7 @@ fn settings() {
     press(&mut window, Modifiers::SHIFT, Key::Questionmark);
     window.get_by_label("Right-drag: Zoom; Ctrl: window, level");
     press(&mut window, Modifiers::NONE, Key::Escape);
-    // Also when keys change it.
+    // Keys change the same setting.
     window.ctx.set_zoom_factor(1.25);
     window.run();
     assert_eq!(window.state().state.runtime.settings.zoom, Some(1.25));

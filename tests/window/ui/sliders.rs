@@ -10,11 +10,11 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test(
-            "ui::what takes long waits for the end of a drag",
+            "ui::slow changes wait for the end of a drag",
             waiting_sliders,
         ),
         test("ui::a field that was only visited keeps its value", visited),
-        test("ui::Esc gives a slider's drag up", given_up),
+        test("ui::Esc cancels the drag of a slider", given_up),
         test("ui::a range without room for its unit names it", range_unit),
     ]
 }
@@ -139,7 +139,7 @@ fn given_up() {
     assert_eq!(method, Method::Iwls { iterations: 2 });
 }
 
-/// A narrow panel has no room for the unit next to two numbers and a rail.
+/// A narrow panel has no space for the unit next to two numbers and a rail.
 fn range_unit() {
     let window = window(tracking(), [1280.0, 1400.0]);
     let texts = super::segment::painted(&window);

@@ -34,12 +34,18 @@ pub fn tests() -> Vec<Trial> {
         test("ui::still::streamlines are cut and miss", streamlines),
         test("ui::still::a fit ends", fit),
         test("ui::still::maps of weights are no inputs", maps),
-        test("ui::still::what is under the pointer, in every task", under),
-        test("ui::still::what a drop-down of Filter covers", covered),
+        test(
+            "ui::still::controls under the pointer do not move in any task",
+            under,
+        ),
+        test(
+            "ui::still::a drop-down of Filter covers no control",
+            covered,
+        ),
         test("ui::still::steps of the guide are equally high", guide),
         test("ui::still::the guide ends at its last step", last_step),
         test("ui::still::the figures of a comparison are whole", figures),
-        test("ui::still::a stopped fit says that it was stopped", stopped),
+        test("ui::still::a stopped fit is reported", stopped),
         test("ui::still::the wheel over a scroll bar", over_bar),
         test(
             "ui::still::a model that the scan does not determine",
@@ -203,11 +209,11 @@ fn figures() {
 
 fn streamlines() {
     let full = tracking();
-    let with = |fates: [u64; SeedOutcome::COUNT], stops: &[(StopReason, u64)], coarse: bool| {
+    let with = |outcomes: [u64; SeedOutcome::COUNT], stops: &[(StopReason, u64)], coarse: bool| {
         let mut state = full.clone();
         let live = state.runtime.track.live.value_mut().expect("live");
         let output = Arc::make_mut(&mut live.output);
-        output.seed_outcomes = fates;
+        output.seed_outcomes = outcomes;
         output.stops = Default::default();
         for (reason, n) in stops {
             output.stops[*reason as usize] = *n;
@@ -248,9 +254,9 @@ fn streamlines() {
             window.state_mut().state = state.clone();
             window.run();
             let names = ["Step", "Results", "Why tracking stopped", "Appearance"];
-            let there = names.map(|name| control_rect(&window, name));
-            let before = *before.get_or_insert(there);
-            assert_eq!(there, before, "{size:?}");
+            let rects = names.map(|name| control_rect(&window, name));
+            let before = *before.get_or_insert(rects);
+            assert_eq!(rects, before, "{size:?}");
         }
     }
 }

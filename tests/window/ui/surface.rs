@@ -32,7 +32,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::surface::figures are of one step", figures),
         test("ui::surface::the plot has the branch that is alive", plot),
         test("ui::surface::the plot is whole below distances", whole_plot),
-        test("ui::surface::tools say that they stay", tools),
+        test("ui::surface::tools explain that they stay active", tools),
         test("ui::surface::nothing moves under the pointer", anchored),
         test(
             "ui::surface::a note that goes moves nothing below",
@@ -40,15 +40,15 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::surface::bars of whole values", bars),
         test("ui::surface::a unit leaves the slider its room", units),
-        test("ui::surface::it stands in the list of layers", listed),
+        test("ui::surface::it is in the list of layers", listed),
         test("ui::surface::slices in 3-D end and open", opened),
         test("ui::surface::how a fit is off is not segmented", errors),
     ]
 }
 
 /// The text that a screen reader reads for a node.
-fn words(node: egui_kittest::kittest::AccessKitNode) -> String {
-    node.label().or(node.value()).expect("words")
+fn accessible_text(node: egui_kittest::kittest::AccessKitNode) -> String {
+    node.label().or(node.value()).expect("a text")
 }
 
 fn act(window: &mut Window, action: Action) {
@@ -61,7 +61,7 @@ fn act(window: &mut Window, action: Action) {
 /// The latest request about the surface.
 fn last_run_request(window: &Window) -> RunRequest {
     let jobs = submitted::<RunRequest>(window);
-    (*jobs.last().expect("asked for")).clone()
+    (*jobs.last().expect("requested")).clone()
 }
 
 /// Carries it out.
@@ -123,8 +123,8 @@ fn partly(window: &mut Window, surface: SurfaceUpdate) {
     act(window, Action::Event(event));
 }
 
-/// A surface that has moved since it was measured: volume, area and diameter are those of the measured step, and say
-/// so; the drawn surface has its own step.
+/// A surface that has moved since it was measured: volume, area and diameter belong to the measured step, which the
+/// panel states; the drawn surface has its own step.
 fn figures() {
     let mut window = started();
     let first = live(&window);
@@ -140,7 +140,7 @@ fn figures() {
     );
     let measured = |window: &Window| {
         let three = window.get_by_label_contains("Longest diameter");
-        words(three.accesskit_node())
+        accessible_text(three.accesskit_node())
     };
     let before = measured(&window);
     let phi = |window: &Window| {
@@ -153,7 +153,7 @@ fn figures() {
         Action::View(ViewAction::MoveCrosshair(on_surface)),
     );
     assert!(phi(&window), "the distance of this step");
-    // Twice as large, and not yet measured.
+    // The surface is twice as large, and not yet measured.
     let moving = SurfaceUpdate {
         step: 130,
         inside: 2 * first.inside,
@@ -166,7 +166,7 @@ fn figures() {
     assert_eq!(now, format!("{before}, of step 0, the surface is at 130"));
     window.get_by_label("of step 0");
     let voxels = window.get_by_label_contains("Volume of whole voxels");
-    let voxels = words(voxels.accesskit_node());
+    let voxels = accessible_text(voxels.accesskit_node());
     assert!(voxels.ends_with("at step 130"), "{voxels}");
     assert!(!phi(&window), "no distance of another step");
     // Measured on the way; then at the drawn step.
@@ -176,9 +176,9 @@ fn figures() {
         next.field_step = of;
         next.figures.as_mut().expect("measured").step = of;
         partly(&mut window, next);
-        let words = measured(&window);
-        let older = words.contains(&format!("of step {of}, the surface is at {step}"));
-        assert_eq!(older, of != step, "{words}");
+        let caption = measured(&window);
+        let older = caption.contains(&format!("of step {of}, the surface is at {step}"));
+        assert_eq!(older, of != step, "{caption}");
         assert_eq!(phi(&window), of == step);
     }
     window.get_by_label("step 150");
@@ -264,7 +264,7 @@ fn tools() {
     let before = speeds(&window);
     window.key_press(egui::Key::Escape);
     window.run();
-    assert_eq!(speeds(&window), before, "what is below stays where it is");
+    assert_eq!(speeds(&window), before, "rows below keep their place");
 }
 
 /// Rows that come and go above it do not move the control under the pointer.
@@ -289,7 +289,7 @@ fn anchored() {
     window.run();
     for notes in [3, 1, 9, 0, 2] {
         *window.state_mut() = notes;
-        // In the very frame in which they appear.
+        // Nothing has moved in the very frame in which they appear.
         window.step();
         assert_eq!(place(&window), before, "{notes} notes");
         window.run();
@@ -340,7 +340,7 @@ fn note_gone() {
 }
 
 fn bars() {
-    // Every whole value once: no bar stands out.
+    // Every whole value once: no bar is higher than the others.
     let all: Vec<f32> = (0..=255).map(|v| v as f32).collect();
     let found = Histogram::new(&all, (0.0, 255.0));
     assert!(found.counts.iter().all(|n| *n == 4), "{:?}", found.counts);
@@ -366,7 +366,7 @@ fn bars() {
     let found = Histogram::new(&head, (0.0, 255.0));
     assert!(
         (found.height(bin(60.0)) - 0.5).abs() < 1e-3,
-        "a tenth stands half as high"
+        "a tenth is half as high"
     );
     assert_eq!(found.height(bin(150.0)), 0.0);
     // Real numbers stay between the given ends.

@@ -18,7 +18,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a click takes the row's streamline", clicks),
-        test("ui::a range of rows ends where the hand is", ranges),
+        test("ui::a range of rows ends at the pointer", ranges),
         test("ui::a failed filter has a message", refused),
         test(
             "ui::rows of the table are those that stopped for a reason",
@@ -185,7 +185,7 @@ fn refused() {
     };
     let live = |app: &mut App, then: &dyn Fn(&mut Live<SelectionKey, StreamlineSelection>)| {
         let selections = &mut app.state.runtime.streamlines.selections;
-        then(selections.get_mut(&layer).expect("asked for"));
+        then(selections.get_mut(&layer).expect("requested"));
     };
     filter(app, 5);
     let selection = StreamlineSelection {

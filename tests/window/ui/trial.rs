@@ -27,12 +27,15 @@ pub fn tests() -> Vec<Trial> {
         test("ui::how many a cut leaves is counted once", counted_once),
         test("ui::digits right behind a click are typed", typed_at_once),
         test("ui::the row of the colour map stays", colours),
-        test("ui::the guide speaks of rays", guided),
+        test("ui::the guide explains rays", guided),
         test(
             "ui::the next export goes where the last one went",
             remembered,
         ),
-        test("ui::what is opened begins at its top", begins),
+        test(
+            "ui::the panel of an opened document starts at its top",
+            begins,
+        ),
         test("ui::export in Track is of the live result", live_first),
         test("ui::checks that were not run are counted", not_run),
         test(
@@ -48,7 +51,7 @@ fn not_run() {
     let state = small_scan();
     let open = |state: State| window(state, [1280.0, 800.0]);
     let before = open(state.clone());
-    // A note about repaired tensors is no check, and has a row and a count of its own.
+    // A note about repaired tensors is no check, and has its own row and count.
     before.get_by_label("2 of 3 passed · 1 not run · 1 note");
     assert!(before.query_by_label("checks passed · 1 note").is_none());
     before.get_by_label_contains("axes not compared");
@@ -107,7 +110,7 @@ fn unreached() {
         let output = Arc::make_mut(&mut live.output);
         output.per_target = vec![n];
         if n == 0 {
-            // All end elsewhere.
+            // All streamlines end elsewhere.
             let all = output.kept.len();
             output.kept = output
                 .kept
@@ -149,8 +152,8 @@ fn begins() {
     assert_eq!(slider(&window), at);
 }
 
-/// At an even pace the remaining time only falls, whatever was done before; where others take the CPU for a while it
-/// follows, without a jump.
+/// At an even pace the remaining time only falls, regardless of the work before; where other programs take the CPU for
+/// a while it follows, without a jump.
 fn time_left() {
     let start = Instant::now();
     let at = |s: f64| start + Duration::from_secs_f64(s);
@@ -304,7 +307,7 @@ fn remembered() {
     assert!(next.ends_with(".trx"), "{next}");
 }
 
-/// The export acts on the live result, like the command next to it, whatever layer is selected.
+/// The export acts on the live result, like the command next to it, whichever layer is selected.
 fn live_first() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     let app: &mut App = window.state_mut();

@@ -125,7 +125,7 @@ fn glyphs() {
     assert!(!window.state().state.view.glyphs.shown);
 }
 
-/// A slice of 1.1 million voxels: every other one is shown, and the form says so.
+/// A slice of 1.1 million voxels: every other one is shown, and the form reports it.
 fn thinned() {
     let mut state = sample::state([1100, 1000, 1], 1);
     state.view.glyphs.shown = true;

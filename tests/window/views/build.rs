@@ -1,4 +1,4 @@
-//! From the state to draw lists.
+//! Draw lists of a state.
 
 use super::sample::{add_layer, add_live, add_sphere, grid, near, state};
 use crate::support::{Random, test};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("views::legends tell of every layer", legends_of_layers),
+        test("views::legends name every layer", legends_of_layers),
         test(
             "views::list pixels lie where the pane's points lie",
             pixels_are_points,
@@ -40,7 +40,7 @@ pub fn tests() -> Vec<Trial> {
             colours_streamlines,
         ),
         test(
-            "views::list shows what missed only where there are targets",
+            "views::missed streamlines are listed only with targets",
             missed_with_targets,
         ),
         test(
@@ -254,7 +254,7 @@ fn colours_streamlines() {
     assert_eq!(ColourMap::Stops.at(0.0), [0x2B, 0xB6, 0x8A]);
     assert_eq!(ColourMap::Stops.at(5.0 / 16.0), [0xE6, 0x9F, 0x00]);
 
-    // A file without values is coloured by direction, whatever the setting.
+    // A file without values is coloured by direction, at any setting.
     let bare = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]);
     for colouring in [
         LineColouring::Fa,
@@ -318,7 +318,7 @@ fn missed_with_targets() {
         let kept = lines.iter().find(|l| !grey(l)).expect("the kept ones");
         (lines.len(), kept.opacity, missed)
     };
-    // These curves were computed without the target: all are dimmed until those computed with it are there.
+    // These curves were computed without the target: all are dimmed until those computed with it arrive.
     let (count, kept, missed) = opacities(&state);
     let dim = display::STALE_OPACITY;
     assert!(dim < 1.0 && count == 2, "{dim} {count}");

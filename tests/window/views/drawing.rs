@@ -34,7 +34,7 @@ pub fn tests() -> Vec<Trial> {
             paints_and_erases,
         ),
         test(
-            "views::a stroke follows a fast hand",
+            "views::a stroke follows a fast pointer",
             follows_a_fast_pointer,
         ),
         test("views::Shift and wheel set the brush", wheel_sets_the_brush),
@@ -44,12 +44,9 @@ pub fn tests() -> Vec<Trial> {
             "views::a polygon can be given up and taken back",
             polygon_given_up,
         ),
+        test("views::drawing edits the selected region", into_the_pointer),
         test(
-            "views::drawing goes into the region in the hand",
-            into_the_pointer,
-        ),
-        test(
-            "views::drawing shows while the hand moves",
+            "views::drawing is visible while the pointer moves",
             shown_while_moving,
         ),
         test("views::drawing on a large image keeps up", keeps_up),
@@ -114,12 +111,12 @@ fn mask(state: &State) -> Mask {
     mask.clone()
 }
 
-fn drag(hands: &mut ViewWindow, path: &[Pos2], button: PointerButton) {
-    hands.drag(path, button, Modifiers::NONE);
+fn drag(views: &mut ViewWindow, path: &[Pos2], button: PointerButton) {
+    views.drag(path, button, Modifiers::NONE);
 }
 
-fn left(hands: &mut ViewWindow, path: &[Pos2]) {
-    drag(hands, path, PointerButton::Primary);
+fn left(views: &mut ViewWindow, path: &[Pos2]) {
+    drag(views, path, PointerButton::Primary);
 }
 
 /// Both conventions, every pane, every order of axes, and a rotated grid.
@@ -143,20 +140,20 @@ fn lands_under_pointer() {
             state.view.crosshair = grid.centre();
             state
         };
-        let mut hands = ViewWindow::new(state);
+        let mut views = ViewWindow::new(state);
         for convention in [Convention::Radiological, Convention::Neurological] {
-            hands.act(Action::View(ViewAction::SetConvention(convention)));
+            views.act(Action::View(ViewAction::SetConvention(convention)));
             let pane = SLICES[random.bits() as usize % 3];
             let role = arcuate::data::Role::Seed;
-            hands.act(Action::Region(RegionAction::DrawInto {
+            views.act(Action::Region(RegionAction::DrawInto {
                 region: None,
                 role,
             }));
             let off = [0; 2].map(|_| random.uniform(-30.0, 30.0) as f32);
-            let at = hands.rect(pane).center() + vec2(off[0], off[1]);
-            let world = hands.world(pane, at);
-            left(&mut hands, &[at]);
-            let mask = mask(hands.state());
+            let at = views.rect(pane).center() + vec2(off[0], off[1]);
+            let world = views.world(pane, at);
+            left(&mut views, &[at]);
+            let mask = mask(views.state());
             assert!(mask.contains(world), "order {i}, {pane:?}, {convention:?}");
             // The ball of 4 mm about the pointer: its centre to less than half a voxel.
             near(mask.centre_inside().unwrap(), world, 1.2);
@@ -228,87 +225,87 @@ fn seen_where_painted() {
 }
 
 fn paints_and_erases() {
-    let mut hands = ViewWindow::new(plain());
-    let at = hands.rect(Pane::Axial).center();
-    left(&mut hands, &[at, at + vec2(40.0, 0.0)]);
-    let painted = mask(hands.state());
-    let world = |hands: &ViewWindow, x: f32| hands.world(Pane::Axial, at + vec2(x, 0.0));
-    assert!(painted.contains(world(&hands, 20.0)));
-    drag(&mut hands, &[at + vec2(20.0, 0.0)], RIGHT);
-    let erased = mask(hands.state());
-    assert!(!erased.contains(world(&hands, 20.0)) && erased.contains(world(&hands, 0.0)));
-    assert_eq!(hands.state().document.regions.len(), 1);
+    let mut views = ViewWindow::new(plain());
+    let at = views.rect(Pane::Axial).center();
+    left(&mut views, &[at, at + vec2(40.0, 0.0)]);
+    let painted = mask(views.state());
+    let world = |views: &ViewWindow, x: f32| views.world(Pane::Axial, at + vec2(x, 0.0));
+    assert!(painted.contains(world(&views, 20.0)));
+    drag(&mut views, &[at + vec2(20.0, 0.0)], RIGHT);
+    let erased = mask(views.state());
+    assert!(!erased.contains(world(&views, 20.0)) && erased.contains(world(&views, 0.0)));
+    assert_eq!(views.state().document.regions.len(), 1);
     // With the switch set the left button erases too.
     let drawing = Drawing {
         erase: true,
-        ..hands.state().view.drawing.clone()
+        ..views.state().view.drawing.clone()
     };
-    hands.act(Action::Region(RegionAction::SetDrawing(drawing)));
-    left(&mut hands, &[at]);
-    assert!(!mask(hands.state()).contains(world(&hands, 0.0)));
-    hands.act(Action::Undo);
-    assert_eq!(mask(hands.state()).inside, erased.inside);
-    hands.act(Action::Undo);
-    assert_eq!(mask(hands.state()).inside, painted.inside);
-    hands.act(Action::Undo);
-    assert!(hands.state().document.regions.is_empty());
+    views.act(Action::Region(RegionAction::SetDrawing(drawing)));
+    left(&mut views, &[at]);
+    assert!(!mask(views.state()).contains(world(&views, 0.0)));
+    views.act(Action::Undo);
+    assert_eq!(mask(views.state()).inside, erased.inside);
+    views.act(Action::Undo);
+    assert_eq!(mask(views.state()).inside, painted.inside);
+    views.act(Action::Undo);
+    assert!(views.state().document.regions.is_empty());
 }
 
 /// Two samples far apart: everything between them is painted.
 fn follows_a_fast_pointer() {
-    let mut hands = ViewWindow::new(plain());
+    let mut views = ViewWindow::new(plain());
     for pane in SLICES {
-        let at = hands.rect(pane).center() - vec2(50.0, 30.0);
+        let at = views.rect(pane).center() - vec2(50.0, 30.0);
         let path = [at, at + vec2(100.0, 20.0), at + vec2(60.0, 55.0)];
-        left(&mut hands, &path);
-        let mask = mask(hands.state());
+        left(&mut views, &path);
+        let mask = mask(views.state());
         for ends in path.windows(2) {
             for i in 0..=100 {
                 let p = ends[0] + (ends[1] - ends[0]) * (i as f32 / 100.0);
-                assert!(mask.contains(hands.world(pane, p)), "{pane:?} {i}");
+                assert!(mask.contains(views.world(pane, p)), "{pane:?} {i}");
             }
         }
     }
-    assert_eq!(hands.state().document.regions.len(), 1);
+    assert_eq!(views.state().document.regions.len(), 1);
 }
 
 fn wheel_sets_the_brush() {
-    let mut hands = ViewWindow::new(plain());
-    let at = hands.rect(Pane::Coronal).center();
-    let before = hands.state().view.crosshair;
-    hands.wheel(at, 2.0, Modifiers::SHIFT);
-    assert_eq!(hands.state().view.drawing.radius_mm, 5.0);
-    hands.wheel(at, -3.0, Modifiers::SHIFT);
-    assert_eq!(hands.state().view.drawing.radius_mm, 3.5);
-    near(hands.state().view.crosshair, before, 1e-12);
-    hands.wheel(at, 1.0, Modifiers::NONE);
+    let mut views = ViewWindow::new(plain());
+    let at = views.rect(Pane::Coronal).center();
+    let before = views.state().view.crosshair;
+    views.wheel(at, 2.0, Modifiers::SHIFT);
+    assert_eq!(views.state().view.drawing.radius_mm, 5.0);
+    views.wheel(at, -3.0, Modifiers::SHIFT);
+    assert_eq!(views.state().view.drawing.radius_mm, 3.5);
+    near(views.state().view.crosshair, before, 1e-12);
+    views.wheel(at, 1.0, Modifiers::NONE);
     assert!(
-        hands.state().view.crosshair.distance(before) > 1.0,
+        views.state().view.crosshair.distance(before) > 1.0,
         "the wheel alone is the slice's"
     );
 }
 
 fn rectangle() {
-    let mut hands = ViewWindow::new(plain());
+    let mut views = ViewWindow::new(plain());
     for (pane, axis) in [(Pane::Axial, 2), (Pane::Sagittal, 0), (Pane::Coronal, 1)] {
         for thickness_mm in [None, Some(12.0)] {
-            hands.act(Action::View(ViewAction::SetTool(Tool::Rectangle)));
+            views.act(Action::View(ViewAction::SetTool(Tool::Rectangle)));
             let role = arcuate::data::Role::Include;
-            hands.act(Action::Region(RegionAction::DrawInto {
+            views.act(Action::Region(RegionAction::DrawInto {
                 region: None,
                 role,
             }));
             let drawing = Drawing {
                 thickness_mm,
-                ..hands.state().view.drawing.clone()
+                ..views.state().view.drawing.clone()
             };
-            hands.act(Action::Region(RegionAction::SetDrawing(drawing)));
-            let at = hands.rect(pane).center();
+            views.act(Action::Region(RegionAction::SetDrawing(drawing)));
+            let at = views.rect(pane).center();
             let path = [at + vec2(40.0, 30.0), at, at - vec2(35.0, 25.0)];
-            left(&mut hands, &path);
-            let [a, b] = [path[0], path[2]].map(|p| hands.world(pane, p));
-            let (low, high) = mask(hands.state()).bounds_inside().unwrap();
-            let spacing = mask(hands.state()).grid.spacing();
+            left(&mut views, &path);
+            let [a, b] = [path[0], path[2]].map(|p| views.world(pane, p));
+            let (low, high) = mask(views.state()).bounds_inside().unwrap();
+            let spacing = mask(views.state()).grid.spacing();
             for other in (0..3).filter(|o| *o != axis) {
                 let (l, h) = (a[other].min(b[other]), a[other].max(b[other]));
                 // Whole voxels whose centres are inside.
@@ -326,19 +323,19 @@ fn rectangle() {
             );
             assert!(low[axis] <= a[axis] && a[axis] <= high[axis]);
             // The right button removes it again.
-            drag(&mut hands, &path, RIGHT);
-            assert_eq!(mask(hands.state()).count(), 0);
+            drag(&mut views, &path, RIGHT);
+            assert_eq!(mask(views.state()).count(), 0);
         }
     }
     // A click makes no rectangle.
-    let steps = hands.state().history.undo_label().map(str::to_owned);
-    let at = hands.rect(Pane::Axial).center();
-    hands.click(at);
-    assert_eq!(hands.state().history.undo_label().map(str::to_owned), steps);
+    let steps = views.state().history.undo_label().map(str::to_owned);
+    let at = views.rect(Pane::Axial).center();
+    views.click(at);
+    assert_eq!(views.state().history.undo_label().map(str::to_owned), steps);
 }
 
-fn corners(hands: &ViewWindow) -> [Pos2; 4] {
-    let at = hands.rect(Pane::Sagittal).center();
+fn corners(views: &ViewWindow) -> [Pos2; 4] {
+    let at = views.rect(Pane::Sagittal).center();
     [
         vec2(-40.0, -30.0),
         vec2(45.0, -20.0),
@@ -349,30 +346,30 @@ fn corners(hands: &ViewWindow) -> [Pos2; 4] {
 }
 
 /// Clicks that are too far apart in time to be double clicks.
-fn click_corners(hands: &mut ViewWindow, corners: &[Pos2]) {
+fn click_corners(views: &mut ViewWindow, corners: &[Pos2]) {
     for at in corners {
-        hands.click(*at);
-        hands.wait(0.5);
+        views.click(*at);
+        views.wait(0.5);
     }
 }
 
 fn polygon() {
     for close in ["enter", "first", "double"] {
-        let mut hands = ViewWindow::new(plain());
-        hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
-        let corners = corners(&hands);
-        click_corners(&mut hands, &corners);
-        assert!(hands.state().document.regions.is_empty(), "not closed yet");
+        let mut views = ViewWindow::new(plain());
+        views.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
+        let corners = corners(&views);
+        click_corners(&mut views, &corners);
+        assert!(views.state().document.regions.is_empty(), "not closed yet");
         match close {
-            "enter" => hands.key(Key::Enter, Modifiers::NONE),
-            "first" => hands.click(corners[0] + vec2(4.0, -3.0)),
+            "enter" => views.key(Key::Enter, Modifiers::NONE),
+            "first" => views.click(corners[0] + vec2(4.0, -3.0)),
             _ => {
-                hands.click(corners[3]);
-                hands.click(corners[3]);
+                views.click(corners[3]);
+                views.click(corners[3]);
             }
         }
-        let mask = mask(hands.state());
-        let world = corners.map(|c| hands.world(Pane::Sagittal, c));
+        let mask = mask(views.state());
+        let world = corners.map(|c| views.world(Pane::Sagittal, c));
         let flat = world.map(|w| glam::DVec2::new(w.y, w.z));
         let area = (0..4)
             .map(|i| flat[i].perp_dot(flat[(i + 1) % 4]))
@@ -385,97 +382,97 @@ fn polygon() {
             (found / area - 1.0).abs() < 0.08,
             "{close}: {found} of {area} mm²"
         );
-        assert!(mask.contains(hands.world(Pane::Sagittal, hands.rect(Pane::Sagittal).center())));
-        hands.act(Action::Undo);
-        assert!(hands.state().document.regions.is_empty());
+        assert!(mask.contains(views.world(Pane::Sagittal, views.rect(Pane::Sagittal).center())));
+        views.act(Action::Undo);
+        assert!(views.state().document.regions.is_empty());
     }
     // Freehand: the button stays pressed.
-    let mut hands = ViewWindow::new(plain());
-    hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
-    let [a, b, c, d] = corners(&hands);
+    let mut views = ViewWindow::new(plain());
+    views.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
+    let [a, b, c, d] = corners(&views);
     let mut path = Vec::new();
     for (from, to) in [(a, b), (b, c), (c, d)] {
         path.extend((0..12).map(|i| from + (to - from) * (i as f32 / 12.0)));
     }
-    left(&mut hands, &path);
-    hands.key(Key::Enter, Modifiers::NONE);
-    assert!(mask(hands.state()).count() > 100);
+    left(&mut views, &path);
+    views.key(Key::Enter, Modifiers::NONE);
+    assert!(mask(views.state()).count() > 100);
 }
 
 fn polygon_given_up() {
-    let mut hands = ViewWindow::new(plain());
-    hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
-    let corners = corners(&hands);
-    click_corners(&mut hands, &corners);
-    hands.key(Key::Escape, Modifiers::NONE);
-    hands.key(Key::Enter, Modifiers::NONE);
-    assert!(hands.state().document.regions.is_empty() && hands.state().view.tool == Tool::Polygon);
+    let mut views = ViewWindow::new(plain());
+    views.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
+    let corners = corners(&views);
+    click_corners(&mut views, &corners);
+    views.key(Key::Escape, Modifiers::NONE);
+    views.key(Key::Enter, Modifiers::NONE);
+    assert!(views.state().document.regions.is_empty() && views.state().view.tool == Tool::Polygon);
     // Backspace removes corners, one by one: a line is no polygon.
-    click_corners(&mut hands, &corners);
-    hands.key(Key::Backspace, Modifiers::NONE);
-    drag(&mut hands, &[corners[0] + vec2(60.0, 60.0)], RIGHT);
-    hands.key(Key::Enter, Modifiers::NONE);
-    assert!(hands.state().document.regions.is_empty());
+    click_corners(&mut views, &corners);
+    views.key(Key::Backspace, Modifiers::NONE);
+    drag(&mut views, &[corners[0] + vec2(60.0, 60.0)], RIGHT);
+    views.key(Key::Enter, Modifiers::NONE);
+    assert!(views.state().document.regions.is_empty());
     // In another pane another outline begins.
-    click_corners(&mut hands, &corners[..2]);
-    let other = hands.rect(Pane::Axial).center();
+    click_corners(&mut views, &corners[..2]);
+    let other = views.rect(Pane::Axial).center();
     let more = [other, other + vec2(40.0, 0.0), other + vec2(0.0, 40.0)];
-    click_corners(&mut hands, &more);
-    hands.key(Key::Enter, Modifiers::NONE);
-    let inside = hands.world(Pane::Axial, other + vec2(12.0, 12.0));
-    assert!(mask(hands.state()).contains(inside));
+    click_corners(&mut views, &more);
+    views.key(Key::Enter, Modifiers::NONE);
+    let inside = views.world(Pane::Axial, other + vec2(12.0, 12.0));
+    assert!(mask(views.state()).contains(inside));
 }
 
 fn into_the_pointer() {
-    let mut hands = ViewWindow::new(plain());
-    let at = hands.rect(Pane::Axial).center();
-    left(&mut hands, &[at]);
-    left(&mut hands, &[at + vec2(60.0, 0.0)]);
-    assert_eq!(hands.state().document.regions.len(), 1, "strokes join");
-    let first = hands.state().document.regions[0].id;
+    let mut views = ViewWindow::new(plain());
+    let at = views.rect(Pane::Axial).center();
+    left(&mut views, &[at]);
+    left(&mut views, &[at + vec2(60.0, 0.0)]);
+    assert_eq!(views.state().document.regions.len(), 1, "strokes join");
+    let first = views.state().document.regions[0].id;
     let role = arcuate::data::Role::Target;
-    hands.act(Action::Region(RegionAction::DrawInto {
+    views.act(Action::Region(RegionAction::DrawInto {
         region: None,
         role,
     }));
-    left(&mut hands, &[at + vec2(0.0, 40.0)]);
-    let regions = &hands.state().document.regions;
+    left(&mut views, &[at + vec2(0.0, 40.0)]);
+    let regions = &views.state().document.regions;
     assert_eq!((regions.len(), regions[1].role), (2, role));
-    let second = mask(hands.state());
-    hands.act(Action::Region(RegionAction::Select(Some(first))));
-    left(&mut hands, &[at - vec2(60.0, 0.0)]);
+    let second = mask(views.state());
+    views.act(Action::Region(RegionAction::Select(Some(first))));
+    left(&mut views, &[at - vec2(60.0, 0.0)]);
     assert_eq!(
-        mask(hands.state()).id(),
+        mask(views.state()).id(),
         second.id(),
         "the second is left alone"
     );
     // A hidden region becomes visible when it is drawn on.
-    hands.act(Action::Region(RegionAction::Toggle(first)));
-    left(&mut hands, &[at - vec2(60.0, 30.0)]);
-    assert!(hands.state().document.regions[0].visible);
-    hands.key(Key::Escape, Modifiers::NONE);
+    views.act(Action::Region(RegionAction::Toggle(first)));
+    left(&mut views, &[at - vec2(60.0, 30.0)]);
+    assert!(views.state().document.regions[0].visible);
+    views.key(Key::Escape, Modifiers::NONE);
 }
 
 /// Every frame of a stroke shows everything painted so far.
 fn shown_while_moving() {
-    let mut hands = ViewWindow::new(plain());
-    let at = hands.rect(Pane::Axial).center();
-    hands.press(at, PointerButton::Primary, Modifiers::NONE);
-    assert!(mask(hands.state()).contains(hands.world(Pane::Axial, at)));
+    let mut views = ViewWindow::new(plain());
+    let at = views.rect(Pane::Axial).center();
+    views.press(at, PointerButton::Primary, Modifiers::NONE);
+    assert!(mask(views.state()).contains(views.world(Pane::Axial, at)));
     let mut last = 0;
     for i in 1..12 {
         let to = at + vec2(6.0 * i as f32, 0.0);
-        hands.move_to(to);
-        let mask = mask(hands.state());
-        assert!(mask.contains(hands.world(Pane::Axial, to)), "sample {i}");
+        views.move_to(to);
+        let mask = mask(views.state());
+        assert!(mask.contains(views.world(Pane::Axial, to)), "sample {i}");
         assert!(mask.count() > last);
         last = mask.count();
     }
-    hands.release(at + vec2(66.0, 0.0), PointerButton::Primary);
-    assert_eq!(mask(hands.state()).count(), last);
-    hands.act(Action::Undo);
+    views.release(at + vec2(66.0, 0.0), PointerButton::Primary);
+    assert_eq!(mask(views.state()).count(), last);
+    views.act(Action::Undo);
     assert!(
-        hands.state().document.regions.is_empty(),
+        views.state().document.regions.is_empty(),
         "one stroke, one step"
     );
 }
@@ -503,18 +500,18 @@ fn keeps_up() {
         &mut state,
         Action::Region(RegionAction::SetDrawing(drawing)),
     );
-    let mut hands = ViewWindow::new(state);
-    let at = hands.rect(Pane::Axial).center();
-    hands.press(at, PointerButton::Primary, Modifiers::NONE);
+    let mut views = ViewWindow::new(state);
+    let at = views.rect(Pane::Axial).center();
+    views.press(at, PointerButton::Primary, Modifiers::NONE);
     let mut times = Vec::new();
     for i in 0..60 {
         let angle = i as f32 * 0.2;
         let to = at + vec2(angle.cos(), angle.sin()) * (20.0 + 1.5 * i as f32);
         let before = thread_time();
-        hands.move_to(to);
+        views.move_to(to);
         times.push(thread_time() - before);
     }
-    hands.release(at, PointerButton::Primary);
+    views.release(at, PointerButton::Primary);
     times.sort();
     let (median, worst) = (times[30], times[59]);
     println!("a sample of a stroke on 256³ voxels: median {median:?}, worst {worst:?}");

@@ -11,7 +11,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("views::events of a slow frame keep their order", order),
         test(
-            "views::what is typed behind a shortcut waits for what it opens",
+            "views::text typed after a shortcut waits for the opened field",
             typed_behind,
         ),
         test("views::a double click in slow frames is one", double_click),

@@ -83,12 +83,12 @@ fn cut(random: &mut Random, at: DVec3, normal: DVec3) -> ViewWindow {
 }
 
 /// The point where the ray through a position meets the plane from its open side, inside the head.
-fn expected(hands: &ViewWindow, on_screen: Pos2, at: DVec3, normal: DVec3) -> Option<DVec3> {
-    let rect = hands.rect(Pane::Scene);
+fn expected(views: &ViewWindow, on_screen: Pos2, at: DVec3, normal: DVec3) -> Option<DVec3> {
+    let rect = views.rect(Pane::Scene);
     let size = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
     let d = on_screen - rect.min;
     let share = DVec2::new(f64::from(d.x), f64::from(d.y)) / size;
-    let state: &State = hands.state();
+    let state: &State = views.state();
     let (eye, direction) = state.view.camera.ray(share, size.x / size.y);
     let slope = direction.dot(normal);
     let met = eye + direction * ((at - eye).dot(normal) / slope);
@@ -103,16 +103,16 @@ fn sampled() {
     for _ in 0..60 {
         let at = state().view.crosshair;
         let normal = unit(&mut random);
-        let mut hands = cut(&mut random, at, normal);
-        let camera = hands.state().view.camera;
-        let from = somewhere(&hands, Pane::Scene, &mut random);
-        let face = expected(&hands, from, at, normal);
-        hands.hold_key(Key::P, true);
-        hands.press(from, LEFT, Modifiers::NONE);
-        hands.move_to(from + vec2(25.0, 10.0));
-        let sample = hands.state().runtime.sample.clone();
-        hands.release(from + vec2(25.0, 10.0), LEFT);
-        hands.hold_key(Key::P, false);
+        let mut views = cut(&mut random, at, normal);
+        let camera = views.state().view.camera;
+        let from = somewhere(&views, Pane::Scene, &mut random);
+        let face = expected(&views, from, at, normal);
+        views.hold_key(Key::P, true);
+        views.press(from, LEFT, Modifiers::NONE);
+        views.move_to(from + vec2(25.0, 10.0));
+        let sample = views.state().runtime.sample.clone();
+        views.release(from + vec2(25.0, 10.0), LEFT);
+        views.hold_key(Key::P, false);
         let Some(face) = face else {
             assert!(sample.is_none(), "nothing to sample there");
             continue;
@@ -124,10 +124,10 @@ fn sampled() {
         assert!(sample.centres().all(|p| near(&p)), "on the plane");
         assert!(
             sample.centres().any(|p| p.distance(face) < 2.2),
-            "under the hand"
+            "under the pointer"
         );
-        assert_eq!(hands.state().view.camera, camera, "the view does not turn");
-        assert!(hands.state().runtime.sample.is_none());
+        assert_eq!(views.state().view.camera, camera, "the view does not turn");
+        assert!(views.state().runtime.sample.is_none());
     }
     assert!(met > 5, "{met}");
 }
@@ -144,26 +144,26 @@ fn placed() {
         let middle = state().view.crosshair;
         let at = middle + unit(&mut random) * 12.0;
         let normal = unit(&mut random);
-        let mut hands = cut(&mut random, at, normal);
+        let mut views = cut(&mut random, at, normal);
         let role = Role::Seed;
         let tools = [
             Tool::Sphere { add: true },
             Tool::NewRegion { role, cube: false },
         ];
-        hands.act(Action::View(ViewAction::SetTool(tools[which])));
-        hands.step();
-        let on_screen = somewhere(&hands, Pane::Scene, &mut random);
-        let face = expected(&hands, on_screen, at, normal);
-        let eye = hands.state().view.camera.eye();
-        hands.click(on_screen);
-        let document = &hands.state().document;
+        views.act(Action::View(ViewAction::SetTool(tools[which])));
+        views.step();
+        let on_screen = somewhere(&views, Pane::Scene, &mut random);
+        let face = expected(&views, on_screen, at, normal);
+        let eye = views.state().view.camera.eye();
+        views.click(on_screen);
+        let document = &views.state().document;
         let spheres = document.segment.spheres.first().map(|s| s.1.centre);
         let regions = document.regions.first().map(|r| r.shape.centre());
         let Some(centre) = spheres.or(regions) else {
             assert!(face.is_none(), "the face is there");
             continue;
         };
-        assert!(hands.scene_screen(centre).distance(on_screen) < 0.5);
+        assert!(views.scene_screen(centre).distance(on_screen) < 0.5);
         let slice = (0..3).any(|a| centre[a] == middle[a]);
         let Some(face) = face else {
             assert!(slice, "on a slice");

@@ -28,23 +28,23 @@ fn focused(convention: Convention, pane: Pane) -> ViewWindow {
     let mut state = state();
     let crosshair = state.view.crosshair;
     add_sphere(&mut state, Role::Seed, crosshair, 5.0);
-    let mut hands = ViewWindow::new(state);
-    hands.act(Action::View(ViewAction::SetConvention(convention)));
-    hands.step();
+    let mut views = ViewWindow::new(state);
+    views.act(Action::View(ViewAction::SetConvention(convention)));
+    views.step();
     let at = Pane::ALL.iter().position(|p| *p == pane).unwrap();
     for _ in 0..=at {
-        hands.key(Key::Tab, NONE);
+        views.key(Key::Tab, NONE);
     }
     // A view knows its keys from the next frame on.
-    hands.step();
-    hands.take();
-    hands
+    views.step();
+    views.take();
+    views
 }
 
 fn arrows() {
     for convention in [Convention::Radiological, Convention::Neurological] {
         for pane in [Pane::Axial, Pane::Sagittal, Pane::Coronal] {
-            let mut hands = focused(convention, pane);
+            let mut views = focused(convention, pane);
             let ways = [
                 (Key::ArrowRight, [1.0, 0.0]),
                 (Key::ArrowLeft, [-1.0, 0.0]),
@@ -52,18 +52,18 @@ fn arrows() {
                 (Key::ArrowUp, [0.0, -1.0]),
             ];
             for (key, [x, y]) in ways {
-                let plane = hands.slice_plane(pane);
-                let before = hands.state().view.crosshair;
-                hands.key(key, NONE);
-                let one = hands.state().view.crosshair - before;
+                let plane = views.slice_plane(pane);
+                let before = views.state().view.crosshair;
+                views.key(key, NONE);
+                let one = views.state().view.crosshair - before;
                 let way = plane.right * x + plane.down * y;
                 assert!(one.dot(way) > 0.9 * one.length(), "{pane:?} {key:?} {one}");
                 assert!(one.length() > 1.0, "a voxel: {one}");
-                hands.key(key, Modifiers::SHIFT);
-                let all = hands.state().view.crosshair - before;
+                views.key(key, Modifiers::SHIFT);
+                let all = views.state().view.crosshair - before;
                 near(all, one * 11.0, 1e-9);
-                hands.act(Action::View(ViewAction::MoveCrosshair(before)));
-                hands.step();
+                views.act(Action::View(ViewAction::MoveCrosshair(before)));
+                views.step();
             }
         }
     }
@@ -72,108 +72,108 @@ fn arrows() {
 fn pages() {
     for pane in [Pane::Axial, Pane::Sagittal, Pane::Coronal] {
         let axis = pane.normal_axis().unwrap();
-        let mut hands = focused(Convention::Radiological, pane);
-        let before = hands.state().view.crosshair;
-        hands.key(Key::PageUp, NONE);
-        let moved = hands.state().view.crosshair - before;
+        let mut views = focused(Convention::Radiological, pane);
+        let before = views.state().view.crosshair;
+        views.key(Key::PageUp, NONE);
+        let moved = views.state().view.crosshair - before;
         assert!(
             moved[axis] > 1.0 && moved.length() == moved[axis],
             "{moved}"
         );
-        hands.key(Key::PageDown, NONE);
-        near(hands.state().view.crosshair, before, 1e-9);
+        views.key(Key::PageDown, NONE);
+        near(views.state().view.crosshair, before, 1e-9);
     }
 }
 
 fn orbit() {
-    let mut hands = focused(Convention::Radiological, Pane::Scene);
-    let crosshair = hands.state().view.crosshair;
-    let before = hands.state().view.camera;
-    hands.key(Key::ArrowRight, NONE);
-    let turned = hands.state().view.camera;
-    // Like a drag to the right.
+    let mut views = focused(Convention::Radiological, Pane::Scene);
+    let crosshair = views.state().view.crosshair;
+    let before = views.state().view.camera;
+    views.key(Key::ArrowRight, NONE);
+    let turned = views.state().view.camera;
+    // The view turns as with a drag to the right.
     let dragged = before.orbited(std::f64::consts::PI / 36.0, 0.0);
     assert_eq!(turned, dragged);
-    hands.key(Key::ArrowLeft, NONE);
-    hands.key(Key::Plus, NONE);
-    let nearer = hands.state().view.camera.distance_mm;
+    views.key(Key::ArrowLeft, NONE);
+    views.key(Key::Plus, NONE);
+    let nearer = views.state().view.camera.distance_mm;
     assert!(nearer < before.distance_mm, "{nearer}");
-    hands.key(Key::Minus, NONE);
-    let back = hands.state().view.camera.distance_mm;
+    views.key(Key::Minus, NONE);
+    let back = views.state().view.camera.distance_mm;
     assert!((back - before.distance_mm).abs() < 1e-9, "{back}");
-    assert_eq!(hands.state().view.crosshair, crosshair);
-    assert!(!hands.state().view.moving, "drawn fully");
+    assert_eq!(views.state().view.crosshair, crosshair);
+    assert!(!views.state().view.moving, "drawn fully");
 }
 
 fn enter() {
     for pane in Pane::ALL {
-        let mut hands = focused(Convention::Radiological, pane);
+        let mut views = focused(Convention::Radiological, pane);
         let (role, cube) = (Role::Target, false);
-        hands.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
+        views.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
             role,
             cube,
         })));
-        hands.step();
-        hands.key(Key::Enter, NONE);
-        hands.step();
-        let document = &hands.state().document;
+        views.step();
+        views.key(Key::Enter, NONE);
+        views.step();
+        let document = &views.state().document;
         let [_, region] = &document.regions[..] else {
             panic!("one more region in {pane:?}")
         };
         assert_eq!(region.role, Role::Target);
-        near(region.shape.centre(), hands.state().view.crosshair, 1e-3);
+        near(region.shape.centre(), views.state().view.crosshair, 1e-3);
     }
     for pane in [Pane::Scene, Pane::Axial] {
-        let mut hands = focused(Convention::Radiological, pane);
-        hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
-        hands.step();
-        hands.key(Key::Enter, NONE);
-        hands.step();
-        let strokes = hands.take();
+        let mut views = focused(Convention::Radiological, pane);
+        views.act(Action::View(ViewAction::SetTool(Tool::Brush)));
+        views.step();
+        views.key(Key::Enter, NONE);
+        views.step();
+        let strokes = views.take();
         let strokes = strokes
             .iter()
             .filter(|a| matches!(a, Action::Region(RegionAction::Stroke { .. })));
         assert_eq!(strokes.count(), 1, "in {pane:?}");
-        let painted = hands.state().document.regions.last().unwrap();
+        let painted = views.state().document.regions.last().unwrap();
         let Shape::Mask(mask) = &*painted.shape else {
             panic!("painted")
         };
-        assert!(mask.contains(hands.state().view.crosshair));
+        assert!(mask.contains(views.state().view.crosshair));
     }
-    let mut hands = focused(Convention::Radiological, Pane::Axial);
-    hands.act(Action::View(ViewAction::SetTool(Tool::Ruler)));
-    hands.step();
-    let from = hands.state().view.crosshair;
+    let mut views = focused(Convention::Radiological, Pane::Axial);
+    views.act(Action::View(ViewAction::SetTool(Tool::Ruler)));
+    views.step();
+    let from = views.state().view.crosshair;
     for key in [Key::Enter, Key::ArrowRight, Key::ArrowRight, Key::Enter] {
-        hands.key(key, NONE);
-        hands.step();
+        views.key(key, NONE);
+        views.step();
     }
-    let measured = &hands.state().document.streamlines.measurements;
-    let length = hands.state().view.crosshair.distance(from);
+    let measured = &views.state().document.streamlines.measurements;
+    let length = views.state().view.crosshair.distance(from);
     assert!((measured[0].value().unwrap() - length).abs() < 1e-3 && length > 2.0);
 }
 
 fn choose() {
     for pane in [Pane::Coronal, Pane::Scene] {
-        let mut hands = focused(Convention::Radiological, pane);
-        hands.key(Key::Enter, NONE);
-        hands.step();
-        let id = hands.state().document.regions[0].id;
-        assert_eq!(hands.state().runtime.regions.selected, Some(id), "{pane:?}");
-        hands.act(Action::View(ViewAction::SetTool(Tool::Pick)));
-        hands.step();
-        hands.take();
-        hands.key(Key::Enter, NONE);
+        let mut views = focused(Convention::Radiological, pane);
+        views.key(Key::Enter, NONE);
+        views.step();
+        let id = views.state().document.regions[0].id;
+        assert_eq!(views.state().runtime.regions.selected, Some(id), "{pane:?}");
+        views.act(Action::View(ViewAction::SetTool(Tool::Pick)));
+        views.step();
+        views.take();
+        views.key(Key::Enter, NONE);
         let picks = |a: &Action| matches!(a, Action::Streamline(StreamlineAction::Pick { .. }));
-        assert!(hands.take().iter().any(picks), "{pane:?}");
+        assert!(views.take().iter().any(picks), "{pane:?}");
     }
 }
 
 fn polygon() {
-    let mut hands = focused(Convention::Radiological, Pane::Axial);
-    hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
-    hands.step();
-    hands.take();
+    let mut views = focused(Convention::Radiological, Pane::Axial);
+    views.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
+    views.step();
+    views.take();
     let keys = [
         Key::Enter,
         Key::ArrowRight,
@@ -183,15 +183,15 @@ fn polygon() {
     ];
     for key in keys {
         let far = matches!(key, Key::ArrowRight | Key::ArrowDown);
-        hands.key(key, if far { Modifiers::SHIFT } else { NONE });
+        views.key(key, if far { Modifiers::SHIFT } else { NONE });
         // Two in quick succession would be a double click.
-        hands.wait(0.5);
+        views.wait(0.5);
     }
     let drawn = |a: &Action| matches!(a, Action::Region(RegionAction::DrawOutline { .. }));
-    assert!(!hands.take().iter().any(drawn), "three corners");
+    assert!(!views.take().iter().any(drawn), "three corners");
     // A second point at the last corner closes it.
-    hands.key(Key::Enter, NONE);
-    let outline = hands.take().into_iter().find_map(|a| match a {
+    views.key(Key::Enter, NONE);
+    let outline = views.take().into_iter().find_map(|a| match a {
         Action::Region(RegionAction::DrawOutline { outline, .. }) => Some(outline),
         _ => None,
     });

@@ -28,14 +28,20 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("views::labels::titles are whole in small panes", titles),
         test("views::labels::names keep clear of scales", clear),
-        test("views::labels::in 3-D a name is beside its region", beside),
-        test("views::labels::a handle is held where it is drawn", handle),
+        test(
+            "views::labels::in 3-D a name is beside its region",
+            region_names,
+        ),
+        test(
+            "views::labels::a handle is grabbed where it is drawn",
+            handle,
+        ),
         test("views::labels::each colour scale has its bar", bars),
         test(
             "views::labels::missing bars are named at the pointer",
             missing_bars,
         ),
-        test("views::labels::no plate of a bar covers a word", uncovered),
+        test("views::labels::no plate of a bar covers text", uncovered),
         test("views::labels::bars hide little of a small slice", little),
         test("views::labels::buttons cover no bar", buttons),
         test("views::labels::an upper letter is above the picture", above),
@@ -99,9 +105,9 @@ fn titles() {
                     rect.contains_rect(*place),
                     "{area:?} {pane:?}: {text:?} at {place:?} leaves {rect:?}"
                 );
-                for (other, beside) in &inside[..i] {
+                for (other, other_rect) in &inside[..i] {
                     assert!(
-                        !place.shrink(1.0).intersects(*beside),
+                        !place.shrink(1.0).intersects(*other_rect),
                         "{area:?} {pane:?}: {text:?} over {other:?}"
                     );
                 }
@@ -157,10 +163,10 @@ fn clear() {
             let all = painted_texts(&state, area, Some(at));
             let name = all.iter().find(|(text, _)| text.starts_with("Target"));
             let (name, place) = name.unwrap_or_else(|| panic!("{all:?}"));
-            for (other, beside) in all.iter().filter(|(other, _)| other != name) {
+            for (other, other_rect) in all.iter().filter(|(other, _)| other != name) {
                 assert!(
-                    !place.intersects(*beside),
-                    "{area:?} {shift}: {name:?} {place:?} over {other:?} {beside:?}"
+                    !place.intersects(*other_rect),
+                    "{area:?} {shift}: {name:?} {place:?} over {other:?} {other_rect:?}"
                 );
             }
         }
@@ -168,7 +174,7 @@ fn clear() {
 }
 
 /// However the head is rotated and however close it is: a name touches the space around its region, or is not shown.
-fn beside() {
+fn region_names() {
     let mut random = Random::fresh("names beside regions");
     let mut state = state();
     state.view.task = Task::Track;
@@ -229,9 +235,9 @@ fn beside() {
                     "{area:?}: {name} at {own}, another at {far}"
                 );
             }
-            for (other, beside) in all.iter().filter(|(_, r)| r != place) {
+            for (other, other_rect) in all.iter().filter(|(_, r)| r != place) {
                 assert!(
-                    !place.intersects(*beside),
+                    !place.intersects(*other_rect),
                     "{area:?}: {name} over {other:?}"
                 );
             }
@@ -247,15 +253,15 @@ fn handle() {
         let at = state.view.crosshair;
         let sphere = add_sphere(&mut state, Role::Seed, at, 1.5);
         state.runtime.regions.selected = Some(sphere);
-        let mut hands = ViewWindow::new(state);
+        let mut views = ViewWindow::new(state);
         let middle = match pane {
-            Pane::Scene => hands.scene_screen(at),
-            _ => hands.screen(pane, at),
+            Pane::Scene => views.scene_screen(at),
+            _ => views.screen(pane, at),
         };
         let from = middle + vec2(9.0, 0.0);
         let path = [from, from + vec2(6.0, 0.0), from + vec2(12.0, 0.0)];
-        hands.drag(&path, PointerButton::Primary, Modifiers::NONE);
-        let radius = match &*hands.state().document.regions[0].shape {
+        views.drag(&path, PointerButton::Primary, Modifiers::NONE);
+        let radius = match &*views.state().document.regions[0].shape {
             data::Shape::Sphere { centre, radius_mm } => {
                 near(*centre, at, POINT_MM);
                 *radius_mm
@@ -266,7 +272,7 @@ fn handle() {
     }
 }
 
-/// Streamlines of four layers, each with colours of its own over values from 1 to 2, 3, 4 and 5.
+/// Streamlines of four layers, each with its own colours over values from 1 to 2, 3, 4 and 5.
 fn four_scales() -> State {
     let mut state = state();
     for high in [2.0, 3.0, 4.0, 5.0] {
@@ -283,8 +289,8 @@ fn four_scales() -> State {
     state
 }
 
-/// A view with a legend has a bar for each layer, with the layer's name; where some do not fit, the last bar says how
-/// many are missing. None covers the title.
+/// A view with a legend has a bar for each layer, with the layer's name; if some do not fit, the last bar gives the
+/// number of missing ones. None covers the title.
 fn bars() {
     let state = four_scales();
     let highs = [2.0, 3.0, 4.0, 5.0].map(format::measure);
@@ -322,7 +328,7 @@ fn bars() {
     }
 }
 
-/// Where bars are missing, the name of the last one tells which, at the pointer.
+/// If bars are missing, a hint on the name of the last one lists them.
 fn missing_bars() {
     let state = four_scales();
     let is_short = |word: &(String, Rect)| word.0.ends_with(" more");
@@ -336,7 +342,7 @@ fn missing_bars() {
     }
 }
 
-/// The word beside a tool keeps clear of the colour bar, and nothing is painted over it.
+/// The word next to a tool keeps clear of the colour bar, and nothing is painted over it.
 fn uncovered() {
     let mut state = state();
     let layer = state.document.layers[0].clone();
@@ -368,8 +374,11 @@ fn uncovered() {
         let all = texts(&shapes);
         let word = all.iter().find(|(text, _)| text.starts_with("Add"));
         let (word, place) = word.unwrap_or_else(|| panic!("{shift}: {all:?}"));
-        for (other, beside) in all.iter().filter(|(other, _)| other != word) {
-            assert!(!place.intersects(*beside), "{shift}: {word} over {other}");
+        for (other, other_rect) in all.iter().filter(|(other, _)| other != word) {
+            assert!(
+                !place.intersects(*other_rect),
+                "{shift}: {word} over {other}"
+            );
         }
         assert!(!is_covered(&shapes, word), "{shift}");
     }
@@ -421,7 +430,7 @@ fn little() {
     assert!(dark < 0.25 * pane.area(), "{dark} of {}", pane.area());
 }
 
-/// The buttons that come with the pointer lie beside the bars, and no bar moves.
+/// The buttons that appear with the pointer are next to the bars, and no bar moves.
 fn buttons() {
     let state = four_scales();
     for area in AREAS {
@@ -438,14 +447,14 @@ fn buttons() {
             let all = texts(&shapes);
             for (text, place) in all.iter().filter(of_bar) {
                 assert!(!place.intersects(buttons), "{area:?} {pane:?}: {text}");
-                let stays = bare.iter().any(|(w, p)| w == text && p == place);
-                assert!(stays, "{area:?} {pane:?}: {text} moves");
+                let is_unmoved = bare.iter().any(|(w, p)| w == text && p == place);
+                assert!(is_unmoved, "{area:?} {pane:?}: {text} moves");
             }
         }
     }
 }
 
-/// In a small view the letter of the upper edge stands beside the title, not below it, where the head is.
+/// In a small view the letter of the upper edge is next to the title, not below it, where the head is.
 fn above() {
     let mut state = state();
     state.view.crosshair = dvec3(-6.2, 8.5, -0.4);

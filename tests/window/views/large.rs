@@ -59,13 +59,13 @@ fn regions() {
         ] {
             let mut state = with_regions(masks);
             (state.view.layout, state.view.single) = (layout, pane);
-            let mut hands = ViewWindow::new(state);
-            let middle = hands.rect(pane).center();
+            let mut views = ViewWindow::new(state);
+            let middle = views.rect(pane).center();
             let mut ms = Vec::new();
             for frame in 0..24u8 {
                 let (sin, cos) = (f32::from(frame) * 0.3).sin_cos();
                 let began = Instant::now();
-                hands.move_to(middle + vec2(cos, sin) * 60.0);
+                views.move_to(middle + vec2(cos, sin) * 60.0);
                 ms.push(began.elapsed().as_secs_f64() * 1e3);
             }
             // The first display of each mask finds its outlines.

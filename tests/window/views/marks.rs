@@ -26,13 +26,13 @@ use std::sync::{Arc, Mutex};
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("views::L stands on the side of the patient's left", letters),
+        test("views::L is on the side of the patient's left", letters),
         test("views::a scale bar is as long as it says", scale_bar),
         test("views::colour bars have the limits of their layer", limits),
         test("views::a shared colour bar names its layers", shared_bar),
         test("views::a picture has the command of what is live", command),
         test("views::a slab is as thick as it says", slab),
-        test("views::slices of a mosaic are where they say", mosaic),
+        test("views::slices of a mosaic match their labels", mosaic),
     ]
 }
 
@@ -241,15 +241,15 @@ fn command() {
         found.map(|c| c.1)
     };
     assert_eq!(chunk(&state), None);
-    let mut fates = [0; SeedOutcome::COUNT];
-    fates[SeedOutcome::Kept as usize] = 1;
+    let mut outcomes = [0; SeedOutcome::COUNT];
+    outcomes[SeedOutcome::Kept as usize] = 1;
     add_live(
         &mut state,
         curves::Output {
             kept: Tractogram::new(vec![[0.0; 3], [9.0; 3]], vec![0, 2]),
             missed: Tractogram::empty(),
             missed_every: 1,
-            seed_outcomes: fates,
+            seed_outcomes: outcomes,
             stops: [0; StopReason::COUNT],
             per_target: Vec::new(),
             steps: 1,

@@ -32,10 +32,10 @@ pub fn tests() -> Vec<Trial> {
             burned_in,
         ),
         test(
-            "views::picture shows the patient's left on the right, or says so",
+            "views::a picture states on which side the patient's left is",
             left_in_pictures,
         ),
-        test("views::picture says when sides are unknown", unknown_sides),
+        test("views::a picture reports unknown sides", unknown_sides),
         test(
             "views::picture of the 3-D view has its marks",
             scene_picture,
@@ -53,9 +53,9 @@ pub fn tests() -> Vec<Trial> {
             by_pieces,
         ),
         test("views::a snapshot is right of the divider", compared),
-        test("views::halves keep their words to themselves", halves),
+        test("views::marks of each half stay in it", halves),
         test(
-            "views::what missed is seen in both halves or in neither",
+            "views::missed rays are shown in both halves or in neither",
             missed_in_both,
         ),
         test("views::picture knows its parameters", parameters),
@@ -298,15 +298,15 @@ fn by_pieces() {
         (0..600).flat_map(curve).collect::<Vec<[f32; 3]>>(),
         (0..=600).map(|i| i * 60).collect::<Vec<_>>(),
     );
-    let mut fates = [0; SeedOutcome::COUNT];
-    fates[SeedOutcome::Kept as usize] = 600;
+    let mut outcomes = [0; SeedOutcome::COUNT];
+    outcomes[SeedOutcome::Kept as usize] = 600;
     add_live(
         &mut state,
         curves::Output {
             kept,
             missed: Tractogram::new(Vec::new(), vec![0]),
             missed_every: 1,
-            seed_outcomes: fates,
+            seed_outcomes: outcomes,
             stops: [0; StopReason::COUNT],
             per_target: vec![600],
             steps: 36_000,
@@ -345,7 +345,7 @@ fn by_pieces() {
         let mut drawing = begin(studio.0.as_ref().unwrap());
         let mut moved = scene_of(&state);
         for _ in 0..3 {
-            // Movement in the window meanwhile does not delay it.
+            // Movement in the window in between does not delay it.
             let renderer = studio.0.as_mut().unwrap();
             moved.background[0] ^= 1;
             for id in WINDOW {
@@ -407,7 +407,7 @@ fn compared() {
                 different += usize::from(now.pixel(x, y) != then.pixel(x, y));
             }
             assert!(different > 500, "{different}");
-            // The region's name in the 3-D view makes room for the divider, a line of it and its two places.
+            // The region's name in the 3-D view leaves space for the divider, a line of it and its two places.
             let high = moved.map_or(0, |[_, _, top, bottom]| bottom - top + 1);
             let most = if pane == Pane::Scene { 24 } else { 0 };
             assert!(high <= most, "{pane:?} at {share}: {moved:?}");
@@ -448,7 +448,7 @@ fn halves() {
     let bar = |x: [f32; 2]| count(&picture, 1.0, [x[0], 60.0, x[1], 290.0], coloured);
     assert!(bar([10.0, 24.0]) > 200, "left: {}", bar([10.0, 24.0]));
     assert!(bar([696.0, 710.0]) > 200, "right: {}", bar([696.0, 710.0]));
-    assert!(bar([300.0, 356.0]) < 20, "beside the divider");
+    assert!(bar([300.0, 356.0]) < 20, "next to the divider");
 }
 
 /// A snapshot of an opened session has no missed rays.
@@ -462,16 +462,16 @@ fn missed_in_both() {
     add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 5.0);
     add_sphere(&mut state, Role::Target, dvec3(5.0, 2.0, 3.0), 5.0);
     let curve = |y: f32| Tractogram::new(vec![[0.0, y, 0.0], [9.0, y, 0.0]], vec![0, 2]);
-    let mut fates = [0; SeedOutcome::COUNT];
-    fates[SeedOutcome::Kept as usize] = 1;
-    fates[SeedOutcome::MissedTargets as usize] = 1;
+    let mut outcomes = [0; SeedOutcome::COUNT];
+    outcomes[SeedOutcome::Kept as usize] = 1;
+    outcomes[SeedOutcome::MissedTargets as usize] = 1;
     add_live(
         &mut state,
         curves::Output {
             kept: curve(1.0),
             missed: curve(2.0),
             missed_every: 1,
-            seed_outcomes: fates,
+            seed_outcomes: outcomes,
             stops: [0; StopReason::COUNT],
             per_target: vec![1],
             steps: 1,

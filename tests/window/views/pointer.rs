@@ -53,26 +53,26 @@ pub fn tests() -> Vec<Trial> {
             "views::a click on a region selects it, a second moves the crosshair",
             selects,
         ),
-        test("views::the cursor tells", cursors),
+        test("views::the cursor shows the action", cursors),
         test("views::full results follow when the pointer rests", settles),
         test("views::hidden regions are not in the way", hidden_regions),
         test("views::arrows step the view under the pointer", arrows),
         test(
-            "views::an outline around streamlines follows a fast hand",
+            "views::an outline around streamlines follows a fast pointer",
             outlines,
         ),
     ]
 }
 
 /// A position well inside a pane.
-pub fn somewhere(hands: &ViewWindow, pane: Pane, random: &mut Random) -> Pos2 {
-    let rect = hands.rect(pane).shrink(60.0);
+pub fn somewhere(views: &ViewWindow, pane: Pane, random: &mut Random) -> Pos2 {
+    let rect = views.rect(pane).shrink(60.0);
     let share = |random: &mut Random| random.uniform(0.0, 1.0) as f32;
     rect.min + vec2(share(random) * rect.width(), share(random) * rect.height())
 }
 
-pub fn clamped(hands: &ViewWindow, world: DVec3) -> DVec3 {
-    let (low, high) = hands.state().document.bounds();
+pub fn clamped(views: &ViewWindow, world: DVec3) -> DVec3 {
+    let (low, high) = views.state().document.bounds();
     world.clamp(low, high)
 }
 
@@ -80,20 +80,20 @@ fn click_moves_crosshair() {
     let mut random = Random::fresh("click");
     for convention in [Convention::Radiological, Convention::Neurological] {
         for pane in SLICES {
-            let mut hands = ViewWindow::new(state());
-            hands.act(Action::View(ViewAction::SetConvention(convention)));
-            let before = hands.state().view.crosshair;
-            let at = somewhere(&hands, pane, &mut random);
+            let mut views = ViewWindow::new(state());
+            views.act(Action::View(ViewAction::SetConvention(convention)));
+            let before = views.state().view.crosshair;
+            let at = somewhere(&views, pane, &mut random);
             let axis = pane.normal_axis().unwrap();
-            let expected = clamped(&hands, hands.world(pane, at));
+            let expected = clamped(&views, views.world(pane, at));
             if random.uniform(0.0, 1.0) < 0.5 {
-                hands.click(at);
+                views.click(at);
             } else {
-                hands.fast_click(at);
+                views.fast_click(at);
             }
-            near(hands.state().view.crosshair, expected, POINT_MM);
+            near(views.state().view.crosshair, expected, POINT_MM);
             assert_eq!(
-                hands.state().view.crosshair[axis],
+                views.state().view.crosshair[axis],
                 before[axis],
                 "the slice stays"
             );
@@ -104,130 +104,130 @@ fn click_moves_crosshair() {
 /// The rule of the display, without the code's own geometry: on a radiological slice the patient's right is on the left
 /// of the screen, the nose is up (axial) or left (sagittal), the head is up.
 fn left_is_left() {
-    let centre = |hands: &ViewWindow, pane: Pane| hands.rect(pane).center();
+    let centre = |views: &ViewWindow, pane: Pane| views.rect(pane).center();
     for (convention, right_of_screen) in [
         (Convention::Radiological, -1.0),
         (Convention::Neurological, 1.0),
     ] {
         for pane in [Pane::Axial, Pane::Coronal] {
-            let mut hands = ViewWindow::new(state());
-            hands.act(Action::View(ViewAction::SetConvention(convention)));
-            let at = centre(&hands, pane);
-            hands.click(at);
-            let from = hands.state().view.crosshair;
-            hands.click(at + vec2(40.0, 0.0));
-            let moved = hands.state().view.crosshair - from;
+            let mut views = ViewWindow::new(state());
+            views.act(Action::View(ViewAction::SetConvention(convention)));
+            let at = centre(&views, pane);
+            views.click(at);
+            let from = views.state().view.crosshair;
+            views.click(at + vec2(40.0, 0.0));
+            let moved = views.state().view.crosshair - from;
             assert!(
                 moved.x * right_of_screen > 5.0,
                 "{pane:?} {convention:?} {moved}"
             );
-            hands.click(at + vec2(0.0, -40.0));
-            let up = hands.state().view.crosshair - from;
+            views.click(at + vec2(0.0, -40.0));
+            let up = views.state().view.crosshair - from;
             let upwards = if pane == Pane::Axial { up.y } else { up.z };
             assert!(upwards > 5.0, "{pane:?} {convention:?} {up}");
         }
-        let mut hands = ViewWindow::new(state());
-        hands.act(Action::View(ViewAction::SetConvention(convention)));
-        let at = centre(&hands, Pane::Sagittal);
-        hands.click(at);
-        let from = hands.state().view.crosshair;
-        hands.click(at + vec2(-40.0, 0.0));
-        assert!((hands.state().view.crosshair - from).y > 5.0, "nose left");
-        hands.click(at + vec2(0.0, -40.0));
-        assert!((hands.state().view.crosshair - from).z > 5.0, "head up");
+        let mut views = ViewWindow::new(state());
+        views.act(Action::View(ViewAction::SetConvention(convention)));
+        let at = centre(&views, Pane::Sagittal);
+        views.click(at);
+        let from = views.state().view.crosshair;
+        views.click(at + vec2(-40.0, 0.0));
+        assert!((views.state().view.crosshair - from).y > 5.0, "nose left");
+        views.click(at + vec2(0.0, -40.0));
+        assert!((views.state().view.crosshair - from).z > 5.0, "head up");
     }
 }
 
 fn crosshair_follows() {
-    let mut hands = ViewWindow::new(state());
-    let from = hands.rect(Pane::Axial).center();
-    hands.press(from, LEFT, Modifiers::NONE);
+    let mut views = ViewWindow::new(state());
+    let from = views.rect(Pane::Axial).center();
+    views.press(from, LEFT, Modifiers::NONE);
     for i in 1..6 {
         let at = from + vec2(7.0, -5.0) * i as f32;
-        let expected = hands.world(Pane::Axial, at);
-        hands.move_to(at);
-        near(hands.state().view.crosshair, expected, POINT_MM);
+        let expected = views.world(Pane::Axial, at);
+        views.move_to(at);
+        near(views.state().view.crosshair, expected, POINT_MM);
     }
     // Over another view the drag still belongs to this slice.
-    let outside = hands.rect(Pane::Sagittal).center();
-    let expected = clamped(&hands, hands.world(Pane::Axial, outside));
-    hands.move_to(outside);
-    near(hands.state().view.crosshair, expected, POINT_MM);
-    hands.release(outside, LEFT);
-    hands.take();
-    hands.move_to(from);
-    assert!(hands.take().is_empty(), "let go");
+    let outside = views.rect(Pane::Sagittal).center();
+    let expected = clamped(&views, views.world(Pane::Axial, outside));
+    views.move_to(outside);
+    near(views.state().view.crosshair, expected, POINT_MM);
+    views.release(outside, LEFT);
+    views.take();
+    views.move_to(from);
+    assert!(views.take().is_empty(), "let go");
 }
 
 fn nothing_when_nothing() {
-    let mut hands = ViewWindow::new(state());
-    let at = hands.rect(Pane::Axial).center() + vec2(13.0, 17.0);
-    hands.click(at);
-    hands.take();
-    hands.click(at);
+    let mut views = ViewWindow::new(state());
+    let at = views.rect(Pane::Axial).center() + vec2(13.0, 17.0);
+    views.click(at);
+    views.take();
+    views.click(at);
     for pane in Pane::ALL {
-        let at = hands.rect(pane).center();
-        hands.move_to(at);
-        hands.move_to(at + vec2(9.0, 3.0));
+        let at = views.rect(pane).center();
+        views.move_to(at);
+        views.move_to(at + vec2(9.0, 3.0));
         if pane != Pane::Axial {
             // A press without a move: middle and right in slices, any in 3-D.
-            hands.drag(&[at], PointerButton::Middle, Modifiers::NONE);
-            hands.drag(&[at], PointerButton::Secondary, Modifiers::NONE);
+            views.drag(&[at], PointerButton::Middle, Modifiers::NONE);
+            views.drag(&[at], PointerButton::Secondary, Modifiers::NONE);
         }
     }
-    hands.click(hands.rect(Pane::Scene).center() + vec2(0.0, 160.0));
-    hands.wait(1.0);
-    let sent = hands.take();
+    views.click(views.rect(Pane::Scene).center() + vec2(0.0, 160.0));
+    views.wait(1.0);
+    let sent = views.take();
     assert!(sent.is_empty(), "{sent:?}");
-    assert!(hands.state().history.undo_label().is_none());
+    assert!(views.state().history.undo_label().is_none());
 }
 
 fn wheel_steps() {
     let mut random = Random::fresh("wheel");
     for pane in SLICES {
-        let mut hands = ViewWindow::new(state());
+        let mut views = ViewWindow::new(state());
         let axis = pane.normal_axis().unwrap();
         let spacing = [2.0, 2.5, 3.0][axis];
-        let at = somewhere(&hands, pane, &mut random);
-        let before = hands.state().view.crosshair;
-        hands.wheel(at, 1.0, Modifiers::NONE);
+        let at = somewhere(&views, pane, &mut random);
+        let before = views.state().view.crosshair;
+        views.wheel(at, 1.0, Modifiers::NONE);
         let mut expected = before;
         expected[axis] += spacing;
-        near(hands.state().view.crosshair, expected, 1e-9);
-        hands.wheel(at, -1.0, Modifiers::SHIFT);
+        near(views.state().view.crosshair, expected, 1e-9);
+        views.wheel(at, -1.0, Modifiers::SHIFT);
         expected[axis] -= 10.0 * spacing;
-        near(hands.state().view.crosshair, expected, 1e-9);
+        near(views.state().view.crosshair, expected, 1e-9);
         // Three thirds of a notch, as free-running wheels send them, make one step.
         for _ in 0..3 {
-            hands.wheel(at, 1.0 / 3.0 + 1e-4, Modifiers::NONE);
+            views.wheel(at, 1.0 / 3.0 + 1e-4, Modifiers::NONE);
         }
         expected[axis] += spacing;
-        near(hands.state().view.crosshair, expected, 1e-9);
+        near(views.state().view.crosshair, expected, 1e-9);
     }
 }
 
 fn zoom_keeps_the_point() {
     let mut random = Random::fresh("zoom");
     for pane in SLICES {
-        let mut hands = ViewWindow::new(state());
+        let mut views = ViewWindow::new(state());
         for lines in [2.0, -1.0, 3.0] {
-            let at = somewhere(&hands, pane, &mut random);
-            let before = hands.world(pane, at);
-            let scale = hands.slice_plane(pane).mm_per_point;
-            hands.wheel(at, lines, Modifiers::CTRL);
-            near(hands.world(pane, at), before, 1e-6);
-            let factor = scale / hands.slice_plane(pane).mm_per_point;
+            let at = somewhere(&views, pane, &mut random);
+            let before = views.world(pane, at);
+            let scale = views.slice_plane(pane).mm_per_point;
+            views.wheel(at, lines, Modifiers::CTRL);
+            near(views.world(pane, at), before, 1e-6);
+            let factor = scale / views.slice_plane(pane).mm_per_point;
             assert!((factor > 1.05) == (lines > 0.0), "{factor}");
         }
         assert!(
-            hands
+            views
                 .take()
                 .iter()
                 .all(|a| matches!(a, Action::View(ViewAction::SetSlice { .. })))
         );
-        hands.act(Action::View(ViewAction::FrameAll));
+        views.act(Action::View(ViewAction::FrameAll));
         assert_eq!(
-            hands.state().view.slices,
+            views.state().view.slices,
             arcuate::state::View::default().slices
         );
     }
@@ -239,32 +239,32 @@ fn pan_moves() {
         (LEFT, Modifiers::SHIFT),
     ] {
         for pane in SLICES {
-            let mut hands = ViewWindow::new(state());
-            let crosshair = hands.state().view.crosshair;
-            let from = hands.rect(pane).center();
+            let mut views = ViewWindow::new(state());
+            let crosshair = views.state().view.crosshair;
+            let from = views.rect(pane).center();
             let to = from + vec2(31.0, -22.0);
-            let stored = hands.world(pane, from);
-            hands.drag(&[from, from + vec2(5.0, 5.0), to], button, modifiers);
-            near(hands.world(pane, to), stored, 1e-6);
-            assert_eq!(hands.state().view.crosshair, crosshair);
+            let stored = views.world(pane, from);
+            views.drag(&[from, from + vec2(5.0, 5.0), to], button, modifiers);
+            near(views.world(pane, to), stored, 1e-6);
+            assert_eq!(views.state().view.crosshair, crosshair);
         }
     }
 }
 
 fn right_drag() {
-    let mut hands = ViewWindow::new(state());
-    let window = |hands: &ViewWindow| hands.state().document.layers[0].display.window;
-    let before = window(&hands);
-    let from = hands.rect(Pane::Coronal).center();
+    let mut views = ViewWindow::new(state());
+    let window = |views: &ViewWindow| views.state().document.layers[0].display.window;
+    let before = window(&views);
+    let from = views.rect(Pane::Coronal).center();
     let path: Vec<Pos2> = (0..6).map(|i| from + vec2(10.0, 0.0) * i as f32).collect();
-    hands.drag(&path, PointerButton::Secondary, Modifiers::NONE);
-    let (low, high) = window(&hands);
+    views.drag(&path, PointerButton::Secondary, Modifiers::NONE);
+    let (low, high) = window(&views);
     assert!(high - low > (before.1 - before.0) * 1.1, "right widens");
     assert!(
         ((low + high) - (before.0 + before.1)).abs() < 1e-3,
         "the level stays"
     );
-    let phases: Vec<Phase> = hands
+    let phases: Vec<Phase> = views
         .take()
         .iter()
         .filter_map(|a| match a {
@@ -275,18 +275,18 @@ fn right_drag() {
     assert_eq!(phases.last(), Some(&Phase::Done));
     assert_eq!(phases.iter().filter(|p| **p == Phase::Done).count(), 1);
     let up: Vec<Pos2> = (0..6).map(|i| from - vec2(0.0, 8.0) * i as f32).collect();
-    hands.drag(&up, PointerButton::Secondary, Modifiers::NONE);
-    assert!(window(&hands).1 < high, "upwards brightens");
-    hands.act(Action::Undo);
-    assert_eq!(window(&hands), (low, high), "each drag is one step");
-    hands.act(Action::Undo);
-    assert_eq!(window(&hands), before);
-    hands.act(Action::Redo);
+    views.drag(&up, PointerButton::Secondary, Modifiers::NONE);
+    assert!(window(&views).1 < high, "upwards brightens");
+    views.act(Action::Undo);
+    assert_eq!(window(&views), (low, high), "each drag is one step");
+    views.act(Action::Undo);
+    assert_eq!(window(&views), before);
+    views.act(Action::Redo);
     for _ in 0..2 {
-        hands.drag(&[from], PointerButton::Secondary, Modifiers::NONE);
+        views.drag(&[from], PointerButton::Secondary, Modifiers::NONE);
     }
     // The image has two values: they are 1 % and 99 % of its voxels, to one of 4096 bins.
-    let (low, high) = window(&hands);
+    let (low, high) = window(&views);
     assert!(
         (low - 20.0).abs() < 0.1 && (high - 100.0).abs() < 0.1,
         "{low} {high}"
@@ -304,44 +304,44 @@ fn places_regions() {
     let mut random = Random::fresh("place");
     for pane in SLICES {
         for role in [Role::Seed, Role::Target, Role::Exclude] {
-            let mut hands = ViewWindow::new(state());
-            hands.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
+            let mut views = ViewWindow::new(state());
+            views.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
                 role,
                 cube: false,
             })));
-            hands.take_effects();
-            let at = somewhere(&hands, pane, &mut random);
-            let expected = hands.world(pane, at);
-            hands.click(at);
-            let (centre, radius) = region_shape(hands.state(), 0);
+            views.take_effects();
+            let at = somewhere(&views, pane, &mut random);
+            let expected = views.world(pane, at);
+            views.click(at);
+            let (centre, radius) = region_shape(views.state(), 0);
             near(centre, expected, POINT_MM);
             assert_eq!(radius, region_radius_mm(role));
-            assert_eq!(hands.state().document.regions[0].role, role);
-            assert_eq!(hands.state().view.tool, Tool::Crosshair, "one region a key");
+            assert_eq!(views.state().document.regions[0].role, role);
+            assert_eq!(views.state().view.tool, Tool::Crosshair, "one region a key");
             near(
-                hands.state().view.crosshair,
-                clamped(&hands, expected),
+                views.state().view.crosshair,
+                clamped(&views, expected),
                 POINT_MM,
             );
             let tracks =
                 |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: false, .. }));
-            assert_eq!(hands.take_effects().iter().any(tracks), role == Role::Seed);
+            assert_eq!(views.take_effects().iter().any(tracks), role == Role::Seed);
         }
     }
     // Dragged open, it is as large as the drag.
-    let mut hands = ViewWindow::new(state());
+    let mut views = ViewWindow::new(state());
     let tool = Tool::NewRegion {
         role: Role::Target,
         cube: false,
     };
-    hands.act(Action::View(ViewAction::SetTool(tool)));
-    let from = hands.rect(Pane::Axial).center();
+    views.act(Action::View(ViewAction::SetTool(tool)));
+    let from = views.rect(Pane::Axial).center();
     let to = from + vec2(24.0, 18.0);
-    let expected = hands
+    let expected = views
         .world(Pane::Axial, from)
-        .distance(hands.world(Pane::Axial, to));
-    hands.drag(&[from, from + vec2(9.0, 2.0), to], LEFT, Modifiers::NONE);
-    assert!((region_shape(hands.state(), 0).1 - expected).abs() < POINT_MM);
+        .distance(views.world(Pane::Axial, to));
+    views.drag(&[from, from + vec2(9.0, 2.0), to], LEFT, Modifiers::NONE);
+    assert!((region_shape(views.state(), 0).1 - expected).abs() < POINT_MM);
 }
 
 /// A seed that the axial slice cuts 1 mm off its centre.
@@ -359,21 +359,21 @@ fn drags_regions() {
         (Pane::Coronal, Convention::Radiological),
         (Pane::Sagittal, Convention::Neurological),
     ] {
-        let (mut hands, centre) = with_seed();
-        hands.act(Action::View(ViewAction::MoveCrosshair(
+        let (mut views, centre) = with_seed();
+        views.act(Action::View(ViewAction::MoveCrosshair(
             centre - dvec3(1.0, 1.0, 1.0),
         )));
-        hands.act(Action::View(ViewAction::SetConvention(convention)));
-        let from = hands.screen(pane, centre) + vec2(2.0, 1.0);
+        views.act(Action::View(ViewAction::SetConvention(convention)));
+        let from = views.screen(pane, centre) + vec2(2.0, 1.0);
         let offset = vec2(33.0, -21.0);
-        let moved = hands.world(pane, from + offset) - hands.world(pane, from);
-        hands.take_effects();
+        let moved = views.world(pane, from + offset) - views.world(pane, from);
+        views.take_effects();
         let path: Vec<Pos2> = (0..=6).map(|i| from + offset * (i as f32 / 6.0)).collect();
-        hands.drag(&path, LEFT, Modifiers::NONE);
-        let (now, radius) = region_shape(hands.state(), 0);
+        views.drag(&path, LEFT, Modifiers::NONE);
+        let (now, radius) = region_shape(views.state(), 0);
         near(now, centre + moved, POINT_MM);
         assert_eq!(radius, 9.0);
-        let coarse: Vec<bool> = hands
+        let coarse: Vec<bool> = views
             .take_effects()
             .iter()
             .filter_map(|e| match e.job() {
@@ -386,30 +386,30 @@ fn drags_regions() {
         // The other views follow; this one keeps its slice.
         let axis = pane.normal_axis().unwrap();
         for a in (0..3).filter(|&a| a != axis) {
-            assert!((hands.state().view.crosshair[a] - now[a]).abs() < POINT_MM);
+            assert!((views.state().view.crosshair[a] - now[a]).abs() < POINT_MM);
         }
-        hands.act(Action::Undo);
-        near(region_shape(hands.state(), 0).0, centre, 1e-12);
+        views.act(Action::Undo);
+        near(region_shape(views.state(), 0).0, centre, 1e-12);
         assert!(
-            hands.state().history.undo_label().is_none(),
+            views.state().history.undo_label().is_none(),
             "a drag is one step"
         );
-        hands.act(Action::Redo);
-        near(region_shape(hands.state(), 0).0, now, 1e-12);
+        views.act(Action::Redo);
+        near(region_shape(views.state(), 0).0, now, 1e-12);
     }
 }
 
 fn rims_resize() {
-    let (mut hands, centre) = with_seed();
+    let (mut views, centre) = with_seed();
     // Off its centre, the ring is smaller than the sphere.
-    let scale = hands.slice_plane(Pane::Axial).mm_per_point;
+    let scale = views.slice_plane(Pane::Axial).mm_per_point;
     let ring_mm = (81.0f64 - 1.0).sqrt();
     let direction = vec2(0.6, -0.8);
-    let middle = hands.screen(Pane::Axial, centre);
+    let middle = views.screen(Pane::Axial, centre);
     let from = middle + direction * (ring_mm / scale) as f32;
     let to = from + direction * 20.0;
-    hands.drag(&[from, from + direction * 7.0, to], LEFT, Modifiers::NONE);
-    let (now, radius) = region_shape(hands.state(), 0);
+    views.drag(&[from, from + direction * 7.0, to], LEFT, Modifiers::NONE);
+    let (now, radius) = region_shape(views.state(), 0);
     assert_eq!(now, centre);
     // The pointer moved from 9 mm of the centre to this distance.
     let expected = (1.0 + (ring_mm + 20.0 * scale).powi(2)).sqrt();
@@ -419,8 +419,8 @@ fn rims_resize() {
     );
     // Through the centre and beyond nothing turns inside out.
     let edge = middle + direction * ((radius * radius - 1.0).sqrt() / scale) as f32;
-    hands.drag(&[edge, middle], LEFT, Modifiers::NONE);
-    let radius = region_shape(hands.state(), 0).1;
+    views.drag(&[edge, middle], LEFT, Modifiers::NONE);
+    let radius = region_shape(views.state(), 0).1;
     assert!((0.5..3.0).contains(&radius), "{radius}");
 }
 
@@ -430,16 +430,16 @@ fn box_edges() {
     let id = add_sphere(&mut state, Role::Target, centre, 1.0);
     let half_mm = dvec3(10.0, 14.0, 8.0);
     let shape = Shape::Box { centre, half_mm };
-    let mut hands = ViewWindow::new(state);
-    hands.act(Action::Region(RegionAction::SetShape {
+    let mut views = ViewWindow::new(state);
+    views.act(Action::Region(RegionAction::SetShape {
         region: id,
         shape,
         phase: Phase::Done,
     }));
-    let from = hands.screen(Pane::Axial, centre + dvec3(10.0, 3.0, 0.0));
-    let to = hands.screen(Pane::Axial, centre + dvec3(16.0, -5.0, 0.0));
-    hands.drag(&[from, from + (to - from) * 0.5, to], LEFT, Modifiers::NONE);
-    match &*hands.state().document.regions[0].shape {
+    let from = views.screen(Pane::Axial, centre + dvec3(10.0, 3.0, 0.0));
+    let to = views.screen(Pane::Axial, centre + dvec3(16.0, -5.0, 0.0));
+    views.drag(&[from, from + (to - from) * 0.5, to], LEFT, Modifiers::NONE);
+    match &*views.state().document.regions[0].shape {
         Shape::Box { centre: c, half_mm } => {
             assert_eq!(*c, centre);
             near(*half_mm, dvec3(16.0, 14.0, 8.0), POINT_MM);
@@ -447,42 +447,42 @@ fn box_edges() {
         other => panic!("{other:?}"),
     }
     // A corner moves two axes.
-    let from = hands.screen(Pane::Coronal, centre + dvec3(-16.0, 0.0, -8.0));
-    let to = hands.screen(Pane::Coronal, centre + dvec3(-12.0, 0.0, -20.0));
-    hands.drag(&[from, from + (to - from) * 0.5, to], LEFT, Modifiers::NONE);
-    match &*hands.state().document.regions[0].shape {
+    let from = views.screen(Pane::Coronal, centre + dvec3(-16.0, 0.0, -8.0));
+    let to = views.screen(Pane::Coronal, centre + dvec3(-12.0, 0.0, -20.0));
+    views.drag(&[from, from + (to - from) * 0.5, to], LEFT, Modifiers::NONE);
+    match &*views.state().document.regions[0].shape {
         Shape::Box { half_mm, .. } => near(*half_mm, dvec3(12.0, 14.0, 20.0), POINT_MM),
         other => panic!("{other:?}"),
     }
 }
 
 fn selects() {
-    let (mut hands, centre) = with_seed();
-    let before = hands.state().view.crosshair;
-    let at = hands.screen(Pane::Axial, centre);
-    hands.click(at);
-    let id = hands.state().document.regions[0].id;
-    assert_eq!(hands.state().runtime.regions.selected, Some(id));
-    assert_eq!(hands.state().view.crosshair, before);
-    let expected = hands.world(Pane::Axial, at);
-    hands.click(at);
-    near(hands.state().view.crosshair, expected, POINT_MM);
-    assert_eq!(hands.state().runtime.regions.selected, Some(id));
-    near(region_shape(hands.state(), 0).0, centre, 1e-12);
+    let (mut views, centre) = with_seed();
+    let before = views.state().view.crosshair;
+    let at = views.screen(Pane::Axial, centre);
+    views.click(at);
+    let id = views.state().document.regions[0].id;
+    assert_eq!(views.state().runtime.regions.selected, Some(id));
+    assert_eq!(views.state().view.crosshair, before);
+    let expected = views.world(Pane::Axial, at);
+    views.click(at);
+    near(views.state().view.crosshair, expected, POINT_MM);
+    assert_eq!(views.state().runtime.regions.selected, Some(id));
+    near(region_shape(views.state(), 0).0, centre, 1e-12);
     assert!(
-        hands.state().history.undo_label().is_none(),
+        views.state().history.undo_label().is_none(),
         "looking is no step"
     );
 }
 
 fn cursors() {
-    let (mut hands, centre) = with_seed();
-    let scale = hands.slice_plane(Pane::Axial).mm_per_point;
+    let (mut views, centre) = with_seed();
+    let scale = views.slice_plane(Pane::Axial).mm_per_point;
     let ring = (80f64.sqrt() / scale) as f32;
-    let middle = hands.screen(Pane::Axial, centre);
+    let middle = views.screen(Pane::Axial, centre);
     let mut over = |offset: egui::Vec2| {
-        hands.move_to(middle + offset);
-        hands.cursor
+        views.move_to(middle + offset);
+        views.cursor
     };
     assert_eq!(over(vec2(0.0, 0.0)), CursorIcon::Move);
     assert_eq!(over(vec2(ring, 0.0)), CursorIcon::ResizeHorizontal);
@@ -494,74 +494,74 @@ fn cursors() {
 }
 
 fn settles() {
-    let (mut hands, centre) = with_seed();
-    let from = hands.screen(Pane::Axial, centre);
-    hands.press(from, LEFT, Modifiers::NONE);
-    hands.move_to(from + vec2(12.0, 0.0));
-    assert!(hands.state().runtime.track.live.waits_for_rest());
-    hands.take_effects();
-    hands.wait(0.09);
+    let (mut views, centre) = with_seed();
+    let from = views.screen(Pane::Axial, centre);
+    views.press(from, LEFT, Modifiers::NONE);
+    views.move_to(from + vec2(12.0, 0.0));
+    assert!(views.state().runtime.track.live.waits_for_rest());
+    views.take_effects();
+    views.wait(0.09);
     assert!(
-        hands.take_effects().is_empty(),
+        views.take_effects().is_empty(),
         "the pointer has hardly stopped"
     );
-    hands.wait(0.06);
+    views.wait(0.06);
     let full = |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: false, .. }));
-    assert!(hands.take_effects().iter().any(full));
-    assert!(!hands.state().runtime.track.live.waits_for_rest());
-    hands.wait(1.0);
-    assert!(hands.take_effects().is_empty(), "once");
+    assert!(views.take_effects().iter().any(full));
+    assert!(!views.state().runtime.track.live.waits_for_rest());
+    views.wait(1.0);
+    assert!(views.take_effects().is_empty(), "once");
     // The drag continues and is still one step.
-    hands.move_to(from + vec2(20.0, 4.0));
-    hands.release(from + vec2(20.0, 4.0), LEFT);
-    hands.act(Action::Undo);
-    near(region_shape(hands.state(), 0).0, centre, 1e-12);
+    views.move_to(from + vec2(20.0, 4.0));
+    views.release(from + vec2(20.0, 4.0), LEFT);
+    views.act(Action::Undo);
+    near(region_shape(views.state(), 0).0, centre, 1e-12);
 }
 
 fn hidden_regions() {
-    let (mut hands, centre) = with_seed();
-    let id = hands.state().document.regions[0].id;
-    hands.act(Action::Region(RegionAction::Toggle(id)));
-    let at = hands.screen(Pane::Axial, centre);
-    let expected = hands.world(Pane::Axial, at);
-    hands.drag(&[at, at + vec2(3.0, 0.0), at], LEFT, Modifiers::NONE);
-    near(hands.state().view.crosshair, expected, POINT_MM);
-    near(region_shape(hands.state(), 0).0, centre, 1e-12);
+    let (mut views, centre) = with_seed();
+    let id = views.state().document.regions[0].id;
+    views.act(Action::Region(RegionAction::Toggle(id)));
+    let at = views.screen(Pane::Axial, centre);
+    let expected = views.world(Pane::Axial, at);
+    views.drag(&[at, at + vec2(3.0, 0.0), at], LEFT, Modifiers::NONE);
+    near(views.state().view.crosshair, expected, POINT_MM);
+    near(region_shape(views.state(), 0).0, centre, 1e-12);
 }
 
 fn arrows() {
-    let mut hands = ViewWindow::new(state());
-    hands.act(Action::View(ViewAction::SetLayout(Layout::SceneFirst)));
-    hands.step();
-    let at = hands.rect(Pane::Coronal).center();
-    hands.move_to(at);
-    let before = hands.state().view.crosshair;
-    hands.key(Key::ArrowUp, Modifiers::NONE);
+    let mut views = ViewWindow::new(state());
+    views.act(Action::View(ViewAction::SetLayout(Layout::SceneFirst)));
+    views.step();
+    let at = views.rect(Pane::Coronal).center();
+    views.move_to(at);
+    let before = views.state().view.crosshair;
+    views.key(Key::ArrowUp, Modifiers::NONE);
     near(
-        hands.state().view.crosshair,
+        views.state().view.crosshair,
         before + dvec3(0.0, 2.5, 0.0),
         1e-9,
     );
-    hands.key(Key::ArrowDown, Modifiers::SHIFT);
+    views.key(Key::ArrowDown, Modifiers::SHIFT);
     near(
-        hands.state().view.crosshair,
+        views.state().view.crosshair,
         before - dvec3(0.0, 22.5, 0.0),
         1e-9,
     );
-    hands.move_to(pos2(-10.0, -10.0));
-    hands.take();
-    hands.key(Key::ArrowUp, Modifiers::NONE);
-    assert!(hands.take().is_empty(), "the pointer is in no view");
+    views.move_to(pos2(-10.0, -10.0));
+    views.take();
+    views.key(Key::ArrowUp, Modifiers::NONE);
+    assert!(views.take().is_empty(), "the pointer is in no view");
 }
 
 fn outlines() {
     for pane in [Pane::Axial, Pane::Scene] {
         for fast in [false, true] {
-            let mut hands = ViewWindow::new(state());
-            hands.act(Action::View(ViewAction::SetTool(Tool::Pick)));
-            hands.step();
-            hands.take();
-            let corner = hands.rect(pane).center() - vec2(40.0, 30.0);
+            let mut views = ViewWindow::new(state());
+            views.act(Action::View(ViewAction::SetTool(Tool::Pick)));
+            views.step();
+            views.take();
+            let corner = views.rect(pane).center() - vec2(40.0, 30.0);
             let path = [
                 corner,
                 corner + vec2(80.0, 0.0),
@@ -570,10 +570,10 @@ fn outlines() {
                 corner + vec2(1.0, 1.0),
             ];
             match fast {
-                true => hands.fast_drag(&path, LEFT),
-                false => hands.drag(&path, LEFT, Modifiers::NONE),
+                true => views.fast_drag(&path, LEFT),
+                false => views.drag(&path, LEFT, Modifiers::NONE),
             }
-            let target = hands.take().into_iter().find_map(|a| match a {
+            let target = views.take().into_iter().find_map(|a| match a {
                 Action::Streamline(StreamlineAction::Pick { target, .. }) => Some(target),
                 _ => None,
             });

@@ -163,7 +163,7 @@ impl ViewWindow {
         let ctx = egui::Context::default();
         theme::install(&ctx);
         ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        let mut hands = Self {
+        let mut views = Self {
             ctx,
             views: Views::default(),
             state,
@@ -175,10 +175,10 @@ impl ViewWindow {
             cursor: egui::CursorIcon::Default,
         };
         // Widgets react to the pointer from the second frame on.
-        hands.step();
-        hands.step();
-        hands.actions.clear();
-        hands
+        views.step();
+        views.step();
+        views.actions.clear();
+        views
     }
 
     pub fn state(&self) -> &State {

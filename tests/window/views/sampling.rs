@@ -39,7 +39,7 @@ fn noise(random: &mut Random) -> (State, LayerId) {
 }
 
 fn image(state: &State, id: LayerId) -> Volume {
-    let layer = state.document.layer(id).expect("there");
+    let layer = state.document.layer(id).expect("found");
     layer.content.volume().expect("an image").clone()
 }
 
@@ -57,23 +57,23 @@ fn sampled() {
     let mut random = Random::fresh("sampled");
     for pane in [Pane::Axial, Pane::Sagittal, Pane::Coronal] {
         let (state, id) = noise(&mut random);
-        let mut hands = ViewWindow::new(state);
-        let volume = image(hands.state(), id);
+        let mut views = ViewWindow::new(state);
+        let volume = image(views.state(), id);
         let path: Vec<_> = (0..4)
-            .map(|_| somewhere(&hands, pane, &mut random))
+            .map(|_| somewhere(&views, pane, &mut random))
             .collect();
-        let crosshair = hands.state().view.crosshair;
-        hands.hold_key(Key::P, true);
-        hands.press(path[0], PointerButton::Primary, Modifiers::NONE);
+        let crosshair = views.state().view.crosshair;
+        views.hold_key(Key::P, true);
+        views.press(path[0], PointerButton::Primary, Modifiers::NONE);
         for at in &path[1..] {
-            hands.move_to(*at);
+            views.move_to(*at);
         }
-        let sample = hands.state().runtime.sample.clone().expect("a sample");
+        let sample = views.state().runtime.sample.clone().expect("a sample");
         // All voxels passed, and those in which the path is longer than half a spacing, the largest distance between
         // samples.
-        let way: Vec<DVec3> = path.iter().map(|at| hands.world(pane, *at)).collect();
+        let way: Vec<DVec3> = path.iter().map(|at| views.world(pane, *at)).collect();
         let (mut passed, mut certain) = (BTreeSet::new(), BTreeSet::new());
-        let apart = volume.grid.spacing().min_element() / 2.0;
+        let half_voxel = volume.grid.spacing().min_element() / 2.0;
         for piece in way.windows(2) {
             let step = piece[0].distance(piece[1]) / f64::from(STEPS);
             let mut inside = BTreeMap::<usize, u32>::new();
@@ -85,7 +85,7 @@ fn sampled() {
             }
             for (voxel, count) in inside {
                 passed.insert(voxel);
-                if f64::from(count - 1) * step > apart {
+                if f64::from(count - 1) * step > half_voxel {
                     certain.insert(voxel);
                 }
             }
@@ -102,9 +102,9 @@ fn sampled() {
         let (mean, deviation) = moments(&volume, &found);
         assert!((sample.mean() - mean).abs() < 1e-9 * mean);
         assert!((sample.deviation() - deviation).abs() < 1e-9 * mean);
-        hands.release(path[3], PointerButton::Primary);
-        hands.hold_key(Key::P, false);
-        let state = hands.state();
+        views.release(path[3], PointerButton::Primary);
+        views.hold_key(Key::P, false);
+        let state = views.state();
         assert!(state.runtime.sample.is_none());
         assert!(
             state.runtime.notices.status.starts_with("Sampled "),
@@ -113,16 +113,16 @@ fn sampled() {
         );
         assert_eq!(state.view.crosshair, crosshair, "the crosshair stays");
         // Without the key the same drag moves it.
-        hands.drag(&path, PointerButton::Primary, Modifiers::NONE);
-        assert_ne!(hands.state().view.crosshair, crosshair);
-        assert!(hands.state().runtime.sample.is_none());
+        views.drag(&path, PointerButton::Primary, Modifiers::NONE);
+        assert_ne!(views.state().view.crosshair, crosshair);
+        assert!(views.state().runtime.sample.is_none());
     }
 }
 
 fn curve() {
     let mut random = Random::fresh("sampled curve");
     let (mut state, id) = noise(&mut random);
-    let layer = state.document.layer(id).expect("there").clone();
+    let layer = state.document.layer(id).expect("found").clone();
     let volume = layer.content.volume().expect("an image");
     let window = layer.display.window;
     let look = VolumeLook {
@@ -142,18 +142,18 @@ fn curve() {
             phase: Phase::Done,
         }),
     );
-    let mut hands = ViewWindow::new(state);
-    let from = hands.rect(Pane::Axial).center();
-    hands.hold_key(Key::P, true);
-    hands.press(from, PointerButton::Primary, Modifiers::NONE);
-    hands.move_to(from + vec2(60.0, 25.0));
-    let sample = hands.state().runtime.sample.clone().expect("a sample");
-    hands.release(from + vec2(60.0, 25.0), PointerButton::Primary);
-    let transfer = |hands: &ViewWindow| {
-        let layer = hands.state().document.layer(id).expect("there");
+    let mut views = ViewWindow::new(state);
+    let from = views.rect(Pane::Axial).center();
+    views.hold_key(Key::P, true);
+    views.press(from, PointerButton::Primary, Modifiers::NONE);
+    views.move_to(from + vec2(60.0, 25.0));
+    let sample = views.state().runtime.sample.clone().expect("a sample");
+    views.release(from + vec2(60.0, 25.0), PointerButton::Primary);
+    let transfer = |views: &ViewWindow| {
+        let layer = views.state().document.layer(id).expect("found");
         layer.display.volume.clone().expect("a cloud").transfer
     };
-    let made = transfer(&hands);
+    let made = transfer(&views);
     let share = |v: f64| ((v - f64::from(window.0)) / f64::from(window.1 - window.0)) as f32;
     let (mean, sd) = (sample.mean(), sample.deviation());
     assert!(made.opacity(share(mean)) > 0.5);
@@ -161,11 +161,11 @@ fn curve() {
     assert!(made.opacity(share(mean - 3.1 * sd)) == 0.0);
     assert_eq!(made.colours, before.colours);
     // One step of undo.
-    hands.act(Action::Undo);
-    assert_eq!(transfer(&hands), before);
+    views.act(Action::Undo);
+    assert_eq!(transfer(&views), before);
 }
 
-/// Whatever the range: nowhere above the maximum, the maximum at its middle, nothing far from it.
+/// A transfer curve around any range: nowhere above the maximum, the maximum at its middle, nothing far from it.
 fn around() {
     let mut random = Random::fresh("curves around");
     for _ in 0..200 {
@@ -186,7 +186,7 @@ fn around() {
             assert!(off.abs() < 2e-4, "{middle} {half} at {share}: {off}");
         }
     }
-    // The background stays transparent, whatever the values' spread, unless it was sampled.
+    // The background stays transparent for any spread of the values, unless it was sampled.
     for half in [0.01, 0.2, 2.0] {
         let made = Transfer::rising().around(0.5, half, Some(0.02));
         assert_eq!((made.opacity(0.0), made.opacity(0.02)), (0.0, 0.0));

@@ -46,53 +46,53 @@ fn scene_far() {
 }
 
 fn scene_camera() {
-    let mut hands = ViewWindow::new(state());
+    let mut views = ViewWindow::new(state());
     // Next to everything.
-    let from = hands.rect(Pane::Scene).left_bottom() + vec2(20.0, -20.0);
-    let before = hands.state().view.camera;
-    hands.press(from, LEFT, Modifiers::NONE);
-    hands.move_to(from + vec2(30.0, -12.0));
-    assert!(hands.state().view.moving);
-    let turned = hands.state().view.camera;
+    let from = views.rect(Pane::Scene).left_bottom() + vec2(20.0, -20.0);
+    let before = views.state().view.camera;
+    views.press(from, LEFT, Modifiers::NONE);
+    views.move_to(from + vec2(30.0, -12.0));
+    assert!(views.state().view.moving);
+    let turned = views.state().view.camera;
     assert!(turned.azimuth > before.azimuth && turned.elevation < before.elevation);
     assert_eq!(turned.distance_mm, before.distance_mm);
-    hands.release(from + vec2(30.0, -12.0), LEFT);
+    views.release(from + vec2(30.0, -12.0), LEFT);
     assert!(
-        !hands.state().view.moving,
+        !views.state().view.moving,
         "sharp again as soon as it is let go"
     );
-    assert_eq!(hands.state().view.camera, turned);
+    assert_eq!(views.state().view.camera, turned);
 
-    hands.wheel(from, 2.0, Modifiers::NONE);
-    let near_camera = hands.state().view.camera;
+    views.wheel(from, 2.0, Modifiers::NONE);
+    let near_camera = views.state().view.camera;
     assert!((turned.distance_mm / near_camera.distance_mm - 1.21).abs() < 1e-9);
-    assert!(!hands.state().view.moving, "settled");
+    assert!(!views.state().view.moving, "settled");
 
-    let world = hands.state().view.camera.focus;
-    let stored = hands.scene_screen(world);
+    let world = views.state().view.camera.focus;
+    let stored = views.scene_screen(world);
     let middle = PointerButton::Middle;
-    hands.drag(
+    views.drag(
         &[stored, stored + vec2(15.0, 4.0), stored + vec2(28.0, -9.0)],
         middle,
         Modifiers::NONE,
     );
-    let now = hands.scene_screen(world);
+    let now = views.scene_screen(world);
     assert!(
         now.distance(stored + vec2(28.0, -9.0)) < 0.5,
         "{now:?} {stored:?}"
     );
-    assert!(hands.state().history.undo_label().is_none());
+    assert!(views.state().history.undo_label().is_none());
 }
 
 fn scene_places() {
     let mut random = Random::fresh("scene");
     let mut axes = BTreeSet::new();
     for _ in 0..60 {
-        let mut hands = ViewWindow::new(state());
-        let mut camera = hands.state().view.camera;
+        let mut views = ViewWindow::new(state());
+        let mut camera = views.state().view.camera;
         camera.azimuth = random.uniform(0.0, std::f64::consts::TAU);
         camera.elevation = random.uniform(-1.2, 1.2);
-        hands.act(Action::View(ViewAction::SetCamera {
+        views.act(Action::View(ViewAction::SetCamera {
             camera,
             phase: Phase::Done,
         }));
@@ -100,11 +100,11 @@ fn scene_places() {
             role: Role::Seed,
             cube: false,
         };
-        hands.act(Action::View(ViewAction::SetTool(tool)));
-        hands.step();
-        let at = somewhere(&hands, Pane::Scene, &mut random);
-        hands.click(at);
-        let mask = hands
+        views.act(Action::View(ViewAction::SetTool(tool)));
+        views.step();
+        let at = somewhere(&views, Pane::Scene, &mut random);
+        views.click(at);
+        let mask = views
             .state()
             .document
             .tensors
@@ -112,9 +112,9 @@ fn scene_places() {
             .unwrap()
             .mask
             .clone();
-        let Some(region) = hands.state().document.regions.first().cloned() else {
+        let Some(region) = views.state().document.regions.first().cloned() else {
             // The ray missed the head's slices: the tool stays selected.
-            assert_eq!(hands.state().view.tool, tool);
+            assert_eq!(views.state().view.tool, tool);
             continue;
         };
         let centre = region.shape.centre();
@@ -126,7 +126,7 @@ fn scene_places() {
         axes.insert(axis);
         assert!(mask.contains(centre), "inside the head");
         assert!(
-            hands.scene_screen(centre).distance(at) < 0.5,
+            views.scene_screen(centre).distance(at) < 0.5,
             "under the pointer"
         );
         // No part of the other slices lies in front of it.
@@ -145,15 +145,15 @@ fn scene_places() {
 }
 
 fn scene_drags() {
-    let (mut hands, centre) = with_seed();
-    let camera = hands.state().view.camera;
-    let from = hands.scene_screen(centre);
+    let (mut views, centre) = with_seed();
+    let camera = views.state().view.camera;
+    let from = views.scene_screen(centre);
     let to = from + vec2(-26.0, 17.0);
-    hands.take_effects();
-    hands.drag(&[from, from + vec2(-9.0, 5.0), to], LEFT, Modifiers::NONE);
-    let (now, radius) = region_shape(hands.state(), 0);
+    views.take_effects();
+    views.drag(&[from, from + vec2(-9.0, 5.0), to], LEFT, Modifiers::NONE);
+    let (now, radius) = region_shape(views.state(), 0);
     assert!(
-        hands.scene_screen(now).distance(to) < 0.1,
+        views.scene_screen(now).distance(to) < 0.1,
         "under the pointer"
     );
     let depth = (now - centre).dot(camera.forward());
@@ -161,18 +161,18 @@ fn scene_drags() {
         depth.abs() < 1e-3,
         "in the plane that faces the camera: {depth}"
     );
-    assert_eq!((radius, hands.state().view.camera), (9.0, camera));
+    assert_eq!((radius, views.state().view.camera), (9.0, camera));
     let coarse = |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: true, .. }));
-    assert!(hands.take_effects().iter().any(coarse));
+    assert!(views.take_effects().iter().any(coarse));
     // Its silhouette resizes it.
     let mm = camera.axes().x_axis * 9.0;
-    let rim = hands.scene_screen(now + mm);
-    let out = rim + (rim - hands.scene_screen(now)).normalized() * 15.0;
-    hands.drag(&[rim, rim + (out - rim) * 0.5, out], LEFT, Modifiers::NONE);
-    let (still, radius) = region_shape(hands.state(), 0);
+    let rim = views.scene_screen(now + mm);
+    let out = rim + (rim - views.scene_screen(now)).normalized() * 15.0;
+    views.drag(&[rim, rim + (out - rim) * 0.5, out], LEFT, Modifiers::NONE);
+    let (still, radius) = region_shape(views.state(), 0);
     assert_eq!(still, now);
     assert!((11.0..20.0).contains(&radius), "{radius}");
-    hands.act(Action::Undo);
-    hands.act(Action::Undo);
-    near(region_shape(hands.state(), 0).0, centre, 1e-12);
+    views.act(Action::Undo);
+    views.act(Action::Undo);
+    near(region_shape(views.state(), 0).0, centre, 1e-12);
 }

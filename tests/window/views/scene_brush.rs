@@ -62,24 +62,24 @@ fn on_slices() {
         placing.step();
         let at = somewhere(&placing, Pane::Scene, &mut random);
         placing.click(at);
-        let mut hands = ViewWindow::new(state);
-        hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
-        hands.step();
-        hands.click(at);
-        assert_eq!(hands.state().view.camera, camera, "the view does not turn");
+        let mut views = ViewWindow::new(state);
+        views.act(Action::View(ViewAction::SetTool(Tool::Brush)));
+        views.step();
+        views.click(at);
+        assert_eq!(views.state().view.camera, camera, "the view does not turn");
         let Some(region) = placing.state().document.regions.first() else {
-            assert!(hands.state().document.regions.is_empty());
+            assert!(views.state().document.regions.is_empty());
             continue;
         };
         painted += 1;
-        let (place, radius) = (region.shape.centre(), hands.state().view.drawing.radius_mm);
-        let found = voxels(&mask(hands.state()));
-        assert!(mask(hands.state()).contains(place), "under the hand");
+        let (place, radius) = (region.shape.centre(), views.state().view.drawing.radius_mm);
+        let found = voxels(&mask(views.state()));
+        assert!(mask(views.state()).contains(place), "under the pointer");
         let far = |p: &DVec3| p.distance(place) > radius + DIAGONAL_MM;
         assert!(!found.iter().any(far), "a ball around it");
-        assert_eq!(hands.state().history.undo_label(), Some("Paint"));
-        hands.act(Action::Undo);
-        assert!(hands.state().document.regions.is_empty());
+        assert_eq!(views.state().history.undo_label(), Some("Paint"));
+        views.act(Action::Undo);
+        assert!(views.state().document.regions.is_empty());
     }
     assert!(painted > 10, "{painted}");
 }
@@ -92,11 +92,11 @@ fn with_ball(random: &mut Random, radius_mm: f64) -> (ViewWindow, DVec3) {
     // Slices outside the head are not visible.
     state.view.crosshair = state.document.bounds().0;
     let id = add_sphere(&mut state, Role::Seed, centre, radius_mm);
-    let mut hands = ViewWindow::new(state);
-    hands.act(Action::Region(RegionAction::Select(Some(id))));
-    hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
-    hands.step();
-    (hands, centre)
+    let mut views = ViewWindow::new(state);
+    views.act(Action::Region(RegionAction::Select(Some(id))));
+    views.act(Action::View(ViewAction::SetTool(Tool::Brush)));
+    views.step();
+    (views, centre)
 }
 
 fn sculpts() {
@@ -104,24 +104,24 @@ fn sculpts() {
     let mut random = Random::fresh("3-D brush on surfaces");
     for _ in 0..12 {
         for button in [LEFT, RIGHT] {
-            let (mut hands, centre) = with_ball(&mut random, BALL_MM);
-            let camera = hands.state().view.camera;
+            let (mut views, centre) = with_ball(&mut random, BALL_MM);
+            let camera = views.state().view.camera;
             let grid = state().document.layers[0]
                 .content
                 .volume()
                 .unwrap()
                 .grid
                 .clone();
-            let before = hands.state().document.regions[0].shape.mask_on(&grid);
-            let middle = hands.scene_screen(centre);
+            let before = views.state().document.regions[0].shape.mask_on(&grid);
+            let middle = views.scene_screen(centre);
             let end = middle + vec2(22.0, -13.0);
             // Back and forth: where it has already been nothing more is hit.
             let path: Vec<Pos2> = [0.0, 0.5, 1.0, 0.5, 0.0, 0.5, 1.0]
                 .map(|share| middle.lerp(end, share))
                 .to_vec();
-            hands.drag(&path, button, Modifiers::NONE);
-            assert_eq!(hands.state().view.camera, camera, "the view does not turn");
-            let after = mask(hands.state());
+            views.drag(&path, button, Modifiers::NONE);
+            assert_eq!(views.state().view.camera, camera, "the view does not turn");
+            let after = mask(views.state());
             let changed: Vec<DVec3> = {
                 let inside = |m: &Mask, p: DVec3| m.contains(p);
                 let all = (0..grid.voxel_count())
@@ -132,7 +132,7 @@ fn sculpts() {
             assert!(changed.len() > 10, "{}", changed.len());
             let adds = button == LEFT;
             assert!(changed.iter().all(|p| after.contains(*p) == adds));
-            let reach = hands.state().view.drawing.radius_mm + DIAGONAL_MM;
+            let reach = views.state().view.drawing.radius_mm + DIAGONAL_MM;
             for p in &changed {
                 let off = p.distance(centre) - BALL_MM;
                 assert!(off.abs() < reach, "near the surface: {off}");
@@ -140,18 +140,18 @@ fn sculpts() {
                 assert!(before_it < 0.0, "on the side that is seen: {before_it}");
             }
             let label = if adds { "Paint" } else { "Erase" };
-            assert_eq!(hands.state().history.undo_label(), Some(label));
-            hands.act(Action::Undo);
-            let undone = hands.state().document.regions[0].shape.mask_on(&grid);
+            assert_eq!(views.state().history.undo_label(), Some(label));
+            views.act(Action::Undo);
+            let undone = views.state().document.regions[0].shape.mask_on(&grid);
             assert_eq!(voxels(&undone), voxels(&before), "one stroke, one step");
         }
         // Next to it there is nothing to paint on: the view rotates.
-        let (mut hands, _) = with_ball(&mut random, BALL_MM);
-        let before = hands.state().view.camera;
-        let corner = hands.rect(Pane::Scene).left_bottom() + vec2(20.0, -20.0);
-        hands.drag(&[corner, corner + vec2(30.0, 0.0)], LEFT, Modifiers::NONE);
-        assert_ne!(hands.state().view.camera, before);
-        assert!(hands.state().history.undo_label() != Some("Paint"));
+        let (mut views, _) = with_ball(&mut random, BALL_MM);
+        let before = views.state().view.camera;
+        let corner = views.rect(Pane::Scene).left_bottom() + vec2(20.0, -20.0);
+        views.drag(&[corner, corner + vec2(30.0, 0.0)], LEFT, Modifiers::NONE);
+        assert_ne!(views.state().view.camera, before);
+        assert!(views.state().history.undo_label() != Some("Paint"));
     }
 }
 
@@ -165,14 +165,14 @@ fn leaps() {
     let crosshair = state.view.crosshair;
     let centre = crosshair - camera.forward() * 45.0;
     let id = add_sphere(&mut state, Role::Seed, centre, BALL_MM);
-    let mut hands = ViewWindow::new(state);
-    hands.act(Action::Region(RegionAction::Select(Some(id))));
-    hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
-    hands.step();
-    let from = hands.scene_screen(centre);
-    hands.drag(&[from, from + vec2(70.0, 40.0)], LEFT, Modifiers::NONE);
-    let reach = hands.state().view.drawing.radius_mm + DIAGONAL_MM;
-    for p in voxels(&mask(hands.state())) {
+    let mut views = ViewWindow::new(state);
+    views.act(Action::Region(RegionAction::Select(Some(id))));
+    views.act(Action::View(ViewAction::SetTool(Tool::Brush)));
+    views.step();
+    let from = views.scene_screen(centre);
+    views.drag(&[from, from + vec2(70.0, 40.0)], LEFT, Modifiers::NONE);
+    let reach = views.state().view.drawing.radius_mm + DIAGONAL_MM;
+    for p in voxels(&mask(views.state())) {
         let on_ball = p.distance(centre) < BALL_MM + reach;
         let on_slice = (0..3).any(|a| (p[a] - crosshair[a]).abs() < reach);
         assert!(on_ball || on_slice, "{p} hangs between");

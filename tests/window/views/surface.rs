@@ -21,15 +21,15 @@ use std::sync::{Arc, Mutex};
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("views::a leak has a way back in the view", way_back),
-        test(
-            "views::nothing lies under the button that goes back from a leak",
-            clear,
-        ),
+        test("views::the view offers to undo a leak", way_back),
+        test("views::the button that undoes a leak covers nothing", clear),
         test("views::a leak is marked where it is", marked),
         test("views::the text of a tool covers no button", uncovered),
         test("views::all colour bars find room", bars),
-        test("views::a keep-out sphere says why it stays", fixed),
+        test(
+            "views::a keep-out sphere gives the reason why it stays",
+            fixed,
+        ),
     ]
 }
 
@@ -96,35 +96,35 @@ fn clear() {
             _ => None,
         });
         let texts: Vec<_> = texts.collect();
-        let own = texts.iter().find(|(words, _)| *words == "Undo the leak");
+        let own = texts.iter().find(|(shown, _)| *shown == "Undo the leak");
         let button = own.expect("the button").1.expand2(vec2(10.0, 6.0));
-        // With its outline, once for each side.
-        let mut legend = texts.iter().filter(|(words, _)| *words == "R–L");
+        // The key is drawn with its outline, once for each side.
+        let mut legend = texts.iter().filter(|(shown, _)| *shown == "R–L");
         assert!(
             legend.any(|(_, rect)| scene.contains_rect(*rect)),
             "{pointer:?}"
         );
-        for (words, rect) in &texts {
-            let own = *words == "Undo the leak";
+        for (shown, rect) in &texts {
+            let own = *shown == "Undo the leak";
             assert!(
                 own || !button.intersects(*rect),
-                "{words} {rect:?} {button:?}"
+                "{shown} {rect:?} {button:?}"
             );
         }
     }
 }
 
-/// With the pointer on the button that goes back from a leak, the text of the tool leaves the buttons below free.
+/// With the pointer on the button that undoes a leak, the text of the tool leaves the buttons below free.
 fn uncovered() {
     let mut state = leaked().state;
     let area = Rect::from_min_size(pos2(0.0, 0.0), SIZE);
     let panes = layout::panes(state.view.layout, state.view.single, area, 1.0);
     let scene = panes.into_iter().find(|p| p.0 == Pane::Scene);
     let (_, scene) = scene.expect("a 3-D view");
-    let text_of = |state: &State, pointer, words: &str| {
+    let text_of = |state: &State, pointer, hint: &str| {
         let shapes = painted(state, Some(pointer)).into_iter();
         let mut texts = shapes.filter_map(|shape| match shape {
-            Shape::Text(text) if text.galley.text() == words => Some(text.visual_bounding_rect()),
+            Shape::Text(text) if text.galley.text() == hint => Some(text.visual_bounding_rect()),
             _ => None,
         });
         texts.find(|rect| scene.contains_rect(*rect))
@@ -135,7 +135,7 @@ fn uncovered() {
         role: Role::Seed,
         cube: false,
     };
-    for (tool, words) in [
+    for (tool, hint) in [
         (sphere(true), "Add · A ends"),
         (sphere(false), "Keep out · D ends"),
         (seed, Role::Seed.name()),
@@ -151,11 +151,11 @@ fn uncovered() {
         window.run_steps(3);
         let buttons = ["Layers of 3-D", "Maximise 3-D", "Undo the leak"];
         let buttons = buttons.map(|name| window.get_by_label(name).rect());
-        let text = text_of(&state, back.center(), words).expect(words);
+        let text = text_of(&state, back.center(), hint).expect(hint);
         let plate = text.expand2(vec2(6.0, 2.0));
         for button in buttons {
             let is_free = !plate.intersects(button.shrink(1.0));
-            assert!(is_free, "{words}: {plate:?} {button:?}");
+            assert!(is_free, "{hint}: {plate:?} {button:?}");
         }
     }
 }
@@ -196,9 +196,12 @@ fn bars() {
             _ => &[],
         };
         for name in requested {
-            let there =
+            let is_in_place =
                 |(sentence, rect): &(&str, Rect)| sentence == name && place.contains_rect(*rect);
-            assert!(texts.iter().any(there), "{name} in {pane:?}: {texts:?}");
+            assert!(
+                texts.iter().any(is_in_place),
+                "{name} in {pane:?}: {texts:?}"
+            );
         }
     }
 }

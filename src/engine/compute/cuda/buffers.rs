@@ -53,26 +53,26 @@ impl Buffers {
         upload: impl FnOnce() -> Result<CudaSlice<T>, E>,
     ) -> Result<Arc<CudaSlice<T>>, E> {
         let key = (id, tag, TypeId::of::<T>());
-        if let Some(found) = self.find(&key) {
-            return Ok(found);
+        if let Some(cached) = self.find(&key) {
+            return Ok(cached);
         }
         let _one = self
             .uploading
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = self.find(&key) {
-            return Ok(found);
+        if let Some(cached) = self.find(&key) {
+            return Ok(cached);
         }
-        let made = Arc::new(upload()?);
-        let bytes = made.num_bytes() as u64;
+        let uploaded = Arc::new(upload()?);
+        let bytes = uploaded.num_bytes() as u64;
         let mut kept = self.lock_buffers();
         let over = (kept.bytes() + bytes).saturating_sub(self.capacity);
         let mut gone = kept.evict(over, unused);
-        gone.extend(kept.insert(key, made.clone(), bytes));
+        gone.extend(kept.insert(key, uploaded.clone(), bytes));
         // Freeing waits for the card; others may use the cache meanwhile.
         drop(kept);
         drop(gone);
-        Ok(made)
+        Ok(uploaded)
     }
 
     /// Frees unused buffers until they total `requested` bytes; false if there were none.

@@ -48,7 +48,7 @@ pub enum Error {
 
 impl Error {
     /// The problem without advice, to follow a colon.
-    pub fn found(&self) -> String {
+    pub fn problem(&self) -> String {
         match self {
             Self::NoDriver => "no NVIDIA driver found".to_owned(),
             Self::Incomplete { lacks } => {
@@ -112,7 +112,7 @@ impl Error {
         is_problem.then(|| {
             format!(
                 "The CPU is used because {}; {}",
-                self.found(),
+                self.problem(),
                 self.advice()
             )
         })
@@ -220,8 +220,8 @@ fn is_launch(error: DriverError) -> bool {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let found = self.found();
-        let mut characters = found.chars();
+        let problem = self.problem();
+        let mut characters = problem.chars();
         let first = characters.next().into_iter().flat_map(char::to_uppercase);
         let sentence: String = first.chain(characters).collect();
         write!(f, "{sentence}; {}", self.advice())

@@ -46,8 +46,8 @@ fn functions() -> Option<&'static Functions> {
     static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
     let find = || {
         // SAFETY: loading NCCL runs its initialisers, which every program that uses it does.
-        let mut found = NAMES.iter().map(|name| unsafe { Library::new(*name) });
-        let library = found.find_map(Result::ok)?;
+        let mut libraries = NAMES.iter().map(|name| unsafe { Library::new(*name) });
+        let library = libraries.find_map(Result::ok)?;
         // SAFETY: the types are those of nccl.h, unchanged since version 2.0; no function is called here, and the
         // library stays loaded as long as they exist.
         unsafe {

@@ -11,7 +11,7 @@ use cudarc::driver::{LaunchConfig, PushKernelArg as _};
 const COUNT: u32 = 4099;
 
 /// The value that `kernels/probe.cu` writes at `i`.
-fn expected(i: u32, salt: u32) -> u32 {
+fn value_at(i: u32, salt: u32) -> u32 {
     let value = (i ^ salt).wrapping_mul(0x9E37_79B1);
     let value = value ^ (value >> 15);
     value.wrapping_mul(0x85EB_CA6B).wrapping_add(i)
@@ -37,9 +37,9 @@ pub fn run(device: &Device, salt: u32) -> Result<f32, Error> {
         device.check("the self-test", launched)?;
         Ok(())
     })?;
-    let found = device.download(&out, 0..out.len())?;
-    let right = (0..COUNT).map(|i| expected(i, salt)).chain([0]);
-    if !right.eq(found) {
+    let computed = device.download(&out, 0..out.len())?;
+    let right = (0..COUNT).map(|i| value_at(i, salt)).chain([0]);
+    if !right.eq(computed) {
         return Err(Error::WrongAnswer {
             name: device.name().to_owned(),
         });

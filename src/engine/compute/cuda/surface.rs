@@ -64,8 +64,8 @@ impl Device {
             );
             self.check(OPERATION, mapped.result())?;
             let mut array = std::ptr::null_mut();
-            let found = sys::cuMipmappedArrayGetLevel(&mut array, surface.levels, 0);
-            self.check(OPERATION, found.result())?;
+            let level_result = sys::cuMipmappedArrayGetLevel(&mut array, surface.levels, 0);
+            self.check(OPERATION, level_result.result())?;
             let resource = sys::CUDA_RESOURCE_DESC {
                 resType: sys::CUresourcetype::CU_RESOURCE_TYPE_ARRAY,
                 res: sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1 {
@@ -73,8 +73,8 @@ impl Device {
                 },
                 flags: 0,
             };
-            let made = sys::cuSurfObjectCreate(&mut surface.object, &resource);
-            self.check(OPERATION, made.result())?;
+            let object_result = sys::cuSurfObjectCreate(&mut surface.object, &resource);
+            self.check(OPERATION, object_result.result())?;
         }
         Ok(surface)
     }

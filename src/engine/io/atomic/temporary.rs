@@ -54,7 +54,7 @@ impl Temporary {
         loop {
             let path = target.with_file_name(temporary_name());
             match make(&path) {
-                Ok(made) => return Ok((Self::new(path), made)),
+                Ok(value) => return Ok((Self::new(path), value)),
                 // Left by a killed process with the same number.
                 Err(e)
                     if e.kind() == ErrorKind::AlreadyExists && path.symlink_metadata().is_ok() => {}

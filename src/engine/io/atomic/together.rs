@@ -83,19 +83,19 @@ fn is_half_replaced(first: &Path) -> bool {
 
 /// Whether two names refer to one file or to copies of it: not every disk has links, and copies of a folder seldom
 /// keep them.
-fn is_same(one: &Path, other: &Path) -> bool {
-    disk::are_one(one, other) || have_the_same_bytes(one, other).unwrap_or(false)
+fn is_same(first: &Path, second: &Path) -> bool {
+    disk::are_same_file(first, second) || have_the_same_bytes(first, second).unwrap_or(false)
 }
 
-fn have_the_same_bytes(one: &Path, other: &Path) -> std::io::Result<bool> {
-    if disk::metadata(one)?.len() != disk::metadata(other)?.len() {
+fn have_the_same_bytes(first: &Path, second: &Path) -> std::io::Result<bool> {
+    if disk::metadata(first)?.len() != disk::metadata(second)?.len() {
         return Ok(false);
     }
-    let mut files = [disk::File::open(one)?, disk::File::open(other)?]
+    let mut files = [disk::File::open(first)?, disk::File::open(second)?]
         .map(|file| BufReader::with_capacity(1 << 18, file).bytes());
-    let [one, other] = &mut files;
+    let [first, second] = &mut files;
     loop {
-        match (one.next().transpose()?, other.next().transpose()?) {
+        match (first.next().transpose()?, second.next().transpose()?) {
             (None, None) => return Ok(true),
             (a, b) if a != b => return Ok(false),
             _ => {}
@@ -174,7 +174,7 @@ impl OldNames {
             is_needed = true;
             let name = match is_half && previous.exists() {
                 false => previous,
-                true if disk::are_one(&file.target, &previous) => continue,
+                true if disk::are_same_file(&file.target, &previous) => continue,
                 // Another program may have written it since: it is restored if this set is not written.
                 true => newer_name(&file.target),
             };

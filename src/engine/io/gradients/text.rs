@@ -93,12 +93,12 @@ pub fn mrtrix_rows(path: &Path) -> Result<(Vec<f64>, Vec<DVec3>), Error> {
 }
 
 pub fn shape_text(rows: &[Vec<f64>]) -> String {
-    let (least, most) = rows.iter().fold((usize::MAX, 0), |(l, m), r| {
+    let (min_columns, max_columns) = rows.iter().fold((usize::MAX, 0), |(l, m), r| {
         (l.min(r.len()), m.max(r.len()))
     });
     match rows.len() {
-        1 => format!("one row of {most} numbers"),
-        n if least == most => format!("{n} rows of {most} numbers"),
-        n => format!("{n} rows of {least} to {most} numbers"),
+        1 => format!("one row of {max_columns} numbers"),
+        n if min_columns == max_columns => format!("{n} rows of {max_columns} numbers"),
+        n => format!("{n} rows of {min_columns} to {max_columns} numbers"),
     }
 }

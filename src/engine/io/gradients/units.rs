@@ -31,7 +31,7 @@ const MIN_DIRECTIONS: usize = 6;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum UnitError {
     /// The largest b-value is far above the typical one.
-    Outlier { most: f64, typical: f64 },
+    Outlier { max_b: f64, typical: f64 },
     /// No unit makes this largest b-value plausible.
     Implausible(f64),
 }
@@ -39,11 +39,11 @@ pub enum UnitError {
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Outlier { most, typical } => write!(
+            Self::Outlier { max_b, typical } => write!(
                 f,
-                "a b-value of {most} in a table with a typical b-value of {typical}"
+                "a b-value of {max_b} in a table with a typical b-value of {typical}"
             ),
-            Self::Implausible(most) => write!(f, "b-values up to {most}"),
+            Self::Implausible(max_b) => write!(f, "b-values up to {max_b}"),
         }
     }
 }
@@ -53,36 +53,36 @@ pub fn in_s_per_mm2(
     b: Vec<f64>,
     vectors: &[DVec3],
 ) -> Result<(Vec<f64>, Option<String>), UnitError> {
-    let most = b.iter().copied().fold(0.0, f64::max);
-    if most <= B0_LIMIT_S_PER_MM2 {
-        if !is_ms_per_um2(&b, vectors, most) {
+    let max_b = b.iter().copied().fold(0.0, f64::max);
+    if max_b <= B0_LIMIT_S_PER_MM2 {
+        if !is_ms_per_um2(&b, vectors, max_b) {
             return Ok((b, None));
         }
         let b: Vec<f64> = b.into_iter().map(|b| b * 1e3).collect();
-        return Ok((b, Some(unit_note(most, most * 1e3, "are read as ms/µm²"))));
+        return Ok((b, Some(unit_note(max_b, max_b * 1e3, "are read as ms/µm²"))));
     }
-    if most <= MAX_B {
-        let high = most > MAX_B_IN_VIVO;
+    if max_b <= MAX_B {
+        let high = max_b > MAX_B_IN_VIVO;
         let note = high.then(|| {
             format!(
-                "The b-values reach {most} s/mm², more than the {MAX_B_IN_VIVO} that scans of people stay below; \
+                "The b-values reach {max_b} s/mm², more than the {MAX_B_IN_VIVO} that scans of people stay below; \
                  check the unit of the table"
             )
         });
         return Ok((b, note));
     }
     let typical = typical_b(&b, vectors);
-    if most > SPREAD * typical {
-        return Err(UnitError::Outlier { most, typical });
+    if max_b > SPREAD * typical {
+        return Err(UnitError::Outlier { max_b, typical });
     }
     let row = DIVIDED
         .iter()
-        .find(|(low, high, ..)| (*low..=*high).contains(&most));
+        .find(|(low, high, ..)| (*low..=*high).contains(&max_b));
     let Some((_, _, by, how)) = row else {
-        return Err(UnitError::Implausible(most));
+        return Err(UnitError::Implausible(max_b));
     };
     let b = b.into_iter().map(|b| b / by).collect();
-    Ok((b, Some(unit_note(most, most / by, how))))
+    Ok((b, Some(unit_note(max_b, max_b / by, how))))
 }
 
 /// The median b-value of weighted volumes, of those with a direction if there are any.
@@ -92,32 +92,32 @@ fn typical_b(b: &[f64], vectors: &[DVec3]) -> f64 {
         all.filter(|(b, _)| *b > B0_LIMIT_S_PER_MM2)
     };
     let directed = weighted().filter(|(_, v)| v.is_finite() && v.length() > 0.5);
-    let mut found: Vec<f64> = directed.map(|(b, _)| b).collect();
-    if found.is_empty() {
-        found = weighted().map(|(b, _)| b).collect();
+    let mut candidates: Vec<f64> = directed.map(|(b, _)| b).collect();
+    if candidates.is_empty() {
+        candidates = weighted().map(|(b, _)| b).collect();
     }
-    upper_median(&mut found).unwrap_or_default()
+    upper_median(&mut candidates).unwrap_or_default()
 }
 
-fn unit_note(found: f64, most: f64, how: &str) -> String {
+fn unit_note(max_b: f64, converted: f64, how: &str) -> String {
     format!(
-        "The b-values reach {found}, which cannot be s/mm²; they {how}, which makes the largest {most} s/mm²"
+        "The b-values reach {max_b}, which cannot be s/mm²; they {how}, which makes the largest {converted} s/mm²"
     )
 }
 
 /// Whether a table without b-values above those of b = 0 is in ms/µm².
-fn is_ms_per_um2(b: &[f64], vectors: &[DVec3], most: f64) -> bool {
+fn is_ms_per_um2(b: &[f64], vectors: &[DVec3], max_b: f64) -> bool {
     let weighted = || b.iter().zip(vectors).filter(|(b, _)| **b > B0_MS_PER_UM2);
     let directed = weighted().filter(|(_, v)| v.is_finite() && v.length() > 0.5);
     let broken = weighted().any(|(b, _)| b.fract() != 0.0);
     let unweighted = b.iter().any(|b| *b <= B0_MS_PER_UM2);
     unweighted
         && directed.count() >= MIN_DIRECTIONS
-        && most <= MAX_MS_PER_UM2
-        && (broken || most <= WHOLE_MS_PER_UM2)
+        && max_b <= MAX_MS_PER_UM2
+        && (broken || max_b <= WHOLE_MS_PER_UM2)
 }
 
 /// The expected b-values, as text for an error.
-pub fn expected() -> String {
+pub fn expected_b_values() -> String {
     format!("s/mm², {MAX_B} at most; write the table in s/mm²")
 }

@@ -94,8 +94,8 @@ impl Header {
         loop {
             let before = bytes.len();
             bytes.resize(target, 0);
-            let found = source.read(&mut bytes[before..])?;
-            bytes.truncate(before + found);
+            let bytes_read = source.read(&mut bytes[before..])?;
+            bytes.truncate(before + bytes_read);
             if !bytes.starts_with(MAGIC.as_bytes()) {
                 let found = format!("a file that does not start with “{MAGIC}”");
                 return Err(Error::other_format(path, found, "an MRtrix image"));
@@ -117,8 +117,8 @@ impl Header {
     fn parse(path: &Path, text: &str) -> Result<Self, Error> {
         let fields = Fields::new(path, text);
         let (mut sizes, mut spacings) = (fields.sizes()?, fields.spacings()?);
-        let least = sizes.len().min(3);
-        if spacings.len() < least {
+        let min_spacings = sizes.len().min(3);
+        if spacings.len() < min_spacings {
             return Err(Error::malformed(
                 path,
                 format!("{} voxel sizes for {} axes", spacings.len(), sizes.len()),
@@ -253,7 +253,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    fn wrong(&self, found: String, expected: &str) -> Error {
+    fn malformed(&self, found: String, expected: &str) -> Error {
         Error::malformed(self.path, found, expected)
     }
 
@@ -261,15 +261,16 @@ impl<'a> Fields<'a> {
         let separates = |c: char| c == ',' || c.is_whitespace();
         let numbers = text.split(separates).filter(|word| !word.is_empty());
         let numbers: Option<Vec<T>> = numbers.map(|word| word.parse().ok()).collect();
-        numbers
-            .ok_or_else(|| self.wrong(format!("“{text}” as {key}"), "numbers separated by commas"))
+        numbers.ok_or_else(|| {
+            self.malformed(format!("“{text}” as {key}"), "numbers separated by commas")
+        })
     }
 
     fn sizes(&self) -> Result<Vec<usize>, Error> {
         let text = self.needed("dim")?;
         let sizes: Vec<usize> = self.numbers("dim", text)?;
         if sizes.is_empty() || sizes.len() > MAX_AXES || sizes.contains(&0) {
-            return Err(self.wrong(
+            return Err(self.malformed(
                 format!("the sizes “{text}”"),
                 "one size from 1 for each of at most 16 axes",
             ));
@@ -284,7 +285,7 @@ impl<'a> Fields<'a> {
             .iter()
             .any(|edge| *edge < 0.0 || edge.is_infinite())
         {
-            return Err(self.wrong(
+            return Err(self.malformed(
                 format!("the voxel sizes “{text}”"),
                 "finite sizes of at least 0",
             ));
@@ -294,13 +295,13 @@ impl<'a> Fields<'a> {
 
     fn order(&self, axes: usize) -> Result<Vec<AxisOrder>, Error> {
         let text = self.needed("layout")?;
-        let wrong = || {
-            self.wrong(
+        let layout_error = || {
+            self.malformed(
                 format!("the layout “{text}” for {axes} axes"),
                 "a rank from 0 with a sign for each axis, as in +0,+1,+2",
             )
         };
-        let one = |word: &str| {
+        let parse_axis = |word: &str| {
             let word = word.trim();
             let is_reversed = word.starts_with('-');
             let rank = word.strip_prefix(['+', '-']).unwrap_or(word);
@@ -309,14 +310,14 @@ impl<'a> Fields<'a> {
             let rank = rank?.parse::<usize>().ok()?;
             Some(AxisOrder { rank, is_reversed })
         };
-        let order: Option<Vec<AxisOrder>> = text.split(',').map(one).collect();
+        let order: Option<Vec<AxisOrder>> = text.split(',').map(parse_axis).collect();
         let order = order
             .filter(|order| order.len() == axes)
-            .ok_or_else(wrong)?;
+            .ok_or_else(layout_error)?;
         let is_used = |rank: usize| order.iter().any(|axis| axis.rank == rank);
         match (0..axes).all(is_used) {
             true => Ok(order),
-            false => Err(wrong()),
+            false => Err(layout_error()),
         }
     }
 
@@ -370,7 +371,7 @@ impl<'a> Fields<'a> {
         let is_whole = rows.len() >= 3 && rows.iter().all(|row| row.len() == 4);
         let is_finite = rows.iter().flatten().all(|number| number.is_finite());
         if !is_whole || !is_finite {
-            return Err(self.wrong(
+            return Err(self.malformed(
                 format!("a transform of {} rows", rows.len()),
                 "three rows of four finite numbers",
             ));
@@ -394,7 +395,7 @@ impl<'a> Fields<'a> {
             &[offset, scale] if offset.is_finite() && scale.is_finite() && scale != 0.0 => {
                 Ok(Some((scale, offset)))
             }
-            _ => Err(self.wrong(
+            _ => Err(self.malformed(
                 format!("the scaling “{text}”"),
                 "a finite offset and a finite scale that is not 0",
             )),
@@ -416,7 +417,7 @@ impl<'a> Fields<'a> {
         let split = split.and_then(|(name, offset)| Some((name, offset.parse().ok()?)));
         let (name, offset) = split.unwrap_or((text, 0));
         match (name.trim(), offset) {
-            (".", 0) => Err(self.wrong(
+            (".", 0) => Err(self.malformed(
                 format!("“{text}” as the place of the voxels"),
                 "the number of bytes before them",
             )),

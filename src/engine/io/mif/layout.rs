@@ -68,10 +68,10 @@ impl Layout {
 
     /// Whether the samples already have the order of a volume.
     pub fn is_in_order(&self) -> bool {
-        let mut expected = 1;
+        let mut next_step = 1;
         let mut follows = |size: usize, step: usize| {
-            let same = size == 1 || step == expected;
-            expected *= size;
+            let same = size == 1 || step == next_step;
+            next_step *= size;
             same
         };
         let in_space = self.grid.shape.into_iter().zip(self.steps);

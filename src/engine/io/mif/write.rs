@@ -441,9 +441,9 @@ fn placement(path: &Path, grid: &Grid) -> Result<(DVec3, DAffine3), Error> {
         own.matrix3.z_axis / edges.z,
     );
     let affine = DAffine3::from_mat3_translation(axes, own.translation);
-    let again =
+    let written =
         DAffine3::from_mat3_translation(axes * DMat3::from_diagonal(edges), own.translation);
-    let kept = Grid::new(grid.shape, again, grid.source);
+    let kept = Grid::new(grid.shape, written, grid.source);
     let kept = kept.is_some_and(|kept| kept.same_space(grid, near(grid)));
     match kept && edges.is_finite() {
         true => Ok((edges, affine)),
@@ -473,16 +473,16 @@ fn verify(
     let silent = control.silent();
     let (grid, frames, same) = match &image.voxels {
         Voxels::Stored(stored) => {
-            let (found, _) = super::stored_parts(written, data, &silent)?;
-            let same = found.pixel == stored.pixel
-                && found.bytes == stored.bytes
-                && found.scaling == scaling(stored);
-            (found.grid, found.frames, same)
+            let (stored_again, _) = super::stored_parts(written, data, &silent)?;
+            let same = stored_again.pixel == stored.pixel
+                && stored_again.bytes == stored.bytes
+                && stored_again.scaling == scaling(stored);
+            (stored_again.grid, stored_again.frames, same)
         }
         voxels => {
-            let (found, _) = super::read_parts(written, data, &silent)?;
-            let same = voxels.equal(&found);
-            (found.grid, found.frames, same)
+            let (stored_again, _) = super::read_parts(written, data, &silent)?;
+            let same = voxels.equal(&stored_again);
+            (stored_again.grid, stored_again.frames, same)
         }
     };
     if frames != image.frames || grid.shape != image.grid.shape {

@@ -208,12 +208,12 @@ impl Header {
     /// for a single file, at the voxels.
     pub(in crate::io) fn read(source: &mut Source) -> Result<Self, Error> {
         let mut bytes = [0; BYTES_2];
-        let found = source.read(&mut bytes[..BYTES_1])?;
+        let bytes_read = source.read(&mut bytes[..BYTES_1])?;
         let path = source.path().to_owned();
-        if found < BYTES_1 {
+        if bytes_read < BYTES_1 {
             return Err(Error::other_format(
                 &path,
-                format!("{}, which is not a NIfTI file", counted(found, "byte")),
+                format!("{}, which is not a NIfTI file", counted(bytes_read, "byte")),
                 &format!("at least a header of {BYTES_1} bytes"),
             ));
         }
@@ -273,12 +273,12 @@ impl Header {
             slope: f64::from(h.scl_slope),
             inter: f64::from(h.scl_inter),
         };
-        let least = if single_file {
+        let min_offset = if single_file {
             BYTES_1 + EXTENDER_BYTES
         } else {
             0
         };
-        let checked = raw.check(path, least)?;
+        let checked = raw.check(path, min_offset)?;
         Ok(Self {
             version: Version::Nifti1,
             big_endian,
@@ -326,12 +326,12 @@ impl Header {
             slope: f.f64(176),
             inter: f.f64(184),
         };
-        let least = if single_file {
+        let min_offset = if single_file {
             BYTES_2 + EXTENDER_BYTES
         } else {
             0
         };
-        let checked = raw.check(path, least)?;
+        let checked = raw.check(path, min_offset)?;
         Ok(Self {
             version: Version::Nifti2,
             big_endian,
@@ -373,24 +373,25 @@ impl Header {
             false => source.known_bytes().map(|b| b.saturating_sub(header)),
         };
         let mut says = [0; EXTENDER_BYTES];
-        let most = between.map_or(EXTENDER_BYTES, |b| b.min(EXTENDER_BYTES as u64) as usize);
-        let found = source.read(&mut says[..most])?;
-        let left = between.map(|b| b - most as u64);
-        if found < EXTENDER_BYTES || says[0] == 0 {
+        let extender_bytes =
+            between.map_or(EXTENDER_BYTES, |b| b.min(EXTENDER_BYTES as u64) as usize);
+        let extender_read = source.read(&mut says[..extender_bytes])?;
+        let left = between.map(|b| b - extender_bytes as u64);
+        if extender_read < EXTENDER_BYTES || says[0] == 0 {
             return match self.single_file {
                 true => source.skip(left.unwrap_or(0)).map(drop),
                 false => Ok(()),
             };
         }
         let mut bytes = vec![0; left.unwrap_or(u64::MAX).min(EXTENSIONS_LIMIT + 1) as usize];
-        let found = source.read(&mut bytes)?;
-        bytes.truncate(found);
+        let bytes_read = source.read(&mut bytes)?;
+        bytes.truncate(bytes_read);
         let behind = match left {
-            Some(left) => source.skip(left - found as u64)?,
+            Some(left) => source.skip(left - bytes_read as u64)?,
             None => source.finish(TAIL_LIMIT)?,
         };
-        if found as u64 > EXTENSIONS_LIMIT {
-            self.rest.add_skipped(found as u64 + behind);
+        if bytes_read as u64 > EXTENSIONS_LIMIT {
+            self.rest.add_skipped(bytes_read as u64 + behind);
             return Ok(());
         }
         let comment = self.rest.extend(&bytes, self.big_endian, COMMENT);
@@ -402,9 +403,9 @@ impl Header {
 }
 
 impl RawHeader {
-    /// Fields that determine how much is read; the caller fills in the others. `least_offset` is the earliest
+    /// Fields that determine how much is read; the caller fills in the others. `min_offset` is the earliest
     /// possible offset of the voxels in this file.
-    fn check(&self, path: &Path, least_offset: usize) -> Result<Header, Error> {
+    fn check(&self, path: &Path, min_offset: usize) -> Result<Header, Error> {
         let bad = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
         let (mut warnings, mut notes) = (Vec::new(), Vec::new());
         let count = match self.dim[0] {
@@ -420,10 +421,10 @@ impl RawHeader {
                 }
             }
         }
-        let voxel_type = VoxelType::of_code(self.datatype).map_err(|found| {
+        let voxel_type = VoxelType::of_code(self.datatype).map_err(|unknown| {
             Error::unsupported(
                 path,
-                found.to_string(),
+                unknown.to_string(),
                 "convert it to float32 with another program",
             )
         })?;
@@ -457,18 +458,18 @@ impl RawHeader {
             ));
         }
         let vox_offset = match self.vox_offset {
-            0.0 if least_offset > 0 => {
+            0.0 if min_offset > 0 => {
                 warnings.push(format!(
-                    "The header does not say where the voxels begin; they were read from byte {least_offset}, \
+                    "The header does not say where the voxels begin; they were read from byte {min_offset}, \
                      directly after it"
                 ));
-                least_offset as u64
+                min_offset as u64
             }
-            o if o >= least_offset as f64 && o < 2f64.powi(62) && o.fract() == 0.0 => o as u64,
+            o if o >= min_offset as f64 && o < 2f64.powi(62) && o.fract() == 0.0 => o as u64,
             o => {
                 return bad(
                     format!("voxels that begin at byte {o}"),
-                    &format!("a whole number of at least {least_offset}"),
+                    &format!("a whole number of at least {min_offset}"),
                 );
             }
         };

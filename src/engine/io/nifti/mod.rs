@@ -135,9 +135,9 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
     while done < all {
         let count = at_once.min(all - done);
         let chunk = &mut bytes[..count * size];
-        let found = source.read(chunk)?;
-        if found < chunk.len() {
-            return Err(header.truncated(source.path(), done * size + found));
+        let bytes_read = source.read(chunk)?;
+        if bytes_read < chunk.len() {
+            return Err(header.truncated(source.path(), done * size + bytes_read));
         }
         let values = &mut values[..count];
         decoder.scalars(chunk, values);
@@ -242,9 +242,9 @@ fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<
     while done < stored {
         let count = (bytes.len() / size).min(stored - done);
         let chunk = &mut bytes[..count * size];
-        let found = source.read(chunk)?;
-        if found < chunk.len() {
-            return Err(header.truncated(source.path(), done * size + found));
+        let bytes_read = source.read(chunk)?;
+        if bytes_read < chunk.len() {
+            return Err(header.truncated(source.path(), done * size + bytes_read));
         }
         let range = done..done + count;
         match kind {

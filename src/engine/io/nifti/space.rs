@@ -248,8 +248,8 @@ fn unit_mm(
         _ => return (1.0, "mm (not stated)"),
     };
     let edge = affine.matrix3.x_axis.length() * mm;
-    let [least, most] = PLAUSIBLE_EDGE_MM;
-    if (least..=most).contains(&edge) {
+    let [min_edge, max_edge] = PLAUSIBLE_EDGE_MM;
+    if (min_edge..=max_edge).contains(&edge) {
         notes.push(format!("The file's unit is {name}; it was converted to mm"));
         (mm, name)
     } else {
@@ -268,8 +268,8 @@ fn disagreement(header: &Header, grid: &Grid, mm: f64) -> Option<Grid> {
     // A qform that is not a rotation is not used here and cannot be compared.
     let other = DAffine3::from_scale(DVec3::splat(mm)) * qform(header).ok()?;
     let other = Grid::new(header.shape, other, AffineSource::Qform)?;
-    let least = DISAGREE_VOXELS * grid.spacing().min_element();
-    (grid.separation_mm(&other) > least).then_some(other)
+    let tolerance_mm = DISAGREE_VOXELS * grid.spacing().min_element();
+    (grid.separation_mm(&other) > tolerance_mm).then_some(other)
 }
 
 fn space_name(code: i32) -> &'static str {

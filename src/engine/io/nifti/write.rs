@@ -258,8 +258,8 @@ fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str
     h.f32(112, 1.0);
     // Millimetres, seconds.
     h.write_field(123, [2 | 8]);
-    let short = truncated(description, DESCRIPTION_BYTES - 1);
-    h.0[148..148 + short.len()].copy_from_slice(short.as_bytes());
+    let description = truncated(description, DESCRIPTION_BYTES - 1);
+    h.0[148..148 + description.len()].copy_from_slice(description.as_bytes());
     h.space(grid);
     if let Voxels::Stored(stored) = voxels {
         h.meaning(stored);
@@ -358,7 +358,7 @@ impl Bytes {
 fn with_disclaimer(description: &str) -> String {
     match description.trim() {
         "" => DISCLAIMER.to_owned(),
-        made => format!("{DISCLAIMER}; {made}"),
+        description => format!("{DISCLAIMER}; {description}"),
     }
 }
 
@@ -388,10 +388,10 @@ fn verify(
     control: &Control,
 ) -> Result<(), atomic::VerifyFailure> {
     if let Voxels::Stored(stored) = voxels {
-        let (found, _) = super::stored(written, &control.silent())?;
-        same_space(&found.grid, found.frames, grid, frames)?;
-        let same = found.pixel == stored.pixel && found.bytes == stored.bytes;
-        if !same || found.scaling != stored.scaling {
+        let (stored_image, _) = super::stored(written, &control.silent())?;
+        same_space(&stored_image.grid, stored_image.frames, grid, frames)?;
+        let same = stored_image.pixel == stored.pixel && stored_image.bytes == stored.bytes;
+        if !same || stored_image.scaling != stored.scaling {
             return Err(atomic::ReadBackDifference::Values.into());
         }
         return Ok(control.check()?);
@@ -421,12 +421,12 @@ fn single(grid: &Grid) -> Option<Grid> {
 }
 
 fn same_space(
-    found: &Grid,
-    found_frames: usize,
+    stored_grid: &Grid,
+    stored_frames: usize,
     grid: &Grid,
     frames: usize,
 ) -> Result<(), atomic::VerifyFailure> {
-    if found.shape != grid.shape || found_frames != frames {
+    if stored_grid.shape != grid.shape || stored_frames != frames {
         return Err(atomic::ReadBackDifference::Sizes.into());
     }
     // Tolerance of a float32 affine: half a unit in the last place of the largest coordinate, with a margin.
@@ -434,7 +434,7 @@ fn same_space(
         .corners()
         .iter()
         .fold(1.0, |r: f64, c| r.max(c.abs().max_element()));
-    match found.is_written_as(grid, 1e-6 * reach) {
+    match stored_grid.is_written_as(grid, 1e-6 * reach) {
         true => Ok(()),
         false => Err(atomic::ReadBackDifference::Affine.into()),
     }

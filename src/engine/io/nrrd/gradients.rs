@@ -20,10 +20,10 @@ pub fn is_key(key: &str) -> bool {
 pub fn keys(b_values: &[f64], directions: &[DVec3], file_from_world: DMat3) -> String {
     let pairs = || b_values.iter().zip(directions);
     let weighted = pairs().filter(|(_, v)| **v != DVec3::ZERO);
-    let most = weighted.map(|(b, _)| *b).fold(0.0, f64::max);
-    let mut text = format!("modality:=DWMRI\nDWMRI_b-value:={most}\n");
+    let max_b = weighted.map(|(b, _)| *b).fold(0.0, f64::max);
+    let mut text = format!("modality:=DWMRI\nDWMRI_b-value:={max_b}\n");
     for (i, (b, direction)) in pairs().enumerate() {
-        let share = if most > 0.0 { b / most } else { 0.0 };
+        let share = if max_b > 0.0 { b / max_b } else { 0.0 };
         // Adding 0 turns -0 into 0.
         let v = file_from_world * *direction * share.sqrt() + DVec3::ZERO;
         text += &format!("DWMRI_gradient_{i:04}:={} {} {}\n", v.x, v.y, v.z);
@@ -35,8 +35,8 @@ pub fn keys(b_values: &[f64], directions: &[DVec3], file_from_world: DMat3) -> S
 pub fn from_header(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
     let value = |requested: &str| {
         let mut pairs = header.pairs.iter();
-        let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(requested));
-        found.map(|(_, value)| value.as_str())
+        let pair = pairs.find(|(key, _)| key.eq_ignore_ascii_case(requested));
+        pair.map(|(_, value)| value.as_str())
     };
     let Some(b) = value("DWMRI_b-value") else {
         return Ok(None);

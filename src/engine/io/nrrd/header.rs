@@ -52,8 +52,8 @@ impl Header {
     pub fn read(path: &Path, control: &Control) -> Result<(Self, u64), Error> {
         let mut source = Source::open(path, control)?;
         let mut bytes = vec![0; HEADER_LIMIT];
-        let found = source.read(&mut bytes)?;
-        let (text, behind) = split(&bytes[..found]);
+        let bytes_read = source.read(&mut bytes)?;
+        let (text, behind) = split(&bytes[..bytes_read]);
         let malformed =
             |found: String, expected: &str| Err(Error::malformed(path, found, expected));
         let text = String::from_utf8_lossy(text);
@@ -91,7 +91,7 @@ impl Header {
                 "a blank line before the samples, or the name of their file",
             );
         }
-        Ok((header, behind.unwrap_or(found) as u64))
+        Ok((header, behind.unwrap_or(bytes_read) as u64))
     }
 
     /// No scan has more volumes.
@@ -105,13 +105,13 @@ impl Header {
         let encoding = fields.encoding()?;
         let big_endian = fields.is_big_endian(number_type, encoding)?;
         let data_file = fields.data_file()?;
-        let per_axis = |found: usize, what: &str| {
-            if found == 0 || found == sizes.len() {
+        let per_axis = |entries: usize, what: &str| {
+            if entries == 0 || entries == sizes.len() {
                 return Ok(());
             }
             Err(Error::malformed(
                 path,
-                format!("{found} {what} for {} axes", sizes.len()),
+                format!("{entries} {what} for {} axes", sizes.len()),
                 "one for each axis",
             ))
         };
@@ -155,8 +155,8 @@ struct Fields<'a> {
 
 impl Fields<'_> {
     fn get(&self, name: &str) -> Option<&str> {
-        let found = self.fields.iter().find(|(n, _)| n == name);
-        found.map(|(_, value)| value.as_str())
+        let field = self.fields.iter().find(|(n, _)| n == name);
+        field.map(|(_, value)| value.as_str())
     }
 
     fn needed(&self, name: &str) -> Result<&str, Error> {
@@ -181,7 +181,7 @@ impl Fields<'_> {
         })
     }
 
-    fn wrong(&self, found: String, expected: &str) -> Error {
+    fn malformed(&self, found: String, expected: &str) -> Error {
         Error::malformed(self.path, found, expected)
     }
 
@@ -200,7 +200,7 @@ impl Fields<'_> {
         let sizes: Vec<usize> = self.numbers("sizes")?;
         let stated: Vec<usize> = self.numbers("dimension")?;
         if stated != [sizes.len()] || sizes.len() > MAX_AXES || sizes.contains(&0) {
-            return Err(self.wrong(
+            return Err(self.malformed(
                 format!("{stated:?} dimensions of the sizes {sizes:?}"),
                 "one size from 1 for each dimension",
             ));
@@ -227,7 +227,7 @@ impl Fields<'_> {
             Some("big") => Ok(true),
             Some("little") => Ok(false),
             None if number.bytes() == 1 || encoding == Encoding::Text => Ok(false),
-            other => Err(self.wrong(
+            other => Err(self.malformed(
                 format!("the byte order “{}”", other.unwrap_or("not stated")),
                 "“endian: little” or “endian: big”",
             )),
@@ -244,7 +244,7 @@ impl Fields<'_> {
             ));
         }
         if data_file.is_some_and(|f| f.is_empty()) {
-            return Err(self.wrong("a data file without a name".to_owned(), "its name"));
+            return Err(self.malformed("a data file without a name".to_owned(), "its name"));
         }
         Ok(data_file)
     }
@@ -252,7 +252,7 @@ impl Fields<'_> {
     fn directions(&self) -> Result<Vec<Option<DVec3>>, Error> {
         match self.get("space directions") {
             Some(text) => vectors(text).ok_or_else(|| {
-                self.wrong(
+                self.malformed(
                     format!("the space directions “{text}”"),
                     "(x,y,z) or none for each axis",
                 )
@@ -265,7 +265,7 @@ impl Fields<'_> {
         match self.get("space origin") {
             Some(text) => match vectors(text).as_deref() {
                 Some([origin]) => Ok(*origin),
-                _ => Err(self.wrong(format!("the space origin “{text}”"), "(x,y,z)")),
+                _ => Err(self.malformed(format!("the space origin “{text}”"), "(x,y,z)")),
             },
             None => Ok(None),
         }
@@ -278,7 +278,7 @@ impl Fields<'_> {
                 &[Some(x), Some(y), Some(z)] => Some(DMat3::from_cols(x, y, z)),
                 _ => None,
             }),
-            Some(None) => Err(self.wrong(
+            Some(None) => Err(self.malformed(
                 "a measurement frame that cannot be read".to_owned(),
                 "(x,y,z) three times",
             )),
@@ -290,7 +290,7 @@ impl Fields<'_> {
         let text = self.get(names[0]).or_else(|| self.get(names[1]));
         let text = text.unwrap_or("0");
         text.parse::<i64>()
-            .map_err(|_| self.wrong(format!("the {} “{text}”", names[0]), "a whole number"))
+            .map_err(|_| self.malformed(format!("the {} “{text}”", names[0]), "a whole number"))
     }
 
     fn line_skip(&self) -> Result<usize, Error> {
@@ -298,7 +298,9 @@ impl Fields<'_> {
         usize::try_from(lines)
             .ok()
             .filter(|n| *n <= LINES_LIMIT)
-            .ok_or_else(|| self.wrong(format!("a line skip of {lines}"), "a small number from 0"))
+            .ok_or_else(|| {
+                self.malformed(format!("a line skip of {lines}"), "a small number from 0")
+            })
     }
 }
 
@@ -325,8 +327,8 @@ pub fn skip_lines(path: &Path, begin: u64, lines: usize, control: &Control) -> R
     }
     let mut source = Source::open_at(path, begin, false, control)?;
     let mut bytes = vec![0; HEADER_LIMIT];
-    let found = source.read(&mut bytes)?;
-    let ends = bytes[..found]
+    let bytes_read = source.read(&mut bytes)?;
+    let ends = bytes[..bytes_read]
         .iter()
         .enumerate()
         .filter(|(_, b)| **b == b'\n');
@@ -366,24 +368,24 @@ fn number_type(name: &str) -> Option<(Type, &'static str)> {
 
 /// `(1,0,0) none (0, 1, 0)`; two coordinates mean a third of 0.
 fn vectors(text: &str) -> Option<Vec<Option<DVec3>>> {
-    let mut found = Vec::new();
+    let mut directions = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         if let Some(behind) = rest.strip_prefix("none") {
-            found.push(None);
+            directions.push(None);
             rest = behind.trim_start();
             continue;
         }
         let (inside, behind) = rest.strip_prefix('(')?.split_once(')')?;
         let numbers: Option<Vec<f64>> = inside.split(',').map(|n| n.trim().parse().ok()).collect();
-        found.push(Some(match *numbers? {
+        directions.push(Some(match *numbers? {
             [x, y, z] => DVec3::new(x, y, z),
             [x, y] => DVec3::new(x, y, 0.0),
             _ => return None,
         }));
         rest = behind.trim_start();
     }
-    Some(found)
+    Some(directions)
 }
 
 /// The directions of a named space's axes.

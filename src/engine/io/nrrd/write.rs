@@ -101,12 +101,14 @@ fn verify(
     gradients: bool,
     control: &Control,
 ) -> Result<(), VerifyFailure> {
-    let (found, _) = super::stored(written, &control.silent())?;
-    let near = 1e-9 * found.grid.spacing().max_element();
-    let same = found.grid.is_written_as(&stored.grid, near.max(1e-9))
-        && found.frames == stored.frames
-        && found.pixel == stored.pixel
-        && found.bytes == stored.bytes
+    let (written_image, _) = super::stored(written, &control.silent())?;
+    let near = 1e-9 * written_image.grid.spacing().max_element();
+    let same = written_image
+        .grid
+        .is_written_as(&stored.grid, near.max(1e-9))
+        && written_image.frames == stored.frames
+        && written_image.pixel == stored.pixel
+        && written_image.bytes == stored.bytes
         && super::gradients(written)?.is_some() == gradients;
     match same {
         true => Ok(control.check()?),

@@ -111,14 +111,14 @@ fn sample(
 /// or voxel as the first of a row, `None` if it does not exist.
 fn by_sample(
     expected: &Sum,
-    found: &Sum,
+    recomputed: &Sum,
     all: impl Fn(f32) -> Option<Vec<f32>>,
     near: impl Fn(&[f32], &[f32]) -> bool,
 ) -> Match {
-    if found.sha256 == expected.sha256 {
+    if recomputed.sha256 == expected.sha256 {
         return Match::SameBytes;
     }
-    let (a, b) = (expected.count as f64, found.count as f64);
+    let (a, b) = (expected.count as f64, recomputed.count as f64);
     if (a - b).abs() > OTHERS * a.max(b) || expected.sample.is_empty() {
         return Match::Differs;
     }
@@ -152,10 +152,10 @@ impl RecomputedResult<'_> {
     }
 }
 
-pub fn compare(expected: &Sum, again: &RecomputedResult) -> (Match, Sum) {
-    match again {
+pub fn compare(expected: &Sum, result: &RecomputedResult) -> (Match, Sum) {
+    match result {
         RecomputedResult::Curves(tractogram) => {
-            let found = Sum::of_tractogram(&expected.result, tractogram);
+            let recomputed = Sum::of_tractogram(&expected.result, tractogram);
             let seeds = tractogram.per_streamline.get("seed");
             let of = |name: f32| {
                 let i = match seeds {
@@ -170,26 +170,26 @@ pub fn compare(expected: &Sum, again: &RecomputedResult) -> (Match, Sum) {
                 let mut pairs = a.iter().zip(b).skip(1);
                 pairs.all(|(a, b)| (a - b).abs() <= TOLERANCE_MM)
             };
-            (by_sample(expected, &found, of, near), found)
+            (by_sample(expected, &recomputed, of, near), recomputed)
         }
         RecomputedResult::Values(values) => {
-            let found = Sum::of_values(&expected.result, values);
+            let recomputed = Sum::of_values(&expected.result, values);
             let of = |name: f32| Some(vec![name, *values.get(name as usize)?]);
             let near = |a: &[f32], b: &[f32]| (a[1] - b[1]).abs() <= VALUE_SHARE * a[1].abs();
-            (by_sample(expected, &found, of, near), found)
+            (by_sample(expected, &recomputed, of, near), recomputed)
         }
         RecomputedResult::Tensors(field) => {
-            let found = Sum::of_tensors(&expected.result, field);
+            let recomputed = Sum::of_tensors(&expected.result, field);
             let of = |name: f32| {
                 let tensor = field.tensors.get(name as usize)?;
                 Some([name].into_iter().chain(tensor.d).collect())
             };
             let near = |a: &[f32], b: &[f32]| {
-                let most = a.iter().skip(1).fold(0f32, |m, v| m.max(v.abs()));
+                let largest = a.iter().skip(1).fold(0f32, |m, v| m.max(v.abs()));
                 let mut pairs = a.iter().zip(b).skip(1);
-                pairs.all(|(a, b)| (a - b).abs() <= TENSOR_SHARE * most)
+                pairs.all(|(a, b)| (a - b).abs() <= TENSOR_SHARE * largest)
             };
-            (by_sample(expected, &found, of, near), found)
+            (by_sample(expected, &recomputed, of, near), recomputed)
         }
     }
 }

@@ -195,7 +195,7 @@ pub fn companions(path: &Path, scan: bool) -> Vec<PathBuf> {
     let table = gradients::find_companion(path).filter(|_| scan);
     let table = table.map_or(Vec::new(), |t| t.paths());
     let halves = [("hdr", "img"), ("img", "hdr")].into_iter();
-    let halves = halves.filter(|(one, _)| super::super::extension(path) == *one);
+    let halves = halves.filter(|(half, _)| super::super::extension(path) == *half);
     let halves = halves.map(|(_, other)| with_extension(path, other));
     let all = table.into_iter().chain(halves);
     all.filter(|p| p.is_file()).collect()
@@ -210,7 +210,7 @@ pub fn describe(
     known: &dyn Fn(&Path) -> Option<String>,
     control: &Control,
 ) -> Result<Entry, Error> {
-    let one = |path: &Path| -> Result<Entry, Error> {
+    let describe_file = |path: &Path| -> Result<Entry, Error> {
         let (bytes, modified_ns) = size_and_age(path).ok_or_else(|| Error::Missing {
             path: path.to_owned(),
         })?;
@@ -226,9 +226,9 @@ pub fn describe(
             companions: Vec::new(),
         })
     };
-    let mut entry = one(path)?;
+    let mut entry = describe_file(path)?;
     for companion in companions(path, scan) {
-        entry.companions.push(one(&companion)?);
+        entry.companions.push(describe_file(&companion)?);
     }
     Ok(entry)
 }
@@ -363,8 +363,8 @@ pub fn find_moved(entry: &Entry, folders: &[PathBuf], control: &Control) -> Opti
     let same_name = folders.iter().map(|f| f.join(name));
     let mut same_name = same_name.filter(|p| p.exists());
     let of_size = |path: &Path| size_and_age(path).is_some_and(|(bytes, _)| bytes == entry.bytes);
-    if let Some(found) = same_name.clone().find(|p| of_size(p)) {
-        return Some(found);
+    if let Some(candidate) = same_name.clone().find(|p| of_size(p)) {
+        return Some(candidate);
     }
     if entry.bytes == 0 {
         return same_name.next();

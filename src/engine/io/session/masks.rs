@@ -112,9 +112,9 @@ impl PackedMask {
         }
         let voxels = self.voxels().ok_or(E::LargeGrid)? as usize;
         // A few bytes of text may represent any number of voxels.
-        let most = UNPACKED_ALLOWANCE_BYTES.max(max_unpacked_bytes(self.runs.len() as u64));
-        if voxels as u64 > most && !memory::is_limited() {
-            return Err(E::Expansion { voxels, most });
+        let max_voxels = UNPACKED_ALLOWANCE_BYTES.max(max_unpacked_bytes(self.runs.len() as u64));
+        if voxels as u64 > max_voxels && !memory::is_limited() {
+            return Err(E::Expansion { voxels, max_voxels });
         }
         let bytes = STANDARD.decode(&self.runs).map_err(|_| E::NotBase64)?;
         let mut reader = BufReader::new(DeflateDecoder::new(&*bytes));
@@ -169,7 +169,7 @@ pub enum PackedMaskError {
     /// More voxels than are plausible for the length of the text.
     Expansion {
         voxels: usize,
-        most: u64,
+        max_voxels: u64,
     },
     NotBase64,
     Memory,
@@ -181,21 +181,21 @@ pub enum PackedMaskError {
 impl fmt::Display for PackedMaskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::AffineSource(found) => {
+            Self::AffineSource(source) => {
                 let known: Vec<&str> = AffineSource::ALL.iter().map(|s| s.name()).collect();
                 let known = known.join(", ");
                 return write!(
                     f,
-                    "its affine comes from “{found}”, which is none of {known}"
+                    "its affine comes from “{source}”, which is none of {known}"
                 );
             }
             Self::NoVolume => "its grid has no volume",
             Self::OutsideImage => "it lies outside its image",
             Self::LargeGrid => "its grid is too large",
-            Self::Expansion { voxels, most } => {
+            Self::Expansion { voxels, max_voxels } => {
                 return write!(
                     f,
-                    "its grid has {voxels} voxels, more than the {most} allowed for a text of its length; if you \
+                    "its grid has {voxels} voxels, more than the {max_voxels} allowed for a text of its length; if you \
                      trust it, allow as much memory as it needs ({})",
                     match f.alternate() {
                         true => "Settings",

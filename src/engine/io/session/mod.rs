@@ -14,9 +14,7 @@ pub use entry::{
 };
 pub use masks::{PackedMask, PackedMaskError};
 pub use numbers::{PackedNumbers, PackedNumbersError};
-pub use store::{
-    STORED_AT_MOST_BYTES, folder_of, is_stored_name, remove_unreferenced, restore, store,
-};
+pub use store::{STORED_MAX_BYTES, folder_of, is_stored_name, remove_unreferenced, restore, store};
 
 use super::source::plain_file;
 use super::{Error, atomic, checksum};
@@ -99,7 +97,7 @@ pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
     }
     let why = |e: serde_json::Error| {
         let expected = (EXPECTED, "open a copy of it");
-        Error::malformed(path, super::json::found(&e), expected)
+        Error::malformed(path, super::json::problem(&e), expected)
     };
     let version = serde_json::from_str::<Version>(text).map_err(why)?;
     match version.arcuate_session {

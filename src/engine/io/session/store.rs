@@ -7,7 +7,7 @@ use crate::data::Tractogram;
 use std::path::{Path, PathBuf};
 
 /// Larger ones are stored only on request.
-pub const STORED_AT_MOST_BYTES: u64 = 64 << 20;
+pub const STORED_MAX_BYTES: u64 = 64 << 20;
 
 /// Digits of the checksum in a file name.
 const DIGITS: usize = 16;

@@ -392,7 +392,7 @@ fn verify(
     grid: &Grid,
     control: &Control,
 ) -> Result<(), VerifyFailure> {
-    let (found, _) = read(written, &control.silent())?;
-    streamlines::difference(&found, tractogram, tolerance_mm(tractogram, grid))?;
+    let (stored, _) = read(written, &control.silent())?;
+    streamlines::difference(&stored, tractogram, tolerance_mm(tractogram, grid))?;
     Ok(control.check()?)
 }

@@ -211,9 +211,9 @@ impl Writer<'_> {
     /// Whether a point in the file's coordinates reads back as in the world: a coordinate that is not finite may
     /// affect the others of its point.
     fn holds(&self, world: [f32; 3], file: Vec3) -> bool {
-        let again = self.world_from_file.transform_point3(file.as_dvec3());
-        let again = again.as_vec3().to_array();
-        let mut both = world.iter().zip(&again);
+        let restored = self.world_from_file.transform_point3(file.as_dvec3());
+        let restored = restored.as_vec3().to_array();
+        let mut both = world.iter().zip(&restored);
         both.all(|(a, b)| streamlines::nearly_equal(*a, *b, self.tolerance_mm))
     }
 }

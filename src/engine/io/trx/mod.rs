@@ -94,14 +94,14 @@ pub(super) fn may_replace(path: &Path) -> Result<(), Error> {
 /// Names of the entries of a folder, and whether they are folders.
 fn entries(folder: &Path) -> Result<Vec<(String, bool)>, Error> {
     let failed = |e: std::io::Error| Error::reading(folder, &e);
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     for entry in disk::list(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let kind = entry.file_type().map_err(failed)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        found.push((name, kind.is_dir()));
+        entries.push((name, kind.is_dir()));
     }
-    Ok(found)
+    Ok(entries)
 }
 
 /// Adds the files in a TRX's folder, and in those `depth` - 1 levels below, that are not arrays.
@@ -139,20 +139,20 @@ struct Name<'a> {
 impl<'a> Name<'a> {
     fn parse(path: &Path, member: &'a str) -> Result<Self, Error> {
         let (folder, file) = member.rsplit_once('/').unwrap_or(("", member));
-        let wrong = || {
+        let name_error = || {
             Error::malformed(
                 path,
                 format!("a member named {member}"),
                 "a name that ends in a number type such as .float32 or .3.uint16",
             )
         };
-        let (stem, number_type) = file.rsplit_once('.').ok_or_else(wrong)?;
-        let number_type = named(number_type).ok_or_else(wrong)?;
+        let (stem, number_type) = file.rsplit_once('.').ok_or_else(name_error)?;
+        let number_type = named(number_type).ok_or_else(name_error)?;
         let split = stem.rsplit_once('.');
         let columns = split.and_then(|(stem, n)| Some((stem, n.parse::<usize>().ok()?)));
         let (name, columns) = columns.unwrap_or((stem, 1));
         if columns == 0 {
-            return Err(wrong());
+            return Err(name_error());
         }
         Ok(Self {
             folder,
@@ -236,7 +236,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
 
 /// The last one if there are several, which should not occur.
 fn last_of_several<T>(mut all: impl Iterator<Item = Result<T, Error>>) -> Result<Option<T>, Error> {
-    all.try_fold(None, |_, one| one.map(Some))
+    all.try_fold(None, |_, item| item.map(Some))
 }
 
 fn header(path: &Path, parts: &[StoredArray], control: &Control) -> Result<Value, Error> {
@@ -251,7 +251,7 @@ fn header(path: &Path, parts: &[StoredArray], control: &Control) -> Result<Value
     serde_json::from_slice(&(*bytes).as_ref()[range]).map_err(|e| {
         Error::malformed(
             path,
-            format!("a header.json with {}", json::found(&e)),
+            format!("a header.json with {}", json::problem(&e)),
             ("a TRX header", "write the file again"),
         )
     })
@@ -413,7 +413,7 @@ impl<'a> Arrays<'a> {
     }
 
     fn offsets_of(&self, part: &StoredArray, name: &Name) -> Result<Arc<[u64]>, Error> {
-        let wrong = |found: String| {
+        let offsets_error = |found: String| {
             self.malformed(
                 found,
                 (
@@ -428,12 +428,12 @@ impl<'a> Arrays<'a> {
         };
         if !part.length.is_multiple_of(name.number_type.bytes()) {
             let found = format!("{} bytes in {}", part.length, part.name);
-            return Err(wrong(found));
+            return Err(offsets_error(found));
         }
         let (bytes, range) = part.bytes(self.control)?;
         let offsets = name.number_type.indices(&(*bytes).as_ref()[range], false);
         let Some(mut offsets) = offsets else {
-            return Err(wrong(format!("offsets in {}", part.name)));
+            return Err(offsets_error(format!("offsets in {}", part.name)));
         };
         // Older files omit the last one.
         if offsets.len() == self.lines {
@@ -445,7 +445,7 @@ impl<'a> Arrays<'a> {
                 .is_some_and(|&end| end <= self.vertices as u64)
             && offsets.windows(2).all(|w| w[0] <= w[1]);
         if name.columns != 1 || Some(offsets.len()) != self.lines.checked_add(1) || !valid {
-            return Err(wrong(format!(
+            return Err(offsets_error(format!(
                 "{} offsets of other streamlines",
                 offsets.len()
             )));

@@ -141,27 +141,27 @@ fn verify(
     tractogram: &Tractogram,
     control: &Control,
 ) -> Result<(), atomic::VerifyFailure> {
-    let (found, _) = read(written, &control.silent())?;
-    difference(&found, tractogram, 0.0)?;
+    let (stored, _) = read(written, &control.silent())?;
+    difference(&stored, tractogram, 0.0)?;
     let names = Names::new(tractogram);
     let pairs = [
-        (&found.per_point, &tractogram.per_point, &names.per_point),
+        (&stored.per_point, &tractogram.per_point, &names.per_point),
         (
-            &found.per_streamline,
+            &stored.per_streamline,
             &tractogram.per_streamline,
             &names.per_streamline,
         ),
     ];
-    for (found, expected, names) in pairs {
+    for (stored, expected, names) in pairs {
         // The reader cannot know a name that had to change.
         if names.iter().all(|(old, new)| old == new) {
-            same_values(found, expected)?;
-        } else if found.len() != expected.len() {
+            same_values(stored, expected)?;
+        } else if stored.len() != expected.len() {
             return Err(atomic::ReadBackDifference::MissingValues.into());
         }
     }
     let groups = names.groups.iter().all(|(old, new)| {
-        found.groups.get(new).map(|m| &**m) == tractogram.groups.get(old).map(|m| &**m)
+        stored.groups.get(new).map(|m| &**m) == tractogram.groups.get(old).map(|m| &**m)
     });
     if groups {
         Ok(control.check()?)
@@ -302,7 +302,7 @@ fn array(
     control: &Control,
 ) -> Result<(), atomic::WriteStop> {
     let (name, values): (String, Cow<[f32]>) = match columns {
-        [one] => (format!("{name}.float32"), Cow::Borrowed(one)),
+        [values] => (format!("{name}.float32"), Cow::Borrowed(values)),
         several => {
             let rows = several.first().map_or(0, |c| c.len());
             let row = |i: usize| several.iter().map(move |c| c[i]);

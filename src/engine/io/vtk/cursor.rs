@@ -81,8 +81,8 @@ impl<'a> Cursor<'a> {
 
     /// The error that stopped the reading, if any, otherwise this one.
     pub fn malformed(&mut self, found: impl Into<String>, expected: impl Into<Expected>) -> Error {
-        let wrong = Error::malformed(self.path, found, expected);
-        self.failed.take().unwrap_or(wrong)
+        let malformed = Error::malformed(self.path, found, expected);
+        self.failed.take().unwrap_or(malformed)
     }
 
     pub fn other_format(&mut self, found: &str, expected: &str) -> Error {
@@ -303,7 +303,7 @@ impl<'a> Cursor<'a> {
 
     /// Checks that the rest of the file may hold this many numbers.
     pub fn checked_count(&mut self, kind: Kind, count: Option<usize>) -> Result<usize, Error> {
-        let most = match (kind, self.binary) {
+        let max_count = match (kind, self.binary) {
             // A number takes at least a digit and a blank.
             (_, false) => self.bytes_left() / 2 + 1,
             (Kind::Bit, true) => self.bytes_left().saturating_mul(8),
@@ -311,7 +311,7 @@ impl<'a> Cursor<'a> {
             (Kind::String, true) => self.bytes_left(),
         };
         count
-            .filter(|&n| n as u64 <= most)
+            .filter(|&n| n as u64 <= max_count)
             .ok_or_else(|| self.truncated())
     }
 

@@ -88,11 +88,11 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
                 let count = cursor.count()?;
                 let cells = data.cells_before + data.lines() + data.cells_behind;
                 let points = keyword == "POINT_DATA";
-                let expected = if points { data.points.len() } else { cells };
-                if count != expected {
+                let expected_count = if points { data.points.len() } else { cells };
+                if count != expected_count {
                     return Err(cursor.malformed(
                         format!("values for {count} points or cells"),
-                        format!("{expected}, as many as the file has; write the file again"),
+                        format!("{expected_count}, as many as the file has; write the file again"),
                     ));
                 }
                 of = Some((points, count));
@@ -108,11 +108,11 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
                     continue;
                 }
                 let count = of.map_or(0, |(_, count)| count);
-                let found = attribute(cursor, &keyword, count, &mut data.space)?;
+                let arrays = attribute(cursor, &keyword, count, &mut data.space)?;
                 // Values before the first POINT_DATA belong to the whole file.
                 match of {
-                    Some((true, _)) => data.of_points.extend(found),
-                    Some((false, _)) => data.of_cells.extend(found),
+                    Some((true, _)) => data.of_points.extend(arrays),
+                    Some((false, _)) => data.of_cells.extend(arrays),
                     None => {}
                 }
             }
@@ -235,7 +235,7 @@ fn field(
     count: usize,
     space: &mut Option<String>,
 ) -> Result<Vec<Array>, Error> {
-    let mut found = Vec::new();
+    let mut arrays_read = Vec::new();
     for _ in 0..arrays {
         while cursor.next_is("METADATA") {
             cursor.word();
@@ -254,8 +254,8 @@ fn field(
         }
         let values = cursor.floats(kind, numbers)?;
         if rows == count {
-            found.extend(array(name, columns, values));
+            arrays_read.extend(array(name, columns, values));
         }
     }
-    Ok(found)
+    Ok(arrays_read)
 }

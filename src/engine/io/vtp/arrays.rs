@@ -349,12 +349,12 @@ impl<'a> Unpacker<'a> {
     }
 
     fn text(&self, text: &[u8], number: Type) -> Result<Vec<u8>, Error> {
-        let wrong =
+        let text_error =
             || Error::malformed(self.path, "an array with text among its numbers", "numbers");
         let mut bytes = Vec::new();
         // Two characters, a digit and a blank, become as many bytes as the type has.
         for value in parsed_numbers::<f64>(text) {
-            let value = value.ok_or_else(wrong)?;
+            let value = value.ok_or_else(text_error)?;
             let put: &[u8] = match number {
                 Type::F32 => &(value as f32).to_le_bytes(),
                 Type::F64 | Type::F16 => &value.to_le_bytes(),
@@ -434,17 +434,17 @@ impl<'a> Unpacker<'a> {
         for (i, &length) in packed.iter().enumerate() {
             // A last length of 0 means that the last block is full, too.
             let full = i + 1 < packed.len() || *last == 0;
-            let expected = if full { *block } else { *last };
-            let rest = self.budget.checked_sub(expected as u64);
+            let unpacked_bytes = if full { *block } else { *last };
+            let rest = self.budget.checked_sub(unpacked_bytes as u64);
             self.budget = rest.ok_or_else(|| too_expanded(self.path))?;
             let (piece, behind) = data
                 .split_at_checked(length)
                 .ok_or_else(|| self.truncated())?;
             data = behind;
             let before = bytes.len();
-            let mut decoder = ZlibDecoder::new(piece).take(expected as u64);
+            let mut decoder = ZlibDecoder::new(piece).take(unpacked_bytes as u64);
             let read = decoder.read_to_end(&mut bytes);
-            if read.is_err() || bytes.len() - before != expected {
+            if read.is_err() || bytes.len() - before != unpacked_bytes {
                 return Err(Error::Damaged {
                     path: self.path.to_owned(),
                     reason: format!("block {} of an array", i + 1),

@@ -37,14 +37,14 @@ pub fn read(
 
 /// An attribute's text; empty if it is missing.
 fn attribute(tag: &BytesStart, name: &str) -> String {
-    let found = tag
+    let attribute = tag
         .attributes()
         .flatten()
         .find(|a| a.key.as_ref() == name.as_bytes());
-    let Some(found) = found else {
+    let Some(attribute) = attribute else {
         return String::new();
     };
-    let text = String::from_utf8_lossy(&found.value).into_owned();
+    let text = String::from_utf8_lossy(&attribute.value).into_owned();
     match quick_xml::escape::unescape(&text) {
         Ok(plain) => plain.into_owned(),
         Err(_) => text,
@@ -82,7 +82,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     let mut nested = 0usize;
     let mut open = 0usize;
     // Before appended data the XML ends within the tag of the whole file.
-    let most_open = usize::from(file.has_appended());
+    let max_open = usize::from(file.has_appended());
     loop {
         control.check()?;
         let event = reader.read_event().map_err(|e| {
@@ -138,7 +138,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
         let expected = "VTK XML polydata, which holds lines";
         return Err(Error::other_format(path, found, expected));
     };
-    if open > most_open {
+    if open > max_open {
         return Err(malformed(
             format!("XML that ends within {open} of its tags"),
             ("a whole VTP file", "it was cut off: copy it again"),

@@ -55,10 +55,10 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
             Ok(file.write_all(b"\n  </AppendedData>\n</VTKFile>\n")?)
         },
         |written| -> Result<(), atomic::VerifyFailure> {
-            let (found, _) = read(written, None, &control.silent())?;
-            difference(&found, tractogram, 0.0)?;
-            same_values(&found.per_point, &tractogram.per_point)?;
-            same_values(&found.per_streamline, &tractogram.per_streamline)?;
+            let (stored, _) = read(written, None, &control.silent())?;
+            difference(&stored, tractogram, 0.0)?;
+            same_values(&stored.per_point, &tractogram.per_point)?;
+            same_values(&stored.per_streamline, &tractogram.per_streamline)?;
             Ok(control.check()?)
         },
     )

@@ -115,7 +115,7 @@ fn averaged(volume: &Volume, shape: [usize; 3], block: [usize; 3]) -> Vec<f32> {
     let [fx, fy, _] = volume.grid.shape;
     let [bx, by, bz] = block;
     let mut values = vec![0f32; nx * ny * nz];
-    let one = 1.0 / (bx * by * bz) as f64;
+    let per_voxel = 1.0 / (bx * by * bz) as f64;
     values
         .par_chunks_mut(nx)
         .enumerate()
@@ -133,7 +133,7 @@ fn averaged(volume: &Volume, shape: [usize; 3], block: [usize; 3]) -> Vec<f32> {
                             .sum::<f64>();
                     }
                 }
-                *out = (sum * one) as f32;
+                *out = (sum * per_voxel) as f32;
             }
         });
     values

@@ -176,17 +176,17 @@ fn run(
             places = ranked.into_iter().map(|(_, place)| place).collect();
         }
         control.begin("Aligning", places.len() as u64);
-        let mut found = Vec::new();
+        let mut candidates = Vec::new();
         for place in &places {
             let searched = powell(*place, unit, &information, control)?;
             evaluations += searched.evaluations;
-            found.push((searched.value, searched.transform));
+            candidates.push((searched.value, searched.transform));
             control.advance(1);
         }
-        found.sort_by(|a, b| b.0.total_cmp(&a.0));
-        found.truncate(if first { KEPT } else { 1 });
-        after = found.first().map_or(0.0, |f| f.0);
-        places = found.into_iter().map(|(_, place)| place).collect();
+        candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
+        candidates.truncate(if first { KEPT } else { 1 });
+        after = candidates.first().map_or(0.0, |f| f.0);
+        places = candidates.into_iter().map(|(_, place)| place).collect();
         if number + 1 == LEVELS_MM.len() {
             // Evaluated at the reported level.
             before = information(&Rigid::default());
@@ -217,7 +217,7 @@ fn mean_elsewhere(
     middle: DVec3,
     control: &Control,
 ) -> Result<Option<f64>, Error> {
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     for number in 0..RANDOM_POSITIONS {
         control.check()?;
         let random = Random::new(1).stream(number);
@@ -230,11 +230,11 @@ fn mean_elsewhere(
         let information = joint.information(&(position.about(middle) * aligned));
         // Exactly 1 if the images hardly overlap.
         if information > 1.0 {
-            found.push(information);
+            values.push(information);
         }
     }
-    let mean = found.iter().sum::<f64>() / found.len().max(1) as f64;
-    Ok((found.len() >= MIN_POSITIONS).then_some(mean))
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    Ok((values.len() >= MIN_POSITIONS).then_some(mean))
 }
 
 /// The images as they are, and with their centres, now `offset`, together, each rotated about every axis or not.

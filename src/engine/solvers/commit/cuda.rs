@@ -122,7 +122,7 @@ impl MultiDeviceOperator {
         };
         let slabs = dictionary.slabs(places.len(), IterationSize::voxel(load.samples));
         places.truncate(slabs.len());
-        let made = SlabInput {
+        let input = SlabInput {
             dictionary,
             responses: used,
             mixing,
@@ -131,7 +131,7 @@ impl MultiDeviceOperator {
         };
         let (mut parts, mut buffers, mut at) = (Vec::new(), Vec::new(), Vec::new());
         for (slab, card) in slabs.iter().zip(places) {
-            let (part, own, places) = Part::new(&made, slab, devices, card).map_err(in_job)?;
+            let (part, own, places) = Part::new(&input, slab, devices, card).map_err(in_job)?;
             parts.push(part);
             buffers.push(own);
             at = places;
@@ -326,16 +326,16 @@ impl MultiDeviceOperator {
     pub fn times_ms(&self, x: &[f32], y: &[f32], times: usize) -> Result<[Vec<f32>; 2], Error> {
         let sent = self.upload_vectors(Some(x), Some(y))?;
         let out = self.upload_vectors(None, None)?;
-        let mut made = [Vec::new(), Vec::new()];
+        let mut durations = [Vec::new(), Vec::new()];
         for i in 0..=times {
             let forward = self.elapsed_ms(|| self.product(&sent, &out))?;
             let back = self.elapsed_ms(|| self.transposed(&sent, &out))?;
             if i > 0 {
-                made[0].push(forward);
-                made[1].push(back);
+                durations[0].push(forward);
+                durations[1].push(back);
             }
         }
-        Ok(made)
+        Ok(durations)
     }
 
     /// Time on the slowest card.

@@ -40,10 +40,10 @@ pub struct TimingError(Timing);
 
 impl fmt::Display for TimingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (least, most) = (TIMES_MS.low, TIMES_MS.high);
+        let (min, max) = (TIMES_MS.low, TIMES_MS.high);
         write!(
             f,
-            "The gradient timing is δ = {} ms and Δ = {} ms, expected {least} ≤ δ ≤ Δ ≤ {most}; take both from \
+            "The gradient timing is δ = {} ms and Δ = {} ms, expected {min} ≤ δ ≤ Δ ≤ {max}; take both from \
              the scan's protocol",
             number(self.0.pulse_ms),
             number(self.0.between_ms)

@@ -46,7 +46,7 @@ impl Prepared {
         let pull = &pull[..shape.intra()];
         let lasso = params.lasso * pull.iter().copied().fold(0.0, f32::max);
         let mut taken = vec![false; shape.fibres];
-        let mut made = Vec::new();
+        let mut measured = Vec::new();
         for members in groups.values().filter(|_| params.group > 0.0) {
             let own = members
                 .iter()
@@ -59,16 +59,16 @@ impl Prepared {
             };
             let size = (fibres.len() as f64).sqrt();
             let weight = fibres.iter().map(square).sum::<f64>().sqrt() / size.max(1.0);
-            made.push((fibres, size, weight));
+            measured.push((fibres, size, weight));
         }
-        let most = made.iter().map(|m| m.2).fold(0.0, f64::max);
+        let max_weight = measured.iter().map(|m| m.2).fold(0.0, f64::max);
         let group = |(fibres, size, _): (Vec<u32>, f64, f64)| Group {
             fibres,
-            weight: (f64::from(params.group) * most * size) as f32,
+            weight: (f64::from(params.group) * max_weight * size) as f32,
         };
         Ok(Penalty {
             lasso,
-            groups: made.into_iter().map(group).collect(),
+            groups: measured.into_iter().map(group).collect(),
         })
     }
 

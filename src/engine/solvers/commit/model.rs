@@ -141,8 +141,9 @@ impl Model {
 
     /// The part of the model that the scan does not determine, as a clause.
     pub fn undetermined(&self, samples: &Samples) -> Option<String> {
-        let one = (!self.free.is_empty() && samples.shells.len() == 1).then(|| &samples.shells[0]);
-        one.map(|shell| {
+        let single_shell =
+            (!self.free.is_empty() && samples.shells.len() == 1).then(|| &samples.shells[0]);
+        single_shell.map(|shell| {
             format!(
                 "Ball needs at least two shells, the scan has one ({} × b {:.0}), on which its weight cannot be \
                  separated from those of the other compartments",
@@ -194,7 +195,7 @@ impl Model {
     pub fn responses(&self, samples: &Samples, normalise: bool) -> Responses {
         let shells = &samples.shells;
         let intra = |atom: usize| -> Vec<[f64; DEGREES]> {
-            let one = |shell: &Shell| match (&self.intra, shell.timing) {
+            let shell_response = |shell: &Shell| match (&self.intra, shell.timing) {
                 // The attenuation across the fibre depends on the angle only by sin²: computed once per radius.
                 (Intra::Cylinders { along, radii_um }, Some(timing)) => {
                     let b = shell.b_s_per_mm2;
@@ -213,18 +214,18 @@ impl Model {
                 }
                 _ => zonal(|t| self.intra_signal(atom, shell, t)),
             };
-            shells.iter().map(one).collect()
+            shells.iter().map(shell_response).collect()
         };
         let extra = |z: &Zeppelin| -> Vec<[f64; DEGREES]> {
-            let one = |shell: &Shell| {
+            let shell_response = |shell: &Shell| {
                 let b = shell.b_s_per_mm2;
                 zonal(|t| (-b * (z.across + (z.along - z.across) * t * t)).exp())
             };
-            shells.iter().map(one).collect()
+            shells.iter().map(shell_response).collect()
         };
         let free = |d: &f64| -> Vec<[f64; DEGREES]> {
-            let one = |shell: &Shell| zonal(|_| (-shell.b_s_per_mm2 * d).exp());
-            shells.iter().map(one).collect()
+            let shell_response = |shell: &Shell| zonal(|_| (-shell.b_s_per_mm2 * d).exp());
+            shells.iter().map(shell_response).collect()
         };
         let mut all = Responses {
             intra: (0..self.atoms()).map(intra).collect(),

@@ -263,8 +263,8 @@ impl Inputs<'_> {
             let demand = self.demand(&params, &samples, backend.devices());
             demand.check(self.tractogram.len(), memory)?;
             memory::claim("The fit of weights", demand.bytes)?;
-            let made = self.explained(&params, samples);
-            self.dictionary(&params, &made.scan, &made.samples, control)
+            let explained = self.explained(&params, samples);
+            self.dictionary(&params, &explained.scan, &explained.samples, control)
         })
     }
 }

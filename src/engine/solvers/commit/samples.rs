@@ -65,8 +65,8 @@ impl Samples {
             let (timed, volumes) = (timing.len(), n);
             return Err(InputError::TimingCount { timed, volumes }.into());
         }
-        for one in timing {
-            one.check()?;
+        for pulses in timing {
+            pulses.check()?;
         }
         let of =
             |weighting: Weighting| (0..n).filter(move |&v| gradients.weighting(v) == weighting);

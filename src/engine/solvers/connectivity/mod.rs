@@ -24,10 +24,10 @@
 //! let line = Tractogram::new(vec![[0.0; 3], [4.0, 0.0, 0.0]], vec![0, 2]);
 //! let map = (&labels, 0, &numbers);
 //! let params = Params::defaults();
-//! let found = connectome(&line, None, map, &params, None, &backend, &control)?;
-//! assert_eq!(found.nodes, [10, 20]);
-//! assert_eq!(found.count, [0, 1, 1, 0]);
-//! assert_eq!(found.length_mm[1], 4.0);
+//! let connectome = connectome(&line, None, map, &params, None, &backend, &control)?;
+//! assert_eq!(connectome.nodes, [10, 20]);
+//! assert_eq!(connectome.count, [0, 1, 1, 0]);
+//! assert_eq!(connectome.length_mm[1], 4.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -103,7 +103,7 @@ pub fn connectome(
     backend: &Backend,
     control: &Control,
 ) -> Result<Connectome, Error> {
-    let nodes: Vec<i64> = numbers.0.iter().map(|found| found.number).collect();
+    let nodes: Vec<i64> = numbers.0.iter().map(|label| label.number).collect();
     if nodes.len() > MAX_NODES || nodes.is_empty() {
         return Err(InputError::Labels(nodes.len()).into());
     }
@@ -129,7 +129,7 @@ pub fn connectome(
             _ => ([NO_LABEL; 2], 0.0),
         }
     };
-    let found: Result<Vec<Vec<_>>, Cancelled> = backend.install(|| {
+    let pairs: Result<Vec<Vec<_>>, Cancelled> = backend.install(|| {
         let chunk = |chunk: usize| {
             control.check()?;
             let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
@@ -138,13 +138,13 @@ pub fn connectome(
         };
         (0..chunks).into_par_iter().map(chunk).collect()
     });
-    let found = found?.concat();
+    let pairs = pairs?.concat();
     let n = nodes.len();
     let mut count = vec![0u32; n * n];
     let mut lengths = vec![0f64; n * n];
     let mut sums = vec![(0f64, 0u32); values.map_or(0, |_| n * n)];
     let (mut one_end, mut no_end) = (0, 0);
-    for (line, ([a, b], length)) in found.iter().enumerate() {
+    for (line, ([a, b], length)) in pairs.iter().enumerate() {
         if among.is_some_and(|marks| !marks[line]) {
             continue;
         }
@@ -194,7 +194,7 @@ pub fn connectome(
         count,
         length_mm,
         value,
-        pairs: found.iter().map(|(pair, _)| *pair).collect(),
+        pairs: pairs.iter().map(|(pair, _)| *pair).collect(),
         connected,
         examined: among.map_or(tractogram.len(), |m| m.iter().filter(|m| **m).count()),
         one_end,

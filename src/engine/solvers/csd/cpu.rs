@@ -125,12 +125,12 @@ impl Solver {
                 if failed.is_empty() {
                     return (solved.unknowns, 0, 0);
                 }
-                let again = repeat(double, samples, stride, &failed);
+                let refitted = repeat(double, samples, stride, &failed);
                 let n = double.unknowns;
-                for (values, &voxel) in again.unknowns.chunks_exact(n).zip(&failed) {
+                for (values, &voxel) in refitted.unknowns.chunks_exact(n).zip(&failed) {
                     solved.unknowns[voxel * n..(voxel + 1) * n].copy_from_slice(values);
                 }
-                (solved.unknowns, failed.len(), again.failed.len())
+                (solved.unknowns, failed.len(), refitted.failed.len())
             }
             Self::Double(tables) => {
                 let solved = run(tables, samples, stride, voxels, DOUBLE);

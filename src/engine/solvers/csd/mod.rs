@@ -53,8 +53,8 @@
 //!     response::from_mask(&scan, &gradients, &mask, tissue, &params, &backend, &control)?;
 //! let (responses, params) = (estimate.responses(), csd::Params::defaults());
 //! let fitted = csd::fit(&scan, &gradients, &mask, &responses, &params, &backend, &control)?;
-//! let found = peaks::find(&fitted.field, &peaks::Params::defaults(), &backend, &control)?;
-//! let largest = found.peak(0, 0).ok_or("a peak")?;
+//! let peak_field = peaks::find(&fitted.field, &peaks::Params::defaults(), &backend, &control)?;
+//! let largest = peak_field.peak(0, 0).ok_or("a peak")?;
 //! assert!(largest.normalize().x.abs() > 0.99);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

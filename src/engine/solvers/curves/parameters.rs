@@ -139,10 +139,10 @@ impl Params {
         // A small margin keeps 300 mm at 600 steps of 0.5 mm despite rounding.
         let in_length = |mm: f64| (mm / self.step_mm * (1.0 + 1e-9)).min(u32::MAX.into()) as u32;
         let in_length = self.max_length_mm.map_or(u32::MAX, in_length);
-        let most = u32::try_from(self.max_steps).unwrap_or(u32::MAX);
+        let max_steps = u32::try_from(self.max_steps).unwrap_or(u32::MAX);
         StepLimit {
-            steps: most.min(in_length),
-            at_max: if in_length <= most {
+            steps: max_steps.min(in_length),
+            at_max: if in_length <= max_steps {
                 StopReason::MaxLength
             } else {
                 StopReason::MaxSteps

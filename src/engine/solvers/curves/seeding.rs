@@ -116,12 +116,12 @@ impl<'a> Seeds<'a> {
                 count,
             },
         };
-        let found = match &seeds {
+        let seed_count = match &seeds {
             Self::PerVoxel { voxels, count, .. } => voxels.len().saturating_mul(*count),
             other => other.len(),
         };
-        check_count(found)?;
-        if found > 0 {
+        check_count(seed_count)?;
+        if seed_count > 0 {
             return Ok(seeds);
         }
         let error = match seeding {
@@ -353,13 +353,13 @@ fn lattice(
     // Counted before memory is allocated, because there may be too many.
     if counts.element_product() > MAX_SEEDS as f64 {
         let rows = (0..ny * nz).into_par_iter();
-        let found: Result<usize, Error> = rows
+        let seed_count: Result<usize, Error> = rows
             .map(|row| {
                 control.check()?;
                 Ok(inside(row).count())
             })
             .sum();
-        check_count(found?)?;
+        check_count(seed_count?)?;
     }
     let rows: Result<Vec<Vec<[f32; 3]>>, Error> = (0..ny * nz)
         .into_par_iter()

@@ -117,8 +117,8 @@ pub fn extend_outside_mask(
                 (count > 0.0).then(|| (i, sum.map(|v| v / count)))
             })
         };
-        let found: Vec<(usize, Record)> = (0..nz).into_par_iter().flat_map_iter(layer).collect();
-        for (i, record) in found {
+        let extended: Vec<(usize, Record)> = (0..nz).into_par_iter().flat_map_iter(layer).collect();
+        for (i, record) in extended {
             records[i] = record;
             known[i] = true;
         }

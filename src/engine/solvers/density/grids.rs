@@ -35,8 +35,8 @@ impl DensityGrid {
                     axes.z_axis / spacing.z,
                 );
                 let extent = spacing * DVec3::from_array(grid.shape.map(|n| n as f64));
-                let made = cubes(corner, directions, extent, *edge_mm)?;
-                Ok(Arc::new(made.with_space_code(grid.space_code)))
+                let grid_of_cubes = cubes(corner, directions, extent, *edge_mm)?;
+                Ok(Arc::new(grid_of_cubes.with_space_code(grid.space_code)))
             }
             Self::Around(edge_mm) => {
                 let (low, high) = bounds.ok_or(InputError::NoBounds)?;

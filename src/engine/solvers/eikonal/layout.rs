@@ -95,7 +95,7 @@ impl Layout {
                 used.push(i);
             }
         }
-        let made: Vec<(Vec<Row>, Vec<Terms>)> = used
+        let rows_of_bricks: Vec<(Vec<Row>, Vec<Terms>)> = used
             .par_iter()
             .map(|&i| {
                 control.check()?;
@@ -107,7 +107,7 @@ impl Layout {
             })
             .collect::<Result<_, Cancelled>>()?;
         let (mut all, mut terms, mut bricks) = (Vec::new(), Vec::new(), Vec::new());
-        for (&i, (rows, more)) in used.iter().zip(made) {
+        for (&i, (rows, more)) in used.iter().zip(rows_of_bricks) {
             let at = [
                 i % counts[0],
                 i / counts[0] % counts[1],
@@ -240,7 +240,7 @@ fn build_rows(
             row.weights.g[k][x] = g[k];
         }
         row.weights.det_w[x] = matrix(&w).determinant() as f32;
-        row.weights.least[x] = (away / values[0].sqrt() * (1.0 - 1e-6)) as f32;
+        row.weights.min_step[x] = (away / values[0].sqrt() * (1.0 - 1e-6)) as f32;
         if let Some(terms) = terms.last_mut() {
             for (k, offset) in prepared.offsets(place).iter().enumerate() {
                 let [ex, ey, ez] = offset.e.map(i32::from);
@@ -265,6 +265,6 @@ fn unit_weights() -> Weights {
         w: identity,
         g: identity,
         det_w: one,
-        least: one,
+        min_step: one,
     }
 }

@@ -210,8 +210,8 @@ fn get_or_build<T>(
     match kept.get() {
         Some(known) => Ok(known),
         None => {
-            let made = make()?;
-            Ok(kept.get_or_init(|| made))
+            let value = make()?;
+            Ok(kept.get_or_init(|| value))
         }
     }
 }
@@ -276,7 +276,8 @@ pub fn solve(
     // For each source: values, the same in bricks, and those with which voxels last woke others.
     let places = prepared.metric.len().saturating_mul(sources.len());
     memory::claim_for::<f32>("The cost field", places, 4)?;
-    let made = |source: &Arc<CostSource>, values| CostField::new(prepared, source.clone(), values);
+    let cost_field =
+        |source: &Arc<CostSource>, values| CostField::new(prepared, source.clone(), values);
     Ok(match backend.accelerator() {
         Some(Accelerator::Cuda(devices)) => {
             // A front is limited by latency: several cards would wait for one another.
@@ -286,7 +287,7 @@ pub fn solve(
                 .map(|(source, solved)| CostField {
                     kernel_s: Some(solved.seconds),
                     on_card: Some(solved.on_card),
-                    ..made(source, solved.values)
+                    ..cost_field(source, solved.values)
                 })
                 .collect()
         }
@@ -294,7 +295,7 @@ pub fn solve(
             let solve = || cpu::solve(prepared, sources, params, control, |_| ());
             let fields = sources.iter().zip(backend.install(solve)?);
             fields
-                .map(|(source, values)| made(source, values))
+                .map(|(source, values)| cost_field(source, values))
                 .collect()
         }
     })

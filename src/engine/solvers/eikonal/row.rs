@@ -20,7 +20,7 @@ pub struct Weights {
     pub g: [[f32; LANES]; 6],
     pub det_w: [f32; LANES],
     /// Lower bound on the cost of a step to the stencil's faces.
-    pub least: [f32; LANES],
+    pub min_step: [f32; LANES],
 }
 
 /// Values around a brick, x fastest, [`STRIDE`] cells per row.
@@ -67,7 +67,7 @@ pub struct Axes<const F: bool> {
     g: [V<F>; 6],
     det_w: V<F>,
     det_g: V<F>,
-    least: V<F>,
+    min_step: V<F>,
     /// 1 / W_aa.
     iw: [V<F>; 3],
     /// |e_a|, 1 / G_aa, and square roots of the Gram determinants of the planes 01, 02, 12.
@@ -89,7 +89,7 @@ impl<const F: bool> Axes<F> {
             g,
             det_w,
             det_g,
-            least: Lanes(weights.least),
+            min_step: Lanes(weights.min_step),
             iw: [one / w[0], one / w[3], one / w[5]],
             norm: [g[0].sqrt(), g[3].sqrt(), g[5].sqrt()],
             ig: [one / g[0], one / g[3], one / g[5]],
@@ -138,7 +138,7 @@ fn shut<const F: bool>(value: V<F>, through: V<F>) -> V<F> {
 /// The discriminant of the quadratic is computed from the cofactors of W, so that single precision suffices at any
 /// anisotropy.
 pub struct HopfLax<const F: bool> {
-    least: V<F>,
+    min_step: V<F>,
     norm: [V<F>; 7],
     edges: [[V<F>; 4]; 12],
     w: [V<F>; 6],
@@ -167,7 +167,7 @@ impl<const F: bool> HopfLax<F> {
         let c12 = edge_norm(axes.det_g, w11, w22, w12);
         let d = axes.det_w;
         Self {
-            least: axes.least,
+            min_step: axes.min_step,
             norm: [m0, m1, m2, n01.sqrt(), n02.sqrt(), n12.sqrt(), nc.sqrt()],
             edges: [
                 [g11, i1, g01, s01],
@@ -207,8 +207,8 @@ impl<const F: bool> HopfLax<F> {
             stencil.load(y + z),
         ];
         let c = stencil.load(x + y + z);
-        let least = (u[0].min(u[1]).min(u[2].min(c))).min(d01.min(d02).min(d12));
-        if best.at_least(least + self.least) == 0 {
+        let nearest = (u[0].min(u[1]).min(u[2].min(c))).min(d01.min(d02).min(d12));
+        if best.at_least(nearest + self.min_step) == 0 {
             return best;
         }
         let d01 = shut(d01, u[0].min(u[1]));
@@ -319,7 +319,7 @@ fn tetrahedron<const F: bool>(
 /// The upwind scheme of Jeong et al. 2007 on 6 neighbours, as a Hopf-Lax update on the octahedron's faces: an octant
 /// and the opposite one.
 pub struct Godunov<const F: bool> {
-    least: V<F>,
+    min_step: V<F>,
     norm: [V<F>; 3],
     edges: [[V<F>; 4]; 3],
     w: [V<F>; 6],
@@ -346,7 +346,7 @@ impl<const F: bool> Godunov<F> {
         let a = rows[0] + rows[1] + rows[2];
         let d = axes.det_w;
         Self {
-            least: axes.least,
+            min_step: axes.min_step,
             norm: axes.norm,
             edges: [
                 [n01, one / n01, g01 - g00, s01],
@@ -366,7 +366,7 @@ impl<const F: bool> Godunov<F> {
     pub fn octant(&self, stencil: &Stencil<'_>, [x, y, z]: [isize; 3], mut best: V<F>) -> V<F> {
         let [u0, u1, u2] = [stencil.load(x), stencil.load(y), stencil.load(z)];
         let [m0, m1, m2] = self.norm;
-        if best.at_least(u0.min(u1).min(u2) + self.least) == 0 {
+        if best.at_least(u0.min(u1).min(u2) + self.min_step) == 0 {
             return best;
         }
         best = (u0 + m0).min(best);

@@ -34,8 +34,8 @@ type Corner = (usize, DVec3, f64);
 /// The active simplex of a place; `None` where no neighbour has a value.
 pub fn simplex(field: &CostField, place: usize) -> Option<Simplex> {
     let faces = match field.prepared.local {
-        LocalSolver::Godunov6 => least_face(field, place, &OCTAHEDRON, 1.0 / 3.0),
-        LocalSolver::HopfLax26 | LocalSolver::Hybrid => least_face(field, place, &CUBE, 1.0),
+        LocalSolver::Godunov6 => cheapest_face(field, place, &OCTAHEDRON, 1.0 / 3.0),
+        LocalSolver::HopfLax26 | LocalSolver::Hybrid => cheapest_face(field, place, &CUBE, 1.0),
         LocalSolver::Selling => None,
     };
     let terms = selling(field, place);
@@ -139,7 +139,7 @@ const fn cell(octant: usize, axes: usize) -> usize {
 }
 
 /// The smallest value over faces, none of which is nearer than the square root of `square` voxels.
-fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> Option<Simplex> {
+fn cheapest_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> Option<Simplex> {
     let metric = &field.prepared.metric;
     let g = matrix(&metric.cost[place]);
     let around = neighbours(field, place);
@@ -148,17 +148,17 @@ fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> O
     // A lower bound on the cost of a step to a face: no eigenvalue of W exceeds its trace. G, its inverse, is
     // rounded.
     let w = &metric.speed[place];
-    let least = (square / f64::from(w[0] + w[3] + w[5])).sqrt() * (1.0 - 1e-3);
+    let min_step = (square / f64::from(w[0] + w[3] + w[5])).sqrt() * (1.0 - 1e-3);
     let (mut value, mut best) = (f64::INFINITY, None);
     for face in faces {
         let [a, b, c] = face.cells;
         let all = DVec3::new(values[a], values[b], values[c]);
         let low = all.min_element();
-        if !(low + least < value && all.max_element() < f64::INFINITY) {
+        if !(low + min_step < value && all.max_element() < f64::INFINITY) {
             continue;
         }
         let product = |i: usize, j: usize| around[i].1.dot(costs[j]);
-        let found = match face.corners {
+        let minimum = match face.corners {
             1 => Some((product(a, a).sqrt(), DVec3::X)),
             2 => minimum_on_edge([product(a, a), product(a, b), product(b, b)], all - low),
             _ => {
@@ -171,7 +171,7 @@ fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> O
                 minimum_on_face(gram.inverse(), DVec3::ONE, all - low)
             }
         };
-        if let Some((more, shares)) = found
+        if let Some((more, shares)) = minimum
             && low + more < value
         {
             value = low + more;
@@ -179,7 +179,7 @@ fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> O
         }
     }
     let (face, shares) = best?;
-    let mut found = Simplex {
+    let mut simplex = Simplex {
         value,
         direction: DVec3::ZERO,
         corners: [(0, 0.0); MAX_CORNERS],
@@ -187,10 +187,10 @@ fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> O
     };
     for (i, cell) in face.cells.into_iter().take(face.corners).enumerate() {
         let (to, way, _) = around[cell];
-        found.corners[i] = (to, shares[i]);
-        found.direction += way * shares[i];
+        simplex.corners[i] = (to, shares[i]);
+        simplex.direction += way * shares[i];
     }
-    Some(found)
+    Some(simplex)
 }
 
 /// The minimum over an edge and the weights of its two corners, if it lies inside: from the edge's Gram matrix and
@@ -292,21 +292,21 @@ fn selling(field: &CostField, place: usize) -> Option<Simplex> {
         value = (b + (b * b - a * c).max(0.0).sqrt()) / a;
         count += 1;
     }
-    let mut found = Simplex {
+    let mut simplex = Simplex {
         value: value + low,
         direction: DVec3::ZERO,
         corners: [(0, 0.0); MAX_CORNERS],
         count,
     };
     let mut total = 0.0;
-    for ((rho, (to, way, v)), corner) in used[..count].iter().zip(&mut found.corners) {
+    for ((rho, (to, way, v)), corner) in used[..count].iter().zip(&mut simplex.corners) {
         let share = rho * (value - (v - low));
         *corner = (*to, share);
-        found.direction += *way * share;
+        simplex.direction += *way * share;
         total += share;
     }
-    for (_, share) in &mut found.corners[..count] {
+    for (_, share) in &mut simplex.corners[..count] {
         *share /= total;
     }
-    Some(found)
+    Some(simplex)
 }

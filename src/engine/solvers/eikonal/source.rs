@@ -125,10 +125,10 @@ impl CostSource {
 
     /// The initial value of a place.
     pub fn seed(&self, place: usize) -> Option<&Seed> {
-        let found = self
+        let position = self
             .seeds
             .binary_search_by_key(&(place as u32), |s| s.place);
-        found.ok().map(|i| &self.seeds[i])
+        position.ok().map(|i| &self.seeds[i])
     }
 }
 

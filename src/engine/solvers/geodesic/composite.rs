@@ -413,7 +413,7 @@ pub(super) fn read_sharpening(text: &str) -> Option<Sharpening> {
 pub(super) fn cut_text(cut: Cut) -> String {
     match cut {
         Cut::All => "all".to_owned(),
-        Cut::AtLeast(least) => least.to_string(),
+        Cut::AtLeast(threshold) => threshold.to_string(),
         Cut::Top(count) => format!("top:{count}"),
         // Without the trailing digits that a change of unit leaves.
         Cut::TopShare(share) => format!("top:{}%", (100.0 * share * 1e9).round() / 1e9),
@@ -437,8 +437,8 @@ pub(super) fn read_cut(text: &str) -> Option<Cut> {
             }
         },
         None => {
-            let least = text.parse::<f32>().ok();
-            least
+            let threshold = text.parse::<f32>().ok();
+            threshold
                 .filter(|l| l.is_finite() && *l > 0.0)
                 .map(Cut::AtLeast)
         }

@@ -89,14 +89,14 @@ pub fn rays(
         seeds: Vec::with_capacity(seeds.len() * directions),
     };
     let mut no_start = 0;
-    for (seed, at, found) in started {
-        let Some(found) = found else {
+    for (seed, at, seed_starts) in started {
+        let Some(seed_starts) = seed_starts else {
             no_start += directions as u64;
             continue;
         };
-        let numbers = (0..found.len()).map(|d| (seed * directions + d, seed as u32, at));
+        let numbers = (0..seed_starts.len()).map(|d| (seed * directions + d, seed as u32, at));
         rays.seeds.extend(numbers);
-        rays.starts.extend(found);
+        rays.starts.extend(seed_starts);
     }
     Ok((rays, no_start, seeds.len() as u64))
 }

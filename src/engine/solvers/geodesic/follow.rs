@@ -129,7 +129,7 @@ fn one_by_length<const FMA: bool>(v: &Vector<FMA>) -> Lane<FMA> {
 
 /// Not normalised yet.
 #[inline(always)]
-fn one<const FMA: bool>(slope: Slope<FMA>, p: &Vector<FMA>) -> Mean<FMA> {
+fn raw_rate<const FMA: bool>(slope: Slope<FMA>, p: &Vector<FMA>) -> Mean<FMA> {
     Mean {
         riemann: dot::<FMA>(p, &slope.x).sqrt(),
         x: slope.x,
@@ -174,12 +174,12 @@ fn mean_rate<S: Sampler, const FMA: bool>(
     let h = Lane::splat(rules.step_mm);
     let half = Lane::splat(0.5 * rules.step_mm);
     match rules.integrator {
-        Integrator::Euler => one::<FMA>(first, &state.p),
+        Integrator::Euler => raw_rate::<FMA>(first, &state.p),
         Integrator::Rk2 => {
             let by = half * one_by_length::<FMA>(&in_mm::<FMA>(&rules.root, &first.x));
             let slopes = (&first.x, &first.p);
             let (slope, p) = slope_ahead::<S, FMA>(sampler, (cache, cells), state, slopes, by);
-            one::<FMA>(slope, &p)
+            raw_rate::<FMA>(slope, &p)
         }
         Integrator::Rk4 => {
             let a = rate::<FMA>(rules, first, &state.p);

@@ -50,7 +50,7 @@ impl HalfRayRules {
         let w: DMat3 = affine.matrix3;
         let limit = walk.step_limit();
         let loop_steps = (LOOP_WINDOW_MM / walk.step_mm).ceil().max(1.0);
-        let least_mm = 0.1 * loop_steps * walk.step_mm;
+        let min_loop_mm = 0.1 * loop_steps * walk.step_mm;
         Self {
             integrator: walk.integrator,
             step_mm: walk.step_mm as f32,
@@ -64,7 +64,7 @@ impl HalfRayRules {
             } else {
                 u32::MAX
             },
-            loop_mm2: (least_mm * least_mm) as f32,
+            loop_mm2: (min_loop_mm * min_loop_mm) as f32,
             leap: (params.longest_step_mm(metric) / walk.step_mm).powi(2) as f32,
             world_from_voxel: rows(&affine),
             root: {

@@ -41,8 +41,8 @@ impl JoinRules<'_> {
             .region_tests
             .outcome(reached, |gate| met >> gate & 1 == 1);
         let length_mm = head.length_mm + tail.length_mm;
-        let short = head.count + tail.count == 0 || length_mm < self.min_length_mm;
-        if outcome == SeedOutcome::Kept && short {
+        let is_short = head.count + tail.count == 0 || length_mm < self.min_length_mm;
+        if outcome == SeedOutcome::Kept && is_short {
             SeedOutcome::TooShort
         } else {
             outcome

@@ -1,25 +1,12 @@
 //! The background of an image: the dark voxels that are connected to its border, and their values.
-//!
-//! Blocks of about 4 mm are averaged first, so that air differs from dark tissue even at noise levels at which single
-//! voxels of both overlap, and so that a gap of a few voxels does not connect the two.
 
 use super::bricks::{Field, INSIDE, OUTSIDE, origin};
 use crate::data::Volume;
+use crate::data::dark_blocks::{Blocks, DarkBlocks, mode};
 use rayon::prelude::*;
 
-/// Edge of a block, mm.
-const BLOCK_MM: f64 = 4.0;
-/// The background lies within this share of the image's range above the darkest block …
-const DARK: f64 = 0.2;
-/// … holds this share of the blocks at the border, and of all blocks.
-const SHARE: [f64; 2] = [0.1, 0.02];
-/// A block belongs to it up to this many standard deviations above the mode of the blocks …
-const BLOCK_SPREADS: f64 = 4.0;
-/// … or up to this share of the range, which ghosts and ringing reach.
-const GHOST_SHARE: f64 = 0.04;
-/// A voxel of such a block belongs to the background up to this many standard deviations above the voxels' mode.
+/// A voxel of a dark block belongs to the background up to this many standard deviations above the voxels' mode.
 const VOXEL_SPREADS: f64 = 3.0;
-const BINS: usize = 512;
 
 /// The region outside the imaged object.
 #[derive(Clone, Debug)]
@@ -30,12 +17,9 @@ pub struct Background {
     pub spread: f32,
     /// Largest value of a background voxel.
     limit: f32,
-    /// Voxels per block along each axis.
-    side: [usize; 3],
-    /// Voxels by which the first block along each axis is shorter.
-    shortened_by: [usize; 3],
-    counts: [usize; 3],
-    blocks: Vec<bool>,
+    blocks: Blocks,
+    /// Whether a block belongs to it.
+    is_dark: Vec<bool>,
 }
 
 /// How far a surface has spread beyond the structures in the image.
@@ -47,121 +31,27 @@ pub struct Contact {
     pub border: u64,
 }
 
-/// The most frequent value between two bounds.
-fn mode(values: impl Iterator<Item = f64>, (low, high): (f64, f64)) -> f64 {
-    let width = (high - low).max(f64::MIN_POSITIVE) / BINS as f64;
-    let mut counts = [0u64; BINS];
-    for v in values {
-        let bin = (v - low) / width;
-        if (0.0..BINS as f64).contains(&bin) {
-            counts[bin as usize] += 1;
-        }
-    }
-    let most = counts
-        .iter()
-        .enumerate()
-        .max_by_key(|(i, n)| (**n, BINS - i));
-    low + (most.map_or(0, |(i, _)| i) as f64 + 0.5) * width
-}
-
 impl Background {
     /// `None` where the image has no dark border, such as a crop of tissue. Needs the backend's threads installed.
     pub fn from_image(image: &Volume, frame: usize) -> Option<Self> {
-        let (grid, values) = (&image.grid, image.frame(frame));
-        let (shape, spacing) = (grid.shape, grid.spacing().to_array());
-        let side = [0, 1, 2].map(|a| ((BLOCK_MM / spacing[a]).round() as usize).max(1));
-        let counts = [0, 1, 2].map(|a| shape[a].div_ceil(side[a]));
-        // Blocks begin at the left, the back and the bottom, so that they do not depend on how the image is stored.
-        let axes = grid.world_axes();
-        let shortened_by = [0, 1, 2].map(|a| match axes[a] {
-            (_, true) => 0,
-            (_, false) => counts[a] * side[a] - shape[a],
-        });
-        let total: usize = counts.iter().product();
-        let at = |block: usize| {
-            [
-                block % counts[0],
-                block / counts[0] % counts[1],
-                block / (counts[0] * counts[1]),
-            ]
-        };
-        let voxels = |block: usize| {
-            let at = at(block);
-            let from = [0, 1, 2].map(|a| (at[a] * side[a]).saturating_sub(shortened_by[a]));
-            let to = [0, 1, 2].map(|a| ((at[a] + 1) * side[a] - shortened_by[a]).min(shape[a]));
-            let rows = (from[2]..to[2]).flat_map(move |z| (from[1]..to[1]).map(move |y| (y, z)));
-            rows.flat_map(move |(y, z)| {
-                let row = shape[0] * (y + shape[1] * z);
-                values[row + from[0]..row + to[0]].iter().copied()
-            })
-            .filter(|v| v.is_finite())
-        };
-        let mean = |block: usize| {
-            let (sum, count) =
-                voxels(block).fold((0.0, 0.0), |(s, n), v| (s + f64::from(v), n + 1.0));
-            sum / count
-        };
-        let means: Vec<f64> = (0..total).into_par_iter().map(mean).collect();
-        let least = means
-            .iter()
-            .copied()
-            .filter(|m| m.is_finite())
-            .fold(f64::INFINITY, f64::min);
+        let (blocks, values) = (Blocks::new(&image.grid), image.frame(frame));
+        let total = blocks.total();
+        let means = (0..total)
+            .into_par_iter()
+            .map(|block| blocks.mean(values, block));
+        let means: Vec<f64> = means.collect();
         let (_, top) = image.percentiles(frame, 0.01, 0.99);
-        let range = f64::from(top) - least;
-        if !(range > 0.0) {
-            return None;
-        }
-        let outermost = |block: usize| {
-            let at = at(block);
-            (0..3).any(|a| counts[a] > 2 && (at[a] == 0 || at[a] + 1 == counts[a]))
-        };
-        let border: Vec<usize> = (0..total)
-            .filter(|b| outermost(*b) && means[*b].is_finite())
-            .collect();
-        let dark = least + DARK * range;
-        let mut darks: Vec<f64> = border
-            .iter()
-            .map(|b| means[*b])
-            .filter(|m| *m <= dark)
-            .collect();
-        // Voxels set to one value, as around a defaced or skull-stripped head, carry no information about air in the
-        // same image.
-        let noisy = |m: f64| m > least + 1e-6 * range;
-        let filled = darks.iter().filter(|m| !noisy(**m)).count();
-        let imaged = (darks.len() - filled) as f64 > SHARE[0] * border.len() as f64;
-        if imaged {
-            darks.retain(|m| noisy(*m));
-        }
-        let centre = mode(darks.iter().copied(), (least, dark));
-        // Above the mode, tissue contributes to the blocks; below it, only noise does.
-        let mut below: Vec<f64> = darks
-            .iter()
-            .map(|m| centre - m)
-            .filter(|d| *d >= 0.0)
-            .collect();
-        below.sort_by(f64::total_cmp);
-        let spread = 1.48 * below.get(below.len() / 2).copied().unwrap_or(0.0);
-        let most = centre + (BLOCK_SPREADS * spread).max(GHOST_SHARE * range);
-        let seeds: Vec<usize> = border
-            .iter()
-            .copied()
-            .filter(|b| means[*b] <= most)
-            .collect();
-        if (seeds.len() as f64) < SHARE[0] * border.len() as f64 || seeds.is_empty() {
-            return None;
-        }
-        let blocks = connected(seeds, counts, |b| means[b] <= most);
-        let all = blocks.iter().filter(|b| **b).count();
-        if (all as f64) < SHARE[1] * total as f64 {
-            return None;
-        }
+        let DarkBlocks {
+            most,
+            filled,
+            is_dark,
+        } = DarkBlocks::new(&blocks, &means, f64::from(top))?;
         let own = || {
             (0..total)
-                .filter(|b| blocks[*b])
-                .flat_map(voxels)
+                .filter(|b| is_dark[*b])
+                .flat_map(|b| blocks.values(values, b))
                 .map(f64::from)
-                .filter(|v| !imaged || noisy(*v))
+                .filter(|v| filled.is_none_or(|up_to| *v > up_to))
         };
         let (n, sum, squares) =
             own().fold((0.0, 0.0, 0.0), |(n, s, q), v| (n + 1.0, s + v, q + v * v));
@@ -171,50 +61,20 @@ impl Background {
             mode: mode as f32,
             spread: spread as f32,
             limit: (mode + VOXEL_SPREADS * spread).max(most) as f32,
-            side,
-            shortened_by,
-            counts,
             blocks,
+            is_dark,
         })
     }
 
     /// Whether a voxel belongs to the background.
     pub fn contains(&self, voxel: [usize; 3], value: f32) -> bool {
-        let at = [0, 1, 2].map(|a| (voxel[a] + self.shortened_by[a]) / self.side[a]);
-        let block = at[0] + self.counts[0] * (at[1] + self.counts[1] * at[2]);
-        value <= self.limit && self.blocks[block]
+        value <= self.limit && self.is_dark[self.blocks.of(voxel)]
     }
 
     /// Whether a target is a background value: then the user wants the surface to reach it.
     pub fn is_target(&self, target: f32) -> bool {
         (target - self.mode).abs() <= self.spread.max(0.25 * (self.limit - self.mode))
     }
-}
-
-/// The counted blocks that are connected to the seeds through faces of counted blocks.
-fn connected(seeds: Vec<usize>, counts: [usize; 3], counted: impl Fn(usize) -> bool) -> Vec<bool> {
-    let mut found = vec![false; counts.iter().product()];
-    let mut open = seeds;
-    for &block in &open {
-        found[block] = true;
-    }
-    let stride = [1, counts[0], counts[0] * counts[1]];
-    while let Some(block) = open.pop() {
-        for a in 0..3 {
-            let at = block / stride[a] % counts[a];
-            let near = [
-                (at > 0).then(|| block - stride[a]),
-                (at + 1 < counts[a]).then(|| block + stride[a]),
-            ];
-            for next in near.into_iter().flatten() {
-                if !found[next] && counted(next) {
-                    found[next] = true;
-                    open.push(next);
-                }
-            }
-        }
-    }
-    found
 }
 
 impl Field {

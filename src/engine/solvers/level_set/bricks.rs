@@ -58,12 +58,12 @@ impl Field {
                 (false, _) => Err(OUTSIDE),
             }
         };
-        let made: Vec<Result<Vec<f32>, u32>> = (0..total).into_par_iter().map(page).collect();
+        let bricks: Vec<Result<Vec<f32>, u32>> = (0..total).into_par_iter().map(page).collect();
         let volume = brick.pow(3);
         let mut pages = vec![-clamp; volume];
         pages.resize(2 * volume, clamp);
         let mut table = Vec::with_capacity(total);
-        for brick in made {
+        for brick in bricks {
             match brick {
                 Ok(page) => {
                     table.push((pages.len() / volume) as u32);

@@ -38,7 +38,7 @@ const WARP_PER_BRICK_ABOVE: usize = 2500;
 /// requests pages this many voxels ahead, so the result is the same.
 const PASSES: u64 = 4;
 
-/// Bytes of shared memory per warp that computes a brick: `Desk` in kernels/desks.cuh.
+/// Bytes of shared memory per warp that computes a brick: `WarpMemory` in kernels/brick_passes.cuh.
 const SHARED_BYTES_PER_WARP: u32 = 8080;
 /// Largest number of warps per block where each has a brick: a multiprocessor runs one such block.
 const WARPS: u32 = 20;
@@ -130,7 +130,7 @@ impl Engine {
         let shared = device.check(OPERATION, shared)?.unsigned_abs();
         device.synchronize(OPERATION)?;
         let state = device.download(&buffers.state, 0..1)?[0];
-        let mut made = Self {
+        let mut engine = Self {
             devices: devices.clone(),
             tables: buffers.tables(&stream, field.grid.shape),
             copies: [0, 1].map(|k| pointer(&buffers.pages[k], &stream)),
@@ -157,8 +157,8 @@ impl Engine {
             settle,
             drawn: drawn::DrawnBuffers::default(),
         };
-        made.reshape()?;
-        Ok(made)
+        engine.reshape()?;
+        Ok(engine)
     }
 
     fn device(&self) -> &Device {
@@ -190,21 +190,21 @@ impl Engine {
             false => PASSES,
         };
         let together = many || passes > 1;
-        let most = match together {
+        let resident_blocks = match together {
             true => self.resident(many)?,
             false => u32::MAX,
         };
         let now = self.shape.blocks;
-        let enough = now == most || (active as u32 <= now && active as u32 * 2 > now);
+        let enough = now == resident_blocks || (active as u32 <= now && active as u32 * 2 > now);
         if enough && (many, passes) == (self.shape.many, self.shape.passes) {
             return Ok(());
         }
-        let room = match many {
-            true => most,
+        let blocks = match many {
+            true => resident_blocks,
             false => (active as u32 + active as u32 / 4).next_multiple_of(32),
         };
         self.shape = Shape {
-            blocks: room.clamp(32, most.max(32)),
+            blocks: blocks.clamp(32, resident_blocks.max(32)),
             many,
             passes,
         };
@@ -231,16 +231,16 @@ impl Engine {
     fn resident(&self, many: bool) -> Result<u32, Error> {
         let device = self.device();
         let (threads, bytes) = self.block_size(many);
-        let mut least = u32::MAX;
+        let mut min_blocks = u32::MAX;
         for kernel in [self.step_kernel(many)?, self.kernel("redistance", many)?] {
-            let found = kernel.occupancy_max_active_blocks_per_multiprocessor(
+            let occupancy = kernel.occupancy_max_active_blocks_per_multiprocessor(
                 threads,
                 bytes as usize,
                 None,
             );
-            least = least.min(device.check(OPERATION, found)?);
+            min_blocks = min_blocks.min(device.check(OPERATION, occupancy)?);
         }
-        Ok(least * device.multiprocessors())
+        Ok(min_blocks * device.multiprocessors())
     }
 
     fn kernel(&self, name: &str, many: bool) -> Result<CudaFunction, Error> {
@@ -254,13 +254,13 @@ impl Engine {
             "paper" => "level_set_paper".to_owned(),
             name => format!("level_set_{name}_{kind}"),
         };
-        let found = self.device().kernel(kernels::LEVEL_SET, &entry)?;
+        let kernel = self.device().kernel(kernels::LEVEL_SET, &entry)?;
         if many {
             let bytes = self.block_size(true).1 as i32;
-            let allowed = found.set_attribute(MAX_DYNAMIC_SHARED, bytes);
+            let allowed = kernel.set_attribute(MAX_DYNAMIC_SHARED, bytes);
             self.device().check(OPERATION, allowed)?;
         }
-        Ok(found)
+        Ok(kernel)
     }
 
     fn step_kernel(&self, many: bool) -> Result<CudaFunction, Error> {

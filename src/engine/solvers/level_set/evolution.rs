@@ -118,7 +118,7 @@ impl Evolution {
             let voxels = grid.voxel_count();
             let total = (0..voxels).into_par_iter().with_min_len(1 << 14);
             let total: i64 = total.map(|i| inputs.quantum(i)).sum();
-            let mut made = Self {
+            let mut evolution = Self {
                 inputs: vec![inputs.clone()],
                 inputs_index: 0,
                 start_spheres: start.spheres.clone(),
@@ -142,26 +142,31 @@ impl Evolution {
                 rest_checks: Vec::new(),
                 watched: true,
             };
-            made.sum = inputs.sum_inside(&field.mask());
-            made.apply_speeds()?;
+            evolution.sum = inputs.sum_inside(&field.mask());
+            evolution.apply_speeds()?;
             // Turns a mask's staircase into a distance before the first step.
             if start.mask.is_some() {
                 for _ in 0..2 {
-                    made.redistance()?;
+                    evolution.redistance()?;
                 }
-                let field = made.field()?;
+                let field = evolution.field()?;
                 let inside = field.count_voxels(0.0).inside;
-                made.continue_from(&field, inside, inputs.sum_inside(&field.mask()), backend)?;
+                evolution.continue_from(
+                    &field,
+                    inside,
+                    inputs.sum_inside(&field.mask()),
+                    backend,
+                )?;
             }
-            let field = made.field()?;
-            let (_, inside) = made.inside();
-            let contact = made.contact(&field);
-            made.leak_detector = match start.mask {
+            let field = evolution.field()?;
+            let (_, inside) = evolution.inside();
+            let contact = evolution.contact(&field);
+            evolution.leak_detector = match start.mask {
                 Some(_) => LeakDetector::from_structure(inside, contact),
                 None => LeakDetector::new(inside, contact),
             };
-            made.history = History::new(made.packed()?);
-            Ok(made)
+            evolution.history = History::new(evolution.packed()?);
+            Ok(evolution)
         })
     }
 
@@ -374,8 +379,8 @@ impl Evolution {
         }
         let [now, then] = [step, step - look].map(|s| self.inside[s as usize]);
         // The field is examined, or copied from the card, only if it may be at rest.
-        let most = self.engine.size().0 * self.like.brick.pow(3);
-        if now.abs_diff(then) as f64 > MAX_CHANGED_SHARE * most as f64 {
+        let active_voxels = self.engine.size().0 * self.like.brick.pow(3);
+        if now.abs_diff(then) as f64 > MAX_CHANGED_SHARE * active_voxels as f64 {
             self.rest_checks.clear();
             return Ok(false);
         }

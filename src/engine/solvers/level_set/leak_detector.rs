@@ -297,9 +297,9 @@ impl LeakDetector {
     /// The step before the surface left its state at `mark`, and whether a change of speeds was the cause: rewinding
     /// to a change restores the speeds before it.
     fn rewind_target(&self, mark: Mark) -> (u64, Cause) {
-        let most = self.seed.multiple(UNCHANGED_RATIO, mark.inside);
-        let rises = self.course.last_below(mark, most);
-        let near = |m: &&Mark| m.step >= mark.step && (m.inside as f64) < most;
+        let unchanged = self.seed.multiple(UNCHANGED_RATIO, mark.inside);
+        let rises = self.course.last_below(mark, unchanged);
+        let near = |m: &&Mark| m.step >= mark.step && (m.inside as f64) < unchanged;
         match self.changes.iter().rev().find(near) {
             Some(change) => (change.step, Cause::Change),
             None if self.causing_change(rises).is_some() => (rises, Cause::Change),
@@ -349,15 +349,15 @@ impl LeakDetector {
         if let Some((before, speed)) = self.course.pace(seed.others)
             && before >= seed.left
         {
-            if let Some((mark, least)) = self.slowest
-                && speed >= FAST_RATIO * least
+            if let Some((mark, slowest)) = self.slowest
+                && speed >= FAST_RATIO * slowest
                 && inside as f64 >= seed.multiple(MULTIPLE, mark.inside)
             {
                 let sets_in = self.course.last_slow(speed, seed.others);
                 self.record_rise(sets_in.filter(|m| m.step > mark.step).unwrap_or(mark));
             }
             self.check_renewed_growth(speed);
-            if self.slowest.is_none_or(|(_, least)| speed <= least) {
+            if self.slowest.is_none_or(|(_, slowest)| speed <= slowest) {
                 self.slowest = Some((self.current_mark(), speed));
             }
         }
@@ -372,7 +372,7 @@ impl LeakDetector {
     fn check_renewed_growth(&mut self, speed: f64) {
         let slowest = self
             .slowest
-            .filter(|(_, least)| speed >= SUSPECT_RATIO * least);
+            .filter(|(_, slowest_speed)| speed >= SUSPECT_RATIO * slowest_speed);
         let Some((mark, _)) = slowest else {
             self.much_faster = 0;
             return;
@@ -400,20 +400,20 @@ impl LeakDetector {
 
     /// Where the surface last was about as slow as at its slowest.
     fn plateau(&self) -> Option<Mark> {
-        let (mark, least) = self.slowest?;
+        let (mark, slowest) = self.slowest?;
         let others = self.seed.others;
-        let plateau = self.course.last_within(FAST_RATIO * least, others)?;
+        let plateau = self.course.last_within(FAST_RATIO * slowest, others)?;
         Some(plateau).filter(|plateau| plateau.step > mark.step)
     }
 
     /// The plateau that the surface has since left, much faster than it was there: that growth produced the present
     /// contact, however late it is noticed.
     fn left_plateau(&self) -> Option<Mark> {
-        let (mark, least) = self.slowest?;
+        let (mark, slowest) = self.slowest?;
         let plateau = self.plateau().unwrap_or(mark);
         let seed = self.seed;
         let grown = self.now as f64 >= seed.multiple(UNCHANGED_RATIO, plateau.inside);
-        let fast = self.course.fastest_since(plateau.step, seed.others) >= SUSPECT_RATIO * least;
+        let fast = self.course.fastest_since(plateau.step, seed.others) >= SUSPECT_RATIO * slowest;
         (grown && fast).then_some(plateau)
     }
 

@@ -10,9 +10,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
 
-/// Half the width of the smoothed step with which volumes are integrated, longest voxel edges: it enlarges a ball by
-/// the share of about (width / radius)² / 10.
-const SOFT: f64 = 0.6;
+/// Half the width of the smoothed step with which volumes are integrated, longest voxel edges: sums over voxels are
+/// then within 0.1 % of the integral for balls from one edge in radius, and within 10 % from half an edge.
+const SOFT: f64 = 1.5;
+/// A surface around fewer voxels may be too small for that step.
+const FEW: u64 = 8;
 /// Directions in which extents are compared before the longest is refined: they are 3° apart, so the longest is at
 /// most 0.1 % too short.
 const DIRECTIONS: usize = 1000;
@@ -37,8 +39,14 @@ pub fn measures(field: &Field) -> Measures {
 /// Measures of a field whose surface is known. Needs the backend's threads installed.
 pub fn measures_of(field: &Field, surface: &Surface) -> Measures {
     let census = field.count_voxels(3.0);
+    let volume_ml = volume_ml(field);
+    // The step has negative parts: a thin surface around few voxels still encloses something.
+    let volume_ml = match census.inside < FEW {
+        true => volume_ml.max(surface.volume_mm3().abs() * 1e-3),
+        false => volume_ml.max(0.0),
+    };
     Measures {
-        volume_ml: volume_ml(field),
+        volume_ml,
         voxels: census.inside,
         area_mm2: area_mm2(surface),
         diameter_mm: diameter_mm(surface),
@@ -46,15 +54,20 @@ pub fn measures_of(field: &Field, surface: &Surface) -> Measures {
     }
 }
 
-/// ∫ H(φ) with a step smoothed over some voxels (Osher and Fedkiw 2003, eq. 1.22).
+/// ∫ H(φ) with a step smoothed over some voxels, whose slope is ½ (1 + a cos πt + b cos 2πt) with t = φ / width. The
+/// usual step (Osher and Fedkiw 2003, eq. 1.22; a = 1, b = 0) enlarges a ball by the share of 0.39 (width / radius)²:
+/// here a and b are such that the slope ends at 0 and its second moment vanishes (Tornberg and Engquist 2004, J Comput
+/// Phys 200:462), so a ball wider than the step has its own volume.
 fn volume_ml(field: &Field) -> f64 {
     let grid = &field.grid;
     let longest = grid.spacing().max_element() / field.h_mm;
     let width = (SOFT * longest).min(f64::from(field.clamp));
+    let a = (2.0 * PI * PI - 3.0) / 9.0;
+    let b = a - 1.0;
     let soft = |phi: f64| match phi / width {
         t if t >= 1.0 => 1.0,
         t if t <= -1.0 => 0.0,
-        t => 0.5 * (1.0 + t + (PI * t).sin() / PI),
+        t => 0.5 * (1.0 + t + a * (PI * t).sin() / PI + b * (TAU * t).sin() / TAU),
     };
     let (b, shape) = (field.brick, field.counts());
     // Summed in the order of the bricks: equal at any number of threads.
@@ -112,7 +125,7 @@ fn diameter_mm(surface: &Surface) -> f64 {
         let (y, x) = (golden * i as f64).rem_euclid(TAU).sin_cos();
         DVec3::new(x, y, 0.0) * (1.0 - z * z).sqrt() + DVec3::Z * z
     };
-    let found = (0..DIRECTIONS).into_par_iter().map(|i| {
+    let widths = (0..DIRECTIONS).into_par_iter().map(|i| {
         let (mut low, mut high) = ends(direction(i).as_vec3());
         for _ in 0..4 {
             let next = ends((high - low).normalize_or(Vec3::X));
@@ -123,7 +136,7 @@ fn diameter_mm(surface: &Surface) -> f64 {
         }
         f64::from(low.distance(high))
     });
-    found.reduce(|| 0.0, f64::max)
+    widths.reduce(|| 0.0, f64::max)
 }
 
 /// Agreement of a segmentation with a reference.
@@ -144,20 +157,20 @@ pub struct Agreement {
 
 /// Border voxels are inside and have a face neighbour outside, or lie at the grid's edge. Needs the backend's threads
 /// installed.
-pub fn agreement(found: &Mask, reference: &Mask) -> Result<Agreement, InputError> {
-    let found = found.on_whole_grid();
-    let reference = reference.on_whole_grid().in_the_order_of(&found.grid);
+pub fn agreement(mask: &Mask, reference: &Mask) -> Result<Agreement, InputError> {
+    let mask = mask.on_whole_grid();
+    let reference = reference.on_whole_grid().in_the_order_of(&mask.grid);
     let reference = reference.ok_or(InputError::ReferenceGrid)?;
     if reference.count() == 0 {
         return Err(InputError::EmptyReference);
     }
-    let pairs = found.inside.iter().zip(reference.inside.iter());
+    let pairs = mask.inside.iter().zip(reference.inside.iter());
     let mut counts = [[0u64; 2]; 2];
     for (f, r) in pairs {
         counts[usize::from(*f != 0)][usize::from(*r != 0)] += 1;
     }
     let [[neither, missed], [extra, both]] = counts.map(|c| c.map(|n| n as f64));
-    let borders = [&found, &reference].map(border);
+    let borders = [&mask, &reference].map(border);
     let trees = borders.clone().map(Nearest::new);
     let away = |from: &Vec<Vec3>, to: &Nearest| {
         let mut all: Vec<f32> = from.par_iter().map(|p| to.distance(*p)).collect();
@@ -177,7 +190,7 @@ pub fn agreement(found: &Mask, reference: &Mask) -> Result<Agreement, InputError
         dice: 2.0 * both / (2.0 * both + extra + missed),
         sensitivity: both / (both + missed),
         specificity: neither / (neither + extra).max(1.0),
-        correct: (both + neither) / found.inside.len() as f64,
+        correct: (both + neither) / mask.inside.len() as f64,
         mean_mm: sum / points.max(1) as f64,
         hausdorff95_mm: ways.iter().map(percentile).fold(0.0, f64::max),
     })

@@ -290,7 +290,7 @@ impl Parameters for Params {
     }
 
     fn check_together(&self) -> Result<(), ParamError> {
-        let wrong = |found: String, expected: &str, action: &str| {
+        let unusable = |found: String, expected: &str, action: &str| {
             Err(ParamError::Combination {
                 found,
                 expected: expected.to_owned(),
@@ -298,14 +298,14 @@ impl Parameters for Params {
             })
         };
         if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
-            return wrong(
+            return unusable(
                 format!("a tolerance ε of {}", self.tolerance),
                 "a number above 0",
                 "probe more voxels or widen it",
             );
         }
         if !self.target.is_finite() {
-            return wrong(
+            return unusable(
                 format!("a target of {}", self.target),
                 "a grey value",
                 "probe voxels of the structure",
@@ -314,7 +314,7 @@ impl Parameters for Params {
         if let Some(layer) = self.layer
             && !(layer.low.is_finite() && layer.high.is_finite() && layer.low != layer.high)
         {
-            return wrong(
+            return unusable(
                 format!("a layer speed from {} to {}", layer.low, layer.high),
                 "two different numbers",
                 "choose the values at which the surface should shrink and grow",
@@ -323,7 +323,7 @@ impl Parameters for Params {
         let layer = self.layer.map_or(0.0, |_| self.layer_weight.abs());
         let driven = self.advection() * (self.intensity + self.region + layer) + self.bias;
         if !(driven + self.smoothness + self.rescaling > 0.0) {
-            return wrong(
+            return unusable(
                 "speeds that are all 0".to_owned(),
                 "one at least",
                 "raise a weight",

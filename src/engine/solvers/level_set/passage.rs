@@ -189,8 +189,8 @@ impl Growth {
         });
         // The whole surface grew evenly.
         let alike = || {
-            let most = roots.iter().copied().max_by_key(|r| count[*r as usize])?;
-            Some((u64::from(count[most as usize]), most))
+            let largest_root = roots.iter().copied().max_by_key(|r| count[*r as usize])?;
+            Some((u64::from(count[largest_root as usize]), largest_root))
         };
         let (sum, root) = branch.or_else(alike)?;
         let at = self.narrowest(root, (&count, &largest), SHARE * sum as f64);
@@ -199,8 +199,8 @@ impl Growth {
     }
 
     /// Follows a tree along its largest children and returns its last voxel in a section about as narrow as the
-    /// narrowest one; at least `least` voxels pass through each section.
-    fn narrowest(&self, root: u32, (count, largest): (&[u32], &[u32]), least: f64) -> u32 {
+    /// narrowest one; at least `min_voxels` voxels pass through each section.
+    fn narrowest(&self, root: u32, (count, largest): (&[u32], &[u32]), min_voxels: f64) -> u32 {
         // Numbers increase along each tree.
         let mut steps = vec![0u32; self.from.len()];
         for (i, from) in self.from.iter().enumerate() {
@@ -215,29 +215,29 @@ impl Growth {
         while next != OUT {
             let section = self.section(next, &steps, &mut seen);
             let through: u64 = section.iter().map(|i| u64::from(count[*i as usize])).sum();
-            if (through as f64) < least {
+            if (through as f64) < min_voxels {
                 break;
             }
             sections.push((section.len(), next));
             next = largest[next as usize];
         }
         let narrow = sections.iter().map(|(size, _)| *size).min();
-        let most = NARROW_RATIO * narrow.unwrap_or(0) as f64;
+        let max_narrow = NARROW_RATIO * narrow.unwrap_or(0) as f64;
         let mut sections = sections.iter().rev();
-        let last = sections.find(|(size, _)| *size as f64 <= most);
+        let last = sections.find(|(size, _)| *size as f64 <= max_narrow);
         last.map_or(root, |(_, at)| *at)
     }
 
     /// The connected voxels around one of them that are equally many steps from the earlier surface.
-    fn section(&self, one: u32, steps: &[u32], seen: &mut [bool]) -> Vec<u32> {
-        seen[one as usize] = true;
-        let mut all = vec![one];
+    fn section(&self, start: u32, steps: &[u32], seen: &mut [bool]) -> Vec<u32> {
+        seen[start as usize] = true;
+        let mut all = vec![start];
         let mut at = 0;
         while let Some(&i) = all.get(at) {
             at += 1;
             for n in self.neighbours(self.voxels[i as usize], 3) {
                 let near = self.state[n as usize];
-                let same_step = near < NEW && steps[near as usize] == steps[one as usize];
+                let same_step = near < NEW && steps[near as usize] == steps[start as usize];
                 if same_step && !std::mem::replace(&mut seen[near as usize], true) {
                     all.push(near);
                 }
@@ -272,7 +272,7 @@ impl Growth {
                     }
                 }
             }
-            if best.is_none_or(|(most, _)| sum > most) {
+            if best.is_none_or(|(largest_sum, _)| sum > largest_sum) {
                 best = Some((sum, largest.1));
             }
         }

@@ -112,8 +112,8 @@ impl Probe {
             values,
             mean,
         };
-        let least = (SPREADS * spread).max(MIN_DIFFERENCE * range);
-        let (contrast, adjacent) = around.contrast(&known, least);
+        let min_difference = (SPREADS * spread).max(MIN_DIFFERENCE * range);
+        let (contrast, adjacent) = around.contrast(&known, min_difference);
         // The spread of the sample beyond noise is structure, such as two tissues: the border is half way from there.
         let structure = (spread.powi(2) - STRUCTURE_RATIO * around.noise(&known))
             .max(0.0)
@@ -131,12 +131,12 @@ impl Probe {
         let background = background.map(|b| f64::from(b.mode));
         if let Some(mode) = background {
             let away = (mean - mode).abs();
-            let most = (1.0 - OFF) * away;
-            let short = (HALF * away).max((2.0 * SPREADS * spread).min(most));
+            let max_away = (1.0 - OFF) * away;
+            let half_width = (HALF * away).max((2.0 * SPREADS * spread).min(max_away));
             if mode < mean {
-                low = low.max(mean - short);
+                low = low.max(mean - half_width);
             } else {
-                high = high.min(mean + short);
+                high = high.min(mean + half_width);
             }
         }
         // Where the background limits one side, the target moves away from it: the border stays on the other side.
@@ -241,7 +241,7 @@ impl Around<'_> {
     }
 
     /// The contrast to values just outside, and the darker and brighter ones: along rays from sampled voxels.
-    fn contrast(&self, voxels: &[usize], least: f64) -> (Option<f64>, [Option<f64>; 2]) {
+    fn contrast(&self, voxels: &[usize], min_difference: f64) -> (Option<f64>, [Option<f64>; 2]) {
         let grid = &self.image.grid;
         let step = 0.5 * grid.spacing().min_element();
         let every = voxels.len().div_ceil(MAX_RAY_ORIGINS);
@@ -254,11 +254,11 @@ impl Around<'_> {
             }
         }
         let deviation = rays.iter().flatten().map(|d| d.abs());
-        let mut others: Vec<f64> = deviation.filter(|d| *d > least).collect();
+        let mut others: Vec<f64> = deviation.filter(|d| *d > min_difference).collect();
         let Some(typical) = quantile(&mut others, 0.5) else {
             return (None, [None; 2]);
         };
-        let begins = (BEGINS * typical).max(least);
+        let begins = (BEGINS * typical).max(min_difference);
         let blurred = (BLURRED * grid.spacing().max_element() / step) as usize;
         let end = |ray: &Vec<f64>| {
             let first = ray.iter().position(|d| d.abs() > begins)?;

@@ -120,8 +120,8 @@ fn absolute<const AVX: bool>(v: Row<AVX>) -> Row<AVX> {
 struct Upwind<const AVX: bool> {
     up: Row<AVX>,
     down: Row<AVX>,
-    most: Row<AVX>,
-    least: Row<AVX>,
+    highest: Row<AVX>,
+    lowest: Row<AVX>,
 }
 
 impl<const AVX: bool> Upwind<AVX> {
@@ -129,7 +129,7 @@ impl<const AVX: bool> Upwind<AVX> {
     fn new<const FMA: bool>(c: Row<AVX>, pairs: &[([Row<AVX>; 2], f32)]) -> Self {
         let zero = Row::<AVX>::ZERO;
         let (mut up, mut down) = (zero, zero);
-        let (mut most, mut least) = (c, c);
+        let (mut highest, mut lowest) = (c, c);
         for &([before, behind], rho) in pairs {
             let (high, low) = (before.max(behind), before.min(behind));
             let rise = (high - c).max(zero);
@@ -142,14 +142,14 @@ impl<const AVX: bool> Upwind<AVX> {
                 up = (rise * rho).mul_add::<FMA>(rise, up);
                 down = (fall * rho).mul_add::<FMA>(fall, down);
             }
-            most = most.max(high);
-            least = least.min(low);
+            highest = highest.max(high);
+            lowest = lowest.min(low);
         }
         Self {
             up,
             down,
-            most,
-            least,
+            highest,
+            lowest,
         }
     }
 
@@ -162,7 +162,8 @@ impl<const AVX: bool> Upwind<AVX> {
     /// The value of the neighbour nearest to the other side, signed by this side: negative next to the surface.
     #[inline(always)]
     fn nearest(&self, c: Row<AVX>) -> Row<AVX> {
-        self.least.where_at_least(c, Row::<AVX>::ZERO, -self.most)
+        self.lowest
+            .where_at_least(c, Row::<AVX>::ZERO, -self.highest)
     }
 }
 
@@ -318,8 +319,8 @@ fn free_step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool
     let upwind = with_pairs!(KIND, around, rules, pairs => Upwind::<AVX>::new::<FMA>(c, pairs));
     let far = upwind.inwards(c).sqrt();
     // No sphere with a radius below a voxel's edge: κ within ±2/h.
-    let most = central.gradient.max(far) * splat(2.0);
-    let curvature = central.curvature.min(most).max(-most);
+    let max_curvature = central.gradient.max(far) * splat(2.0);
+    let curvature = central.curvature.min(max_curvature).max(-max_curvature);
 
     let mut speed = speed;
     let mut weight = splat(rules.curvature);

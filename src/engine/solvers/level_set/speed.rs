@@ -115,8 +115,8 @@ impl Inputs {
 
     /// The background, computed once. Needs the backend's threads installed.
     pub fn background(&self) -> Option<&Background> {
-        let found = || Background::from_image(&self.image, self.frame);
-        self.background.get_or_init(found).as_ref()
+        let estimate = || Background::from_image(&self.image, self.frame);
+        self.background.get_or_init(estimate).as_ref()
     }
 
     pub fn has_layer(&self) -> bool {
@@ -223,12 +223,12 @@ impl Speeds {
             drift: 0.0,
         };
         let voxels = inputs.values().len();
-        let most = (0..voxels)
+        let max_speed = (0..voxels)
             .into_par_iter()
             .with_min_len(1 << 14)
             .map(|i| speeds.at(i).abs());
-        let most = most.reduce(|| 0.0, f32::max);
-        speeds.max_speed = f64::from(most) + f64::from(params.advection() * speeds.region());
+        let max_speed = max_speed.reduce(|| 0.0, f32::max);
+        speeds.max_speed = f64::from(max_speed) + f64::from(params.advection() * speeds.region());
         if params.mode == Mode::Scaled && params.edge > 0.0 {
             speeds.edges = Some(speeds.stopping(params.edge_contrast, stencil.h_mm as f32));
             let drift = (0..voxels).into_par_iter().with_min_len(1 << 14);

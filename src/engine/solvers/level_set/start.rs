@@ -132,7 +132,7 @@ impl Start {
     ) -> f32 {
         let spacing = grid.spacing();
         let h = spacing.min_element();
-        let mut least = clamp;
+        let mut depth = clamp;
         for axis in 0..3 {
             let edge = (0.5 * spacing[axis] / h) as f32;
             let mut next = voxel;
@@ -141,11 +141,11 @@ impl Start {
             for at in before.into_iter().chain(behind) {
                 next[axis] = at;
                 if !within(next) {
-                    least = least.min(edge);
+                    depth = depth.min(edge);
                 }
             }
         }
-        least
+        depth
     }
 }
 

@@ -131,12 +131,12 @@ fn selling(w: DMat3) -> Vec<Offset> {
         let mut rest = (0..4).filter(|k| *k != i && *k != j);
         (rest.next().unwrap_or(0), rest.next().unwrap_or(0))
     };
-    let most = w.x_axis.x.max(w.y_axis.y).max(w.z_axis.z);
+    let largest = w.x_axis.x.max(w.y_axis.y).max(w.z_axis.z);
     // Each iteration lowers the sum of squared lengths; a few suffice for any scanner's grid.
     for _ in 0..200 {
         let acute = pairs
             .into_iter()
-            .find(|&(i, j)| product(base[i], base[j]) > 1e-9 * most);
+            .find(|&(i, j)| product(base[i], base[j]) > 1e-9 * largest);
         let Some((i, j)) = acute else { break };
         let (k, l) = others(i, j);
         let (a, b) = (base[i], base[j]);
@@ -145,7 +145,7 @@ fn selling(w: DMat3) -> Vec<Offset> {
     let mut offsets = Vec::new();
     for (i, j) in pairs {
         let rho = -product(base[i], base[j]);
-        if rho > 1e-6 * most {
+        if rho > 1e-6 * largest {
             let (k, l) = others(i, j);
             let e = base[k].cross(base[l]);
             offsets.push(Offset {

@@ -51,7 +51,7 @@ impl Parameters for TargetParts {
             default_text: DefaultText::Listed,
             ..Param::new(
                 "tolerance",
-                "Range ε",
+                "Tolerance ε",
                 Kind::Number(Number {
                     hard: Limits::above(0.0, f64::INFINITY),
                     ..Number::new(

@@ -14,13 +14,13 @@ pub enum InputError {
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let found = match self {
+        let problem = match self {
             Self::EmptyMask => "The mask holds no voxel with a tensor",
             Self::NoTensors => "There is no voxel with a tensor",
         };
         write!(
             f,
-            "{found}, expected at least one; choose another mask or fit again"
+            "{problem}, expected at least one; choose another mask or fit again"
         )
     }
 }

@@ -317,10 +317,10 @@ impl ArcStep<'_> {
         let mut nodes = [[0; 2]; 3];
         for a in 0..3 {
             let last = self.records.lattice.shape[a] - 1;
-            let (one, other) = (d[a] * nearest, d[a] * farthest);
+            let (near, far) = (d[a] * nearest, d[a] * farthest);
             let reach = side * (e[a] * e[a] + g[a] * g[a]).sqrt() + MARGIN;
-            let low = self.at[a] + one.min(other) - reach;
-            let high = self.at[a] + one.max(other) + reach;
+            let low = self.at[a] + near.min(far) - reach;
+            let high = self.at[a] + near.max(far) + reach;
             let low = (low.clamp(0.0, last as f32) as usize).min(last.saturating_sub(1));
             let high = high.clamp(0.0, last as f32) as usize + 1;
             nodes[a] = [low, high.min(last).min(low + MAX_NODES - 1)];

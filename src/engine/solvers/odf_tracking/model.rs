@@ -79,19 +79,19 @@ impl Model for Arcs {
         let directions: Vec<[f32; 3]> = (0..START_CANDIDATES).map(direction).collect();
         let mut coefficients = Vec::new();
         self.records.at(at, &mut coefficients);
-        let found = amplitudes(Amplitudes {
+        let values = amplitudes(Amplitudes {
             table: &self.tables.harmonics,
             coefficients: &coefficients,
             directions: &directions,
         });
         let share = |f: &f32| if *f >= self.tables.cut { *f } else { 0.0 };
-        let total: f32 = found.iter().map(share).sum();
+        let total: f32 = values.iter().map(share).sum();
         if !(total > 0.0) {
             return None;
         }
         let mut rest = choice as f32 * total;
         let mut chosen = None;
-        for (direction, f) in directions.iter().zip(&found) {
+        for (direction, f) in directions.iter().zip(&values) {
             if share(f) > 0.0 {
                 chosen = Some(*direction);
                 rest -= share(f);

@@ -78,16 +78,16 @@ impl Records {
 
     /// The share of records that no function without negative values can have: |c_lm| ≤ √(2l + 1) c_00.
     pub fn implausible_share(&self) -> f64 {
-        let most: Vec<f32> = degrees(self.order)
+        let limits: Vec<f32> = degrees(self.order)
             .map(|(l, _)| 1.001 * ((2 * l + 1) as f32).sqrt())
             .collect();
         let records = self.coefficients[self.stride..].par_chunks_exact(self.stride);
-        let is_wrong = |record: &&[f32]| {
+        let is_implausible = |record: &&[f32]| {
             let mean = record[0];
-            most.iter().zip(*record).any(|(m, c)| c.abs() > m * mean)
+            limits.iter().zip(*record).any(|(m, c)| c.abs() > m * mean)
         };
         let count = records.len();
-        records.filter(is_wrong).count() as f64 / count.max(1) as f64
+        records.filter(is_implausible).count() as f64 / count.max(1) as f64
     }
 
     /// The record of a voxel.

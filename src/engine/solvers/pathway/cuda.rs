@@ -16,7 +16,7 @@ const OPERATION: &str = "writing the cost to the window";
 /// Writes the numbers of [`Pathway::excess`] to an image, texel by texel. Waits for the result.
 pub fn excess(
     pathway: &Pathway,
-    most: f32,
+    max_excess: f32,
     image: ExportedImage,
     device: &Device,
 ) -> Result<DeviceCopy, Error> {
@@ -31,7 +31,7 @@ pub fn excess(
     let fields = [&pathway.fields[0], &pathway.fields[1]];
     let [a, b] = fields.map(|field| field.values_on(device));
     let (a, b) = (a?, b?);
-    let (places, least) = (metric.len() as u32, pathway.min_cost);
+    let (places, min_cost) = (metric.len() as u32, pathway.min_cost);
     let surface = device.surface(image.handle, image.bytes, image.size)?;
     let object = surface.object();
     let file = kernels::PATHWAY;
@@ -46,7 +46,7 @@ pub fn excess(
             .arg(&nx)
             .arg(&ny)
             .arg(&nz)
-            .arg(&most)
+            .arg(&max_excess)
             .launch(LaunchConfig::for_num_elems(nx * ny * nz))
     };
     device.check(OPERATION, filled)?;
@@ -62,8 +62,8 @@ pub fn excess(
             .arg(&a.view())
             .arg(&b.view())
             .arg(&places)
-            .arg(&least)
-            .arg(&most)
+            .arg(&min_cost)
+            .arg(&max_excess)
             .launch(LaunchConfig::for_num_elems(places))
     };
     device.check(OPERATION, scattered)?;

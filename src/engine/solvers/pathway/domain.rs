@@ -37,7 +37,7 @@ impl Domain<'_> {
     /// All regions of one role as one source, on the metric of this domain.
     pub fn source(&self, metric: &Metric, role: Role) -> Result<Arc<CostSource>, Error> {
         let these: Vec<&Region> = self.regions.iter().filter(|r| r.role == role).collect();
-        let (Some(first), one) = (these.first(), these.len() == 1) else {
+        let (Some(first), is_single) = (these.first(), these.len() == 1) else {
             return Err(InputError::NoRegion(role).into());
         };
         let mut zero = Vec::new();
@@ -50,7 +50,7 @@ impl Domain<'_> {
             );
         }
         let all = format!("{} regions", role.name());
-        let name = if one { &first.name } else { &all };
+        let name = if is_single { &first.name } else { &all };
         Ok(Arc::new(CostSource::places(metric, name, zero)))
     }
 
@@ -149,7 +149,7 @@ pub fn region_names(regions: &[Region], role: Role) -> Option<String> {
     names.dedup();
     match names.as_slice() {
         [] => None,
-        [one] => Some(format!("region {one}")),
+        [name] => Some(format!("region {name}")),
         many => Some(format!("regions {}", many.join(", "))),
     }
 }

@@ -101,15 +101,15 @@ impl Pathway {
         memory::claim_for::<f32>("The pathway", a.values.len(), 3)?;
         let sums = a.values.iter().zip(b.values.iter());
         let total: Arc<[f32]> = sums.map(|(a, b)| a + b).collect();
-        let least = total.iter().copied().enumerate();
-        let (middle, least) = least.fold((0, f32::INFINITY), |best, (place, value)| {
+        let costs = total.iter().copied().enumerate();
+        let (middle, min_cost) = costs.fold((0, f32::INFINITY), |best, (place, value)| {
             if value < best.1 { (place, value) } else { best }
         });
-        if !least.is_finite() {
+        if !min_cost.is_finite() {
             let [from, to] = names();
             return Err(InputError::NotConnected { from, to }.into());
         }
-        if least == 0.0 {
+        if min_cost == 0.0 {
             return Err(InputError::Overlap(names()).into());
         }
         let end = |from: &CostField, to: &CostField| {
@@ -119,13 +119,13 @@ impl Pathway {
         let ends = [end(&a, &b), end(&b, &a)];
         let metric = &a.prepared.metric;
         let limit = bottleneck(metric, &total, &a.source.zero, &b.source.zero);
-        let least = f64::from(least);
+        let min_cost = f64::from(min_cost);
         Ok(Self {
             total,
-            min_cost: least,
+            min_cost,
             middle,
             cost_at_ends: ends,
-            joining_epsilon: (f64::from(limit) / least - 1.0).max(0.0),
+            joining_epsilon: (f64::from(limit) / min_cost - 1.0).max(0.0),
             fields: [a, b],
         })
     }
@@ -139,21 +139,21 @@ impl Pathway {
         move |place| f64::from(self.total[place]) <= limit
     }
 
-    /// (u₁ + u₂) / E* − 1 as an image, limited to `most`, which is also the value where no path leads: smooth up to
-    /// the rim.
-    pub fn excess(&self, most: f32) -> Volume {
+    /// (u₁ + u₂) / E* − 1 as an image, limited to `max_excess`, which is also the value where no path leads: smooth up
+    /// to the rim.
+    pub fn excess(&self, max_excess: f32) -> Volume {
         let metric = self.metric();
-        let mut out = vec![most; metric.grid.voxel_count()];
-        for (&voxel, share) in metric.voxels.iter().zip(self.excess_by_place(most)) {
+        let mut out = vec![max_excess; metric.grid.voxel_count()];
+        for (&voxel, share) in metric.voxels.iter().zip(self.excess_by_place(max_excess)) {
             out[voxel as usize] = share;
         }
         Volume::scalar(metric.grid.clone(), out)
     }
 
-    /// (u₁ + u₂) / E* − 1 by place, limited to `most`; infinite where no path leads if `most` is infinite.
-    pub fn excess_by_place(&self, most: f32) -> Vec<f32> {
+    /// (u₁ + u₂) / E* − 1 by place, limited to `max_excess`; infinite where no path leads if `max_excess` is infinite.
+    pub fn excess_by_place(&self, max_excess: f32) -> Vec<f32> {
         let share = |total: &f32| f64::from(*total) / self.min_cost - 1.0;
-        let limited = |total| (share(total).max(0.0) as f32).min(most);
+        let limited = |total| (share(total).max(0.0) as f32).min(max_excess);
         self.total.iter().map(limited).collect()
     }
 
@@ -169,12 +169,12 @@ impl Pathway {
         let zero = |f: usize| self.fields[f].source.zero.iter().map(|&p| p as usize);
         let mut known = vec![false; self.total.len()];
         let mut waiting: Vec<usize> = zero(0).filter(|&p| within(p)).collect();
-        let mut found = Vec::new();
+        let mut connected = Vec::new();
         for &place in &waiting {
             known[place] = true;
         }
         while let Some(place) = waiting.pop() {
-            found.push(place);
+            connected.push(place);
             for next in self.metric().face_neighbours(place) {
                 if !known[next] && within(next) {
                     known[next] = true;
@@ -183,16 +183,16 @@ impl Pathway {
             }
         }
         let joins = zero(1).any(|p| known[p]);
-        joins.then(|| self.mask_of(found.into_iter()))
+        joins.then(|| self.mask_of(connected.into_iter()))
     }
 
-    /// The ε from which on a voxel belongs to the part given by [`Pathway::joining_mask`], for all that do up to `most`,
-    /// ascending: the minimum over all ways from region 1 of the largest share on the way (Dijkstra 1959, with maxima
+    /// The smallest ε at which each voxel belongs to the part given by [`Pathway::joining_mask`], up to `max_epsilon`,
+    /// ascending: the minimum over all paths from region 1 of the largest share on the path (Dijkstra 1959, with maxima
     /// instead of sums).
-    pub fn joining_epsilon(&self, most: f32) -> Vec<f32> {
+    pub fn joining_epsilon(&self, max_epsilon: f32) -> Vec<f32> {
         let share = |place: usize| {
             let share = (f64::from(self.total[place]) / self.min_cost - 1.0).max(0.0) as f32;
-            (share <= most).then_some(share)
+            (share <= max_epsilon).then_some(share)
         };
         // Shares are not negative, so their bits have the same order.
         let mut waiting = BinaryHeap::new();
@@ -253,15 +253,15 @@ fn bottleneck(metric: &Metric, total: &[f32], a: &[u32], b: &[u32]) -> f32 {
     /// Share of the range of values; each band is twice as high as the one before.
     const FIRST_BAND: f32 = 0.02;
     let finite = || total.iter().copied().filter(|t| t.is_finite());
-    let least = finite().fold(f32::INFINITY, f32::min);
+    let smallest = finite().fold(f32::INFINITY, f32::min);
     let greatest = finite().fold(f32::NEG_INFINITY, f32::max);
-    let (mut below, mut height) = (f32::NEG_INFINITY, FIRST_BAND * (greatest - least));
+    let (mut below, mut height) = (f32::NEG_INFINITY, FIRST_BAND * (greatest - smallest));
     let bands = std::iter::from_fn(|| {
         // This also covers the case that nothing is finite.
         if below >= greatest {
             return None;
         }
-        let above = least + height;
+        let above = smallest + height;
         let within = |p: &u32| total[*p as usize] > below && total[*p as usize] <= above;
         let mut band: Vec<u32> = (0..total.len() as u32).filter(within).collect();
         band.sort_unstable_by(|&p, &q| total[p as usize].total_cmp(&total[q as usize]));

@@ -167,7 +167,7 @@ impl RandomPairs {
                     .collect()
             });
             let fields = drawn.fields(&sources, backend, &control.silent())?;
-            let found: Vec<Option<Rates>> = backend.install(|| {
+            let pair_rates: Vec<Option<Rates>> = backend.install(|| {
                 let ways = fans.par_iter().zip(&fields).flat_map_iter(|(fan, field)| {
                     let centres = &centres;
                     fan.targets.iter().map(move |target| {
@@ -179,8 +179,8 @@ impl RandomPairs {
                 ways.collect()
             });
             control.check()?;
-            drawn.tried += found.len();
-            rates.extend(found.into_iter().flatten());
+            drawn.tried += pair_rates.len();
+            rates.extend(pair_rates.into_iter().flatten());
             control.advance(SOURCES_AT_ONCE as u64);
         }
         rates.truncate(pairs);
@@ -278,8 +278,8 @@ fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<SourceTarg
 /// The path from the place of least cost to the field's source; `None` if there is none.
 fn cheapest(field: &CostField, places: &[u32]) -> Option<Path> {
     let value = |p: &u32| field.values[*p as usize];
-    let least = places.iter().min_by(|a, b| value(a).total_cmp(&value(b)))?;
-    let points = trace(field, *least as usize)?;
+    let nearest = places.iter().min_by(|a, b| value(a).total_cmp(&value(b)))?;
+    let points = trace(field, *nearest as usize)?;
     Some(Path::new(&field.prepared.metric, points))
 }
 

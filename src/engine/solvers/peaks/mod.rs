@@ -170,11 +170,11 @@ impl Search {
         }
         peaks.sort_by(|a, b| b.amplitude.total_cmp(&a.amplitude));
         let largest = peaks.first().map_or(0.0, |peak| peak.amplitude);
-        let least = self
+        let min_amplitude = self
             .params
             .min_amplitude
             .max(self.params.min_share * largest);
-        peaks.retain(|peak| peak.amplitude > 0.0 && peak.amplitude >= least);
+        peaks.retain(|peak| peak.amplitude > 0.0 && peak.amplitude >= min_amplitude);
         peaks.truncate(self.params.count);
         peaks
     }

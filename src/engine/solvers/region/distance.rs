@@ -49,8 +49,8 @@ fn within_distance(
         for axis in 0..3 {
             distances_along_axis(&mut squared, part.shape, axis, spacing[axis], control)?;
         }
-        let most = mm * mm * (1.0 + 2.0 * TIE_TOLERANCE);
-        return Ok(squared.into_iter().map(|d| d <= most).collect());
+        let max_squared = mm * mm * (1.0 + 2.0 * TIE_TOLERANCE);
+        return Ok(squared.into_iter().map(|d| d <= max_squared).collect());
     }
     let offsets: Vec<[i64; 3]> = ball(&mask.grid, mm).into_iter().map(|(o, _)| o).collect();
     let from = part.inside(mask, |i| i == of);

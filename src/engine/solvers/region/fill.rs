@@ -23,15 +23,15 @@ pub fn fill(
     frame: usize,
     from: DVec3,
     tolerance: f32,
-    most_ml: f64,
+    max_ml: f64,
     control: &Control,
 ) -> Result<FilledMask, Error> {
     let grid = &volume.grid;
     let first = grid.nearest(from).ok_or(InputError::FillOutside)?;
     let limits = Fill {
         tolerance: shortest_f64(tolerance),
-        // Without a limit `most_ml` is infinite.
-        most_ml: most_ml.min(f64::MAX),
+        // Without a limit `max_ml` is infinite.
+        max_ml: max_ml.min(f64::MAX),
     };
     limits.check()?;
     let values = volume.frame(frame);
@@ -40,7 +40,7 @@ pub fn fill(
         return Err(InputError::FillWithoutValue.into());
     }
     let voxel_ml = grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
-    let most = ((most_ml / voxel_ml) as usize).max(1);
+    let max_count = ((max_ml / voxel_ml) as usize).max(1);
     control.begin("Filling", 0);
     let mut inside = vec![0u8; grid.voxel_count()];
     let mut queue = VecDeque::from([grid.index(first) as u32]);
@@ -61,7 +61,7 @@ pub fn fill(
             let after = (voxel[a] + 1 < grid.shape[a]).then(|| i + strides[a]);
             for next in before.into_iter().chain(after) {
                 if inside[next] == 0 && (values[next] - value).abs() <= tolerance {
-                    if count == most {
+                    if count == max_count {
                         limited = true;
                         break 'all;
                     }

@@ -51,7 +51,7 @@ mod smooth;
 mod values;
 
 pub use fill::{FilledMask, fill};
-pub use parameters::{Change, DEFAULT_MOST_ML, DEFAULT_TOLERANCE, Fill};
+pub use parameters::{Change, DEFAULT_MAX_ML, DEFAULT_TOLERANCE, Fill};
 pub use values::{LabelCount, Numbers, label, numbers, threshold};
 
 use super::Error;

@@ -88,21 +88,21 @@ pub struct Fill {
     /// Largest difference from the first voxel's value, in the image's unit.
     pub tolerance: f64,
     /// Largest volume, ml.
-    pub most_ml: f64,
+    pub max_ml: f64,
 }
 
 /// Default tolerance as a share of the width of the image's window.
 pub const DEFAULT_TOLERANCE: f32 = 0.15;
 
 /// Larger than most structures, and small enough to show where a fill leaks.
-pub const DEFAULT_MOST_ML: f64 = 50.0;
+pub const DEFAULT_MAX_ML: f64 = 50.0;
 
 impl Fill {
     /// Defaults for an image with this window width.
     pub fn defaults_for(width: f64) -> Self {
         Self {
             tolerance: f64::from(DEFAULT_TOLERANCE) * width,
-            most_ml: DEFAULT_MOST_ML,
+            max_ml: DEFAULT_MAX_ML,
         }
     }
 
@@ -135,7 +135,7 @@ impl Parameters for Fill {
         },
         Param {
             value_name: "ML",
-            // The number is that of `DEFAULT_MOST_ML`; a test compares them.
+            // The number is that of `DEFAULT_MAX_ML`; a test compares them.
             help: "End a fill at this volume, ml (default: 50)",
             hint: "A fill that leaks into its surroundings ends here",
             reason: "more than most structures",
@@ -149,10 +149,7 @@ impl Parameters for Fill {
                     decimals: 0,
                     soft: (1.0, 2000.0),
                     hard: Limits::above(0.0, f64::INFINITY),
-                    ..Number::new(
-                        |p| Some(p.most_ml),
-                        |p, v| p.most_ml = v.unwrap_or(p.most_ml),
-                    )
+                    ..Number::new(|p| Some(p.max_ml), |p, v| p.max_ml = v.unwrap_or(p.max_ml))
                 }),
             )
         },

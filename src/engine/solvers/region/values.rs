@@ -43,7 +43,7 @@ pub struct Numbers(pub Vec<LabelCount>);
 pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbers, Error> {
     let grid = &volume.grid;
     let [nx, ny, _] = grid.shape;
-    let mut found: BTreeMap<i64, LabelCount> = BTreeMap::new();
+    let mut labels: BTreeMap<i64, LabelCount> = BTreeMap::new();
     control.begin("Counting labels", grid.voxel_count() as u64);
     for (row, values) in volume.frame(frame).chunks_exact(nx).enumerate() {
         if row.is_multiple_of(256) {
@@ -72,7 +72,7 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
             }
             let number = value as i64;
             let (y, z) = (row % ny, row / ny);
-            let entry = found.entry(number).or_insert(LabelCount {
+            let entry = labels.entry(number).or_insert(LabelCount {
                 number,
                 count: 0,
                 block: ([first, y, z], [last, y, z]),
@@ -82,11 +82,11 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
             *low = [low[0].min(first), low[1].min(y), low[2].min(z)];
             *high = [high[0].max(last), high[1].max(y), high[2].max(z)];
         }
-        if found.len() > MAX_NUMBERS {
+        if labels.len() > MAX_NUMBERS {
             return Err(InputError::TooManyNumbers.into());
         }
     }
-    Ok(Numbers(found.into_values().collect()))
+    Ok(Numbers(labels.into_values().collect()))
 }
 
 /// The voxels with one number, in a mask cut to their block.

@@ -184,12 +184,12 @@ impl Refined {
         let highest = centre + OUTLIERS * DEVIATIONS * deviation;
         let (outliers, white): (Vec<usize>, Vec<usize>) =
             white.iter().copied().partition(|v| d(v) > highest);
-        let least = csf.iter().map(d).fold(f64::INFINITY, f64::min);
+        let min_decay = csf.iter().map(d).fold(f64::INFINITY, f64::min);
         // Fluid hidden among white matter, without the part that is mixed with other tissues.
         let mixed = csf
             .iter()
             .copied()
-            .chain(outliers.into_iter().filter(|v| d(v) > least));
+            .chain(outliers.into_iter().filter(|v| d(v) > min_decay));
         let mut fluid: Vec<usize> = mixed.collect();
         fluid.sort_unstable();
         if let Some(limit) = optimal_threshold(&mut decay.of(&fluid)) {
@@ -286,12 +286,12 @@ fn single_fibres(
         let mask = Mask::new(dwi.grid.clone(), marks(dwi.grid.voxel_count(), &kept));
         let single = Precision::Single;
         let (field, fluid, _) = csd::fit_problem(dwi, &mask, &problem, single, backend, control)?;
-        let one = PeakParams {
+        let single_peak = PeakParams {
             count: 1,
             min_amplitude: 0.0,
             min_share: 0.0,
         };
-        let search = Search::new(order, one);
+        let search = Search::new(order, single_peak);
         let peaks = backend.install(|| {
             let pieces = kept
                 .par_chunks(256)

@@ -48,13 +48,13 @@ pub fn minimise(h: &[f64], g: &[f64], constraints: &[Vec<f64>], start: &[f64]) -
                 .collect()
         };
         let first = change(&step);
-        let most = first
+        let largest = first
             .iter()
-            .fold(1.0, |most: f64, w| most.max(-w).max(1.0 + w));
+            .fold(1.0, |largest: f64, w| largest.max(-w).max(1.0 + w));
         let products = s.iter().zip(&multipliers).map(|(s, l)| s * l);
         let after = products
             .zip(&first)
-            .map(|(p, w)| p * (1.0 + w / most) * (1.0 - (1.0 + w) / most));
+            .map(|(p, w)| p * (1.0 + w / largest) * (1.0 - (1.0 + w) / largest));
         let target = (after.sum::<f64>() / m / gap).max(0.0).powi(3) * gap;
         let q: Vec<f64> = (0..s.len())
             .map(|i| target / s[i] + multipliers[i] * (first[i] + first[i] * first[i]))
@@ -69,11 +69,11 @@ pub fn minimise(h: &[f64], g: &[f64], constraints: &[Vec<f64>], start: &[f64]) -
         let dual: Vec<f64> = (0..s.len())
             .map(|i| 1.0 + second[i] - q[i] / multipliers[i])
             .collect();
-        let most = second
+        let largest = second
             .iter()
             .zip(&dual)
-            .fold(STEP, |most: f64, (w, d)| most.max(-w).max(*d));
-        let length = STEP / most;
+            .fold(STEP, |largest: f64, (w, d)| largest.max(-w).max(*d));
+        let length = STEP / largest;
         if !length.is_finite() {
             break;
         }

@@ -37,10 +37,10 @@
 //!     }],
 //! };
 //! let points = vec![[0.0; 3], [4.0, 0.0, 0.0], [0.0; 3], [2.0, 0.0, 0.0]];
-//! let found = Tractogram::new(points, vec![0, 2, 4]);
+//! let tracked = Tractogram::new(points, vec![0, 2, 4]);
 //!
 //! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
-//! let scores = score(&found, &truth, &backend, &control)?;
+//! let scores = score(&tracked, &truth, &backend, &control)?;
 //! assert_eq!((scores.valid(), scores.invalid(), scores.unconnected()), (1, 0, 1));
 //! assert_eq!(scores.bundles[0].overlap(), 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -187,11 +187,11 @@ pub fn score(
             let grid = &truth.regions.grid;
             let all = 0..bundle.fibres.len();
             let real = passed_voxels(grid, all.map(|i| bundle.fibres.streamline(i)));
-            let found = passed_voxels(grid, lines.iter().map(|i| tractogram.streamline(*i)));
+            let passed = passed_voxels(grid, lines.iter().map(|i| tractogram.streamline(*i)));
             let count = |matches: fn(bool, bool) -> bool| {
-                let pairs = real.iter().zip(&found);
+                let pairs = real.iter().zip(&passed);
                 pairs
-                    .filter(|(real, found)| matches(**real, **found))
+                    .filter(|(real, passed)| matches(**real, **passed))
                     .count()
             };
             control.advance(1);
@@ -204,8 +204,8 @@ pub fn score(
                 valid: lines.len(),
                 wrong_paths: 0,
                 true_voxels,
-                shared_voxels: count(|real, found| real && found),
-                excess_voxels: count(|real, found| !real && found),
+                shared_voxels: count(|real, passed| real && passed),
+                excess_voxels: count(|real, passed| !real && passed),
             })
         };
         let bundles = truth.bundles.par_iter().zip(&members).map(scored);
@@ -308,19 +308,21 @@ impl<'a> Checked<'a> {
         control: &Control,
     ) -> Result<(Vec<Connection>, usize), Cancelled> {
         let pieces = tractogram.len().div_ceil(PIECE);
-        let found = (0..pieces).into_par_iter().map_init(
+        let connections = (0..pieces).into_par_iter().map_init(
             || Walk::new(&self.truth.regions.grid),
             |walk, piece| {
                 control.check()?;
                 let lines = piece * PIECE..tractogram.len().min((piece + 1) * PIECE);
                 control.advance(lines.len() as u64);
-                let found = lines.map(|i| self.connection(tractogram.streamline(i), walk));
-                Ok(found.collect::<Vec<_>>())
+                let connections = lines.map(|i| self.connection(tractogram.streamline(i), walk));
+                Ok(connections.collect::<Vec<_>>())
             },
         );
-        let found = found.collect::<Result<Vec<_>, Cancelled>>()?.concat();
-        let not_finite = found.iter().filter(|c| c.is_none()).count();
-        let known = found.into_iter().map(|c| c.unwrap_or(Connection::None));
+        let connections = connections.collect::<Result<Vec<_>, Cancelled>>()?.concat();
+        let not_finite = connections.iter().filter(|c| c.is_none()).count();
+        let known = connections
+            .into_iter()
+            .map(|c| c.unwrap_or(Connection::None));
         Ok((known.collect(), not_finite))
     }
 

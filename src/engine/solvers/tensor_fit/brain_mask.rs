@@ -128,20 +128,20 @@ pub(super) fn find(
     for _ in 0..PASSES {
         levels = median(&levels, grid.shape, radius, control)?;
     }
-    let (found, agreement) = rayon::join(
+    let (piece, agreement) = rayon::join(
         || brain(&levels, THRESHOLD, grid, &coarse, control),
         || agreement(&levels, grid, &coarse, control),
     );
-    let (found, agreement) = (found?, agreement?);
+    let (piece, agreement) = (piece?, agreement?);
     control.advance(2 * n as u64);
-    if found.count() == 0 {
+    if piece.count() == 0 {
         return Err(InputError::NoContrast.into());
     }
-    let (_, holes) = shape::largest_piece(&found.filled(), grid);
+    let (_, holes) = shape::largest_piece(&piece.filled(), grid);
     let ml = grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
-    let inside: Vec<u8> = found.inside.iter().map(|v| u8::from(*v)).collect();
+    let inside: Vec<u8> = piece.inside.iter().map(|v| u8::from(*v)).collect();
     let report = MaskReport {
-        volume_ml: found.count() as f64 * ml,
+        volume_ml: piece.count() as f64 * ml,
         holes: holes.len(),
         holes_ml: holes.iter().sum::<usize>() as f64 * ml,
         largest_hole_ml: holes.iter().max().map_or(0.0, |n| *n as f64 * ml),
@@ -218,8 +218,8 @@ impl Coarse {
     fn new(fine: &Arc<Grid>) -> Self {
         let blocks = (fine.spacing().recip() * COARSE_MM).floor().to_array();
         let factor = [0, 1, 2].map(|axis| {
-            let most = (fine.shape[axis] / COARSE_VOXELS).max(1);
-            (blocks[axis].max(1.0) as usize).min(most)
+            let max_factor = (fine.shape[axis] / COARSE_VOXELS).max(1);
+            (blocks[axis].max(1.0) as usize).min(max_factor)
         });
         let shape = [0, 1, 2].map(|axis| fine.shape[axis].div_ceil(factor[axis]));
         let spacing = fine.spacing() * DVec3::from_array(factor.map(|f| f as f64));
@@ -452,8 +452,8 @@ fn brain(
     coarse: &Coarse,
     control: &Control,
 ) -> Result<Piece, Error> {
-    let least = share * (LEVELS - 1) as f64;
-    let is_bright = |i: usize| f64::from(levels[i]) > least;
+    let min_level = share * (LEVELS - 1) as f64;
+    let is_bright = |i: usize| f64::from(levels[i]) > min_level;
     let shares = coarse.means(grid, |i| f32::from(u8::from(is_bright(i))));
     let mostly: Vec<bool> = shares.iter().map(|s| *s >= 0.5).collect();
     let (kept, reach) = largest_opened(&mostly, &coarse.grid, control)?;

@@ -268,19 +268,19 @@ pub(super) fn fit_group<const FMA: bool>(
             *w = y.map(|y| if y.is_nan() { 0.0 } else { 1.0 });
             *p = y.map(|y| if y.is_nan() { 0.0 } else { y });
         }
-        let least = |diagonal: f32| {
+        let min_pivot = |diagonal: f32| {
             (DETERMINED as f32 * diagonal)
                 .min(SUFFICIENT_REMAINDER as f32)
                 .max(SINGULAR * diagonal)
         };
-        let (mut partial, determined) = solve::<FMA>(rows, weight, pull, least);
+        let (mut partial, determined) = solve::<FMA>(rows, weight, pull, min_pivot);
         if weighted_solves == 0 {
             // A small pivot magnifies the rounding of single precision; solving for the residual removes it again, as
             // each weighted solve does.
             for ((row, y), (w, p)) in rows.iter().zip(&*log).zip(weight.iter().zip(&mut *pull)) {
                 *p = w.select(*y - predicted::<FMA>(row, &partial), Voxels::ZERO);
             }
-            let (correction, _) = solve::<FMA>(rows, weight, pull, least);
+            let (correction, _) = solve::<FMA>(rows, weight, pull, min_pivot);
             for (x, c) in partial.iter_mut().zip(correction) {
                 *x = *x + c;
             }
@@ -353,16 +353,16 @@ fn sums<const K: usize, const START: usize, const COUNT: usize, const FMA: bool>
     sums
 }
 
-/// Solves XᵀWX x = Xᵀ`pull` in every lane by LDLᵀ. Returns x, and 1 where all pivots exceed the `least` for their
+/// Solves XᵀWX x = Xᵀ`pull` in every lane by LDLᵀ. Returns x, and 1 where all pivots exceed the `min_pivot` for their
 /// entry of the diagonal; elsewhere 0 and x = 0.
 #[inline(always)]
 fn solve<const FMA: bool>(
     rows: &[Row],
     weight: &[Voxels],
     pull: &[Voxels],
-    least: impl Fn(f32) -> f32,
+    min_pivot: impl Fn(f32) -> f32,
 ) -> ([Voxels; UNKNOWNS], Voxels) {
-    let factor = Factor::new::<FMA>(rows, weight, least);
+    let factor = Factor::new::<FMA>(rows, weight, min_pivot);
     (factor.solve::<FMA>(pulled::<FMA>(rows, pull)), factor.valid)
 }
 
@@ -391,7 +391,7 @@ impl Factor {
     pub fn new<const FMA: bool>(
         rows: &[Row],
         weight: &[Voxels],
-        least: impl Fn(f32) -> f32,
+        min_pivot: impl Fn(f32) -> f32,
     ) -> Self {
         let mut normal = [Voxels::ZERO; PRODUCTS];
         normal[..6].copy_from_slice(&sums::<_, 0, 6, FMA>(rows, |r| &r.products, weight));
@@ -410,7 +410,7 @@ impl Factor {
                 scaled[k] = lower[j][k] * pivots[k];
                 pivot = scaled[k].neg_mul_add::<FMA>(lower[j][k], pivot);
             }
-            let regular = pivot.zip(diagonal, |p, d| f32::from(u8::from(p > least(d))));
+            let regular = pivot.zip(diagonal, |p, d| f32::from(u8::from(p > min_pivot(d))));
             valid = valid * regular;
             pivots[j] = pivot;
             inverses[j] = Voxels::splat(1.0) / pivot;

@@ -43,28 +43,28 @@ const PRODUCT_POWERS: [[usize; 3]; PRODUCTS] = product_table().1;
 const fn product_table() -> ([[usize; UNKNOWNS]; UNKNOWNS], [[usize; 3]; PRODUCTS]) {
     let mut of = [[0; UNKNOWNS]; UNKNOWNS];
     let mut powers = [[0; 3]; PRODUCTS];
-    let (mut found, mut i) = (0, 0);
+    let (mut count, mut i) = (0, 0);
     while i < UNKNOWNS {
         let mut j = 0;
         while j < UNKNOWNS {
             let (a, b) = (POWERS[i], POWERS[j]);
             let sum = [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
             let mut k = 0;
-            while k < found
+            while k < count
                 && !(powers[k][0] == sum[0] && powers[k][1] == sum[1] && powers[k][2] == sum[2])
             {
                 k += 1;
             }
             powers[k] = sum;
             of[i][j] = k;
-            if k == found {
-                found += 1;
+            if k == count {
+                count += 1;
             }
             j += 1;
         }
         i += 1;
     }
-    assert!(found == PRODUCTS);
+    assert!(count == PRODUCTS);
     (of, powers)
 }
 
@@ -133,8 +133,8 @@ impl Design {
             return Err(InputError::NoDirections(without));
         }
         if weighted.is_empty() {
-            let most = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
-            return Err(InputError::NotWeighted(most));
+            let max_b = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
+            return Err(InputError::NotWeighted(max_b));
         }
         if independent < 6 {
             return Err(InputError::FewDirections {

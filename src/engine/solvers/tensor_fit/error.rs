@@ -119,9 +119,9 @@ impl fmt::Display for InputError {
                 "Found no direction for any of {}, expected one for each; name the table that belongs to this scan",
                 weighted(*volumes)
             ),
-            Self::NotWeighted(most) => write!(
+            Self::NotWeighted(max_b) => write!(
                 f,
-                "No volume in the b range is diffusion-weighted, the scan's largest b-value is {most} s/mm²; \
+                "No volume in the b range is diffusion-weighted, the scan's largest b-value is {max_b} s/mm²; \
                  give b-values in s/mm², or widen the b range"
             ),
             Self::FewDirections {

@@ -88,7 +88,7 @@ pub fn imported_field(
 ) -> Result<Output, Error> {
     let layout = check_volumes(volume)?;
     check_mask(mask, &volume.grid)?;
-    let least = check_params(params)?.min_eigenvalue_mm2_per_s;
+    let min_eigenvalue = check_params(params)?.min_eigenvalue_mm2_per_s;
     let (factor, other_unit) = unit_factor(volume, layout, mask)?;
     let turn = layout.frame.world_from_frame(&volume.grid);
     let n = volume.grid.voxel_count();
@@ -103,7 +103,7 @@ pub fn imported_field(
                     return (Tensor::default(), 0);
                 }
                 let d = in_world(d, turn, factor);
-                match repair(d, least, least * (1.0 - ROUNDING)) {
+                match repair(d, min_eigenvalue, min_eigenvalue * (1.0 - ROUNDING)) {
                     Some(d) => (Tensor::new(d), 1),
                     None => (Tensor::new(d), 0),
                 }

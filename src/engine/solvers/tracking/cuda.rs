@@ -158,8 +158,8 @@ impl Cards<'_> {
         let mut card = self.on_card(device, SAMPLE)?;
         let mut bytes = 0;
         for seeds in seeds.chunks(card.batch) {
-            let found = self.batch(&mut card, seeds, |_| Ok(()))?;
-            bytes += found.parts.iter().map(taken).sum::<u64>();
+            let part = self.batch(&mut card, seeds, |_| Ok(()))?;
+            bytes += part.parts.iter().map(taken).sum::<u64>();
         }
         self.job
             .room
@@ -181,12 +181,12 @@ impl Cards<'_> {
             let last = (first + card.batch).min(range.end);
             let seeds: Vec<u32> = (first as u32..last as u32).collect();
             let count = seeds.len() as u64;
-            let found = self.batch(&mut card, &seeds, |points| {
+            let part = self.batch(&mut card, &seeds, |points| {
                 self.job.room.check_points(count, points)
             })?;
-            self.job.room.count(count, count, &found.parts)?;
-            all.parts.extend(found.parts);
-            all.kernel_ms += found.kernel_ms;
+            self.job.room.count(count, count, &part.parts)?;
+            all.parts.extend(part.parts);
+            all.kernel_ms += part.kernel_ms;
         }
         Ok(all)
     }
@@ -298,7 +298,7 @@ impl Cards<'_> {
         let (kernel, window) = self.kernel();
         let kernel = device.kernel(kernels::TRACKING, &kernel)?;
         let mut kernel_ms = 0.0;
-        let found = loop {
+        let summaries_read = loop {
             self.job.control.check()?;
             let launch = launch(device, running.len(), 1);
             let mut queue = device.upload(&[launch.grid_dim.0 * launch.block_dim.0])?;
@@ -330,13 +330,13 @@ impl Cards<'_> {
                 Ok(())
             })?;
             kernel_ms += f64::from(ms);
-            let found = device.download(&summaries, 0..slots)?;
-            running.retain(|&i| found[i as usize].reason == PENDING as u32);
+            let latest = device.download(&summaries, 0..slots)?;
+            running.retain(|&i| latest[i as usize].reason == PENDING as u32);
             if running.is_empty() {
-                break found;
+                break latest;
             }
         };
-        for (half, summary) in halves.halves.iter_mut().zip(found) {
+        for (half, summary) in halves.halves.iter_mut().zip(summaries_read) {
             half.steps = summary.steps;
             half.reason = reason(summary.reason);
             half.target = (summary.target != u32::MAX).then_some(summary.target);

@@ -213,8 +213,8 @@ impl JoinedCurves {
         lines.points.push(at);
         lines.points.extend(tail.points(halves));
         let points = &lines.points[begin..];
-        let short = points.len() < 2 || (length_mm(points) as f32) < limits.min_length_mm;
-        let outcome = if plan.outcome == SeedOutcome::Kept && short {
+        let is_short = points.len() < 2 || (length_mm(points) as f32) < limits.min_length_mm;
+        let outcome = if plan.outcome == SeedOutcome::Kept && is_short {
             SeedOutcome::TooShort
         } else {
             plan.outcome

@@ -44,8 +44,8 @@ pub fn starts(
         let masks: Vec<&Region> = regions.iter().filter(|r| r.role == Role::Mask).collect();
         let sampler = Trilinear::new(field);
         // Without any anisotropy there is no starting direction.
-        let least = params.min_fa.map_or(0.0, |fa| (fa * fa) as f32).max(1e-8);
-        let mut found = Starts {
+        let min_fa_squared = params.min_fa.map_or(0.0, |fa| (fa * fa) as f32).max(1e-8);
+        let mut starts = Starts {
             min_fa: params.min_fa,
             ..Starts::default()
         };
@@ -64,19 +64,21 @@ pub fn starts(
                 let r = &samples.records[lane];
                 let world = DVec3::from_array(point.map(f64::from));
                 let count = if samples.in_volume[lane] == 0 {
-                    &mut found.outside_volume
+                    &mut starts.outside_volume
                 } else if !(r[INSIDE] >= 0.5) {
-                    &mut found.outside_mask
+                    &mut starts.outside_mask
                 } else if !masks.is_empty() && !masks.iter().any(|m| m.shape.contains(world)) {
-                    &mut found.outside_regions
-                } else if !deviator([r[0], r[1], r[2], r[3], r[4], r[5]]).fa_at_least(least) {
-                    &mut found.low_fa
+                    &mut starts.outside_regions
+                } else if !deviator([r[0], r[1], r[2], r[3], r[4], r[5]])
+                    .fa_at_least(min_fa_squared)
+                {
+                    &mut starts.low_fa
                 } else {
-                    &mut found.valid
+                    &mut starts.valid
                 };
                 *count += 1;
             }
         }
-        Ok(found)
+        Ok(starts)
     })
 }

@@ -24,8 +24,8 @@
 //!     at: DVec2::new(4.0, 4.0),
 //!     radius: 3.0,
 //! };
-//! let found = pick(&tractogram, None, &screen, &near, &backend, &control)?;
-//! assert_eq!(found, [1]);
+//! let picked = pick(&tractogram, None, &screen, &near, &backend, &control)?;
+//! assert_eq!(picked, [1]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -73,23 +73,23 @@ pub fn pick(
             let at = at.as_vec2();
             let radius = *radius as f32;
             let key = |(off, depth): (f32, f32)| ((off - STREAMLINE_WIDTH).max(0.0), depth);
-            let found = for_each_streamline(tractogram, among, backend, control, |line| {
+            let distances = for_each_streamline(tractogram, among, backend, control, |line| {
                 let near = nearest(tractogram.streamline(line), screen, at);
                 near.filter(|(off, _)| *off <= radius).map(key)
             })?;
-            let least = found
+            let nearest_line = distances
                 .into_iter()
                 .min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-            Ok(least.into_iter().map(|(line, _)| line).collect())
+            Ok(nearest_line.into_iter().map(|(line, _)| line).collect())
         }
         PickQuery::Within(outline) => {
             let Some(inside) = FilledOutline::new(outline) else {
                 return Ok(Vec::new());
             };
-            let found = for_each_streamline(tractogram, among, backend, control, |line| {
+            let entering = for_each_streamline(tractogram, among, backend, control, |line| {
                 enters_lasso(tractogram.streamline(line), screen, &inside).then_some(())
             })?;
-            Ok(found.into_iter().map(|(line, ())| line).collect())
+            Ok(entering.into_iter().map(|(line, ())| line).collect())
         }
     }
 }
@@ -104,18 +104,18 @@ fn for_each_streamline<T: Send>(
 ) -> Result<Vec<(u32, T)>, Error> {
     let shown = |line: usize| among.is_none_or(|marks| marks[line]);
     let chunks = tractogram.len().div_ceil(CHUNK);
-    let found: Result<Vec<Vec<(u32, T)>>, Cancelled> = backend.install(|| {
+    let tested: Result<Vec<Vec<(u32, T)>>, Cancelled> = backend.install(|| {
         let chunk = |chunk: usize| {
             control.check()?;
             let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
-            let found = lines.filter(|line| shown(*line));
-            Ok(found
+            let lines = lines.filter(|line| shown(*line));
+            Ok(lines
                 .filter_map(|line| Some((line as u32, look(line)?)))
                 .collect())
         };
         (0..chunks).into_par_iter().map(chunk).collect()
     });
-    Ok(found?.into_iter().flatten().collect())
+    Ok(tested?.into_iter().flatten().collect())
 }
 
 /// Calls `visit` with the ends of every visible segment: x, y, depth.
@@ -184,17 +184,17 @@ fn nearest(points: &[[f32; 3]], screen: &Screen, at: Vec2) -> Option<(f32, f32)>
 }
 
 fn enters_lasso(points: &[[f32; 3]], screen: &Screen, inside: &FilledOutline) -> bool {
-    let mut found = false;
+    let mut enters = false;
     segments(points, screen, |a, b| {
         let (a, b) = (a.truncate(), b.truncate());
         if a.max(b).cmplt(inside.low).any() || a.min(b).cmpgt(inside.high).any() {
             return false;
         }
         let steps = (a.distance(b) / STEP).ceil().clamp(1.0, 4096.0) as usize;
-        found = (0..=steps).any(|i| inside.contains(a.lerp(b, i as f32 / steps as f32)));
-        found
+        enters = (0..=steps).any(|i| inside.contains(a.lerp(b, i as f32 / steps as f32)));
+        enters
     });
-    found
+    enters
 }
 
 /// The inside of an outline, rasterised in points.

@@ -27,9 +27,9 @@
 //! let line = Tractogram::new(vec![[4.0, 0.0, 0.0], [0.0, 0.0, 0.0]], vec![0, 2]);
 //! let params = ProfileParams { nodes: 5, sense: Sense::AsIs };
 //! let values = [Along::Image(image, 0)];
-//! let found = profile(&line, None, &values, &Start::Axis, &params, &backend, &control)?;
-//! assert_eq!(found.length_mm, 4.0);
-//! assert_eq!(found.tracks[0].mean, [0.0, 1.0, 2.0, 3.0, 4.0]);
+//! let profiled = profile(&line, None, &values, &Start::Axis, &params, &backend, &control)?;
+//! assert_eq!(profiled.length_mm, 4.0);
+//! assert_eq!(profiled.tracks[0].mean, [0.0, 1.0, 2.0, 3.0, 4.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -422,10 +422,10 @@ fn chunks<T: Send>(
     lines: &[usize],
     backend: &Backend,
     control: &Control,
-    one: impl Fn(usize) -> T + Sync,
+    value_of: impl Fn(usize) -> T + Sync,
 ) -> Result<Vec<Vec<T>>, Cancelled> {
     map_chunks(lines, backend, control, |some| {
-        some.iter().map(|line| one(*line)).collect()
+        some.iter().map(|line| value_of(*line)).collect()
     })
 }
 
@@ -436,11 +436,11 @@ fn map_chunks<T: Send>(
     control: &Control,
     work: impl Fn(&[usize]) -> T + Sync,
 ) -> Result<Vec<T>, Cancelled> {
-    let one = |some: &[usize]| {
+    let chunk = |some: &[usize]| {
         control.check()?;
         let done = work(some);
         control.advance(some.len() as u64);
         Ok(done)
     };
-    backend.install(|| lines.par_chunks(CHUNK).map(one).collect())
+    backend.install(|| lines.par_chunks(CHUNK).map(chunk).collect())
 }

@@ -216,7 +216,7 @@ pub fn table(
 /// longer than reading its bytes. For streamlines it is less, but the content is unknown before reading.
 const PREPARING: f32 = 0.6;
 
-/// A series of images without gradients that appear to be the coefficients of distributions.
+/// A series of images that appear to be the coefficients of distributions.
 fn distributions(volumes: usize, order: usize, known: Option<OdfLayout>) -> io::Remark {
     let then = match known {
         Some(layout) => format!(
@@ -227,10 +227,14 @@ fn distributions(volumes: usize, order: usize, known: Option<OdfLayout>) -> io::
                  distributions” compare"
             .to_owned(),
     };
-    io::Remark::note(format!(
+    let sentence = format!(
         "The {volumes} volumes appear to be coefficients of spherical harmonics of order {order} (the first is \
          positive, the others have both signs), as in images of fibre orientation distributions: {then}"
-    ))
+    );
+    io::Remark {
+        topic: Some(io::RemarkTopic::Distributions),
+        ..io::Remark::note(sentence)
+    }
 }
 
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
@@ -282,16 +286,19 @@ pub fn open(
             }
         }
         io::Opened::Volume(volume, _) if volume.frames > 1 => {
-            let found = table(path, gradients, &volume.grid, volume.frames)?;
+            // Gradients that are opened together with distributions belong to their scan, even if the numbers of volumes
+            // agree.
+            let order = order_of_distributions(&volume);
+            let found = match order {
+                Some(_) => ScanGradients::default(),
+                None => table(path, gradients, &volume.grid, volume.frames)?,
+            };
             notes.extend(found.notes);
-            if found.gradients.is_none() && found.refused.is_none() {
-                let order = order_of_distributions(&volume);
-                if order.is_some() && reading.distributions.is_none() {
-                    reading.distributions = io::orientations::implied_layout(path);
-                }
-                let known = reading.distributions;
-                notes.extend(order.map(|order| distributions(volume.frames, order, known)));
+            if order.is_some() && reading.distributions.is_none() {
+                reading.distributions = io::orientations::implied_layout(path);
             }
+            let known = reading.distributions;
+            notes.extend(order.map(|order| distributions(volume.frames, order, known)));
             refused = found.refused;
             windows(&volume);
             Loaded::Scan {

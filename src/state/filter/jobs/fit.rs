@@ -139,7 +139,7 @@ pub struct FitEstimate {
     pub free: Option<u64>,
     /// Bytes on each graphics card, and those free on the first.
     pub on_card: Option<(u64, u64)>,
-    pub expected: TimeEstimate,
+    pub time_estimate: TimeEstimate,
 }
 
 impl Job for FitWeights {
@@ -252,8 +252,8 @@ impl FitWeights {
         let (prepared, mask_found) = match known {
             Some(prepared) => (prepared, None),
             None => {
-                let (prepared, found) = self.prepare(backend, control)?;
-                (Arc::new(prepared), found)
+                let (prepared, mask_report) = self.prepare(backend, control)?;
+                (Arc::new(prepared), mask_report)
             }
         };
         let start = match &self.start {
@@ -339,8 +339,8 @@ impl FitWeights {
                 };
                 Some(passes_region(now, region, backend, control)?)
             }
-            Excluded::Along(found, epsilon) => {
-                let mask = backend.install(|| found.mask(*epsilon));
+            Excluded::Along(pathway, epsilon) => {
+                let mask = backend.install(|| pathway.mask(*epsilon));
                 let region = Region {
                     id: RegionId(0),
                     name: String::new(),
@@ -385,7 +385,7 @@ impl FitWeights {
                 demand,
                 free,
                 on_card: card_free.map(|(free, _)| (demand.on_card, free)),
-                expected: inputs.estimate(&self.params, &samples, &demand, backend),
+                time_estimate: inputs.estimate(&self.params, &samples, &demand, backend),
             })
         })
     }

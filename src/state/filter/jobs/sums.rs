@@ -92,7 +92,7 @@ impl SumBundles {
         };
         let mut lengths = course.lengths_mm();
         let lengths_mm: Arc<[f64]> = lengths.clone().into();
-        let one = |rules: &SelectionRules| -> Result<SummedBundle, JobError> {
+        let summed = |rules: &SelectionRules| -> Result<SummedBundle, JobError> {
             let marks = select(&self.fit.tractogram, rules, backend, control)?.marks;
             let each = marks.iter().zip(self.weights.iter().zip(&lengths));
             let own = each.filter(|(mark, _)| **mark).map(|(_, own)| own);
@@ -102,7 +102,7 @@ impl SumBundles {
                 marks: marks.into(),
             })
         };
-        let bundles = self.rules.iter().map(one).collect::<Result<_, _>>()?;
+        let bundles = self.rules.iter().map(summed).collect::<Result<_, _>>()?;
         let product = |i: usize, lengths: &[f64]| f64::from(self.weights[i]) * lengths[i];
         let groups = &self.fit.tractogram.groups;
         let sum = |members: &Arc<[u32]>| -> f64 {

@@ -189,12 +189,12 @@ pub(in crate::state) fn weights(
 
 /// Replaces the earlier map, or adds one over all images, where it is visible once shown.
 fn insert_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, fit: OriginId) {
-    let made = WeightMapRecipe {
+    let recipe = WeightMapRecipe {
         layer: of,
         map: map.clone(),
         fit,
     };
-    let origin = document.origins.add(made);
+    let origin = document.origins.add(recipe);
     let window = window(&map, &volume);
     if let Some(known) = document.weight_map(of, &map).map(|l| l.id) {
         document.edit_layer(known, |l| {
@@ -243,8 +243,8 @@ fn window(map: &WeightMap, volume: &Volume) -> (f32, f32) {
         WeightMap::Error => (0.0, volume.percentiles(0, 0.01, 0.99).1.max(1e-6)),
         WeightMap::Worse(_) => {
             let (low, high) = volume.percentiles(0, 0.01, 0.998);
-            let most = high.max(-low).max(1e-6);
-            (-most, most)
+            let limit = high.max(-low).max(1e-6);
+            (-limit, limit)
         }
     }
 }

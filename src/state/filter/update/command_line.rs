@@ -8,7 +8,7 @@ use crate::state::{CommandLine, State};
 /// The command line of the weights shown, else of those that would be fitted now.
 pub fn command_line(state: &State) -> Option<CommandLine> {
     let (layer, _) = state.document.filtered()?;
-    let least = state.document.filter.min_weight(layer.id);
+    let min_weight = state.document.filter.min_weight(layer.id);
     if let Some((fitted, _)) = state.document.weights_of_layer(layer) {
         let mut from = state.document.fit_inputs(fitted)?;
         // A command that no one stops has to end where the user stopped this one.
@@ -16,7 +16,7 @@ pub fn command_line(state: &State) -> Option<CommandLine> {
             let iterations = u32::try_from(fitted.iterations()).unwrap_or(u32::MAX);
             from.params.stop.iterations = iterations.max(1);
         }
-        return weight_command(&state.document, layer.id, &from, least);
+        return weight_command(&state.document, layer.id, &from, min_weight);
     }
     let from = fit_inputs(state, &crate::state::filter::update::key(state)?)?;
     weight_command(&state.document, layer.id, &from, 0.0)

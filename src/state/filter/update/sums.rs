@@ -16,13 +16,13 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let document = &state.document;
     let looked_at = document.filtered();
-    let found = looked_at.and_then(|(layer, lines)| {
+    let fitted_layer = looked_at.and_then(|(layer, lines)| {
         let (fitted, weights) = document.weights_of_layer(layer)?;
         let from = document.fit_inputs(fitted)?;
         let fit = request(document, lines, &from).ok()?;
         Some((layer.id, from, weights.clone(), fit))
     });
-    let Some((id, from, weights, fit)) = found else {
+    let Some((id, from, weights, fit)) = fitted_layer else {
         state.runtime.filter.sums.ask(None);
         return;
     };
@@ -79,14 +79,14 @@ fn rows(
     if let Some(streamline_rules) = rules_without_weights(document, id) {
         let rules = applied_rules(state, &streamline_rules, lines)?;
         // Streamlines that pass one region already have a row.
-        let one = rules.regions.len() < 2 && !rules.by_ends;
+        let has_one_region = rules.regions.len() < 2 && !rules.by_ends;
         let same = |r: &Region| matches!(r.role, Role::Include | Role::Target);
         let plain = SelectionRules {
             regions: Vec::new(),
             by_ends: false,
             ..rules.clone()
         };
-        if !(plain.is_empty() && one && rules.regions.iter().all(same)) {
+        if !(plain.is_empty() && has_one_region && rules.regions.iter().all(same)) {
             let used = regions(state, &streamline_rules).into_iter();
             key.regions
                 .extend(used.map(|(how, r)| (r.id, how, SameShape(r.shape.clone()))));

@@ -101,8 +101,8 @@ fn upload_shared(result: &mut PathwayResult, exporter: &ImageExporter, backend: 
         return;
     };
     // A volume that cannot be shared is uploaded instead, which costs only milliseconds.
-    let most = PathwayResult::MAXIMUM_EXCESS;
-    if let Ok(copy) = excess_on_card(&result.pathway, most, image, device) {
+    let max_excess = PathwayResult::MAXIMUM_EXCESS;
+    if let Ok(copy) = excess_on_card(&result.pathway, max_excess, image, device) {
         result.excess = result.excess.clone().with_device_copy(copy);
     }
 }

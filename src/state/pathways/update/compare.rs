@@ -55,8 +55,8 @@ fn key(state: &State) -> Option<PathwayKey> {
 
 /// Whether no other job uses the processors for longer than a moment.
 fn is_idle(state: &State) -> bool {
-    let short = |slot: Slot| slot.is_in_background() || matches!(slot, TRACE | SAVE | COMPARE);
-    state.runtime.jobs.running.iter().all(|j| short(j.slot))
+    let is_short = |slot: Slot| slot.is_in_background() || matches!(slot, TRACE | SAVE | COMPARE);
+    state.runtime.jobs.running.iter().all(|j| is_short(j.slot))
 }
 
 /// Receives the comparison.
@@ -76,7 +76,7 @@ pub fn compared(state: &mut State, compared: PathwayComparison) {
     // The user may have kept the pathway while the comparison ran.
     let live = runtime.live.value().map(|live| live.excess.id());
     for kept in &mut state.document.kept_pathways {
-        let excess = kept.result.as_ref().map(|found| found.excess.id());
+        let excess = kept.result.as_ref().map(|result| result.excess.id());
         if excess.is_some() && excess == live && kept.compared.is_none() {
             Arc::make_mut(kept).compared = among;
         }

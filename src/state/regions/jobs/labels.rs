@@ -93,11 +93,11 @@ impl Job for MakeLabelRegions {
     ) -> Result<Self::Output, JobError> {
         control.begin("Making regions", self.labels.len() as u64);
         let mut masks = Vec::with_capacity(self.labels.len());
-        for found in &self.labels {
+        for label_count in &self.labels {
             control.check().map_err(solvers::Error::from)?;
-            let mask = region::label(&self.volume, self.frame, found);
+            let mask = region::label(&self.volume, self.frame, label_count);
             mask.bounds_inside();
-            masks.push((found.number, mask));
+            masks.push((label_count.number, mask));
             control.advance(1);
         }
         Ok(masks)

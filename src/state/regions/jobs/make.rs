@@ -98,9 +98,15 @@ impl Receive<State> for MakeRegion {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        ended(state, self, delivery, effects, |state, made, _, effects| {
-            make::receive(state, self.serial, made, effects);
-        });
+        ended(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, computed, _, effects| {
+                make::receive(state, self.serial, computed, effects);
+            },
+        );
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {

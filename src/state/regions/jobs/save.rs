@@ -135,7 +135,7 @@ impl SaveMasks {
         let ending = endings.find_map(|e| Some((file.strip_suffix(&format!(".{e}"))?, e)));
         let (stem, ending) = ending.unwrap_or((&file, "nii.gz"));
         let mut taken = BTreeSet::new();
-        let mut one = |name: &String| {
+        let mut path = |name: &String| {
             let is_plain = |c: char| c.is_alphanumeric() || c == '-';
             let plain: String = name
                 .to_lowercase()
@@ -148,7 +148,7 @@ impl SaveMasks {
             taken.insert(own.clone());
             base.with_file_name(format!("{stem}_{own}.{ending}"))
         };
-        names.iter().map(&mut one).collect()
+        names.iter().map(&mut path).collect()
     }
 }
 

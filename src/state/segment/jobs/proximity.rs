@@ -145,14 +145,14 @@ impl ProximityCache {
                 at: point,
             };
         }
-        let found: Option<Approach> = match (target, &known.surface) {
+        let approach: Option<Approach> = match (target, &known.surface) {
             (ProximityTarget::Streamlines(_, lines), _) => {
                 to_streamlines(surface, lines, known.nearest)
             }
             (ProximityTarget::Voxels(..), Some(other)) => to_surface(surface, other, known.nearest),
             (ProximityTarget::Voxels(..), None) => None,
         };
-        let Some(Approach { mm, point, .. }) = found else {
+        let Some(Approach { mm, point, .. }) = approach else {
             return Distance::Never;
         };
         known.nearest = Some(point);

@@ -491,10 +491,10 @@ impl RunMemory {
                 None => backend.install(|| measures_of(&field, &surface(&field))),
             };
             let agreement = self.request.reference.as_ref().map(|reference| {
-                let found = mask
+                let mask = mask
                     .clone()
                     .unwrap_or_else(|| backend.install(|| field.mask()));
-                backend.install(|| agreement(&found, reference))
+                backend.install(|| agreement(&mask, reference))
             });
             let distances = backend.install(|| {
                 self.proximity

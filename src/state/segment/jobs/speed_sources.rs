@@ -51,12 +51,12 @@ impl SpeedSources {
 
     /// The inputs of several sources. Needs the backend's threads installed.
     pub fn all(several: &[Self], image: &Inputs) -> Vec<Inputs> {
-        let mut made: Vec<Inputs> = Vec::with_capacity(several.len());
+        let mut all_inputs: Vec<Inputs> = Vec::with_capacity(several.len());
         for (i, speed_sources) in several.iter().enumerate() {
-            let before = i.checked_sub(1).map(|k| (&several[k], &made[k]));
-            made.push(speed_sources.inputs(image, before));
+            let before = i.checked_sub(1).map(|k| (&several[k], &all_inputs[k]));
+            all_inputs.push(speed_sources.inputs(image, before));
         }
-        made
+        all_inputs
     }
 }
 

@@ -4,7 +4,7 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
-use crate::state::core::text::{counted, fixed, with_unit};
+use crate::state::core::text::{counted, ml};
 use crate::state::core::{colours, display};
 use crate::state::edit::edit;
 use crate::state::files::jobs::SaveMask;
@@ -50,13 +50,13 @@ pub fn current_origin(state: &State) -> Option<SegmentRecipe> {
 /// The command of the live surface.
 pub fn command_line(state: &State) -> Option<CommandLine> {
     let (live, _) = state.resting_surface()?;
-    let made = kept_segmentation(&state.document, live)?;
+    let recipe = kept_segmentation(&state.document, live)?;
     let runtime = &state.runtime.segment;
     let written = runtime.written.as_ref();
     let written = written.filter(|(_, script)| *script == live.script);
     Some(segmented_command(
         &state.document,
-        &made,
+        &recipe,
         written.map(|(path, _)| path.clone()),
     ))
 }
@@ -74,7 +74,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         }
         return;
     };
-    let Some(made) = kept_segmentation(&state.document, &live) else {
+    let Some(recipe) = kept_segmentation(&state.document, &live) else {
         return;
     };
     let used = state.document.surfaces.len();
@@ -84,7 +84,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         measures: live.figures.as_ref().map(|f| f.measures),
     };
     // The kept mask consists of voxels; the volume inside the surface differs slightly.
-    let ml = with_unit(&fixed(mask.volume_ml(), 2), "ml");
+    let ml = ml(mask.volume_ml(), 2);
     let cleared = counted_spheres(&state.document.segment.spheres);
     let mut id = LayerId(0);
     restart(state, "Keep as mask", |document| {
@@ -96,7 +96,7 @@ pub(in crate::state) fn keep(state: &mut State) {
             visible: true,
             ..display::mask_display()
         };
-        let origin = document.origins.add(made);
+        let origin = document.origins.add(recipe);
         let layer = Layer::new(id, name, Content::Mask(mask), display, origin);
         document.layers.push(Arc::new(layer));
         document.surfaces.insert(id, Arc::new(surface));
@@ -127,15 +127,15 @@ fn counted_spheres(spheres: &[PlacedSphere]) -> Option<String> {
 
 /// The surface at rest with its voxels; otherwise a notice says what is missing.
 fn rests(state: &mut State) -> Option<(Arc<SurfaceUpdate>, Mask)> {
-    let found = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
-    if found.is_none() {
+    let resting = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
+    if resting.is_none() {
         let sentence = match state.runtime.segment.live {
             Some(_) => "The surface is moving: pause it first",
             None => NONE_YET,
         };
         state.runtime.notify(Severity::Information, sentence);
     }
-    found
+    resting
 }
 
 /// Makes a region from the voxels inside: a mask or an obstacle for streamlines, rays and costs.
@@ -184,8 +184,8 @@ fn structures(state: &State, path: PathBuf) -> Option<SaveLabels> {
 
 /// The run so far, and the masks that it refers to.
 fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<SaveScript> {
-    let made = kept_segmentation(&state.document, live)?;
-    let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));
+    let recipe = kept_segmentation(&state.document, live)?;
+    let (script, unfiled, masks) = segment_script(&state.document, &recipe, Some(&path));
     if let Some(name) = unfiled {
         let sentence = format!(
             "A run script names its image, and “{name}” is not in a file: export it first, then open that"

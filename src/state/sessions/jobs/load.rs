@@ -12,6 +12,7 @@ use crate::solvers::density::{self, DensityGrid, Params};
 use crate::solvers::tractogram::selection::{self, Edit, apply_edits};
 use crate::state::files::jobs::LOAD;
 use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
+use crate::state::sessions::RestoreProgress;
 use crate::state::sessions::jobs::{head, opened};
 use crate::state::sessions::types::restore_error::NotRestored;
 use crate::state::sessions::update;
@@ -25,6 +26,15 @@ use std::sync::Arc;
 pub struct LoadLayers {
     /// By the layers' numbers.
     pub items: Vec<(u64, LayerToRestore)>,
+    /// Shared with the window.
+    pub progress: RestoreProgress,
+}
+
+impl LoadLayers {
+    pub fn new(items: Vec<(u64, LayerToRestore)>) -> Self {
+        let progress = RestoreProgress::new(items.len());
+        Self { items, progress }
+    }
 }
 
 impl Job for LoadLayers {
@@ -44,7 +54,7 @@ impl Job for LoadLayers {
         control: &Control,
         _: &PartialSender<RestoredLayers>,
     ) -> Result<RestoredLayers, JobError> {
-        Ok(load(self.items, &worker.backend(), control)?)
+        Ok(load(self, &worker.backend(), control)?)
     }
 
     fn curves(output: &RestoredLayers) -> Vec<&Tractogram> {
@@ -273,7 +283,7 @@ fn with_transforms(mut restored: RestoredLayer, moves: &[DAffine3]) -> RestoredL
 }
 
 fn load(
-    items: Vec<(u64, LayerToRestore)>,
+    LoadLayers { items, progress }: LoadLayers,
     backend: &Backend,
     control: &Control,
 ) -> Result<RestoredLayers, Cancelled> {
@@ -335,6 +345,7 @@ fn load(
         };
         control.check()?;
         restored.push((layer, one));
+        progress.advance();
     }
     Ok(restored)
 }

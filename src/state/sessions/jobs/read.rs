@@ -27,6 +27,8 @@ pub struct OpenSession {
     pub path: PathBuf,
     /// Files are read even if size and age are unchanged.
     pub strict: bool,
+    /// Missing files may be here, besides in the session's own folder.
+    pub folders: Vec<PathBuf>,
 }
 
 impl Job for OpenSession {
@@ -46,7 +48,7 @@ impl Job for OpenSession {
         control: &Control,
         _: &PartialSender<Arc<ReadSession>>,
     ) -> Result<Arc<ReadSession>, JobError> {
-        Ok(Arc::new(read(&self.path, self.strict, control)?))
+        Ok(Arc::new(read(self, control)?))
     }
 }
 
@@ -152,8 +154,13 @@ impl Receive<State> for VerifyFiles {
     }
 }
 
-fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, io::Error> {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+fn read(job: OpenSession, control: &Control) -> Result<ReadSession, io::Error> {
+    let OpenSession {
+        path,
+        strict,
+        folders,
+    } = job;
+    let path = std::path::absolute(&path).unwrap_or(path);
     let sha256 = checksum::of_file(&path, control)?;
     let session = session::read(&path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -196,13 +203,14 @@ fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, io:
         Ok((content, _)) => content.files_only_named(),
         Err(_) => BTreeSet::new(),
     };
+    let own = [folder.to_owned()].into_iter();
+    let folders: Vec<PathBuf> = own.chain(folders).collect();
     let mut files = Vec::new();
     for (number, entry) in session.files.into_iter().enumerate() {
         let place = entry.path_from(folder);
         let is_read = !only_named.contains(&number);
         // Nothing else would find that the file has other voxels.
         let standing = session::check(&place, &entry, strict || !is_read, control)?;
-        let folders = [folder.to_owned()];
         let suggestion = (is_read && matches!(standing, FileComparison::Missing(_)))
             .then(|| session::find_moved(&entry, &folders, control))
             .flatten();
@@ -235,7 +243,7 @@ fn origin_is_same(content: &Value, control: &Control) -> Result<bool, io::Error>
         return Ok(false);
     };
     match checksum::of_file(Path::new(origin), control) {
-        Ok(found) => Ok(found == sum),
+        Ok(actual) => Ok(actual == sum),
         Err(io::Error::Cancelled) => Err(io::Error::Cancelled),
         // Whatever the reason, it has changed.
         Err(_) => Ok(false),
@@ -269,12 +277,12 @@ fn relocate(
         .filter_map(|(_, path)| path.parent().map(Path::to_owned))
         .collect();
     for (index, path) in to {
-        let Some(found) = files.get_mut(index) else {
+        let Some(file) = files.get_mut(index) else {
             continue;
         };
-        found.standing = session::check(&path, &found.entry, false, control)?;
-        found.path = path;
-        found.suggestion = None;
+        file.standing = session::check(&path, &file.entry, false, control)?;
+        file.path = path;
+        file.suggestion = None;
     }
     let missing =
         |f: &&mut FileStatus| f.is_read && matches!(f.standing, FileComparison::Missing(_));

@@ -35,7 +35,7 @@ pub struct RecomputeCurves {
     /// Edits made to them since.
     pub edits: Vec<Edit>,
     /// Their checksum in the session.
-    pub expected: Option<Sum>,
+    pub stored_sum: Option<Sum>,
 }
 
 #[derive(Clone, Debug)]
@@ -74,10 +74,10 @@ impl Job for RecomputeCurves {
         control: &Control,
         _: &PartialSender<RecomputedCurves>,
     ) -> Result<RecomputedCurves, JobError> {
-        let expected = self.expected.clone();
+        let stored_sum = self.stored_sum.clone();
         let tractogram = self.compute(&worker.backend(), control)?;
-        let again = session::RecomputedResult::Curves(&tractogram);
-        let outcome = expected.map(|sum| session::compare(&sum, &again).0);
+        let recomputed = session::RecomputedResult::Curves(&tractogram);
+        let outcome = stored_sum.map(|sum| session::compare(&sum, &recomputed).0);
         Ok(RecomputedCurves {
             tractogram,
             outcome,
@@ -132,7 +132,7 @@ impl RecomputeCurves {
             regions: recipe.regions.clone(),
             curves,
             edits: Vec::new(),
-            expected: None,
+            stored_sum: None,
         })
     }
 

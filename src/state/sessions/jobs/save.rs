@@ -90,8 +90,8 @@ fn compose(
     let known = |path: &Path| {
         let stamp = Stamp::new(path)?;
         let inner = memory.lock();
-        let found = inner.files.get(path).filter(|(s, _)| *s == stamp);
-        found.map(|(_, sum)| sum.clone())
+        let stamped = inner.files.get(path).filter(|(s, _)| *s == stamp);
+        stamped.map(|(_, sum)| sum.clone())
     };
     let mut files = Vec::new();
     for listed in &draft.files {
@@ -189,21 +189,21 @@ fn compose(
 
 /// The lists that fit, the first ones first.
 fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
-    let mut room = session::MAX_NUMBERS;
-    let one = |numbers: &StoredNumbers| {
+    let mut remaining = session::MAX_NUMBERS;
+    let fitting = |numbers: &StoredNumbers| {
         let packed = match numbers {
             StoredNumbers::Numbers(values) => PackedNumbers::pack(values),
             StoredNumbers::Unchanged(packed) => (**packed).clone(),
         };
-        match room.checked_sub(packed.bytes.len()) {
+        match remaining.checked_sub(packed.bytes.len()) {
             Some(left) => {
-                room = left;
+                remaining = left;
                 packed
             }
             None => PackedNumbers::count_only(packed.count),
         }
     };
-    all.iter().map(one).collect()
+    all.iter().map(fitting).collect()
 }
 
 fn packed(mask: &StoredMask, memory: &SessionMemory) -> PackedMask {

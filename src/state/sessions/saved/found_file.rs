@@ -120,7 +120,7 @@ impl MovedFile<'_> {
                     gradients: gradients.iter().map(|path| self.path(path)).collect(),
                 }
             }
-            Origin::Computed(made) => self.computed(&made),
+            Origin::Computed(recipe) => self.computed(&recipe),
             Origin::Edited { input, step } => Origin::Edited {
                 input: self.origin(input),
                 step,
@@ -146,8 +146,8 @@ impl MovedFile<'_> {
 
     fn computed(&mut self, recipe: &Recipe) -> Origin {
         match recipe {
-            Recipe::BrainMask(found) => BrainMaskRecipe {
-                scan: self.origin(found.scan),
+            Recipe::BrainMask(mask) => BrainMaskRecipe {
+                scan: self.origin(mask.scan),
             }
             .into(),
             Recipe::Fit(fit) => FitRecipe {

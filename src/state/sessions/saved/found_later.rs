@@ -67,8 +67,8 @@ pub fn restore_missing(
                 changed: Some(why),
                 ..
             },
-            Some(found),
-        ) => Some(changed_file(&found.entry, path, why)),
+            Some(file),
+        ) => Some(changed_file(&file.entry, path, why)),
         _ => saved.file_change.clone(),
     };
     // Everything else in the session that refers to the file finds it at its new path.

@@ -47,7 +47,7 @@ impl MissingLayer {
             .get(table.unedited(self.layer.origin));
         Some(
             origin.and_then(|origin| match document.origins.base(origin) {
-                Origin::Computed(Recipe::Curves(made)) => Ok(made.clone()),
+                Origin::Computed(Recipe::Curves(recipe)) => Ok(recipe.clone()),
                 _ => Err(PartError::NoRecipe),
             }),
         )

@@ -40,42 +40,42 @@ pub(in crate::state) fn add_pathways(
     document.pathways = saved.pathways.clone().sanitized();
     let fits = saved.kept_pathways.iter().map(|kept| kept.fit);
     let origins = Table::new(read).resolve(document, read, fits);
-    for one in &saved.kept_pathways {
-        let regions = one.regions.iter().map(|r| region(document, read, r));
+    for pathway in &saved.kept_pathways {
+        let regions = pathway.regions.iter().map(|r| region(document, read, r));
         let regions: Result<Vec<_>, PartError> = regions.collect();
-        let made = origins.get(one.fit).and_then(|fit| Ok((fit, regions?)));
-        let valid = one.params.check().map_err(PartError::from);
-        let (fit, regions) = match made.and_then(|made| valid.map(|()| made)) {
-            Ok(made) => made,
+        let inputs = origins.get(pathway.fit).and_then(|fit| Ok((fit, regions?)));
+        let valid = pathway.params.check().map_err(PartError::from);
+        let (fit, regions) = match inputs.and_then(|inputs| valid.map(|()| inputs)) {
+            Ok(inputs) => inputs,
             Err(why) => {
                 add_missing(
                     document,
                     read,
-                    SessionPart::Pathway(Box::new(one.clone())),
+                    SessionPart::Pathway(Box::new(pathway.clone())),
                     why,
                 );
                 continue;
             }
         };
-        let epsilon = one.epsilon;
+        let epsilon = pathway.epsilon;
         let mut kept = KeptPathway {
-            id: LayerId(one.id),
-            name: one.name.clone(),
-            colour: one.colour,
-            visible: one.visible,
+            id: LayerId(pathway.id),
+            name: pathway.name.clone(),
+            colour: pathway.colour,
+            visible: pathway.visible,
             epsilon: match PathwaySettings::EPSILON.contains(&epsilon) {
                 true => epsilon,
                 false => document.pathways.epsilon,
             },
             fit,
             regions,
-            params: one.params,
+            params: pathway.params,
             result: None,
-            compared: one.compared.and_then(RandomPairRank::validated),
+            compared: pathway.compared.and_then(RandomPairRank::validated),
         };
         let taken = document.layer(kept.id).is_some()
             || document.kept_pathways.iter().any(|k| k.id == kept.id);
-        document.reserve_ids(one.id.saturating_add(1).min(1 << 53));
+        document.reserve_ids(pathway.id.saturating_add(1).min(1 << 53));
         if taken {
             kept.id = LayerId(document.fresh_id());
         }

@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// Parses the content of a session's file; nothing is read for its layers yet.
 pub fn parse(text: Value) -> Parse {
     let content =
-        Content::deserialize(&text).map_err(|e| ParseError::Json(crate::io::json::found(&e)))?;
+        Content::deserialize(&text).map_err(|e| ParseError::Json(crate::io::json::problem(&e)))?;
     // Far below overflow.
     const MAXIMUM_ID: u64 = 1 << 53;
     let snapshots = content.snapshots.iter().map(|s| &s.document);
@@ -74,14 +74,14 @@ pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
 
 /// A session's file, if it exists.
 fn file(read: &ReadSession, number: usize) -> Result<PathBuf, NotRestored> {
-    let found = read.files.get(number);
-    let found = found.ok_or(NotRestored::NoFile(number))?;
-    match &found.standing {
+    let file = read.files.get(number);
+    let file = file.ok_or(NotRestored::NoFile(number))?;
+    match &file.standing {
         FileComparison::Missing(why) => Err(NotRestored::MissingFile {
             why: why.clone(),
-            path: found.path.clone(),
+            path: file.path.clone(),
         }),
-        FileComparison::Same | FileComparison::Changed(_) => Ok(found.path.clone()),
+        FileComparison::Same | FileComparison::Changed(_) => Ok(file.path.clone()),
     }
 }
 
@@ -185,14 +185,14 @@ pub fn build(
     document.reserve_ids(last + 1);
     let table = Table::new(session);
     let mut missing = unreadable;
-    for (id, one) in restored {
+    for (id, result) in restored {
         let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
             continue;
         };
         let moved = table.moved(of.origin);
-        let layer = one.and_then(|one| {
-            let moved_curves = moved.map_or(Ok(None), |(by, _)| one.transformed(by))?;
-            Ok((moved_curves, restore(&document.origins, table, of, one)?))
+        let layer = result.and_then(|result| {
+            let moved_curves = moved.map_or(Ok(None), |(by, _)| result.transformed(by))?;
+            Ok((moved_curves, restore(&document.origins, table, of, result)?))
         });
         match layer {
             Ok((moved_curves, (layer, message))) => {
@@ -317,7 +317,7 @@ fn set_missing(
 ) {
     let items = &mut document.unrestored.items;
     items.retain(|item| !matches!(item, MissingItem::Layer(_)));
-    let one = |(id, reason): &(u64, NotRestored)| {
+    let missing_layer = |(id, reason): &(u64, NotRestored)| {
         let layer = saved.layers.iter().find(|l| l.id == *id)?.clone();
         let (reason, session) = (reason.clone(), session.clone());
         Some(MissingItem::Layer(Arc::new(MissingLayer {
@@ -326,7 +326,7 @@ fn set_missing(
             session,
         })))
     };
-    items.extend(missing.iter().filter_map(one));
+    items.extend(missing.iter().filter_map(missing_layer));
 }
 
 /// Records the edits of a layer's streamlines, which have already been applied.
@@ -349,9 +349,9 @@ fn file_change(table: Table, layer: &SavedLayer, read: &ReadSession) -> Option<S
         return None;
     };
     let numbers = [file].into_iter().chain(gradients).chain(&reading.colours);
-    let mut found = numbers.filter_map(|n| read.files.get(*n));
-    found.find_map(|found| match &found.standing {
-        FileComparison::Changed(why) => Some(changed_file(&found.entry, &found.path, why)),
+    let mut entries = numbers.filter_map(|n| read.files.get(*n));
+    entries.find_map(|file| match &file.standing {
+        FileComparison::Changed(why) => Some(changed_file(&file.entry, &file.path, why)),
         FileComparison::Same | FileComparison::Missing(_) => None,
     })
 }
@@ -441,14 +441,14 @@ pub(in crate::state) fn restore(
             };
             (content, origin)
         }
-        (Some(SavedOrigin::Phantom { kind, seed, part }), RestoredLayer::Head(made)) => {
+        (Some(SavedOrigin::Phantom { kind, seed, part }), RestoredLayer::Head(head)) => {
             let content = match part {
                 PhantomPart::Dwi => DocumentContent::Scan {
-                    dwi: made.dwi.clone(),
-                    gradients: Some(Arc::new(made.gradients.clone())),
+                    dwi: head.dwi.clone(),
+                    gradients: Some(Arc::new(head.gradients.clone())),
                 },
-                PhantomPart::BrainMask => DocumentContent::Mask(made.mask.clone()),
-                PhantomPart::T1 => DocumentContent::Image(made.t1.clone()),
+                PhantomPart::BrainMask => DocumentContent::Mask(head.mask.clone()),
+                PhantomPart::T1 => DocumentContent::Image(head.t1.clone()),
             };
             let (kind, seed, part) = (*kind, *seed, *part);
             let head = BuiltInHead { kind, seed };
@@ -501,6 +501,14 @@ fn turned(
         }
         content => (content, origin),
     }
+}
+
+/// The saved cameras of Segment and of the other tasks, if pictures can be drawn with both.
+pub fn surface_cameras(saved: Option<[Camera; 2]>) -> Option<(Camera, Camera)> {
+    let [before, near] = saved?;
+    let are_valid = before.is_valid() && near.is_valid();
+    // In the same limits as the camera of the view, which is one of the two.
+    are_valid.then(|| (before.zoomed(1.0), near.zoomed(1.0)))
 }
 
 /// The saved view, as far as it can be restored; the theme and the tool remain those of the window.

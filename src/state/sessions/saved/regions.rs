@@ -86,8 +86,8 @@ pub(in crate::state) fn add_regions(
     let regions = saved.regions.iter();
     let regions: Vec<_> = regions.map(|r| read_region(document, read, r)).collect();
     let mut named = Vec::new();
-    for (one, saved) in regions.into_iter().zip(&saved.regions) {
-        match one {
+    for (result, saved) in regions.into_iter().zip(&saved.regions) {
+        match result {
             Ok(region) => {
                 named.push(Some(add(document, region)));
             }

@@ -38,10 +38,12 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
         });
     }
     for layer in &document.layers {
-        let made = document.curve_recipe(layer.id).is_some()
+        let is_recomputable = document.curve_recipe(layer.id).is_some()
             || document.missing_origin(layer.id).is_some();
         let edited = document.is_edited(layer.id);
-        if let (DocumentContent::Tractogram(tractogram), true) = (&layer.content, made || edited) {
+        if let (DocumentContent::Tractogram(tractogram), true) =
+            (&layer.content, is_recomputable || edited)
+        {
             let mut tractogram = tractogram.clone();
             if document.weights.contains_key(&layer.id) {
                 // They were fitted to the streamlines, and are not part of their recipe.
@@ -51,7 +53,7 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
                 name: result_name(layer.id.0),
                 tractogram,
                 // A layer from a file is read from it again.
-                stored: made,
+                stored: is_recomputable,
             });
         }
     }

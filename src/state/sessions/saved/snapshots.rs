@@ -167,8 +167,8 @@ pub fn restore(
         let (mut mine, mut missing) = (RestoredLayers::new(), Missing::new());
         for layer in &saved.layers {
             let from = source(content, number, layer);
-            let found = restored.iter().find(|(key, _)| *key == from);
-            mine.extend(found.map(|(_, one)| (layer.id, one.clone())));
+            let source_layer = restored.iter().find(|(key, _)| *key == from);
+            mine.extend(source_layer.map(|(_, layer_result)| (layer.id, layer_result.clone())));
             let why = unreadable.iter().find(|(key, _)| *key == from);
             missing.extend(why.map(|(_, why)| (layer.id, why.clone())));
         }

@@ -22,7 +22,7 @@ pub(in crate::state) fn add_layers(
     for layer in &saved.layers {
         match make(document, read, layer) {
             None => {}
-            Some(Ok(made)) => insert(document, saved, made),
+            Some(Ok(result)) => insert(document, saved, result),
             Some(Err(why)) => {
                 let name = &layer.name;
                 let sentence =
@@ -38,9 +38,9 @@ pub(in crate::state) fn add_layers(
 pub(in crate::state) fn find_again(document: &mut Document, make: LayerBuilder) {
     let missing: Vec<Arc<MissingLayer>> = document.missing_layers().cloned().collect();
     for missing in missing {
-        if let Some(Ok(made)) = make(document, &missing.session, &missing.layer) {
+        if let Some(Ok(layer)) = make(document, &missing.session, &missing.layer) {
             document.remove_missing_layer(LayerId(missing.layer.id));
-            document.layers.push(Arc::new(made));
+            document.layers.push(Arc::new(layer));
         }
     }
 }

@@ -61,6 +61,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
         mask_origins,
         document,
         view: Some(state.view.clone()),
+        surface_cameras: state.runtime.segment.framed.map(<[_; 2]>::from),
         origin: saving.file.clone().filter(|_| copy),
         origin_sha256: saving.seen.clone().filter(|_| copy),
         in_session: copy.then(|| PartsInSession::from_state(state)),
@@ -97,15 +98,15 @@ impl ReferencedItems<'_> {
             return at;
         }
         let opened = self.state.runtime.sessions.opened.as_ref();
-        let found = opened.and_then(|read| read.files.iter().find(|f| f.path == path));
+        let known = opened.and_then(|read| read.files.iter().find(|f| f.path == path));
         let folder = opened.and_then(|read| read.path.parent());
         self.files.push(ListedFile {
             path: path.to_owned(),
             scan,
-            earlier_entry: found
+            earlier_entry: known
                 .zip(folder)
                 .map(|(f, folder)| (f.entry.clone(), folder.to_owned())),
-            as_known: found
+            as_known: known
                 .is_some_and(|f| f.is_read && matches!(f.standing, FileComparison::Missing(_))),
         });
         self.files.len() - 1
@@ -216,7 +217,7 @@ impl ReferencedItems<'_> {
             segment: {
                 // A snapshot keeps the progress that it was to restore.
                 let own = std::ptr::eq(d, &self.state.document);
-                let live = self.state.runtime.segment.resume().filter(|_| own);
+                let live = self.state.surface_progress().filter(|_| own);
                 // A surface that has not been shown since is still to be restored.
                 let run = live.or_else(|| d.segment.resume.clone());
                 let missing = self.missing_surface(d).filter(|_| run.is_none());
@@ -262,8 +263,8 @@ impl ReferencedItems<'_> {
                 | Origin::Computed(Recipe::Fit(_) | Recipe::Fods(_) | Recipe::Weights(_)),
                 _,
             ) => return None,
-            (Origin::Computed(Recipe::Curves(made)), _) => {
-                document.origins.fit(made.fit)?;
+            (Origin::Computed(Recipe::Curves(recipe)), _) => {
+                document.origins.fit(recipe.fit)?;
                 None
             }
             (Origin::Computed(Recipe::Segment(_)), DocumentContent::Mask(mask)) => {
@@ -338,9 +339,9 @@ impl ReferencedItems<'_> {
             Shape::Mask(mask) => {
                 // A mask found by another fit may differ.
                 let same = |l: &&Arc<Layer>| {
-                    let found =
+                    let is_same =
                         matches!(&l.content, DocumentContent::Mask(m) if m.id() == mask.id());
-                    found && (document.path(l).is_some() || document.origin(l).is_phantom())
+                    is_same && (document.path(l).is_some() || document.origin(l).is_phantom())
                 };
                 match document.layers.iter().find(same) {
                     Some(layer) => SavedShape::Layer(layer.id.0),
@@ -385,10 +386,10 @@ impl ReferencedItems<'_> {
     ) -> Option<()> {
         let scan = gradients.is_empty();
         for number in std::iter::once(file).chain(gradients) {
-            let found = read.files.get(*number)?;
+            let file = read.files.get(*number)?;
             let folder = read.path.parent()?;
-            *number = self.file(&found.path, scan);
-            self.files[*number].earlier_entry = Some((found.entry.clone(), folder.to_owned()));
+            *number = self.file(&file.path, scan);
+            self.files[*number].earlier_entry = Some((file.entry.clone(), folder.to_owned()));
         }
         Some(())
     }

@@ -12,6 +12,7 @@ use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::level_set::{Measures, RunHistory, Sphere};
 use crate::solvers::{curves, pathway, tensor_fit};
 use crate::state::View;
+use crate::state::core::camera::Camera;
 use crate::state::core::display::Display;
 use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
 use crate::state::pathways::{PathwaySettings, RandomPairRank};
@@ -38,6 +39,10 @@ pub struct Content {
     pub document: SavedDocument,
     #[serde(default)]
     pub view: Option<View>,
+    /// The 3-D camera before it moved to the surface of Segment, and the one it moved to: that task shows the second,
+    /// the other tasks the first.
+    #[serde(default)]
+    pub surface_cameras: Option<[Camera; 2]>,
     /// The session that a recovery copy belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<PathBuf>,

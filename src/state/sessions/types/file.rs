@@ -2,7 +2,7 @@
 
 use crate::data::keyed;
 use crate::data::{Mask, Tractogram};
-use crate::io::session::STORED_AT_MOST_BYTES;
+use crate::io::session::STORED_MAX_BYTES;
 use crate::state::sessions::types::content::Content;
 use crate::state::sessions::types::restore_error::{ArrayError, ParseError};
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ impl ResultStorage {
     pub fn keeps(self, tractogram: &Tractogram) -> bool {
         match self {
             Self::Nothing => false,
-            Self::Small => Self::bytes(tractogram) <= STORED_AT_MOST_BYTES,
+            Self::Small => Self::bytes(tractogram) <= STORED_MAX_BYTES,
             Self::All => true,
         }
     }

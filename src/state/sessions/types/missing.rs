@@ -100,9 +100,9 @@ impl MissingLayer {
     pub(in crate::state) fn session_with_file_at(&self, path: PathBuf) -> ReadSession {
         let mut read = (*self.session).clone();
         if let Some(SavedOrigin::File { file, .. }) = self.base()
-            && let Some(found) = read.files.get_mut(*file)
+            && let Some(entry) = read.files.get_mut(*file)
         {
-            (found.path, found.standing) = (path, FileComparison::Same);
+            (entry.path, entry.standing) = (path, FileComparison::Same);
         }
         read
     }

@@ -217,10 +217,10 @@ impl SavedOrigin {
             Self::Fods(fods) => vec![&mut fods.scan],
             Self::Curves(curves) => vec![&mut curves.fit],
             Self::Density(map) => vec![&mut map.input.origin],
-            Self::Segment(made) => {
-                let speeds = made.inputs.iter_mut();
+            Self::Segment(segment) => {
+                let speeds = segment.inputs.iter_mut();
                 let speeds = speeds.filter_map(|i| Some(&mut i.layer.as_mut()?.0.origin));
-                std::iter::once(&mut made.image.origin)
+                std::iter::once(&mut segment.image.origin)
                     .chain(speeds)
                     .collect()
             }

@@ -24,7 +24,7 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Found a session with ")?;
         match self {
-            Self::Json(found) => f.write_str(found),
+            Self::Json(problem) => f.write_str(problem),
             Self::LayerNumbers => f.write_str("two layers with the same number"),
             Self::Snapshots(snapshots) => write!(f, "{snapshots} snapshots"),
         }

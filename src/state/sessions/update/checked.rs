@@ -55,14 +55,14 @@ pub(in crate::state) fn verified(
         name.to_string_lossy().into_owned()
     };
     let names: Vec<String> = differ.iter().map(|(path, _)| name(path)).collect();
-    let found = match names.is_empty() {
+    let verification = match names.is_empty() {
         true => FileVerification::Unchanged(files),
         false => FileVerification::Changed(names),
     };
     let status = &mut state.runtime.notices.status;
     // The user may have done something else since.
     if differ.is_empty() && status.subject() == StatusSubject::OpenedSession {
-        status.add_remark(&format!(" · {}", found.label()));
+        status.add_remark(&format!(" · {}", verification.label()));
     }
     for (path, standing) in differ {
         let path = path.display();
@@ -80,5 +80,5 @@ pub(in crate::state) fn verified(
         };
         state.runtime.notify(Severity::Warning, sentence);
     }
-    state.runtime.sessions.verified = Some(found);
+    state.runtime.sessions.verified = Some(verification);
 }

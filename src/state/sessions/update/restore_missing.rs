@@ -30,7 +30,7 @@ pub(in crate::state) fn restore(
     match saved::relocated(missing, path) {
         Ok(item) => {
             let items = vec![(layer.0, item)];
-            submit(effects, LoadLayers { items });
+            submit(effects, LoadLayers::new(items));
         }
         Err(why) => state.runtime.notify_failure(LOAD, why.to_string()),
     }
@@ -104,7 +104,7 @@ fn point_snapshots_to(
 fn make_maps(state: &State, streamlines: &[LayerId], effects: &mut Vec<Effect>) {
     let items = saved::maps_of(&state.document, streamlines);
     if !items.is_empty() {
-        submit(effects, LoadLayers { items });
+        submit(effects, LoadLayers::new(items));
     }
 }
 
@@ -113,9 +113,9 @@ fn mark_as_same(state: &mut State, path: Option<PathBuf>) {
     let (Some(path), Some(opened)) = (path, &mut state.runtime.sessions.opened) else {
         return;
     };
-    for found in &mut Arc::make_mut(opened).files {
-        if found.path == path {
-            found.standing = FileComparison::Same;
+    for file in &mut Arc::make_mut(opened).files {
+        if file.path == path {
+            file.standing = FileComparison::Same;
         }
     }
 }
@@ -137,7 +137,7 @@ pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &m
     match request {
         Ok(request) => {
             let result = saved::result_name(layer.0);
-            let expected = missing
+            let stored_sum = missing
                 .session
                 .results
                 .iter()
@@ -152,7 +152,7 @@ pub(in crate::state) fn recompute(state: &mut State, layer: LayerId, effects: &m
                 }
             };
             let request = RecomputeCurves {
-                expected,
+                stored_sum,
                 edits,
                 ..request
             };
@@ -177,7 +177,7 @@ pub(in crate::state) fn recomputed(
     let Some(missing) = state.document.missing_layer(id).cloned() else {
         return;
     };
-    let Some(Ok(made)) = missing.curve_recipe(&state.document) else {
+    let Some(Ok(recipe)) = missing.curve_recipe(&state.document) else {
         return;
     };
     let edits = missing.edits().unwrap_or_default();
@@ -185,9 +185,11 @@ pub(in crate::state) fn recomputed(
     let streamlines = counted(tractogram.len(), "streamline");
     let mut lost = None;
     let before = state.runtime.revision;
-    edit(state, "Make again", false, |document| {
+    edit(state, "Recompute", false, |document| {
         document.remove_missing_layer(id);
-        let origin = document.origins.add(Origin::Computed(Recipe::Curves(made)));
+        let origin = document
+            .origins
+            .add(Origin::Computed(Recipe::Curves(recipe)));
         let origin = document.origins.edited(origin, &edits);
         let content = LayerContent::Tractogram(tractogram);
         let display = missing.layer.display.clone();

@@ -48,7 +48,7 @@ impl Job for ComputeConnectome {
         let tractogram = &self.among.tractogram;
         let value = self.value.map(|v| v.values(tractogram, &backend, control));
         let value = value.transpose()?;
-        let found = connectome(
+        let computed = connectome(
             tractogram,
             self.among.marks.as_deref(),
             (labels, frame, &known),
@@ -57,7 +57,7 @@ impl Job for ComputeConnectome {
             &backend,
             control,
         )?;
-        Ok(Arc::new(found))
+        Ok(Arc::new(computed))
     }
 }
 
@@ -70,8 +70,8 @@ impl Receive<State> for ComputeConnectome {
     ) {
         ended(state, self, delivery, effects, |state, connectome, _, _| {
             let names = follow::node_names(state, &connectome);
-            let found = LabelledConnectome { connectome, names };
-            state.runtime.streamlines.connect.finish(found);
+            let labelled = LabelledConnectome { connectome, names };
+            state.runtime.streamlines.connect.finish(labelled);
         });
     }
 

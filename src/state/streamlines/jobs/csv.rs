@@ -83,10 +83,10 @@ fn number(value: f32) -> String {
 }
 
 fn stop(value: f32) -> String {
-    let found = StopReason::ALL
+    let reason = StopReason::ALL
         .into_iter()
         .find(|r| f32::from(*r as u8) == value);
-    found.map_or_else(|| number(value), |reason| reason.key().to_owned())
+    reason.map_or_else(|| number(value), |reason| reason.key().to_owned())
 }
 
 /// Number of rows between two checks for cancellation.
@@ -228,23 +228,31 @@ impl WriteFile for SaveScores {
 
 impl SaveConnectome {
     fn pairs(&self, to: &mut dyn Write, control: &Control) -> Result<(), WriteStop> {
-        let found = &self.connectome;
-        let n = found.nodes.len();
+        let connectome = &self.connectome;
+        let n = connectome.nodes.len();
         write!(to, "number_a,name_a,number_b,name_b,count,length_mm")?;
-        writeln!(to, "{}", if found.value.is_empty() { "" } else { ",value" })?;
+        writeln!(
+            to,
+            "{}",
+            if connectome.value.is_empty() {
+                ""
+            } else {
+                ",value"
+            }
+        )?;
         for a in 0..n {
             control.check()?;
             for b in a..n {
-                let at = found.at(a, b);
-                if found.count[at] == 0 {
+                let at = connectome.at(a, b);
+                if connectome.count[at] == 0 {
                     continue;
                 }
                 for node in [a, b] {
-                    let (number, name) = (found.nodes[node], field(&self.names[node]));
+                    let (number, name) = (connectome.nodes[node], field(&self.names[node]));
                     write!(to, "{number},{name},")?;
                 }
-                write!(to, "{},{}", found.count[at], found.length_mm[at])?;
-                if let Some(value) = found.value.get(at) {
+                write!(to, "{},{}", connectome.count[at], connectome.length_mm[at])?;
+                if let Some(value) = connectome.value.get(at) {
                     write!(to, ",{value}")?;
                 }
                 writeln!(to)?;
@@ -255,8 +263,8 @@ impl SaveConnectome {
     }
 
     fn matrix(&self, to: &mut dyn Write, control: &Control) -> Result<(), WriteStop> {
-        let found = &self.connectome;
-        let n = found.nodes.len();
+        let connectome = &self.connectome;
+        let n = connectome.nodes.len();
         write!(to, "label")?;
         for name in &self.names {
             write!(to, ",{}", field(name))?;
@@ -266,11 +274,11 @@ impl SaveConnectome {
             control.check()?;
             write!(to, "{}", field(&self.names[a]))?;
             for b in 0..n {
-                let at = found.at(a, b);
+                let at = connectome.at(a, b);
                 match self.table {
-                    ConnectomeTable::Length => write!(to, ",{}", found.length_mm[at])?,
-                    ConnectomeTable::Value => write!(to, ",{}", found.value[at])?,
-                    _ => write!(to, ",{}", found.count[at])?,
+                    ConnectomeTable::Length => write!(to, ",{}", connectome.length_mm[at])?,
+                    ConnectomeTable::Value => write!(to, ",{}", connectome.value[at])?,
+                    _ => write!(to, ",{}", connectome.count[at])?,
                 }
             }
             writeln!(to)?;

@@ -63,8 +63,8 @@ impl Receive<State> for ComputeProfile {
     ) {
         ended(state, self, delivery, effects, |state, profile, _, _| {
             let names = follow::profile_names(state);
-            let found = NamedProfile { profile, names };
-            state.runtime.streamlines.profile.finish(found);
+            let named = NamedProfile { profile, names };
+            state.runtime.streamlines.profile.finish(named);
         });
     }
 

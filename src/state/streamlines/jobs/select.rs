@@ -27,13 +27,14 @@ pub struct SelectedStreamlines {
     pub selection: Selection,
 }
 
-/// Finds the streamlines of a layer that its rules keep; if they are more than `most_shown`, a thinned subset is returned for display.
+/// Finds the streamlines of a layer that its rules keep; if they are more than `max_shown`, a thinned subset is returned
+/// for display.
 #[derive(Clone, Debug)]
 pub struct FilterStreamlines {
     pub layer: LayerId,
     pub tractogram: Tractogram,
     pub rules: SelectionRules,
-    pub most_shown: usize,
+    pub max_shown: usize,
 }
 
 impl Job for FilterStreamlines {
@@ -56,7 +57,7 @@ impl Job for FilterStreamlines {
     ) -> Result<Self::Output, JobError> {
         let (tractogram, backend) = (&self.tractogram, worker.backend());
         let selection = select(tractogram, &self.rules, &backend, control)?;
-        let (shown, every) = thinned(tractogram, &selection.marks, self.most_shown)?;
+        let (shown, every) = thinned(tractogram, &selection.marks, self.max_shown)?;
         // Computed here to keep it off the window's thread.
         shown.bounds();
         Ok(FilteredStreamlines {
@@ -149,14 +150,14 @@ impl Receive<State> for SelectStreamlines {
     }
 }
 
-/// The marked streamlines, thinned to about `most`, and the thinning factor.
+/// The marked streamlines, thinned to about `max_shown`, and the thinning factor.
 fn thinned(
     tractogram: &Tractogram,
     marks: &[bool],
-    most: usize,
+    max_shown: usize,
 ) -> Result<(Tractogram, usize), JobError> {
     let kept = marks.iter().filter(|m| **m).count();
-    let every = kept.div_ceil(most.max(1)).max(1);
+    let every = kept.div_ceil(max_shown.max(1)).max(1);
     if every == 1 {
         let all = kept == tractogram.len();
         let shown = if all {

@@ -51,14 +51,14 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
-    let found = state.manual_selection().and_then(|chosen| {
+    let selection = state.manual_selection().and_then(|chosen| {
         let lines = streamlines_of(state.document.layer(chosen.layer)?)?;
         Some((chosen.layer, lines.clone(), chosen.marks.0.to_vec()))
     });
-    if found.is_none() {
+    if selection.is_none() {
         state.runtime.notices.status = "No streamlines are chosen".into();
     }
-    found
+    selection
 }
 
 pub fn keep_chosen(state: &mut State, effects: &mut Vec<Effect>) {

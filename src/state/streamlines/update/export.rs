@@ -19,7 +19,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
     if let Some(id) = layer.filter(|id| state.has_rules(*id)) {
         return save_selection(state, id, path, effects);
     }
-    let found = match layer {
+    let source = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
             Content::Tractogram(t) => Some((t.clone(), state.document.command_line(l).text())),
             _ => None,
@@ -32,7 +32,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
             })
         }
     };
-    let Some((tractogram, command)) = found else {
+    let Some((tractogram, command)) = source else {
         let sentence = match (
             state.runtime.track.live.value().is_some(),
             state.document.track.method,
@@ -94,14 +94,14 @@ pub fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
 /// The data of a layer's streamlines, or of the live ones, that a file of this name would not hold; values written to
 /// files next to a TCK are not lost.
 pub fn unsupported_contents(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String> {
-    let found = match layer {
+    let tractogram = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
             Content::Tractogram(tractogram) => Some(tractogram),
             _ => None,
         }),
         None => state.final_live().map(|live| &live.output.kept),
     };
-    let (Some(tractogram), Some(format)) = (found, Format::named(path)) else {
+    let (Some(tractogram), Some(format)) = (tractogram, Format::named(path)) else {
         return Vec::new();
     };
     let values = ValueNames::from_tractogram(tractogram);

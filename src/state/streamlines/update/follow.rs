@@ -162,8 +162,8 @@ fn follow_selection(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    let found = filtered(state).find(|(rules, _)| rules.layer == layer);
-    let Some((streamline_rules, lines)) = found else {
+    let shown = filtered(state).find(|(rules, _)| rules.layer == layer);
+    let Some((streamline_rules, lines)) = shown else {
         return;
     };
     let requested = SelectionKey {
@@ -204,12 +204,12 @@ fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
         .entry(layer)
         .or_default();
     if let Some(key) = live.ask(Some(requested)) {
-        let most_shown = if key.coarse { FEW } else { usize::MAX };
+        let max_shown = if key.coarse { FEW } else { usize::MAX };
         effects.push(Effect::submit(FilterStreamlines {
             layer,
             tractogram,
             rules,
-            most_shown,
+            max_shown,
         }));
     }
 }

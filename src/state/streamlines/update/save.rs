@@ -15,22 +15,23 @@ const NOT_YET: &str = "It is still being computed: wait for it, then export agai
 /// table`.
 pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.runtime.forget_failures(SAVE);
-    let found = state.current_streamlines().and_then(|(_, lines)| {
+    let table = state.current_streamlines().and_then(|(_, lines)| {
         let (key, order) = state.runtime.streamlines.order.shown()?;
         let current =
             key.tractogram == lines.id() && state.runtime.streamlines.order.running().is_none();
         let columns = state.columns(lines);
-        let one = |c: &Column| Some((file_name(state, c), state.values(lines.id(), c)?.clone()));
+        let named_column =
+            |c: &Column| Some((file_name(state, c), state.values(lines.id(), c)?.clone()));
         let of_images = columns.iter().filter(|c| matches!(c, Column::Image(_)));
         let own = lines.value_names().into_iter().map(|name| {
-            let shown = one(&Column::Value(name.to_owned()));
+            let shown = named_column(&Column::Value(name.to_owned()));
             let hidden = || Some((name.to_owned(), lines.per_streamline.get(name)?.clone()));
             shown.or_else(hidden)
         });
-        let columns: Option<Vec<NamedColumn>> = own.chain(of_images.map(one)).collect();
+        let columns: Option<Vec<NamedColumn>> = own.chain(of_images.map(named_column)).collect();
         current.then_some((columns?, order.clone()))
     });
-    match found {
+    match table {
         Some((columns, order)) => effects.push(Effect::submit(SaveTable {
             path,
             columns,
@@ -52,10 +53,10 @@ pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.runtime.forget_failures(SAVE);
     let runtime = &state.runtime.streamlines.profile;
     match runtime.shown().filter(|_| runtime.running().is_none()) {
-        Some((_, found)) => effects.push(Effect::submit(SaveProfile {
+        Some((_, named)) => effects.push(Effect::submit(SaveProfile {
             path,
-            profile: found.profile.clone(),
-            names: found.names.clone(),
+            profile: named.profile.clone(),
+            names: named.names.clone(),
         })),
         None => state.runtime.notify(Severity::Information, NOT_YET),
     }
@@ -71,10 +72,10 @@ pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     };
     let runtime = &state.runtime.streamlines.connect;
     match runtime.shown().filter(|_| runtime.running().is_none()) {
-        Some((_, found)) => effects.push(Effect::submit(SaveConnectome {
+        Some((_, labelled)) => effects.push(Effect::submit(SaveConnectome {
             path,
-            connectome: found.connectome.clone(),
-            names: found.names.to_vec(),
+            connectome: labelled.connectome.clone(),
+            names: labelled.names.to_vec(),
             table,
         })),
         None => state.runtime.notify(Severity::Information, NOT_YET),

@@ -30,7 +30,7 @@ pub fn pick(
     }));
 }
 
-pub fn picked(state: &mut State, found: &[u32]) {
+pub fn picked(state: &mut State, picked_lines: &[u32]) {
     let Some((layer, of, how)) = state.runtime.streamlines.pending_pick.take() else {
         return;
     };
@@ -38,7 +38,7 @@ pub fn picked(state: &mut State, found: &[u32]) {
         .current_streamlines()
         .map(|(l, lines)| (l.id, lines.id()));
     if subject == Some((layer, of)) {
-        lines(state, found, how, found.first().copied());
+        lines(state, picked_lines, how, picked_lines.first().copied());
         report_count(state);
     }
 }
@@ -122,7 +122,7 @@ pub fn invert(state: &mut State) {
 /// Selects the streamlines that connect two labels.
 pub fn pair(state: &mut State, row: usize, column: usize, how: SelectionMode) {
     let subject = state.current_streamlines().map(|(_, lines)| lines.id());
-    let found = match state.runtime.streamlines.connect.shown() {
+    let pair_lines = match state.runtime.streamlines.connect.shown() {
         Some((key, connected)) if Some(key.tractogram) == subject => {
             let members = connected.connectome.members(row, column);
             let members = members.iter().enumerate().filter(|(_, m)| **m);
@@ -130,6 +130,6 @@ pub fn pair(state: &mut State, row: usize, column: usize, how: SelectionMode) {
         }
         _ => return,
     };
-    lines(state, &found, how, None);
+    lines(state, &pair_lines, how, None);
     report_count(state);
 }

@@ -48,8 +48,8 @@ impl Receive<State> for CollectStopped {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        ended(state, self, delivery, effects, |state, found, _, _| {
-            state.runtime.streamlines.stopped.finish(found);
+        ended(state, self, delivery, effects, |state, stopped, _, _| {
+            state.runtime.streamlines.stopped.finish(stopped);
         });
     }
 

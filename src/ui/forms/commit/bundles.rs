@@ -63,16 +63,16 @@ pub fn show(
     for (place, name) in columns(inner).into_iter().zip(HEADS) {
         paint::right(ui.painter(), place, name, font.clone(), p.t3);
     }
-    let least = state.document.filter.min_weight(layer.id);
+    let min_weight = state.document.filter.min_weight(layer.id);
     let known = state.runtime.filter.sums.shown();
     let known = known.filter(|(key, _)| key.tractogram == lines.id());
     let lengths = known.map(|(_, sums)| &sums.lengths_mm);
     let counted = memory
         .caches
         .weights
-        .bundles(lines, least, lengths)
+        .bundles(lines, min_weight, lengths)
         .to_vec();
-    let extra = extra_bundles(state, lines, memory, least);
+    let extra = extra_bundles(state, lines, memory, min_weight);
     let alone = counted.len() == 1;
     let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
         name: match &counted.group {
@@ -119,7 +119,12 @@ enum BundleKind {
 }
 
 /// Streamlines that pass regions, and those that the filter keeps, as far as they are known.
-fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> Vec<Row> {
+fn extra_bundles(
+    state: &State,
+    lines: &Tractogram,
+    memory: &mut Memory,
+    min_weight: f32,
+) -> Vec<Row> {
     let known = state.runtime.filter.sums.shown();
     let Some((key, sums)) = known.filter(|(key, _)| key.tractogram == lines.id()) else {
         return Vec::new();
@@ -127,7 +132,7 @@ fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: 
     let kept = memory
         .caches
         .weights
-        .extra_bundles(lines, sums, least)
+        .extra_bundles(lines, sums, min_weight)
         .iter();
     let each = key.rows.iter().zip(&sums.bundles).zip(kept);
     let row = |((extra, summed), kept): ((&ExtraBundle, &SummedBundle), &KeptSums)| {

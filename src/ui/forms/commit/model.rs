@@ -161,7 +161,7 @@ fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut OnChange)
         return rows::line_in(ui, "One shell does not determine Ball", Note::LOW_ROW);
     };
     let p = theme::palette(ui.style());
-    let (text, short) = match params.force_model {
+    let (text, short_text) = match params.force_model {
         true => (
             format!("{what}: the model is forced"),
             "One shell: the model is forced",
@@ -172,7 +172,7 @@ fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut OnChange)
     if !params.force_model {
         note = note.action("Force the model");
     }
-    if note.show_low_row(ui, short) == Some(NoteResponse::Accepted) {
+    if note.show_low_row(ui, short_text) == Some(NoteResponse::Accepted) {
         let forced = Params {
             force_model: true,
             ..params.clone()
@@ -295,10 +295,10 @@ fn needs(ui: &mut Ui, state: &State) {
         rows::reading(ui, ON_CARD, &memory_text(bytes, Some(free)));
     }
     let pace = runtime.pace.unwrap_or(1.0);
-    let most = document.filter_params().stop.iterations;
+    let max_iterations = document.filter_params().stop.iterations;
     let text = format!(
         "about {}, {} segments",
-        duration(seconds(needs, pace, most)),
+        duration(seconds(needs, pace, max_iterations)),
         rounded(needs.demand.segments)
     );
     rows::reading(ui, TIME, &text);
@@ -312,9 +312,9 @@ const TIME: &str = "Time";
 const ITERATIONS: u32 = 350;
 
 /// Estimated duration of the fit.
-fn seconds(needs: &FitEstimate, pace: f64, most: u32) -> f64 {
-    let iterations = f64::from(most.min(ITERATIONS));
-    needs.expected.build_s + iterations * needs.expected.iteration_s * pace
+fn seconds(needs: &FitEstimate, pace: f64, max_iterations: u32) -> f64 {
+    let iterations = f64::from(max_iterations.min(ITERATIONS));
+    needs.time_estimate.build_s + iterations * needs.time_estimate.iteration_s * pace
 }
 
 /// `0.4 of 24 GB`.

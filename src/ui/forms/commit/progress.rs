@@ -7,7 +7,7 @@ use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FitPurpose, FittedWeights, Running};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};
-use crate::ui::widgets::{charts, paint, section};
+use crate::ui::widgets::{charts, paint, rows, section};
 use egui::{Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 use std::time::Duration;
 
@@ -34,7 +34,9 @@ pub fn show(ui: &mut Ui, state: &State) {
             let fact = format!("{stopped}{}, {took}", ran(weights.iterations()));
             section::end(ui);
             section::head_with(ui, "Progress", &fact);
-            plot(ui, &weights.curve, None);
+            rows::dimmed(ui, state.weights_are_stale(), |ui| {
+                plot(ui, &weights.curve, None);
+            });
         }
         _ => {}
     }
@@ -57,14 +59,14 @@ fn running_fit(ui: &mut Ui, state: &State, running: &Running) {
         }
     };
     section::head_with(ui, "Progress", &fact);
-    let most = running.max_iterations();
-    plot(ui, &curve, Some(most));
+    let max_iterations = running.max_iterations();
+    plot(ui, &curve, Some(max_iterations));
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
     let bar = paint::inset(rect, space::INSET, space::INSET);
     let bar = Rect::from_min_size(bar.min + vec2(0.0, 4.0), vec2(bar.width(), 3.0));
     let share = match running.own_iterations() {
         0 => progress.and_then(|p| p.fraction()),
-        _ => Some(done as f32 / expected_end(done, most) as f32),
+        _ => Some(done as f32 / expected_end(done, max_iterations) as f32),
     };
     let p = theme::palette(ui.style());
     charts::progress(ui.painter(), bar, share, p.b3, p.accent);
@@ -96,17 +98,17 @@ pub fn unfinished(weights: &FittedWeights) -> Option<String> {
 }
 
 /// An estimate of the last iteration: enough for most fits, and always more than those already done.
-pub fn expected_end(done: u64, most: u64) -> u64 {
+pub fn expected_end(done: u64, max_iterations: u64) -> u64 {
     const DEFAULT: u64 = 200;
     (done + done / 4)
         .max(DEFAULT)
         .next_multiple_of(50)
-        .min(most.max(done))
+        .min(max_iterations.max(done))
         .max(1)
 }
 
-/// Plots the objective relative to that of zero weights; `most` is set while the fit runs.
-fn plot(ui: &mut Ui, curve: &[f64], most: Option<u64>) {
+/// Plots the objective relative to that of zero weights; `max_iterations` is set while the fit runs.
+fn plot(ui: &mut Ui, curve: &[f64], max_iterations: Option<u64>) {
     let p = theme::palette(ui.style());
     let desired_size = vec2(ui.available_width(), HEIGHT + 18.0);
     let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
@@ -117,11 +119,11 @@ fn plot(ui: &mut Ui, curve: &[f64], most: Option<u64>) {
     );
     let first = curve.first().copied().unwrap_or(1.0).max(f64::MIN_POSITIVE);
     let relative: Vec<f64> = curve.iter().map(|v| (v / first).max(1e-12)).collect();
-    let least = relative.iter().copied().fold(1.0, f64::min);
+    let lowest = relative.iter().copied().fold(1.0, f64::min);
     // At least one whole power of ten.
-    let decades = (-least.log10()).ceil().clamp(1.0, 12.0);
-    let last = match most {
-        Some(most) => expected_end(curve.len().saturating_sub(1) as u64, most),
+    let decades = (-lowest.log10()).ceil().clamp(1.0, 12.0);
+    let last = match max_iterations {
+        Some(max_iterations) => expected_end(curve.len().saturating_sub(1) as u64, max_iterations),
         None => curve.len().saturating_sub(1).max(1) as u64,
     };
     let at = |i: usize, v: f64| {
@@ -167,7 +169,7 @@ fn plot(ui: &mut Ui, curve: &[f64], most: Option<u64>) {
     let zero = paint::left(painter, texts, "0", font.clone(), p.t3);
     let end = counted(last as usize, "iteration");
     let end = paint::right(painter, texts, &end, font, p.t3);
-    if most.is_some() && now > 0 {
+    if max_iterations.is_some() && now > 0 {
         let here = count(now as u64);
         let bold = theme::semibold(size::CAPTION);
         let half = paint::width(ui, &here, bold.clone()) * 0.5;

@@ -20,6 +20,10 @@ const SINGLE: &str = "Individual weights";
 const ARBITRARY: &str =
     "Which of nearly equal streamlines is kept is arbitrary: trust sums over bundles";
 const FIGURES: &str = "Fit statistics";
+const OTHER_STREAMLINES: &str =
+    "These weights were fitted before the streamlines were changed or moved: run the fit again";
+const OTHER_SETTINGS: &str =
+    "These weights were fitted before the settings were changed: run the fit again";
 
 /// The weights of the streamlines being filtered.
 pub fn shown_weights(state: &State) -> Option<(&Arc<Layer>, &Arc<FittedWeights>)> {
@@ -56,12 +60,16 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let all = crate::state::streamlines::streamlines_of(layer).map_or(0, |lines| lines.len());
     let least = state.document.filter.min_weight(layer.id);
     let kept = weights.count_above(least);
-    let fact = format!("{} of {} kept", count(kept as u64), count(all as u64));
+    let is_stale = state.weights_are_stale();
+    let fact = match is_stale && !state.is_filtering() {
+        true => "out of date".to_owned(),
+        false => format!("{} of {} kept", count(kept as u64), count(all as u64)),
+    };
     section::head_with(ui, "Results", &fact);
     if kept > 0 {
         rows::hint(ui, ARBITRARY);
     }
-    stale(ui, state, layer, weights);
+    stale(ui, state);
     let unfinished = super::progress::unfinished(weights);
     if let Some(why) = unfinished.as_ref().filter(|_| !state.is_filtering()) {
         let p = theme::palette(ui.style());
@@ -74,8 +82,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             act(actions, FilterAction::Run);
         }
     }
-    // A stopped fit is a result; one that a run is about to replace is dimmed.
-    let dim = state.is_filtering();
+    // A stopped fit is a result; one that a run is about to replace is dimmed, and so is that of other settings.
+    let dim = state.is_filtering() || is_stale;
     rows::dimmed(ui, dim, |ui| {
         histogram(ui, state, (layer, weights), all, memory, actions);
     });
@@ -89,15 +97,16 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     rows::dimmed(ui, dim, |ui| figures(ui, state, weights, memory));
 }
 
-/// Warns that the streamlines differ from those that were fitted.
-fn stale(ui: &mut Ui, state: &State, layer: &Layer, weights: &FittedWeights) {
-    let lines = crate::state::streamlines::streamlines_of(layer);
-    if lines.is_none_or(|lines| lines.id() == weights.weighted) || state.is_filtering() {
+/// Warns that the weights are those of other streamlines or settings.
+fn stale(ui: &mut Ui, state: &State) {
+    if !state.weights_are_stale() || state.is_filtering() {
         return;
     }
     let p = theme::palette(ui.style());
-    let text =
-        "These weights were fitted before the streamlines were changed or moved: run the fit again";
+    let text = match state.has_weights_of_other_streamlines() {
+        true => OTHER_STREAMLINES,
+        false => OTHER_SETTINGS,
+    };
     Note::new(p, Severity::Warning, text).show(ui);
 }
 
@@ -158,7 +167,10 @@ fn shown(
         .iter()
         .position(|s| *s == now)
         .unwrap_or(0);
-    if let Some(i) = segmented(ui, row, "Streamlines shown", &labels, at) {
+    let clicked = segmented(ui, row, "Streamlines shown", &labels, at);
+    let help = "All streamlines, those with a weight above the cut, or those that the cut removes";
+    slider::help_over(ui, row, "Streamlines shown", help);
+    if let Some(i) = clicked {
         act(actions, FilterAction::Show(ShownStreamlines::ALL[i]));
     }
     let requested = match now {
@@ -224,7 +236,9 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     slider::label(ui, columns.label, "Map", help);
     // Five labels need more than the default width.
     let row = columns.wide.with_min_x(columns.label.left() + 40.0);
-    if let Some(i) = segmented(ui, row, "Map on slices", &labels, now) {
+    let clicked = segmented(ui, row, "Map on slices", &labels, now);
+    slider::help_over(ui, row, "Map", help);
+    if let Some(i) = clicked {
         let map = i.checked_sub(1).map(|i| maps[i].clone());
         act(actions, FilterAction::ShowMap(map));
     }

@@ -211,7 +211,7 @@ fn comparison(
 }
 
 fn hint(output: &Output, now: Option<OdfLayout>) -> String {
-    match (output.found(), now) {
+    match (output.clear_layout(), now) {
         (Some(found), Some(now)) if found == now => {
             "Correct: no other basis gives lobes as symmetric, and fibres as long and coherent"
                 .to_owned()

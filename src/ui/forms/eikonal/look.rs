@@ -10,7 +10,7 @@ use crate::state::{Phase, State};
 use crate::ui::Memory;
 use crate::ui::theme::space;
 use crate::ui::widgets::button::{checkbox, segmented};
-use crate::ui::widgets::slider::{Change, Columns, SliderRow, label};
+use crate::ui::widgets::slider::{Change, Columns, SliderRow, help_over, label};
 use crate::ui::widgets::transfer::TransferEditor;
 use crate::ui::widgets::{menu, section};
 use egui::{Rect, Ui, pos2};
@@ -33,7 +33,9 @@ pub fn cost(ui: &mut Ui, settings: &PathwaySettings, set: &mut OnChange) {
     );
     let text = ShownCost::ALL.map(ShownCost::name);
     let now = ShownCost::ALL.iter().position(|s| *s == settings.shown);
-    if let Some(i) = segmented(ui, place, "Show cost", &text, now.unwrap_or(0)) {
+    let clicked = segmented(ui, place, "Show cost", &text, now.unwrap_or(0));
+    help_over(ui, place, "Show cost", help);
+    if let Some(i) = clicked {
         let changed = PathwaySettings {
             shown: ShownCost::ALL[i],
             ..settings.clone()
@@ -165,8 +167,8 @@ pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut OnCha
     let shown = SHAPES[now.unwrap_or(0)].0;
     let chosen = select_row(ui, "Shown as", help, shown, |ui| {
         let mut chosen = None;
-        for (i, (word, kind)) in SHAPES.into_iter().enumerate() {
-            if menu::Item::new(word).chosen(now == Some(i)).show(ui) {
+        for (i, (name, kind)) in SHAPES.into_iter().enumerate() {
+            if menu::Item::new(name).chosen(now == Some(i)).show(ui) {
                 chosen = Some(kind);
             }
         }

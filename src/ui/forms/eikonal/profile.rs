@@ -112,11 +112,11 @@ fn draw(ui: &Ui, chart: Rect, path: &Path, weakest: Option<&CostliestStretch>, m
         .filter(|(mm, _)| (ends_mm..=total_mm - ends_mm).contains(mm));
     let peak = inner.fold(mean, |m, (_, rate)| m.max(*rate));
     let peak = weakest.map_or(peak, |w| peak.max(w.cost_per_mm));
-    let most = round_up(1.05 * peak);
+    let top = round_up(1.05 * peak);
     let at = |mm: f64, rate: f64| {
         pos2(
             chart.left() + (mm / total_mm) as f32 * chart.width(),
-            chart.bottom() - (rate / most) as f32 * chart.height(),
+            chart.bottom() - (rate / top) as f32 * chart.height(),
         )
     };
     if let Some(weak) = weakest {
@@ -126,22 +126,22 @@ fn draw(ui: &Ui, chart: Rect, path: &Path, weakest: Option<&CostliestStretch>, m
         );
         painter.rect_filled(band, 0.0, p.warning_tint);
     }
-    values(painter, p, chart, most);
+    values(painter, p, chart, top);
     let line: Vec<_> = rates.iter().map(|(mm, rate)| at(*mm, *rate)).collect();
     let within = painter.with_clip_rect(chart.intersect(painter.clip_rect()));
     within.line(line, Stroke::new(1.5, p.accent));
 }
 
 /// 0, half the maximum and the maximum, at lines across the chart.
-fn values(painter: &Painter, p: &theme::Palette, chart: Rect, most: f64) {
+fn values(painter: &Painter, p: &theme::Palette, chart: Rect, top: f64) {
     for share in [0.0, 0.5, 1.0] {
         let y = chart.bottom() - chart.height() * share as f32;
         painter.hline(chart.x_range(), y, Stroke::new(1.0, p.line));
         let text = match share > 0.0 {
             true => {
                 // Enough decimals for 1, 2, 5 and their halves.
-                let decimals = (1.0 - (most * 0.5).log10().floor()).clamp(0.0, 6.0) as usize;
-                let text = format::fixed(most * share, decimals);
+                let decimals = (1.0 - (top * 0.5).log10().floor()).clamp(0.0, 6.0) as usize;
+                let text = format::fixed(top * share, decimals);
                 match text.contains('.') {
                     true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
                     false => text,

@@ -143,10 +143,7 @@ fn statistics(result: &PathwayResult, epsilon: f64) -> [(&'static str, String); 
             "Cost per mm",
             format::significant(cost / length_mm.max(f64::MIN_POSITIVE)),
         ),
-        (
-            volume,
-            unit(&format::fixed(result.volume_ml(epsilon), 2), "ml"),
-        ),
+        (volume, format::ml(result.volume_ml(epsilon), 2)),
         ("Mean FA along it", format::fixed(result.mean_fa, 2)),
     ]
 }
@@ -166,7 +163,7 @@ fn row(
     let chosen = id.is_some() && state.runtime.pathways.selected == id;
     let spoken = match found {
         Some((found, epsilon)) => format!("{name}: {}", figures(found, epsilon)),
-        None => format!("{name}: {}", unsolved_word(state, id)),
+        None => format!("{name}: {}", unsolved_text(state, id)),
     };
     // A name that does not fit next to the numbers gets a line of its own above them.
     let needed = paint::width(ui, name, theme::medium(size::LABEL));
@@ -212,7 +209,7 @@ fn row(
         // The text field covers this.
     } else if let Some((found, epsilon)) = found {
         let texts = [
-            format::with_unit(&format::fixed(found.volume_ml(epsilon), 1), "ml"),
+            format::ml(found.volume_ml(epsilon), 1),
             format::with_unit(&format::fixed(found.path.total_mm(), 0), "mm"),
             format::significant(found.pathway.min_cost),
         ];
@@ -220,7 +217,7 @@ fn row(
             paint::right(&painter, place, &text, theme::regular(size::LABEL), p.t1);
         }
     } else {
-        let word = unsolved_word(state, id);
+        let word = unsolved_text(state, id);
         paint::right(&painter, places[0], word, theme::regular(size::LABEL), p.t3);
     }
     let until = match above > 0.0 {
@@ -251,7 +248,7 @@ fn row(
     let more = format!("More of {name}");
     let more = IconButton::new(icons::MORE, &more)
         .side(EYE)
-        .disabled(found.is_none() && kept.is_none())
+        .disabled((found.is_none() && kept.is_none()).then_some("No pathway has been found yet"))
         .show_at(ui, square(0.5 * EYE));
     let solved = found.is_some();
     row_menu::show((&more, &response), state, kept, solved, memory, actions);
@@ -272,14 +269,14 @@ fn row(
 /// The figures of a row, for screen readers.
 fn figures(result: &PathwayResult, epsilon: f64) -> String {
     format!(
-        "cost {}, {} mm, {} ml",
+        "cost {}, {} mm, {}",
         format::significant(result.pathway.min_cost),
         format::fixed(result.path.total_mm(), 0),
-        format::fixed(result.volume_ml(epsilon), 1)
+        format::ml(result.volume_ml(epsilon), 1)
     )
 }
 
-fn unsolved_word(state: &State, id: Option<LayerId>) -> &'static str {
+fn unsolved_text(state: &State, id: Option<LayerId>) -> &'static str {
     match id.is_some() && state.runtime.pathways.solving == id {
         true => "solving…",
         false => "not solved",

@@ -14,7 +14,7 @@ use crate::ui::rays::{self, Suggestion};
 use crate::ui::theme::{self, size};
 use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::cut::CutHistogram;
-use crate::ui::widgets::slider::Columns;
+use crate::ui::widgets::slider::{Columns, help_over};
 use crate::ui::widgets::{field, notice, paint, rows, typed};
 use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Ui, vec2};
@@ -46,7 +46,7 @@ pub fn nothing(
         return;
     };
     let mut better = now.clone();
-    let word = match remedy {
+    let action = match remedy {
         Suggestion::WidenCone => {
             if let Directions::Cone { half_angle_rad, .. } = &mut better.params.directions {
                 *half_angle_rad = widened(*half_angle_rad);
@@ -73,7 +73,7 @@ pub fn nothing(
     let missed = matches!(remedy, Suggestion::WidenCone | Suggestion::MoreRays);
     let empty = Empty {
         text,
-        word,
+        word: action,
         missed,
         starts: remedy != Suggestion::Nothing,
     };
@@ -88,11 +88,11 @@ pub fn nothing(
 /// The opening angle of a wider cone, at most that at the end of its slider; radians.
 fn widened(half_angle_rad: f64) -> f64 {
     /// A narrow cone becomes this wide at once.
-    const LEAST_RAD: f64 = 0.1;
+    const MIN_RAD: f64 = 0.1;
     let Some(Kind::Number(angle)) = row::<DirectionParts>("half-angle").map(|row| &row.kind) else {
         return half_angle_rad;
     };
-    let wider = (half_angle_rad * 1.5).max(LEAST_RAD);
+    let wider = (half_angle_rad * 1.5).max(MIN_RAD);
     wider.min(angle.unit.stored(angle.soft.1))
 }
 
@@ -116,7 +116,7 @@ pub fn histogram(
     let colour = |t: f32| -> Color32 { colour_of(map, t) };
     let cut = match now.cut {
         Cut::All => None,
-        Cut::AtLeast(least) => Some(least),
+        Cut::AtLeast(threshold) => Some(threshold),
         Cut::Top(_) | Cut::TopShare(_) => rays.min_measure,
     };
     // The caption stands above, but its count follows the cut as it is moved.
@@ -193,7 +193,10 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     let mut place = columns.field;
     place.min.x = columns.label.left() + 40.0;
     place.max.x = columns.field.left() - 8.0;
-    if let Some(i) = segmented(ui, place, "Keep", &labels, chosen) {
+    let clicked = segmented(ui, place, "Keep", &labels, chosen);
+    let help = "Which rays are kept: those above a connectivity measure, a number of the strongest, or a share of them";
+    help_over(ui, place, "Keep", help);
+    if let Some(i) = clicked {
         // Start with the number kept now; if all are, with fewer.
         let cut = match (i, now.cut) {
             (0, _) => live.min_measure.map_or(Cut::All, Cut::AtLeast),
@@ -216,7 +219,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
         return None;
     };
     // Percentages are typed with two decimals.
-    let within = |limits: Limits, value: f64| value.clamp(limits.least(2), limits.high);
+    let within = |limits: Limits, value: f64| value.clamp(limits.smallest(2), limits.high);
     let cut = match now.cut {
         Cut::TopShare(_) => Cut::TopShare(within(Cut::PERCENTAGES, number) / 100.0),
         _ => {

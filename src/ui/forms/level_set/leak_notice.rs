@@ -4,7 +4,7 @@ use super::act;
 use super::results::voxels_ml;
 use crate::state::segment::SegmentAction;
 use crate::state::{Action, LeakNotice, Severity, State, Task, ViewAction};
-use crate::ui::format::{count, significant, with_unit};
+use crate::ui::format::{count, volume};
 use crate::ui::theme;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use egui::Ui;
@@ -24,7 +24,7 @@ pub fn sentence(state: &State, leaked: &LeakNotice) -> String {
     let why = leaked.leak.cause.short_label();
     let live = state.runtime.segment.live.as_ref();
     let now = live.map_or(0.0, |live| voxels_ml(state, live.inside));
-    let [before, now] = [leaked.before_ml, now].map(|ml| with_unit(&significant(ml), "ml"));
+    let [before, now] = [leaked.before_ml, now].map(volume);
     format!(
         "Possible leak {why}: {before} at step {}, {now} now",
         count(leaked.leak.rewind_step)

@@ -3,7 +3,7 @@
 use super::results::voxels_ml;
 use crate::state::core::text::counted;
 use crate::state::{State, SurfaceUpdate};
-use crate::ui::format::{count, fixed, significant, with_unit};
+use crate::ui::format::{count, ml, significant};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::paint;
 use egui::{Color32, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
@@ -21,7 +21,7 @@ const LINE: Color32 = Color32::from_rgb(0xFF, 0xD4, 0x00);
 /// Yellow is hard to see on white.
 const LINE_ON_WHITE: Color32 = Color32::from_rgb(0xB0, 0x86, 0x00);
 const LEAK: Color32 = Color32::from_rgb(0xF5, 0x6A, 0x3A);
-const LEAK_WORD: &str = "leak";
+const LEAK_LABEL: &str = "leak";
 
 /// The height at which the plot and the rows below it are visible before the panel is scrolled.
 pub fn height(ui: &Ui) -> f32 {
@@ -52,9 +52,9 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
     };
     // The live branch fills the whole plot; abandoned branches end at its edges.
     let last = live.growth.iter().map(|(step, _)| *step).max();
-    let most = live.growth.iter().map(|(_, n)| *n).max();
-    let [last, most] = [last, most].map(|most| most.unwrap_or(0).max(1));
-    let top = nice(voxels_ml(state, most));
+    let largest = live.growth.iter().map(|(_, n)| *n).max();
+    let [last, largest] = [last, largest].map(|largest| largest.unwrap_or(0).max(1));
+    let top = nice(voxels_ml(state, largest));
     let at = |(step, voxels): (u64, u64)| {
         let x = step as f32 / last as f32;
         let y = (voxels_ml(state, voxels) / top) as f32;
@@ -73,7 +73,9 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
             pos2(rect.left() + space::INSET, y - 7.0),
             pos2(plot.left() - 5.0, y + 7.0),
         );
-        paint::right(painter, place, &significant(value), font.clone(), p.t3);
+        // In the unit of the figures above.
+        let shown = if top < 0.11 { value * 1e3 } else { value };
+        paint::right(painter, place, &significant(shown), font.clone(), p.t3);
     }
     let curve = |points: &[(u64, u64)], colour: Color32, wide: f32| {
         let line: Vec<_> = points.iter().map(|point| at(*point)).collect();
@@ -114,14 +116,14 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
             laid.size().x
         };
         // Between the labels of the first and the last step.
-        let wide = width(LEAK_WORD);
+        let wide = width(LEAK_LABEL);
         let begin = plot.left() + width("0") + GAP + 0.5 * wide;
         let end = plot.right() - width(&steps) - GAP - 0.5 * wide;
         let x = at((from, 0)).x.min(end).max(begin);
         let place = Rect::from_center_size(pos2(x, texts.center().y), vec2(wide, 14.0));
-        paint::centre(painter, place, LEAK_WORD, font.clone(), p.warning);
+        paint::centre(painter, place, LEAK_LABEL, font.clone(), p.warning);
     }
-    let now = with_unit(&fixed(voxels_ml(state, live.inside), 2), "ml");
+    let now = ml(voxels_ml(state, live.inside), 2);
     let spoken = format!(
         "Volume after {}: {now}, plot of {steps}",
         counted(live.step as usize, "step")

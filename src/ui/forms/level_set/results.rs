@@ -4,7 +4,7 @@ use super::{act, as_region, near, plot};
 use crate::state::segment::{SegmentAction, SurfaceStanding};
 use crate::state::sessions::unsaved::size as size_of;
 use crate::state::{Action, Content, State, SurfaceStatistics, SurfaceUpdate, ViewAction};
-use crate::ui::format::{count, fixed, significant, with_unit};
+use crate::ui::format::{count, fixed, significant, volume, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::IconButton;
@@ -44,7 +44,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     rows::dimmed(ui, older || stale, |ui| {
         near::show(ui, state, figures, actions)
     });
-    let now = with_unit(&significant(voxels_ml(state, live.inside)), "ml");
+    let now = volume(voxels_ml(state, live.inside));
     let fact = format!("{now} at step {}", count(live.step));
     rows::dimmed(ui, stale, |ui| {
         panels::caption(ui, "Volume of whole voxels", &fact).on_hover_text(
@@ -94,9 +94,7 @@ pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
 fn three(ui: &mut Ui, live: &SurfaceUpdate, older: bool, dim: bool) {
     let figures = live.figures.as_ref();
     // The volume inside the surface; the volume of whole voxels has a line of its own below.
-    let volume = figures.map_or("…".to_owned(), |f| {
-        with_unit(&significant(f.measures.volume_ml), "ml")
-    });
+    let inside = figures.map_or("…".to_owned(), |f| volume(f.measures.volume_ml));
     let area = figures.map_or("…".to_owned(), |f| {
         with_unit(&significant(f.measures.area_mm2 * 1e-2), "cm²")
     });
@@ -115,7 +113,7 @@ fn three(ui: &mut Ui, live: &SurfaceUpdate, older: bool, dim: bool) {
     let p = theme::palette(ui.style());
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 34.0), Sense::hover());
     let inner = paint::inset(rect, space::INSET, space::INSET);
-    let cells = [("Volume", volume), ("Surface", area), third];
+    let cells = [("Volume", inside), ("Surface", area), third];
     let wide = inner.width() / 3.0;
     for (i, (name, value)) in cells.iter().enumerate() {
         let left = inner.left() + wide * i as f32;

@@ -9,7 +9,7 @@ use crate::ui::forms::display::select_row;
 use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::forms::volume::fade_row;
 use crate::ui::widgets::button::checkbox;
-use crate::ui::widgets::slider::{Change, Columns, SliderRow};
+use crate::ui::widgets::slider::{Change, Columns, SliderRow, help_over};
 use crate::ui::widgets::{menu, section};
 use crate::ui::{Memory, icons};
 use egui::Ui;
@@ -215,25 +215,40 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             phase,
         ));
     }
-    let mut check = |ui: &mut Ui, name: &str, on: bool, with: &dyn Fn(bool) -> SegmentSettings| {
+    let mut check = |ui: &mut Ui,
+                     (name, help): (&str, &str),
+                     on: bool,
+                     with: &dyn Fn(bool) -> SegmentSettings| {
         let columns = Columns::allocate(ui);
-        if let Some(on) = checkbox(ui, columns.label.union(columns.wide), name, on) {
+        let place = columns.label.union(columns.wide);
+        if let Some(on) = checkbox(ui, place, name, on) {
             chosen = Some((with(on), Phase::Done));
         }
+        help_over(ui, place, name, help);
     };
     let base = || settings.clone();
-    check(ui, "Pause at leaks", settings.watched, &|watched| {
-        SegmentSettings { watched, ..base() }
-    });
+    let leaks = "Pauses the run when the surface reaches the background or its volume multiplies";
     check(
         ui,
-        "Dim volumes outside the surface",
+        ("Pause at leaks", leaks),
+        settings.watched,
+        &|watched| SegmentSettings { watched, ..base() },
+    );
+    check(
+        ui,
+        (
+            "Dim volumes outside the surface",
+            "Draws the clouds in 3-D more faintly outside the surface",
+        ),
         settings.dims,
         &|dims| SegmentSettings { dims, ..base() },
     );
     check(
         ui,
-        "Sampling sets the opacity curve",
+        (
+            "Sampling sets the opacity curve",
+            "The cloud of the image in 3-D then shows the values between T − ε and T + ε",
+        ),
         settings.curve,
         &|curve| SegmentSettings { curve, ..base() },
     );

@@ -38,13 +38,13 @@ pub fn head(ui: &mut Ui, title: &str, actions: &mut Vec<Action>) {
 /// The initial threshold of a layer: the brighter half of its window.
 pub fn first_threshold(layer: &Layer, volume: &Volume, memory: &mut Memory) -> RegionSource {
     let frame = frame(layer, volume);
-    let (_, most) = extent(memory, volume, frame);
+    let (_, max) = extent(memory, volume, frame);
     let (low, high) = layer.display.window;
     RegionSource::Threshold {
         layer: layer.id,
         frame,
         low: (low + high) * 0.5,
-        high: most.max((low + high) * 0.5),
+        high: max.max((low + high) * 0.5),
     }
 }
 
@@ -107,18 +107,18 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
     }
     if let Some((shown, volume)) = of(*layer) {
         let scale = f64::from(shown.unit_scale);
-        let (least, most) = extent(memory, volume, *frame);
-        let (least, most) = (f64::from(least) * scale, f64::from(most) * scale);
-        let decimals = (2.0 - (most - least).max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
+        let (min, max) = extent(memory, volume, *frame);
+        let (min, max) = (f64::from(min) * scale, f64::from(max) * scale);
+        let decimals = (2.0 - (max - min).max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
         let row = RangeRow {
             name: "Values",
             values: (f64::from(*low) * scale, f64::from(*high) * scale),
             scale: Scale {
-                range: least..=most,
+                range: min..=max,
                 logarithmic: false,
                 decimals,
             },
-            default: &|| (least + (most - least) * 0.5, most),
+            default: &|| (min + (max - min) * 0.5, max),
             unit: short_unit(shown),
             help: "Voxels with values in this range belong to the region",
             limits: f64::MIN..=f64::MAX,
@@ -134,11 +134,11 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
             actions.push(Action::Region(RegionAction::Make { source, phase }));
         }
     }
-    let made = making.and_then(|m| state.document.region(m.region?));
-    if let Some(made) = made
-        && let Some(role) = role_row(ui, "What the region does", made.role)
+    let region = making.and_then(|m| state.document.region(m.region?));
+    if let Some(region) = region
+        && let Some(role) = role_row(ui, "What the region does", region.role)
     {
-        let region = made.id;
+        let region = region.id;
         actions.push(Action::Region(RegionAction::SetRole { region, role }));
     }
     outcome(ui, state, making);
@@ -180,7 +180,7 @@ fn outcome(ui: &mut Ui, state: &State, making: Option<&RegionInProgress>) {
             Note::new(p, Severity::Warning, text).show(ui);
         }
         let voxels = counted(mask.count(), "voxel");
-        let ml = format::with_unit(&format::fixed(mask.volume_ml(), 2), "ml");
+        let ml = format::ml(mask.volume_ml(), 2);
         panels::caption(ui, &region.name, &format!("{voxels}, {ml}"));
     }
     ui.add_space(2.0);
@@ -201,7 +201,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     // In the displayed unit.
     let now = Fill {
         tolerance: f64::from(drawing.tolerance * width) * scale,
-        most_ml: drawing.most_ml,
+        max_ml: drawing.most_ml,
     };
     let defaults = Fill::defaults_for(range);
     let mut changed = None;
@@ -213,7 +213,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         };
         let next = Drawing {
             tolerance,
-            most_ml: fill.most_ml,
+            most_ml: fill.max_ml,
             ..drawing.clone()
         };
         changed = Some((next, phase));
@@ -356,7 +356,7 @@ fn combine(
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     let mut row = paint::inset(rect, space::INSET, space::INSET);
     row.min.y += 2.0;
-    let buttons = ways.map(|(_, word, help)| Button::plain(word).hint(help).disabled(why));
+    let buttons = ways.map(|(_, label, help)| Button::plain(label).hint(help).disabled(why));
     let (responses, _) = panels::button_row(ui, row, buttons.into());
     for (response, (operation, ..)) in responses.iter().zip(ways) {
         if response.clicked()
@@ -416,12 +416,14 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
                 .iter()
                 .map(|r| r.name.as_str())
                 .collect();
-            let is_unused = |found: &&LabelCount| {
-                layer.is_some_and(|l| !existing.contains(region_name(l, found.number).as_str()))
+            let is_unused = |label_count: &&LabelCount| {
+                layer.is_some_and(|l| {
+                    !existing.contains(region_name(l, label_count.number).as_str())
+                })
             };
             let volume = layer.and_then(|l| l.content.volume());
             let search = &memory.region_panel.label_search;
-            let sought = |f: &&LabelCount| regions::many::found(&described(volume, f), search);
+            let sought = |f: &&LabelCount| regions::many::matches(&described(volume, f), search);
             let rest = numbers.0.iter().filter(is_unused).filter(sought);
             let rest: Vec<LabelCount> = rest.copied().collect();
             let text = match (rest.len(), numbers.0.len()) {
@@ -453,10 +455,12 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
 }
 
 /// A label as text: `17 Left-Hippocampus`, or its number.
-fn described(volume: Option<&Volume>, found: &LabelCount) -> String {
+fn described(volume: Option<&Volume>, label_count: &LabelCount) -> String {
     let table = volume.and_then(|v| v.labels.as_ref());
-    let named = table.zip(u32::try_from(found.number).ok());
-    named.map_or(found.number.to_string(), |(labels, n)| labels.described(n))
+    let named = table.zip(u32::try_from(label_count.number).ok());
+    named.map_or(label_count.number.to_string(), |(labels, n)| {
+        labels.described(n)
+    })
 }
 
 /// Lays out only the visible rows, of possibly thousands.
@@ -478,14 +482,19 @@ fn label_list(
     let of: DataId = volume.id();
     let voxel_ml = volume.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
     let p = theme::palette(ui.style());
-    let table = |found: &LabelCount| volume.labels.as_ref().zip(u32::try_from(found.number).ok());
-    let label = |found: &LabelCount| described(Some(volume), found);
+    let table = |label_count: &LabelCount| {
+        volume
+            .labels
+            .as_ref()
+            .zip(u32::try_from(label_count.number).ok())
+    };
+    let label = |label_count: &LabelCount| described(Some(volume), label_count);
     if numbers.len() < regions::many::SEARCHED {
         search.clear();
     }
     let shown = numbers
         .iter()
-        .filter(|f| regions::many::found(&label(f), search));
+        .filter(|f| regions::many::matches(&label(f), search));
     let shown: Vec<&LabelCount> = shown.collect();
     if numbers.len() >= regions::many::SEARCHED {
         let counts = (shown.len(), numbers.len());
@@ -493,8 +502,8 @@ fn label_list(
     }
     let names = state.document.regions.iter().map(|r| r.name.as_str());
     let regions: BTreeSet<&str> = names.collect();
-    let most = ui.ctx().content_rect().height() * SHARE / space::ROW;
-    let visible_rows = (most as usize).max(ROWS).min(shown.len());
+    let max_height = ui.ctx().content_rect().height() * SHARE / space::ROW;
+    let visible_rows = (max_height as usize).max(ROWS).min(shown.len());
     let height = space::ROW * visible_rows as f32;
     use egui::scroll_area::ScrollBarVisibility::{AlwaysHidden, AlwaysVisible};
     let more = visible_rows < shown.len();
@@ -503,17 +512,17 @@ fn label_list(
         .scroll_bar_visibility(if more { AlwaysVisible } else { AlwaysHidden })
         .max_height(height);
     list.show_rows(ui, space::ROW, shown.len(), |ui, range| {
-        for found in &shown[range] {
-            let name = region_name(layer, found.number);
+        for label_count in &shown[range] {
+            let name = region_name(layer, label_count.number);
             let exists = regions.contains(&*name);
-            let spoken = format!("Label {}", found.number);
-            let response = rows::list_row(ui, &spoken, ("label", found.number), exists);
+            let spoken = format!("Label {}", label_count.number);
+            let response = rows::list_row(ui, &spoken, ("label", label_count.number), exists);
             let inner = paint::inset(response.rect, space::INSET, space::INSET);
             let icon = if exists { icons::CHECK } else { icons::PLUS };
             let at = pos2(inner.left() + 7.0, inner.center().y);
             paint::icon(ui.painter(), at, icon, 14.0, p.t2);
             let mut text = paint::inset(inner, 24.0, 4.0);
-            if let Some((labels, number)) = table(found) {
+            if let Some((labels, number)) = table(label_count) {
                 let [r, g, b] = labels.colour(number);
                 let swatch = pos2(text.left() + 5.0, text.center().y);
                 let swatch = Rect::from_center_size(swatch, vec2(10.0, 10.0));
@@ -521,14 +530,14 @@ fn label_list(
                 painter.rect_filled(swatch, 2.0, egui::Color32::from_rgb(r, g, b));
                 text.min.x += 18.0;
             }
-            let ml = format::ml(found.count as f64 * voxel_ml, 2);
+            let ml = format::ml(label_count.count as f64 * voxel_ml, 2);
             let font = theme::regular(size::LABEL);
             let fact = paint::right(ui.painter(), text, &ml, font.clone(), p.t3);
             let name_at = Rect::from_min_max(text.min, pos2(fact.left() - 8.0, text.bottom()));
-            paint::name(ui.painter(), name_at, &label(found), font, p.t1);
+            paint::name(ui.painter(), name_at, &label(label_count), font, p.t1);
             if response.clicked() && !exists {
                 actions.push(Action::Region(RegionAction::FromLabels {
-                    labels: vec![**found],
+                    labels: vec![**label_count],
                     role,
                 }));
             }

@@ -46,12 +46,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (_, false) => Some("The tensors are fitted first"),
         _ => None,
     };
-    let word = if output.is_some() {
+    let label = if output.is_some() {
         "Compare again"
     } else {
         "Compare axes"
     };
-    let button = Button::plain(word)
+    let button = Button::plain(label)
         .disabled(why)
         .hint("Tracks the whole brain with all 24 ways to swap and flip the axes of the table");
     let left = space::INSET + 24.0;

@@ -227,7 +227,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             verdict = Verdict::Warning;
         }
         for note in &layer.notes {
-            verdict = Verdict::Warning;
+            verdict = verdict_with(verdict, note.is_note);
             report.push(format!("{}: {note}", layer.name));
         }
     }
@@ -259,11 +259,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             let text = streamlines(&layer.name, tractogram, first);
             report.push(format!("{text}{moved}{requested}"));
             for note in &layer.notes {
-                verdict = match note.is_note {
-                    true if verdict == Verdict::Passed => Verdict::Note,
-                    true => verdict,
-                    false => Verdict::Warning,
-                };
+                verdict = verdict_with(verdict, note.is_note);
                 report.push(format!("{}: {note}", layer.name));
             }
         }
@@ -274,7 +270,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             others.join(", ")
         ));
     }
-    let disagreements = memory.forms.space.found(state).len();
+    let disagreements = memory.forms.space.disagreements(state).len();
     if disagreements > 0 {
         verdict = Verdict::Warning;
     }
@@ -302,7 +298,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     }
     let fact = match moved[..] {
         [] => fact,
-        [one] => format!("{} moved, {fact}", one.name),
+        [layer] => format!("{} moved, {fact}", layer.name),
         _ => format!("{} layers moved, {fact}", moved.len()),
     };
     Some(Check {
@@ -311,6 +307,15 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         fact,
         report,
     })
+}
+
+/// Information is a note, and a warning a check to look at.
+fn verdict_with(verdict: Verdict, is_note: bool) -> Verdict {
+    match is_note {
+        true if verdict == Verdict::Passed => Verdict::Note,
+        true => verdict,
+        false => Verdict::Warning,
+    }
 }
 
 /// `tracks: 450 streamlines, which name the grid of 91 × 109 × 91 voxels`.
@@ -356,17 +361,21 @@ pub struct SpaceReport {
 
 impl SpaceReport {
     fn opened(state: &State) -> impl Iterator<Item = &Arc<Layer>> {
-        let made = |l: &Layer| {
+        let is_computed = |l: &Layer| {
             let origin = state.document.origin(l);
             matches!(
                 origin,
                 Origin::Computed(Recipe::FitMap(_) | Recipe::FodMap(_) | Recipe::Curves(_))
             )
         };
-        state.document.layers.iter().filter(move |l| !made(l))
+        state
+            .document
+            .layers
+            .iter()
+            .filter(move |l| !is_computed(l))
     }
 
-    fn found(&mut self, state: &State) -> &[Disagreement] {
+    fn disagreements(&mut self, state: &State) -> &[Disagreement] {
         let opened = || Self::opened(state);
         let id = |l: &Layer| match &l.content {
             Content::Scan { dwi: v, .. } | Content::Image(v) => v.id(),
@@ -432,6 +441,7 @@ fn distinct(opened: &[(&Arc<Layer>, &Arc<Grid>, usize)], first: &Arc<Grid>) -> u
 fn gradient_check(state: &State) -> Option<Check> {
     let scans = state.document.layers.iter().rev();
     let gradients = scans
+        .filter(|l| !l.holds_distributions())
         .filter_map(|l| match &l.content {
             // Six volumes are handled elsewhere.
             Content::Scan {

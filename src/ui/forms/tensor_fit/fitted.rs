@@ -42,6 +42,7 @@ pub fn checks(state: &State) -> Vec<Check> {
         fact: format!("{method}, {fitted}"),
         report,
     };
+    let awaited = running && state.document.lacks_requested_fit();
     let brain = tensors.mask_found.map(|found| Check {
         verdict: match found.doubtful() {
             true => Verdict::Warning,
@@ -57,6 +58,11 @@ pub fn checks(state: &State) -> Vec<Check> {
             .chain(mask_text::doubt(&found))
             .collect(),
     });
+    // The mask of the awaited fit may be another.
+    let brain = match awaited {
+        true => brain.map(|_| waiting(CheckSubject::BrainMask)),
+        false => brain,
+    };
     let excluded_volumes = excluded_volumes(state, &tensors.outside_range);
     let visible = state
         .document
@@ -81,26 +87,33 @@ pub fn checks(state: &State) -> Vec<Check> {
         .collect()
 }
 
-/// The rows of a running fit: the same as after it, so that nothing moves when it ends.
-fn running_fit(state: &State) -> Vec<Check> {
-    let row = |subject: CheckSubject, fact: &str| Check {
+/// A row of a fit that is still awaited.
+fn waiting(subject: CheckSubject) -> Check {
+    Check {
         verdict: Verdict::Running,
         subject,
-        fact: fact.to_owned(),
+        fact: "waiting for the fit".to_owned(),
         report: Vec::new(),
-    };
+    }
+}
+
+/// The rows of a running fit: the same as after it, so that nothing moves when it ends.
+fn running_fit(state: &State) -> Vec<Check> {
     let source = state.document.scan().map(|l| state.document.source(l));
     let given = matches!(
         source,
         Some(ScanSource::Phantom { .. } | ScanSource::Tensors { .. })
     );
     let found = !given && state.document.chosen_mask().is_none();
-    let mut rows = vec![row(CheckSubject::Fit, "running")];
+    let mut rows = vec![Check {
+        fact: "running".to_owned(),
+        ..waiting(CheckSubject::Fit)
+    }];
     if found {
-        rows.push(row(CheckSubject::BrainMask, "waiting for the fit"));
+        rows.push(waiting(CheckSubject::BrainMask));
     }
     rows.extend(excluded_volumes(state, &outside_range(state)));
-    rows.push(row(CheckSubject::Repaired, "waiting for the fit"));
+    rows.push(waiting(CheckSubject::Repaired));
     rows
 }
 

@@ -34,8 +34,8 @@ fn compared<'a>(state: &'a State, layer: &Layer) -> Option<&'a Arc<Output>> {
 /// Whether the storage of the tensors is known.
 pub fn check(state: &State) -> Option<Check> {
     let (layer, layout) = layer(state)?;
-    let better = compared(state, layer).and_then(|o| o.found());
-    let better = better.filter(|found| layout.is_some_and(|now| now != *found));
+    let better = compared(state, layer).and_then(|o| o.clear_layout());
+    let better = better.filter(|better| layout.is_some_and(|now| now != *better));
     let (verdict, fact) = match (layout, better) {
         (None, _) => (Verdict::Warning, "order and axes unknown".to_owned()),
         (Some(_), Some(_)) => (Verdict::Warning, "another seems right".to_owned()),
@@ -70,12 +70,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     let running = state.runtime.jobs.is_running(&[CHECK]);
     let output = compared(state, layer).cloned();
-    let word = if output.is_some() {
+    let label = if output.is_some() {
         "Compare again"
     } else {
         "Compare orders"
     };
-    let compare = Button::plain(word)
+    let compare = Button::plain(label)
         .disabled(running.then_some("Being compared"))
         .hint("Tracks the whole brain with all six readings of the volumes");
     let not = Button::plain("Not tensors").hint("Shows the volumes as six images, without tensors");
@@ -117,13 +117,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 }
 
 fn hint(output: &Output, now: Option<TensorLayout>) -> String {
-    match (output.found(), now) {
-        (Some(found), Some(now)) if found == now => {
+    match (output.clear_layout(), now) {
+        (Some(best), Some(now)) if best == now => {
             "Correct: no other order gives longer and more coherent streamlines".to_owned()
         }
-        (Some(found), _) => format!(
+        (Some(best), _) => format!(
             "Most likely {}: click its picture to use it",
-            found.description()
+            best.description()
         ),
         (None, _) if output.ranked.is_empty() => {
             "These volumes are not tensors in any known order".to_owned()

@@ -76,7 +76,7 @@ fn distance_between(a: &Grid, b: &Grid) -> DVec3 {
         return (a.centre() - b.centre()).abs();
     }
     let pairs = a.corners().into_iter().zip(b.corners());
-    pairs.fold(DVec3::ZERO, |most, (a, b)| most.max((a - b).abs()))
+    pairs.fold(DVec3::ZERO, |largest, (a, b)| largest.max((a - b).abs()))
 }
 
 /// The plane that shows the difference best, and whether it is enlarged.
@@ -102,11 +102,11 @@ fn plane(reference: &Grid, other: Option<&Grid>, bounds: (DVec3, DVec3)) -> (Pla
     let twins = other.is_some_and(|g| g.shape == reference.shape);
     if small && twins {
         // Where the outlines meet: the corner of the box nearest to the picture's.
-        let (least, most) = reference.bounds();
-        let mut centre = most;
-        centre[normal] = (least[normal] + most[normal]) * 0.5;
-        let least = 5.0 * reference.spacing().min_element();
-        let edge_mm = (in_plane.length() * ENLARGED).max(least);
+        let (low, high) = reference.bounds();
+        let mut centre = high;
+        centre[normal] = (low[normal] + high[normal]) * 0.5;
+        let min_edge_mm = 5.0 * reference.spacing().min_element();
+        let edge_mm = (in_plane.length() * ENLARGED).max(min_edge_mm);
         return (
             Plane {
                 centre,
@@ -171,8 +171,8 @@ fn lattice(grid: &Grid, plane: &Plane) -> Vec<[[f32; 2]; 2]> {
     for axis in (0..3).filter(|a| *a != out) {
         let along = 3 - axis - out;
         let edge_mm = grid.spacing()[axis];
-        let most = (plane.edge_mm / edge_mm).ceil() as i64 + 1;
-        for k in -most..=most {
+        let reach = (plane.edge_mm / edge_mm).ceil() as i64 + 1;
+        for k in -reach..=reach {
             let at = voxel[axis].round() + k as f64 + 0.5;
             if at < -0.6 || at > grid.shape[axis] as f64 - 0.4 {
                 continue;

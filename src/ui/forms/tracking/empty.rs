@@ -63,8 +63,8 @@ impl Empty<'_> {
         }
         let p = theme::palette(ui.style());
         let mut note = Note::new(p, Severity::Warning, &self.text);
-        if let Some(word) = self.word {
-            note = note.action(word);
+        if let Some(action) = self.word {
+            note = note.action(action);
         }
         if place.is_some() {
             note = note.second_action("Show it");

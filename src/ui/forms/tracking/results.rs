@@ -63,12 +63,11 @@ pub fn show(
     };
     let output = &live.output;
     let standing = state.standing();
-    let what = live.rays.as_ref().map_or("", |_| "rays");
     let headline = match standing {
         Some(Standing::Updating) => "updating…".to_owned(),
         Some(Standing::Coarse) if state.live_is_stale() => "updating…".to_owned(),
         Some(Standing::OutOfDate) => "out of date".to_owned(),
-        _ => tracks::headline(output, what, !live.targets.is_empty()),
+        _ => tracks::headline(output, live.rays.is_some(), !live.targets.is_empty()),
     };
     section::head_with(ui, "Results", &headline);
     super::remarks(ui, state, memory, |_| true, actions);

@@ -26,17 +26,78 @@ pub fn tests() -> Vec<Trial> {
         test("cli::options without an effect are refused", no_effect),
         test("cli::the demo uses a free folder", demo),
         test("cli::guide pages are found by any case", guide),
+        test("cli::nothing advises to overwrite an input", over_input),
+        test("cli::a file in place of the folder of a truth", no_folder),
     ]
 }
 
 /// A command line with its exit code and what its error holds.
 fn check(here: &Path, line: &str, code: i32, text: &str) {
-    let words: Vec<&str> = line.split(' ').collect();
-    let (found, error) = errors(&words, here);
+    let arguments: Vec<&str> = line.split(' ').collect();
+    let (found, error) = errors(&arguments, here);
     assert!(
         found == Some(code) && error.contains(text),
         "{line}: {found:?} {error}"
     );
+}
+
+fn over_input() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    lines(&here.join("in.tck"));
+    image(&here.join("x.nii.gz"), 0.0, |x| x as f32);
+    let own = "This output is an input of the command, expected a file of its own";
+    for line in [
+        "convert in.tck in.tck",
+        "select in.tck ./in.tck --number 1",
+        "region --image x.nii.gz --threshold 0..1 --out=x.nii.gz",
+    ] {
+        check(here, line, 1, own);
+        let words: Vec<&str> = line.split(' ').collect();
+        assert!(!errors(&words, here).1.contains("--force"), "{line}");
+    }
+    std::fs::create_dir(here.join("a.trk")).expect("a folder");
+    check(
+        here,
+        "convert in.tck a.trk",
+        1,
+        "Found a folder of this name",
+    );
+    let label = "region --image x.nii.gz --label one --out r.nii.gz";
+    check(
+        here,
+        label,
+        2,
+        "expected the whole number of a label, found “one”",
+    );
+    // Another file that exists is still a matter of choice.
+    std::fs::copy(here.join("in.tck"), here.join("b.tck")).expect("copied");
+    check(
+        here,
+        "convert in.tck b.tck",
+        1,
+        "add --force to overwrite it",
+    );
+}
+
+fn no_folder() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    lines(&here.join("in.tck"));
+    let found = "Found a file, expected a folder with truth.json";
+    check(here, "score in.tck --truth in.tck", 1, found);
+    // Nothing is said of the basis of an image that is none of distributions.
+    image(&here.join("x.nii.gz"), 0.0, |x| x as f32);
+    for (name, text) in [
+        ("missing.nii.gz", "No such file"),
+        ("x.nii.gz", "Found a single volume, expected at least 6"),
+    ] {
+        let line = format!("streamlines {name} --select 10 --out s.tck");
+        check(here, &line, 1, text);
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!(errors(&words, here).1.lines().count(), 1, "{name}");
+    }
+    check(here, "guide nothere", 2, "Found no page “nothere”");
 }
 
 fn affines() {

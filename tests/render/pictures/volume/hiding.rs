@@ -209,8 +209,8 @@ fn lines_in_cloud() {
                 LineStyle::Tubes { radius_mm: 0.8 },
             )
         }];
-        // In front of a backdrop, black or white: without lines and cloud; without the cloud, as an invisible volume,
-        // so that the bounds and with them the haze are the same.
+        // A picture in front of a backdrop, black or white: without lines and cloud; without the cloud, as an invisible
+        // volume, so that the bounds and with them the haze are the same.
         let unseen = VolumeDraw {
             transfer: Transfer::new(&[(0.0, 0.0), (1.0, 0.0)], Colours::Fixed([255; 3])),
             ..draw.clone()
@@ -381,7 +381,7 @@ fn corner() {
         if leaves - enters < 5.0 {
             continue;
         }
-        // By counting along the ray.
+        // The length counted along the ray.
         let n = 4000;
         let kept = (0..n).filter(|i| {
             let t = enters + (leaves - enters) * (f64::from(*i) + 0.5) / f64::from(n);

@@ -2,17 +2,37 @@
 
 use super::{fitted, layer};
 use crate::support::test;
+use crate::update::readings::label_map;
+use crate::update::{Window, file};
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::WeightMap;
-use arcuate::state::{Action, ViewAction};
+use arcuate::state::{Action, Task, ViewAction};
 use arcuate::ui::probe;
 use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test(
-        "update::filter::what_is_not_fitted_has_no_value",
-        no_value,
-    )]
+    vec![
+        test("update::filter::what_is_not_fitted_has_no_value", no_value),
+        test("update::filter::outside_the_scan_there_is_no_sum", no_sum),
+    ]
+}
+
+/// No sum of weights is not a sum of 0.
+fn no_sum() {
+    let mut window = fitted();
+    let image = Loaded::Image(label_map());
+    window.act(Action::Event(file("/data/seg.nii.gz", image)));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
+    let sum = |window: &Window| {
+        let all = probe::readings(&window.state);
+        let own = all.iter().find(|r| r.name == probe::WEIGHTS);
+        own.map(|r| r.value.clone())
+    };
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)));
+    assert!(sum(&window).is_some_and(|sum| sum != probe::OUTSIDE));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::splat(50.0))));
+    assert_eq!(sum(&window).as_deref(), Some(probe::OUTSIDE));
 }
 
 fn no_value() {

@@ -13,26 +13,26 @@ pub fn reported() {
     }
     let mut window = ready();
     sphere(&mut window, true, DVec3::splat(300.0), 5.0);
-    says(&window, "holds no voxel of the image");
+    assert_message(&window, "holds no voxel of the image");
     assert_eq!(
         window.state.document.segment.spheres.len(),
         1,
         "it is not there"
     );
-    // Until another request.
+    // The message remains until another request.
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.2);
     assert_eq!(messages(&window), "");
     assert_eq!(live(&window).step, 0);
     act(&mut window, SegmentAction::Step);
     let then = live(&window).mask.clone().expect("at rest");
     sphere(&mut window, false, DVec3::ZERO, 40.0);
-    says(&window, "no voxel left after the cut");
+    assert_message(&window, "no voxel left after the cut");
     assert_eq!(
         live(&window).mask.as_ref().expect("at rest").inside,
         then.inside
     );
     sphere(&mut window, true, DVec3::ZERO, 80.0);
-    says(&window, "no voxel outside any more");
+    assert_message(&window, "no voxel outside any more");
     assert_eq!(window.state.document.segment.spheres.len(), 1);
     // ε = 0.
     set(&mut window, Phase::Done, |s| s.params.tolerance = 0.0);
@@ -50,7 +50,7 @@ pub fn reported() {
     advance(&mut window, 400);
     assert_eq!(live(&window).ended, Ended::Vanished);
     assert!(live(&window).inside > 0);
-    says(&window, "vanished");
+    assert_message(&window, "vanished");
     assert!(
         !messages(&window).contains("T ± ε"),
         "no tissue is next to the range"

@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::slices_frame_the_content", cropped),
         test("update::segment::a_moved_slice_stays", moved_slice),
         test("update::segment::a_visit_leaves_the_selection", selection),
-        test("update::segment::keep_clears_spheres_and_says_so", kept),
+        test("update::segment::keep_clears_spheres_and_reports_it", kept),
     ]
 }
 
@@ -90,7 +90,7 @@ fn moved_slice() {
         let ratio = shown.mm_per_point / now.mm_per_point;
         assert!((ratio - 1.001).abs() < 1e-6, "{task:?} {ratio}");
     }
-    // All of it again.
+    // The slices show all of it again.
     look(&mut window, Task::Segment);
     window.act(Action::View(ViewAction::FrameAll));
     assert_eq!(plane(&window.state, pane), shown);

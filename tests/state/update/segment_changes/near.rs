@@ -19,8 +19,11 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::segment::near: between two points", between),
-        test("update::segment::near: how many go through", through),
-        test("update::segment::near: what is not counted", excluded),
+        test(
+            "update::segment::near: streamlines through the surface are counted",
+            through,
+        ),
+        test("update::segment::near: excluded streamlines", excluded),
         test("update::segment::near: while it moves", moving),
         test("update::segment::near: the live result has one name", named),
     ]
@@ -58,7 +61,7 @@ fn named() {
 
 /// The surface is a sphere of 5 mm on voxels of 1.5 mm.
 const RADIUS_MM: f64 = 5.0;
-/// Trilinear between the distances of such a sphere.
+/// Trilinear between the distances of this sphere.
 const DRAWN_MM: f64 = 0.15;
 
 fn between() {
@@ -73,7 +76,7 @@ fn between() {
         point.x.abs() < 2.0 && (point.y - RADIUS_MM - 2.33).abs() < 1e-4,
         "{point}"
     );
-    // As exact as the search itself, for the drawn surface.
+    // The distances are as exact as the search itself, for the drawn surface.
     let field = &live(&window).field;
     let beam = beams(&[RADIUS_MM + 2.33]);
     let own = to_streamlines(&Isosurface::of_field(field), &beam, None).expect("both");
@@ -123,7 +126,7 @@ fn excluded() {
     assert_eq!(near(&window).len(), 1, "the eye is off");
     assert_eq!(window.state.hidden_from_distances(), [names[1].clone()]);
     assert_eq!(window.state.not_measured(), Vec::<String>::new());
-    // Without the one that passes through.
+    // The distances without the streamline that passes through.
     let lengths = window.state.document.layer(layer).cloned();
     let Some(Content::Tractogram(all)) = lengths.map(|l| l.content.clone()) else {
         panic!("streamlines");

@@ -32,7 +32,7 @@ pub fn time() {
     }
 }
 
-/// The colour bar of the streamlines below the cut tells whose weights they are.
+/// The colour bar of the streamlines below the cut names the layer of their weights.
 pub fn difference() {
     let mut state = state_with_weights();
     let names = |state: &State| -> Vec<String> {
@@ -46,4 +46,65 @@ pub fn difference() {
     let shown = ShownStreamlines::Difference;
     update(&mut state, Action::Filter(FilterAction::Show(shown)));
     assert_eq!(names(&state), ["Weight of those cut"]);
+}
+
+/// Weights of other settings are dimmed in the views and said to be out of date, until the settings return.
+pub fn stale() {
+    let state = state_with_weights();
+    let size = Size {
+        points: DVec2::splat(200.0),
+        pixels_per_point: 1.0,
+    };
+    let opacity = |state: &State| {
+        let lines = scene::scene(state, size).lines;
+        let by_weight = lines
+            .iter()
+            .find(|l| matches!(&l.colour, LineColour::Scalar { name, .. } if name == WEIGHT));
+        by_weight.expect("coloured by weight").opacity
+    };
+    let legend = |state: &State| {
+        of_scene(state).into_iter().find_map(|l| match l {
+            Legend::Bar { name, is_stale, .. } => Some((name, is_stale)),
+            _ => None,
+        })
+    };
+    assert_eq!(opacity(&state), 1.0);
+    assert!(!state.weights_are_stale());
+    let mut window = window(state, [1920.0, 1080.0]);
+    let before = window.state().state.document.filter_params();
+    let set = |window: &mut Window, params| {
+        let (params, phase) = (Some(params), Phase::Done);
+        act(
+            window,
+            Action::Filter(FilterAction::Params { params, phase }),
+        );
+    };
+    let mut params = before.clone();
+    params.model.intra = Intra::Stick { along: 2.1e-3 };
+    set(&mut window, params);
+    assert_eq!(opacity(&window.state().state), STALE_OPACITY);
+    assert_eq!(
+        legend(&window.state().state),
+        Some(("Weight, out of date".to_owned(), true))
+    );
+    let shown = badge::text(&window.state().state).map(|(text, _)| text);
+    assert_eq!(shown.as_deref(), Some("Out of date"));
+    window.get_by_label_contains("before the settings were changed: run the fit again");
+    // A later end of the iterations is no other model; another task shows the values of the layer.
+    let mut longer = before;
+    longer.stop.iterations += 100;
+    let mut other = window.state().state.clone();
+    other.view.task = Task::View;
+    assert_eq!(opacity(&other), 1.0);
+    set(&mut window, longer);
+    assert_eq!(opacity(&window.state().state), 1.0);
+    assert!(
+        window
+            .query_by_label_contains("before the settings were changed")
+            .is_none()
+    );
+    assert_eq!(
+        legend(&window.state().state),
+        Some(("Weight".to_owned(), false))
+    );
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The comparison with such a fit is shown beside its choice, and only while the fit to compare with is in memory.
+/// The comparison with another fit is shown next to its choice, and only while the fit to compare with is in memory.
 pub fn shown() {
     let mut window = window(weighing(Task::Filter), [1280.0, 800.0]);
     click(&mut window, "Run");

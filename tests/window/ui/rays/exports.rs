@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::rays replace no file unasked", overwriting),
-        test("ui::measures beside a TCK are not lost", beside),
+        test("ui::rays replace no file without a question", overwriting),
+        test("ui::measures next to a TCK are not lost", measures),
     ]
 }
 
 /// The measures are saved to the TSF and the weights; the window names those that no file holds.
-fn beside() {
+fn measures() {
     let mut state = measured();
     let live = state.runtime.track.live.value_mut().unwrap();
     let output = Arc::make_mut(&mut live.output);
@@ -26,7 +26,7 @@ fn beside() {
     output.kept = output.kept.clone().with_per_point("fa", points);
     let lost = |file: &str| unsupported_contents(&state, None, Path::new(file)).join("; ");
     let of_tck = lost("rays.tck");
-    assert_eq!(of_tck, "", "they go beside it");
+    assert_eq!(of_tck, "", "they are written next to it");
     assert_eq!(lost("rays.vtk"), "");
 }
 
@@ -51,7 +51,7 @@ fn overwriting() {
         assert_eq!(
             submitted::<SaveTractogram>(&window).len(),
             before,
-            "nothing is written unasked"
+            "nothing is written without a question"
         );
         window.get_by_label(sentence);
         click(&mut window, "Replace");

@@ -55,7 +55,7 @@ pub struct SlabInput<'a> {
 impl Part {
     /// Returns the slab, its buffers, and the positions of samples among the padded samples of a voxel.
     pub fn new(
-        made: &SlabInput,
+        input: &SlabInput,
         slab: &Slab,
         devices: &Arc<[Device]>,
         card: usize,
@@ -68,10 +68,10 @@ impl Part {
             }));
         }
         let device = &devices[card];
-        let (buffers, shape, places) = Buffers::new(device, made, slab)?;
+        let (buffers, shape, places) = Buffers::new(device, input, slab)?;
         let wide = buffers.columns.wide as usize;
-        let kind = match made.precision {
-            _ if made.samples.shells.is_empty() => "flat".to_owned(),
+        let kind = match input.precision {
+            _ if input.samples.shells.is_empty() => "flat".to_owned(),
             Precision::Fast if wide == MAX_COLUMNS_AT_ONCE => "fast".to_owned(),
             _ => wide.to_string(),
         };

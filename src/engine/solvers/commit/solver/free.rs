@@ -45,7 +45,7 @@ impl SecondPhase {
         engine: &mut impl Engine,
         objective: &mut f64,
         target: f64,
-        most: u32,
+        max_iterations: u32,
         curve: &Curve,
         control: &Control,
     ) -> Result<u32, Error> {
@@ -54,7 +54,7 @@ impl SecondPhase {
         engine.begin_round()?;
         let (mut before, mut used) = (0.0, 0);
         let mut unbent = start_objective;
-        let steps = STEPS.min(most.saturating_sub(SEARCH));
+        let steps = STEPS.min(max_iterations.saturating_sub(SEARCH));
         while used < steps && unbent > target && !control.is_cancelled() {
             let slope = engine.scaled_gradient_square()?;
             if slope <= 0.0 {
@@ -78,10 +78,10 @@ impl SecondPhase {
         engine.begin_search()?;
         let mut share = 1.0;
         for _ in 0..SEARCH {
-            let found = engine.evaluate_at(share)?;
+            let trial_objective = engine.evaluate_at(share)?;
             used += 1;
-            if found < *objective {
-                *objective = found;
+            if trial_objective < *objective {
+                *objective = trial_objective;
                 engine.accept_trial_point();
                 break;
             }

@@ -169,16 +169,16 @@ impl Metric {
         let is_used = operator.squares().iter().map(|s| *s > 0.0);
         let mut x: Vec<f32> = is_used.clone().map(|t| f32::from(u8::from(t))).collect();
         let mut y = vec![0.0; operator.rows()];
-        let mut most = 0.0;
+        let mut largest_norm = 0.0;
         for _ in 0..POWERS {
             let size = norm(&x).max(f64::MIN_POSITIVE);
             x.iter_mut()
                 .for_each(|v| *v = (f64::from(*v) / size) as f32);
             operator.apply(&x, &mut y)?;
             operator.adjoint(&y, &mut x)?;
-            most = norm(&x);
+            largest_norm = norm(&x);
         }
-        let h = (1.01 * most) as f32;
+        let h = (1.01 * largest_norm) as f32;
         Ok(Self {
             h: is_used.map(|t| if t { h } else { 0.0 }).collect(),
         })
@@ -311,13 +311,14 @@ fn run(
         }
         iterations += 1;
         control.advance(1);
-        let mut made = engine.step(beta)?;
+        let mut progress = engine.step(beta)?;
         // The margin covers single precision and nearly equal columns.
-        if made.moved > made.step * 1.001 + f64::from(f32::EPSILON) * objective {
-            let factor = (made.moved / made.step.max(f64::MIN_POSITIVE) * 1.05).min(4.0) as f32;
+        if progress.moved > progress.step * 1.001 + f64::from(f32::EPSILON) * objective {
+            let factor =
+                (progress.moved / progress.step.max(f64::MIN_POSITIVE) * 1.05).min(4.0) as f32;
             engine.scale_metric(factor)?;
             left *= f64::from(factor);
-            if made.objective > objective {
+            if progress.objective > objective {
                 // Repeat from the last point with a shorter step.
                 engine.undo_step()?;
                 (t, beta) = (1.0, 0.0);
@@ -325,13 +326,13 @@ fn run(
                 reached.push(objective);
                 continue;
             }
-            made.size *= f64::from(factor);
+            progress.size *= f64::from(factor);
         }
-        curve.push(made.objective);
-        let change = (objective - made.objective) / made.objective.max(f64::MIN_POSITIVE);
-        objective = made.objective;
+        curve.push(progress.objective);
+        let change = (objective - progress.objective) / progress.objective.max(f64::MIN_POSITIVE);
+        objective = progress.objective;
         reached.push(objective);
-        if method == Method::Own && (made.turned > 0.0 || change < 0.0) {
+        if method == Method::Own && (progress.turned > 0.0 || change < 0.0) {
             t = 1.0;
         }
         let next = 0.5 * (1.0 + (1.0 + 4.0 * t * t).sqrt());
@@ -339,10 +340,10 @@ fn run(
         t = next;
         engine.extrapolate(beta)?;
         // In the original metric, whatever h has become.
-        if stop.kkt > 0.0 && left * made.step.sqrt() <= stop.kkt * made.size.sqrt() {
+        if stop.kkt > 0.0 && left * progress.step.sqrt() <= stop.kkt * progress.size.sqrt() {
             break Ended::Kkt;
         }
-        if method == Method::Own && made.moved < SLACK * made.step {
+        if method == Method::Own && progress.moved < SLACK * progress.step {
             engine.scale_metric(SHRINK as f32)?;
             left *= SHRINK;
         }
@@ -353,12 +354,12 @@ fn run(
             break Ended::Objective;
         }
         if second && free.should_begin(&mut engine) {
-            let most = stop.iterations - iterations;
+            let max_iterations = stop.iterations - iterations;
             let used = free.run_round(
                 &mut engine,
                 &mut objective,
                 stop.target,
-                most,
+                max_iterations,
                 curve,
                 control,
             )?;

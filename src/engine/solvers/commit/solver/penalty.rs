@@ -52,7 +52,7 @@ impl Penalty {
             .enumerate();
         pieces.for_each(|(i, (((out, z), g), h))| {
             let streamlines = intra.saturating_sub(i * PIECE).min(out.len());
-            let mut one = |range: std::ops::Range<usize>, lasso: f32| {
+            let mut shrink = |range: std::ops::Range<usize>, lasso: f32| {
                 let all = out[range.clone()].iter_mut().zip(&z[range.clone()]);
                 for ((out, z), (g, h)) in all.zip(g[range.clone()].iter().zip(&h[range])) {
                     let next = z - (g + lasso) / h;
@@ -61,8 +61,8 @@ impl Penalty {
                 }
             };
             let n = z.len();
-            one(0..streamlines, self.lasso);
-            one(streamlines..n, 0.0);
+            shrink(0..streamlines, self.lasso);
+            shrink(streamlines..n, 0.0);
         });
         for group in &self.groups {
             shrink(group, out, h, shape.atoms);

@@ -97,17 +97,17 @@ impl<F: Fn([f64; K]) -> [f64; N], const K: usize, const N: usize> Kernel for Pie
         for at in 0..count {
             let values: [[f32; LANES]; K] = std::array::from_fn(|k| eights[k][at]);
             for lane in 0..LANES {
-                let made = (self.each)(values.map(|v| f64::from(v[lane])));
+                let terms = (self.each)(values.map(|v| f64::from(v[lane])));
                 for n in 0..N {
-                    sums[n][lane] += made[n];
+                    sums[n][lane] += terms[n];
                 }
             }
         }
         let rest = split.map(|(_, rest)| rest);
         for at in 0..rest.iter().map(|v| v.len()).min().unwrap_or(0) {
-            let made = (self.each)(rest.map(|v| f64::from(v[at])));
+            let terms = (self.each)(rest.map(|v| f64::from(v[at])));
             for n in 0..N {
-                sums[n][0] += made[n];
+                sums[n][0] += terms[n];
             }
         }
         sums.map(|lanes| lanes.iter().sum())

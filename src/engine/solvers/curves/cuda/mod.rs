@@ -28,8 +28,8 @@ pub fn launch(device: &Device, curves: usize, threads_each: u32) -> LaunchConfig
 
 /// The stop reason with this number. Panics on an unknown number, which no kernel writes.
 pub fn reason(number: u32) -> StopReason {
-    let found = StopReason::ALL.into_iter().find(|r| *r as u32 == number);
-    let Some(reason) = found else {
+    let reason = StopReason::ALL.into_iter().find(|r| *r as u32 == number);
+    let Some(reason) = reason else {
         panic!("a kernel names reason {number}");
     };
     reason

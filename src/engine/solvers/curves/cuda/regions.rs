@@ -52,16 +52,16 @@ impl Regions {
                 masks.push(gate);
                 continue;
             }
-            let Some(found) = effects.next() else {
+            let Some(bounds) = effects.next() else {
                 continue;
             };
-            (gate.effect, gate.target) = match found.effect {
+            (gate.effect, gate.target) = match bounds.effect {
                 Effect::Target(target) => (0, target),
                 Effect::Terminate => (1, 0),
                 Effect::Include | Effect::AllTargets => (2, 0),
                 Effect::Exclude => (3, 0),
             };
-            (gate.near_low, gate.near_high) = (found.low, found.high);
+            (gate.near_low, gate.near_high) = (bounds.low, bounds.high);
             gates.push(gate);
         }
         let count = (gates.len() as u32, masks.len() as u32);

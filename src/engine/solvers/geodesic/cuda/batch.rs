@@ -213,14 +213,14 @@ impl Job<'_> {
                 Ok(())
             })?;
             kernel_ms += f64::from(ms);
-            let found = device.download(&summaries, 0..slots)?;
-            running.retain(|&slot| found[slot as usize].reason == PENDING as u32);
+            let latest = device.download(&summaries, 0..slots)?;
+            running.retain(|&slot| latest[slot as usize].reason == PENDING as u32);
             assert!(
                 running.is_empty() || until < self.rules.max_steps,
                 "no ray goes on beyond the last step"
             );
             if running.is_empty() {
-                for (slot, (&i, summary)) in active.iter().zip(&found).enumerate() {
+                for (slot, (&i, summary)) in active.iter().zip(&latest).enumerate() {
                     summary.write(slot, &mut halves[i as usize]);
                 }
             }

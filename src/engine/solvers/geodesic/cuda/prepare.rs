@@ -21,7 +21,7 @@ struct Prepare {
     alpha: f32,
     power: u32,
     below_fa: f32,
-    least_share: f32,
+    min_share: f32,
     to_voxel: [[f32; 3]; 3],
 }
 const _: () = assert!(size_of::<Prepare>() == 18 * 4);
@@ -68,7 +68,7 @@ pub fn prepare(
         alpha: alpha as f32,
         power,
         below_fa: below_fa as f32,
-        least_share: MIN_SHARE as f32,
+        min_share: MIN_SHARE as f32,
         to_voxel: [0, 1, 2].map(|row| matrix.row(row).as_vec3().into()),
     };
     let kernel = |name| device.kernel(kernels::GEODESIC, name);

@@ -67,9 +67,13 @@ fn highest(values: [f64; 4]) -> (f64, f64) {
     let q = -(second + half.copysign(second));
     let ends = [0.0, 1.0, q / (3.0 * third), first / q];
     let within = ends.into_iter().filter(|t| (0.0..=1.0).contains(t));
-    let found = within.map(|t| (cubic(t), t));
-    found.fold((f64::NEG_INFINITY, 0.0), |best, one| {
-        if one.0 > best.0 { one } else { best }
+    let candidates = within.map(|t| (cubic(t), t));
+    candidates.fold((f64::NEG_INFINITY, 0.0), |best, candidate| {
+        if candidate.0 > best.0 {
+            candidate
+        } else {
+            best
+        }
     })
 }
 
@@ -110,11 +114,11 @@ pub fn through(field: &Field, surface: &Isosurface, lines: &Tractogram) -> Cross
     let of_line = |line: usize| {
         let points = lines.streamline(line);
         let mut near = pieces.pieces_near(line, points.len(), requested);
-        let found = near.find_map(|range| {
+        let crossing = near.find_map(|range| {
             let mut segments = segments(&points[range]);
             segments.find_map(|ends| enters(field, ends.map(|p| grid.voxel_at(p))))
         });
-        found.map_or_else(Crossings::default, |(value, at)| {
+        crossing.map_or_else(Crossings::default, |(value, at)| {
             Crossings::single(grid.world(at), value)
         })
     };
@@ -144,11 +148,11 @@ pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32)
         }
     };
     let each = (0..values.len()).into_par_iter();
-    let found = each
+    let inside = each
         .map(of_voxel)
         .reduce(Crossings::default, Crossings::with);
-    if found.count > 0 {
-        return found;
+    if inside.count > 0 {
+        return inside;
     }
     let within = |at: &DVec3| {
         let corner = |low: DVec3, k: usize| {
@@ -163,8 +167,8 @@ pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32)
         trilinear(&corners, (voxel - low).to_array()) <= 0.0
     };
     let of_cell = |cell: u32| surface.crossings(cell.into()).find(within);
-    let found = surface.cells().into_par_iter().find_map_any(of_cell);
-    found.map_or_else(Crossings::default, |at| {
+    let crossing = surface.cells().into_par_iter().find_map_any(of_cell);
+    crossing.map_or_else(Crossings::default, |at| {
         Crossings::single(at, f64::MIN_POSITIVE)
     })
 }

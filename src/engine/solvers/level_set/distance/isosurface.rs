@@ -148,7 +148,7 @@ impl Isosurface {
         });
         let groups: Vec<Vec<Cell>> = groups.collect();
         let axes = grid.world_from_voxel.matrix3;
-        let mut made = Self {
+        let mut isosurface = Self {
             grid: grid.clone(),
             axes,
             to_world: axes.inverse().transpose(),
@@ -157,10 +157,10 @@ impl Isosurface {
         };
         let mut leaves = Vec::new();
         for group in groups.into_iter().filter(|g| !g.is_empty()) {
-            let start = made.cells.len() as u32;
-            made.cells.extend(group);
-            let cells = start..made.cells.len() as u32;
-            let bounds = cells.clone().map(|cell| made.bounds_of(cell));
+            let start = isosurface.cells.len() as u32;
+            isosurface.cells.extend(group);
+            let cells = start..isosurface.cells.len() as u32;
+            let bounds = cells.clone().map(|cell| isosurface.bounds_of(cell));
             let bounds = bounds.fold(Bounds::NONE, Bounds::with);
             leaves.push(Node {
                 bounds,
@@ -168,9 +168,9 @@ impl Isosurface {
             });
         }
         if !leaves.is_empty() {
-            made.build_tree(leaves);
+            isosurface.build_tree(leaves);
         }
-        made
+        isosurface
     }
 
     /// Builds a tree of these leaves; returns its root.

@@ -69,11 +69,11 @@ pub fn to_streamlines(
         surface,
         other: None,
     };
-    let least = SmallestDistance::new(f64::INFINITY);
-    let look = |ends: &[[DVec3; 2]], found: &mut CandidatePairs| {
+    let smallest = SmallestDistance::new(f64::INFINITY);
+    let look = |ends: &[[DVec3; 2]], pairs: &mut CandidatePairs| {
         let others: Vec<Other> = ends.iter().map(|s| Other::Segment(*s)).collect();
         let bounds = Bounds::enclosing(ends.iter().flatten().copied());
-        search.pairs(&bounds, &others, &least, found);
+        search.pairs(&bounds, &others, &smallest, pairs);
     };
     let every = (lines.points.len() / SAMPLES).max(1);
     let some = lines.points.iter().step_by(every).map(world);
@@ -82,23 +82,23 @@ pub fn to_streamlines(
         look(&[[point; 2]], &mut CandidatePairs::new());
     }
     let pieces = lines.pieces();
-    let of_line = |mut found: CandidatePairs, line: usize| {
+    let of_line = |mut pairs: CandidatePairs, line: usize| {
         let points = lines.streamline(line);
-        let requested = pieces_within(&all, least.mm());
+        let requested = pieces_within(&all, smallest.mm());
         for range in pieces.pieces_near(line, points.len(), requested) {
             let ends: Vec<[DVec3; 2]> = segments(&points[range]).collect();
             if !ends.is_empty() {
-                look(&ends, &mut found);
+                look(&ends, &mut pairs);
             }
         }
-        found
+        pairs
     };
     let each = (0..lines.len()).into_par_iter().with_min_len(AT_ONCE);
-    let mut found = each
+    let mut pairs = each
         .fold(CandidatePairs::new, of_line)
         .reduce(CandidatePairs::new, CandidatePairs::with);
-    found.drop_far(&least);
-    search.refine(found)
+    pairs.drop_far(&smallest);
+    search.refine(pairs)
 }
 
 /// The shortest distance from a surface to another; `None` where either is empty. `known`: a point of the other
@@ -113,21 +113,21 @@ pub fn to_surface(
         surface,
         other: Some(other),
     };
-    let least = SmallestDistance::new(f64::INFINITY);
+    let smallest = SmallestDistance::new(f64::INFINITY);
     if let Some(point) = known {
         let bounds = Bounds::enclosing([point].into_iter());
         let others = [Other::Segment([point; 2])];
-        search.pairs(&bounds, &others, &least, &mut CandidatePairs::new());
+        search.pairs(&bounds, &others, &smallest, &mut CandidatePairs::new());
     }
-    let of_cell = |mut found: CandidatePairs, cell: u32| {
+    let of_cell = |mut pairs: CandidatePairs, cell: u32| {
         let bounds = other.bounds_of(cell);
-        search.pairs(&bounds, &[Other::Part(cell.into())], &least, &mut found);
-        found
+        search.pairs(&bounds, &[Other::Part(cell.into())], &smallest, &mut pairs);
+        pairs
     };
     let each = other.cells().into_par_iter().with_min_len(AT_ONCE);
-    let mut found = each
+    let mut pairs = each
         .fold(CandidatePairs::new, of_cell)
         .reduce(CandidatePairs::new, CandidatePairs::with);
-    found.drop_far(&least);
-    search.refine(found)
+    pairs.drop_far(&smallest);
+    search.refine(pairs)
 }

@@ -46,7 +46,7 @@ pub(super) enum Other {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
     /// Lower bound on their distance, mm.
-    least: f64,
+    lower_bound_mm: f64,
     other: Other,
     part: CellPart,
 }
@@ -68,7 +68,7 @@ impl PartialOrd for Pair {
 impl Ord for Pair {
     /// The nearest pair is the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
-        other.least.total_cmp(&self.least)
+        other.lower_bound_mm.total_cmp(&self.lower_bound_mm)
     }
 }
 
@@ -118,12 +118,12 @@ impl SurfaceSearch<'_> {
         &self,
         bounds: &Bounds,
         others: &[Other],
-        least: &SmallestDistance,
-        found: &mut CandidatePairs,
+        smallest: &SmallestDistance,
+        candidates: &mut CandidatePairs,
     ) {
         self.surface.for_each_near(
             bounds,
-            || least.mm(),
+            || smallest.mm(),
             |cell| {
                 let part = CellPart::from(cell);
                 let Some(Hull::Disc(disc)) = self.surface.hull(part) else {
@@ -134,26 +134,26 @@ impl SurfaceSearch<'_> {
                         continue;
                     };
                     let min_distance = hull.min_distance(&disc);
-                    if min_distance >= least.mm() {
+                    if min_distance >= smallest.mm() {
                         continue;
                     }
                     let pair = Pair {
-                        least: min_distance,
+                        lower_bound_mm: min_distance,
                         other: *other,
                         part,
                     };
                     if let Some(joined) = self.nearest_points(&pair) {
                         // A tiny margin, so that the pair itself is not dropped.
-                        least.lower_to(joined.mm * (1.0 + 1e-12) + f64::MIN_POSITIVE);
+                        smallest.lower_to(joined.mm * (1.0 + 1e-12) + f64::MIN_POSITIVE);
                     }
-                    found.add(pair, least);
+                    candidates.add(pair, smallest);
                 }
             },
         );
     }
 
     /// Splits the nearest pair until nothing can be closer than the best known distance.
-    pub fn refine(&self, found: CandidatePairs) -> Option<Approach> {
+    pub fn refine(&self, candidates: CandidatePairs) -> Option<Approach> {
         let mut best: Option<NearestPair> = None;
         let take = |pair: &Pair, best: &mut Option<NearestPair>| {
             let joined = self.nearest_points(pair);
@@ -162,18 +162,21 @@ impl SurfaceSearch<'_> {
                 *best = Some(joined);
             }
         };
-        for pair in &found.pairs {
+        for pair in &candidates.pairs {
             take(pair, &mut best);
         }
         let known = best?;
-        let pairs = found.pairs.into_iter().filter(|p| p.least <= known.mm);
+        let pairs = candidates
+            .pairs
+            .into_iter()
+            .filter(|p| p.lower_bound_mm <= known.mm);
         let mut waiting: BinaryHeap<Pair> = pairs.collect();
         let mut looked_at = 0;
         let mut proven = known.mm;
         while let Some(pair) = waiting.pop() {
             let mm = best.map_or(f64::INFINITY, |b| b.mm);
-            proven = pair.least.min(mm);
-            if pair.least >= mm - EXACT_MM || looked_at >= MAX_PAIRS {
+            proven = pair.lower_bound_mm.min(mm);
+            if pair.lower_bound_mm >= mm - EXACT_MM || looked_at >= MAX_PAIRS {
                 break;
             }
             let halved = self.halved(&pair);
@@ -183,7 +186,7 @@ impl SurfaceSearch<'_> {
             for next in halved {
                 looked_at += 1;
                 let mm = best.map_or(f64::INFINITY, |b| b.mm);
-                if next.least < mm {
+                if next.lower_bound_mm < mm {
                     take(&next, &mut best);
                     waiting.push(next);
                 }
@@ -226,7 +229,7 @@ impl SurfaceSearch<'_> {
             };
             let min_distance = self.hull_of(&other)?.min_distance(&disc);
             Some(Pair {
-                least: min_distance.max(pair.least),
+                lower_bound_mm: min_distance.max(pair.lower_bound_mm),
                 other,
                 part,
             })
@@ -238,28 +241,28 @@ impl SurfaceSearch<'_> {
 /// Candidate pairs for the shortest distance.
 pub(super) struct CandidatePairs {
     pairs: Vec<Pair>,
-    most: usize,
+    capacity: usize,
 }
 
 impl CandidatePairs {
     pub fn new() -> Self {
         Self {
             pairs: Vec::new(),
-            most: KEPT,
+            capacity: KEPT,
         }
     }
 
-    fn add(&mut self, pair: Pair, least: &SmallestDistance) {
+    fn add(&mut self, pair: Pair, smallest: &SmallestDistance) {
         self.pairs.push(pair);
-        if self.pairs.len() >= self.most {
-            self.drop_far(least);
-            self.most = KEPT.max(2 * self.pairs.len());
+        if self.pairs.len() >= self.capacity {
+            self.drop_far(smallest);
+            self.capacity = KEPT.max(2 * self.pairs.len());
         }
     }
 
-    pub fn drop_far(&mut self, least: &SmallestDistance) {
-        let mm = least.mm();
-        self.pairs.retain(|pair| pair.least < mm);
+    pub fn drop_far(&mut self, smallest: &SmallestDistance) {
+        let mm = smallest.mm();
+        self.pairs.retain(|pair| pair.lower_bound_mm < mm);
     }
 
     pub fn with(mut self, other: Self) -> Self {

@@ -194,11 +194,11 @@ impl Evolution {
         script.check(inputs.len())?;
         let first = inputs.first().ok_or(InputError::NoImage)?;
         let (params, layout) = (&script.params, script.layout);
-        let mut made = Self::new(first, start, params, layout, backend, control)?;
-        made.inputs = inputs.to_vec();
-        made.watched = false;
-        let ended = made.follow_script(&script.events, script.steps, backend, control)?;
-        made.watched = true;
-        Ok((made, ended))
+        let mut evolution = Self::new(first, start, params, layout, backend, control)?;
+        evolution.inputs = inputs.to_vec();
+        evolution.watched = false;
+        let ended = evolution.follow_script(&script.events, script.steps, backend, control)?;
+        evolution.watched = true;
+        Ok((evolution, ended))
     }
 }

@@ -62,8 +62,8 @@ impl Allowances {
         voxels: u64,
         of: fn(&Contact) -> u64,
         inside: u64,
-        (least, part): (u64, u64),
+        (min_voxels, part): (u64, u64),
     ) -> bool {
-        voxels > (2 * of(&self.now())).max(least).max(inside / part)
+        voxels > (2 * of(&self.now())).max(min_voxels).max(inside / part)
     }
 }

@@ -123,9 +123,9 @@ impl Course {
             .fold(0.0, f64::max)
     }
 
-    /// The last window end, from a mark on, at which fewer than `most` voxels were inside.
-    pub fn last_below(&self, mark: Mark, most: f64) -> u64 {
-        let last = self.inside.iter().rposition(|n| (*n as f64) < most);
+    /// The last window end, from a mark on, at which fewer than `voxels` voxels were inside.
+    pub fn last_below(&self, mark: Mark, voxels: f64) -> u64 {
+        let last = self.inside.iter().rposition(|n| (*n as f64) < voxels);
         let step = self.first + (last.unwrap_or(0) * WINDOW) as u64;
         step.max(mark.step)
     }
@@ -203,8 +203,9 @@ impl Rest {
         let spread = windows.iter().max().zip(windows.iter().min());
         let own = before.saturating_sub(others).max(1) as f64;
         let fluctuates = Self::few(before).max(REST * others as f64);
-        let wanders = spread
-            .is_none_or(|(most, least)| (most - least) as f64 > (MIN_GROWTH * own).max(fluctuates));
+        let wanders = spread.is_none_or(|(largest, smallest)| {
+            (largest - smallest) as f64 > (MIN_GROWTH * own).max(fluctuates)
+        });
         !wanders && (now as f64 - before as f64) < REST * own
     }
 

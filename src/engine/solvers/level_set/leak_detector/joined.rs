@@ -2,7 +2,7 @@
 //!
 //! A structure that continues beyond a narrow part differs from a leak in two ways. It has the same values: a leak
 //! follows voxels that are partly another tissue, or enters that tissue. And it is wider than the narrow part that
-//! held the surface up, so volume grows by more than area: a leak spreads in thin sheets, such as sulci.
+//! slowed the surface down, so volume grows by more than area: a leak spreads in thin sheets, such as sulci.
 //!
 //! Measured at the first suspicion of each run, with the probe of 2 mm and the sphere of 3 mm of window and command
 //! line:
@@ -52,8 +52,8 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// `start`: the spheres or the mask that the user placed; `others`: structures beside which `before` has grown, which
-    /// are not compared; `range`: the values of the structure. Needs the backend's threads installed.
+    /// `start`: the spheres or the mask that the user placed; `others`: structures outside which `before` has grown; they are
+    /// not compared; `range`: the values of the structure. Needs the backend's threads installed.
     pub fn new(
         start: &Field,
         others: Option<&Field>,
@@ -67,7 +67,7 @@ impl Joined {
             let inside_values = all.map(|i| f64::from(values[i]));
             inside_values.filter(|v| v.is_finite()).collect()
         };
-        // Where nothing has grown beside the others, all of them are compared.
+        // Where nothing has grown outside the others, all of them are compared.
         let has_grown = |others: &Mask| (0..values.len()).any(|i| old.inside[i] > others.inside[i]);
         let others = others.map(|field| (field, field.mask()));
         let others = others.filter(|(_, mask)| has_grown(mask));
@@ -85,7 +85,7 @@ impl Joined {
         let seed = start.mask();
         let mut seed = of(&|i| seed.inside[i] != 0);
         let middle = quantile(&mut deep, 0.5)?;
-        let [least, most] = [TAIL_SHARE, 1.0 - TAIL_SHARE].map(|share| quantile(&mut seed, share));
+        let [low, high] = [TAIL_SHARE, 1.0 - TAIL_SHARE].map(|share| quantile(&mut seed, share));
         let share = |values: &[f64], [low, high]: [f64; 2]| {
             let near = values.iter().filter(|v| (low..=high).contains(*v)).count();
             near as f64 / values.len().max(1) as f64
@@ -93,7 +93,7 @@ impl Joined {
         let alike = |near: [f64; 2]| share(&joined, near) / share(&own, near);
         // In a wide range, another tissue is near the middle, too, but not near the values at the start.
         let in_range = alike(range.map(|end| middle + NEAR * (end - middle)));
-        let in_seed_range = alike([least?, most?]);
+        let in_seed_range = alike([low?, high?]);
         let area = area_mm2(&surface(before));
         let wider = area_mm2(&surface(now)) - area;
         let other_area = others.map_or(0.0, |(field, _)| area_mm2(&surface(field)));

@@ -59,13 +59,13 @@ impl Shading {
         // Brightness is relative: the median of the core is unchanged.
         let middle = share(0.5);
         terms[0] -= middle;
-        let most = STRONGEST.ln();
+        let max_log = STRONGEST.ln();
         Self {
             shape,
             terms,
             limits: (
-                (share(0.01) - middle).max(-most),
-                (share(0.99) - middle).min(most),
+                (share(0.01) - middle).max(-max_log),
+                (share(0.99) - middle).min(max_log),
             ),
         }
     }

@@ -133,8 +133,8 @@ pub fn fill_enclosed(
             let i = first + x;
             before[i] = match inside[of + x] {
                 true => all,
-                false => steps.iter().enumerate().fold(0, |found, (line, step)| {
-                    found | before[i - step] & (1 << line)
+                false => steps.iter().enumerate().fold(0, |reached, (line, step)| {
+                    reached | before[i - step] & (1 << line)
                 }),
             };
         }
@@ -148,8 +148,8 @@ pub fn fill_enclosed(
             let i = first + x;
             after[i] = match inside[of + x] {
                 true => all,
-                false => steps.iter().enumerate().fold(0, |found, (line, step)| {
-                    found | after[i + step] & (1 << line)
+                false => steps.iter().enumerate().fold(0, |reached, (line, step)| {
+                    reached | after[i + step] & (1 << line)
                 }),
             };
         }
@@ -170,18 +170,18 @@ pub fn fill_enclosed(
 
 /// First and last voxel of a set along each axis.
 fn bounding_block(inside: &[bool], grid: &Grid) -> Option<([usize; 3], [usize; 3])> {
-    let mut found: Option<([usize; 3], [usize; 3])> = None;
+    let mut block: Option<([usize; 3], [usize; 3])> = None;
     for (row, voxels) in inside.chunks(grid.shape[0]).enumerate() {
         let Some(first) = voxels.iter().position(|v| *v) else {
             continue;
         };
         let last = voxels.iter().rposition(|v| *v).unwrap_or(first);
         let (y, z) = (row % grid.shape[1], row / grid.shape[1]);
-        let (low, high) = found.get_or_insert(([first, y, z], [last, y, z]));
+        let (low, high) = block.get_or_insert(([first, y, z], [last, y, z]));
         for (axis, (from, to)) in [(first, last), (y, y), (z, z)].into_iter().enumerate() {
             low[axis] = low[axis].min(from);
             high[axis] = high[axis].max(to);
         }
     }
-    found
+    block
 }

@@ -137,7 +137,7 @@ impl RejectReason {
 
     /// Follows a number: `561 miss an include region`.
     pub fn clause(self, count: u64) -> &'static str {
-        let [one, many] = match self {
+        let [singular, plural] = match self {
             Self::Group => ["is not in the group", "are not in the group"],
             Self::Value => [
                 "has values beyond the limits",
@@ -152,7 +152,7 @@ impl RejectReason {
             Self::Inverted => ["passes every rule", "pass every rule"],
             Self::Chance => ["is left out by chance", "are left out by chance"],
         };
-        if count == 1 { one } else { many }
+        if count == 1 { singular } else { plural }
     }
 }
 
@@ -217,12 +217,12 @@ pub fn select(
                 control.check()?;
                 let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
                 let count = lines.len() as u64;
-                let one = |i: usize| match &members {
+                let verdict = |i: usize| match &members {
                     Some(members) if !members[i] => Some(RejectReason::Group),
                     _ => reject_reason(tractogram, rules, &images, i)
                         .or_else(|| met.reject_reason(tractogram, i, rules.by_ends)),
                 };
-                let verdicts = lines.map(one).collect();
+                let verdicts = lines.map(verdict).collect();
                 control.advance(count);
                 Ok(verdicts)
             })
@@ -237,8 +237,8 @@ pub fn select(
             };
         }
     }
-    if let Some((most, seed)) = rules.at_most {
-        keep_random(&mut verdicts, most, seed);
+    if let Some((max_count, seed)) = rules.at_most {
+        keep_random(&mut verdicts, max_count, seed);
     }
     let mut dropped = [0; RejectReason::ALL.len()];
     for reason in verdicts.iter().flatten() {
@@ -304,17 +304,17 @@ fn reject_reason(
     images.iter().find_map(|reason| reason(points))
 }
 
-/// Keeps `most` of the remaining ones: each draws a random number, and the lowest are kept.
-fn keep_random(verdicts: &mut [Option<RejectReason>], most: usize, seed: u64) {
+/// Keeps `max_count` of the remaining ones: each draws a random number, and the lowest are kept.
+fn keep_random(verdicts: &mut [Option<RejectReason>], max_count: usize, seed: u64) {
     let kept = (0..verdicts.len()).filter(|&i| verdicts[i].is_none());
     let mut drawn: Vec<(f64, usize)> = kept
         .map(|i| (Stream::new(seed, i as u64).uniform(), i))
         .collect();
-    if drawn.len() <= most {
+    if drawn.len() <= max_count {
         return;
     }
-    drawn.select_nth_unstable_by(most, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    for (_, line) in &drawn[most..] {
+    drawn.select_nth_unstable_by(max_count, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    for (_, line) in &drawn[max_count..] {
         verdicts[*line] = Some(RejectReason::Chance);
     }
 }

@@ -162,7 +162,7 @@ fn map_streamlines(
     tractogram: &Tractogram,
     backend: &Backend,
     control: &Control,
-    one: impl Fn(usize) -> f32 + Sync,
+    value_of: impl Fn(usize) -> f32 + Sync,
 ) -> Result<Vec<f32>, Error> {
     control.begin("Values of streamlines", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
@@ -171,7 +171,7 @@ fn map_streamlines(
             control.check()?;
             let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
             control.advance(lines.len() as u64);
-            Ok(lines.map(&one).collect())
+            Ok(lines.map(&value_of).collect())
         };
         (0..chunks).into_par_iter().map(chunk).collect()
     });
@@ -188,8 +188,8 @@ pub fn column(
     if !tractogram.is_empty() && value(tractogram, name, 0).is_none() {
         return Err(unknown(tractogram, name).into());
     }
-    let one = |line| value(tractogram, name, line).unwrap_or(f32::NAN);
-    map_streamlines(tractogram, backend, control, one)
+    let value_of = |line| value(tractogram, name, line).unwrap_or(f32::NAN);
+    map_streamlines(tractogram, backend, control, value_of)
 }
 
 /// The mean of an image's trilinear values over each streamline's points inside the image.
@@ -201,6 +201,6 @@ pub fn means(
     control: &Control,
 ) -> Result<Vec<f32>, Error> {
     let at = sample_inside(volume, frame);
-    let one = |line: usize| mean_of(tractogram.streamline(line), &at);
-    map_streamlines(tractogram, backend, control, one)
+    let mean = |line: usize| mean_of(tractogram.streamline(line), &at);
+    map_streamlines(tractogram, backend, control, mean)
 }

@@ -72,8 +72,8 @@ impl Table<'_> {
 
 /// A file of the session, wherever it is.
 fn path(read: &ReadSession, number: usize) -> Result<PathBuf, PartError> {
-    let found = read.files.get(number).map(|f| f.path.clone());
-    found.ok_or(PartError::NoFile(number))
+    let path = read.files.get(number).map(|f| f.path.clone());
+    path.ok_or(PartError::NoFile(number))
 }
 
 fn paths(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, PartError> {

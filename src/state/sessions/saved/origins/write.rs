@@ -81,7 +81,7 @@ impl ReferencedItems<'_> {
                 seed: head.seed,
                 part: *part,
             },
-            Origin::Computed(made) => self.saved_recipe(document, made),
+            Origin::Computed(recipe) => self.saved_recipe(document, recipe),
             Origin::Edited { input, step } => SavedOrigin::Edited {
                 input: self.origin(document, *input),
                 step: self.edit(document, step),
@@ -111,8 +111,8 @@ impl ReferencedItems<'_> {
 
     fn saved_recipe(&mut self, document: &Document, recipe: &Recipe) -> SavedOrigin {
         match recipe {
-            Recipe::BrainMask(found) => SavedOrigin::BrainMask {
-                scan: self.scan_origin(document, found.scan),
+            Recipe::BrainMask(mask) => SavedOrigin::BrainMask {
+                scan: self.scan_origin(document, mask.scan),
             },
             Recipe::Fit(fit) => SavedOrigin::Fit(Box::new(SavedFit {
                 scan: self.scan_origin(document, fit.scan),
@@ -238,11 +238,11 @@ impl ReferencedItems<'_> {
                     self.renumber(read, template, &mut [])?;
                 }
             }
-            SavedOrigin::Segment(made) => {
-                if let SavedStart::Mask { mask, .. } = &mut made.start {
+            SavedOrigin::Segment(segment) => {
+                if let SavedStart::Mask { mask, .. } = &mut segment.start {
                     *mask = self.known_mask(read, *mask)?;
                 }
-                for inputs in &mut made.inputs {
+                for inputs in &mut segment.inputs {
                     for regions in &mut inputs.painted {
                         self.renumbered_regions(read, regions)?;
                     }

@@ -92,11 +92,11 @@ fn largest_response(responses: &Responses, samples: &Samples) -> f64 {
 }
 
 fn atoms(all: &[Vec<[f64; DEGREES]>], flat: &[f64]) -> Vec<Atom> {
-    let one = |(shells, flat): (&Vec<[f64; DEGREES]>, &f64)| Atom {
+    let atom = |(shells, flat): (&Vec<[f64; DEGREES]>, &f64)| Atom {
         r: shells.iter().map(|r| r.map(|v| v as f32)).collect(),
         flat: *flat as f32,
     };
-    all.iter().zip(flat).map(one).collect()
+    all.iter().zip(flat).map(atom).collect()
 }
 
 impl Factorised {
@@ -121,10 +121,10 @@ impl Factorised {
             place[v as usize] = i as u32;
         }
         let each = order.par_chunks_exact(LANES);
-        let made: Vec<Vec<Step>> = each.map(|group| steps(dictionary, group)).collect();
+        let group_steps: Vec<Vec<Step>> = each.map(|group| steps(dictionary, group)).collect();
         let mut offsets = vec![0];
         let mut end = 0;
-        offsets.extend(made.iter().map(|steps| {
+        offsets.extend(group_steps.iter().map(|steps| {
             end += steps.len() as u64;
             end
         }));
@@ -148,7 +148,7 @@ impl Factorised {
             },
             place,
             offsets,
-            steps: made.concat(),
+            steps: group_steps.concat(),
             peaks,
             unit_mm: dictionary.unit_mm as f32,
             intra: atoms(&responses.intra, &responses.flat[0]),

@@ -1,0 +1,114 @@
+//! Another image to segment: undo and redo bring back the surface of each image as it was, and so does a session.
+
+use super::segment::{act, advance, image, live, ready, set};
+use super::{Window, file};
+use crate::support::test;
+use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::segment::SegmentAction;
+use arcuate::state::sessions::saved;
+use arcuate::state::{Action, LayerAction, LayerId, Phase, Task, ViewAction};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::segment::another_image_is_undone", chosen),
+        test("update::segment::a_deleted_image_comes_back", deleted),
+        test("update::segment::an_image_is_undone_elsewhere", elsewhere),
+    ]
+}
+
+/// A surface after 30 steps on `t1`, beside another image.
+fn grown() -> (Window, [LayerId; 2]) {
+    let mut window = ready();
+    let other = Loaded::Image(image());
+    window.act(Action::Event(file("/data/t2.nii.gz", other)));
+    let id = |name: &str| window.state.document.layer_named(name).expect(name).id;
+    let ids = [id("t1"), id("t2")];
+    act(&mut window, SegmentAction::Image(ids[0]));
+    grow(&mut window, 30);
+    (window, ids)
+}
+
+fn grow(window: &mut Window, steps: u64) {
+    set(window, Phase::Done, |s| {
+        (s.params.target, s.params.tolerance) = (100.0, 20.0);
+        s.target_chosen = true;
+    });
+    advance(window, steps);
+    assert_eq!(live(window).step, steps);
+}
+
+/// Image, steps and voxels of the surface.
+fn surface(window: &Window) -> (Option<LayerId>, u64, Vec<u8>) {
+    let inside = &live(window).mask.as_ref().expect("at rest").inside;
+    let image = window.state.document.segment.image;
+    (image, live(window).step, inside.to_vec())
+}
+
+fn saved_steps(window: &Window) -> Option<u64> {
+    let content = saved::draft(&window.state).content.value();
+    content["document"]["segment"]["run"]["script"]["steps"].as_u64()
+}
+
+fn chosen() {
+    let (mut window, [first, second]) = grown();
+    let on_first = surface(&window);
+    act(&mut window, SegmentAction::Image(second));
+    assert_eq!(live(&window).step, 0);
+    let status = window.state.runtime.notices.status.to_string();
+    assert_eq!(
+        status,
+        "The surface starts again in t2: undo brings back that of step 30 in t1"
+    );
+    assert_eq!(window.state.runtime.segment.earlier_runs, []);
+    window.act(Action::Undo);
+    assert_eq!(surface(&window), on_first);
+    assert_eq!(on_first.0, Some(first));
+    assert_eq!(saved_steps(&window), Some(30));
+    window.act(Action::Redo);
+    assert_eq!(live(&window).step, 0);
+    // Undo and redo bring back both surfaces.
+    grow(&mut window, 20);
+    let on_second = surface(&window);
+    assert_eq!(saved_steps(&window), Some(20));
+    for _ in 0..2 {
+        // The values, then the image.
+        window.act(Action::Undo);
+        window.act(Action::Undo);
+        assert_eq!(surface(&window), on_first);
+        window.act(Action::Redo);
+        window.act(Action::Redo);
+        assert_eq!(surface(&window), on_second);
+    }
+    act(&mut window, SegmentAction::Image(first));
+    window.act(Action::Undo);
+    assert_eq!(surface(&window), on_second);
+    assert_eq!(on_second.0, Some(second));
+}
+
+fn deleted() {
+    let (mut window, [first, second]) = grown();
+    let on_first = surface(&window);
+    window.act(Action::Layer(LayerAction::Delete(first)));
+    assert_eq!(live(&window).step, 0);
+    let image = window.state.document.segmented_image();
+    assert_eq!(image.map(|(layer, _)| layer.id), Some(second));
+    window.act(Action::Undo);
+    assert_eq!(surface(&window), on_first);
+}
+
+/// The image is undone while another task is shown, which shows no surface: a save in between stores the surface of the
+/// image that the document names.
+fn elsewhere() {
+    let (mut window, [_, second]) = grown();
+    let on_first = surface(&window);
+    act(&mut window, SegmentAction::Image(second));
+    grow(&mut window, 20);
+    let select = |task| Action::View(ViewAction::SelectTask(task));
+    window.act(select(Task::View));
+    window.act(Action::Undo);
+    window.act(Action::Undo);
+    assert_eq!(saved_steps(&window), Some(30));
+    window.act(select(Task::Segment));
+    assert_eq!(surface(&window), on_first);
+}
