@@ -1,15 +1,34 @@
 //! Fibre orientation distributions that no solver has computed.
 
 use arcuate::data::odf_field::Tissue;
-use arcuate::data::spherical_harmonics::count;
-use arcuate::data::{Gradients, Grid, Mask, OdfField, PeakField, Response, Shells, Volume};
+use arcuate::data::spherical_harmonics::{count, degrees, evaluate};
+use arcuate::data::{
+    Gradients, Grid, Mask, OdfField, PeakField, Response, Shells, Volume, VolumeKind,
+};
 use arcuate::solvers::csd;
 use arcuate::solvers::peaks::Maps;
 use arcuate::state::tensors::recipe::fod::ResponseAlgorithm;
 use arcuate::state::tensors::types::fods::Fods;
+use glam::DVec3;
 use std::sync::Arc;
 
 const ORDER: usize = 4;
+
+/// A lobe along y in every voxel of a ball, as an image in MRtrix's basis and world axes.
+pub fn image(grid: &Arc<Grid>) -> Volume {
+    let n = grid.voxel_count();
+    let half = DVec3::from_array(grid.shape.map(|size| size as f64 / 2.0));
+    let inside = |i: usize| {
+        let v = DVec3::from_array(grid.voxel(i).map(|v| v as f64)) + 0.5;
+        ((v - half) / half).length() < 0.8
+    };
+    let lobe = evaluate(ORDER, DVec3::Y).into_iter().zip(degrees(ORDER));
+    // Smoothed so that it has no negative values.
+    let smooth = lobe.map(|(c, (l, _))| (c * (-0.06 * (l * (l + 1)) as f64).exp()) as f32);
+    let values = smooth.flat_map(|c| (0..n).map(move |i| if inside(i) { c } else { 0.0 }));
+    let values: Vec<f32> = values.collect();
+    Volume::new(grid.clone(), count(ORDER), VolumeKind::Scalar, values)
+}
 
 /// Round distributions in every voxel.
 pub fn round(grid: &Arc<Grid>, gradients: &Gradients) -> Fods {

@@ -1,9 +1,13 @@
 //! `arcuate fod`: fibre orientation distributions, response functions, peaks and maps of lobes.
 
+mod given;
 mod report;
 mod responses;
 
-use super::options::{GivenParameters, ImageEnding, ScanOptions, about_mask, make_folder, noted};
+use super::options::{
+    GivenParameters, ImageEnding, OdfLayoutOptions, ScanOptions, about_mask, basis_keys, make_folder,
+    noted,
+};
 use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::odf_field::Tissue;
@@ -12,7 +16,7 @@ use crate::solvers::{csd, peaks};
 use crate::state::files::jobs::SaveSet;
 use crate::state::tensors::jobs::fod::report::{json, provenance};
 use crate::state::tensors::jobs::fod::{EstimateFods, FodFiles};
-use crate::state::tensors::recipe::fod::{FodArguments, FodMap, ResponseSource};
+use crate::state::tensors::recipe::fod::{FodArguments, FodMap};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use responses::ResponseOptions;
 use serde_json::Value;
@@ -23,11 +27,15 @@ Examples:
   arcuate fod dwi.nii.gz --mask brain.nii.gz --out fod
   arcuate fod dwi.mif --responses wm.txt,gm.txt,csf.txt --order 8 --format mif --out fod
   arcuate fod dwi.nii.gz --response-algorithm dhollander --maps peaks,dec,fractions --out fod
+  arcuate fod odf.nii.gz --odf-basis descoteaux07-legacy --odf-frame voxel --maps peaks,dec --out fod
 
 Without --responses the response functions are estimated: for several shells those of white matter, grey matter and CSF
 (dhollander), for one shell that of white matter (tournier). Files: wm_fod (coefficients in MRtrix's basis, world axes),
 gm and csf (amounts), wm_response.txt and those of the other tissues (as MRtrix), and fod.json: parameters, shells, order
 and reason, voxels of the response functions, samples that were left out, and the command that repeats the run.
+
+With --odf-basis and --odf-frame the input is an image of distributions, as MRtrix, DIPY and Camino write them: nothing is
+deconvolved, and wm_fod, peaks and maps of it are written.
 
 Maps: peaks (3 volumes per peak, world axes, length = amplitude, NaN where there is none: as MRtrix), afd (integral over
 each lobe, one volume per peak), afd_total (integral over the sphere), dispersion (afd by amplitude), complexity (0 for
@@ -40,10 +48,16 @@ Amplitudes have the unit of the response of white matter: noise reaches 0.05 to 
     // Tensors hold no signal to deconvolve.
     mut_arg("tensor_order", |arg| arg.hide(true)),
     mut_arg("tensor_frame", |arg| arg.hide(true)),
+    mut_arg("odf_basis", |arg| arg.help(format!(
+        "The image holds distributions in this basis: {}; nothing is deconvolved",
+        basis_keys()
+    ))),
 )]
 pub struct Options {
     #[command(flatten)]
     pub scan: ScanOptions,
+    #[command(flatten)]
+    pub distributions: OdfLayoutOptions,
     /// Brain mask on the scan's grid (default: found from the scan)
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
@@ -85,6 +99,9 @@ impl Options {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    if let Some(layout) = options.distributions.layout() {
+        return given::run(options, layout, runner);
+    }
     // Options that are wrong for every scan are refused before the scan is read.
     let params = options.params.params()?;
     let peak_params = options.peaks.params()?;
@@ -132,10 +149,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let recipe = FodArguments {
         source: options.scan.source(),
         mask: options.mask.clone(),
-        responses: match fods.algorithm {
-            Some(algorithm) => ResponseSource::Algorithm(algorithm),
-            None => given.source(),
-        },
+        responses: given.source(fods.algorithm),
         response_params: given.params.clone(),
         // The order is stated, whatever it was chosen from.
         params: csd::Params {
@@ -152,7 +166,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     written.extend(images.iter().map(|(path, _)| path.clone()));
     written.extend(texts.iter().map(|(path, _)| path.clone()));
     let command = recipe.command(&options.out) + &options.images.argument();
-    let mut value = json(&files, &params, &recipe, &fods, &gradients);
+    let mut value = json(&files, &params, &recipe, &fods, Some(&gradients));
     value["repeat"] = Value::from(command.as_str());
     value["files"] = serde_json::json!(written);
     let _folder = make_folder(&options.out)?;

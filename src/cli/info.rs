@@ -1,7 +1,7 @@
 //! `arcuate info`: describes the content of files.
 
 use super::inputs::warn_of_own_grid;
-use super::options::{ReadingOptions, ScanOptions, TensorOptions};
+use super::options::{OdfLayoutOptions, ReadingOptions, ScanOptions, TensorOptions, basis_keys};
 use super::output::{error, one_line, remark};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
@@ -11,6 +11,7 @@ use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind}
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
 use crate::io::{self, Reading};
+use crate::solvers::odf_check;
 use crate::state::alignment::space::{NamedData, SpatialData, disagreements, shares_inside};
 use crate::state::core::text::count;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile, table};
@@ -30,7 +31,13 @@ If several files disagree, a sentence says how: a mask half a voxel off, streaml
 orientation names the direction of each voxel axis: LAS points to the patient's left, front and top.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("odf_basis", |arg| arg.help(format!(
+        "The image holds fibre orientation distributions in this basis: {}",
+        basis_keys()
+    ))),
+)]
 pub struct Options {
     /// Scans, images, masks, streamlines
     #[arg(required = true)]
@@ -39,6 +46,8 @@ pub struct Options {
     pub reading: ReadingOptions,
     #[command(flatten)]
     pub tensors: TensorOptions,
+    #[command(flatten)]
+    pub distributions: OdfLayoutOptions,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -47,6 +56,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for file in &options.files {
         let reported = Reading {
             tensors: options.tensors.layout(),
+            distributions: options.distributions.layout(),
             ..options.reading.reading()
         };
         match describe(file, &reported, runner) {
@@ -145,7 +155,27 @@ fn describe(
     };
     notes.iter().for_each(|note| remark(note, file));
     let (value, text) = match &loaded {
-        Loaded::Scan { dwi, gradients, .. } => image(file, dwi, None, gradients.as_deref()),
+        Loaded::Scan { dwi, gradients, .. } => {
+            let (mut value, mut text) = image(file, dwi, None, gradients.as_deref());
+            if let Some(layout) = reported.distributions {
+                let order = layout.order(dwi.frames).ok_or_else(|| {
+                    let found = odf_check::InputError {
+                        volumes: dwi.frames,
+                    };
+                    Failure::new(format!("{found}: {}", path.display()))
+                })?;
+                value["kind"] = json!("distributions");
+                value["distributions"] = json!({
+                    "order": order, "basis": layout.basis.key(), "frame": layout.frame.key(),
+                });
+                let _ = writeln!(
+                    text,
+                    "  fibres      order {order}, {}",
+                    layout.description()
+                );
+            }
+            (value, text)
+        }
         Loaded::Image(volume) => image(file, volume, None, None),
         Loaded::Mask(mask) => {
             let (mut value, mut text) = grid(&path, &mask.grid, "mask");

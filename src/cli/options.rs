@@ -134,6 +134,7 @@ impl ReadingOptions {
             vtk_space: self.vtk_space,
             colours: self.colours.clone(),
             tensors: None,
+            distributions: None,
             affine: self.affine.clone().map(|affine| {
                 Box::new(match affine {
                     AffineReading::File { path, .. } => AffineReading::File {

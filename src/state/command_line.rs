@@ -259,6 +259,13 @@ impl From<ScanSource> for CommandLine {
                     ..Reading::default()
                 },
             },
+            ScanSource::Distributions { file, layout } => Self::File {
+                file,
+                reading: Reading {
+                    distributions: Some(layout),
+                    ..Reading::default()
+                },
+            },
             source => Self::Scan(source),
         }
     }
@@ -291,7 +298,7 @@ impl CommandLine {
     pub fn no_command(&self) -> Option<String> {
         match self {
             Self::NoCommand { region } => Some(format!(
-                "There is no command for these streamlines, since the region “{region}” is a mask without a \
+                "There is no command for this result, since the region “{region}” is a mask without a \
                  file: export that region as a mask first, or save the session, whose command recomputes all \
                  of it"
             )),
@@ -348,7 +355,9 @@ impl CommandLine {
                     source.arguments()
                 )
             }
-            Self::Scan(source @ ScanSource::Tensors { .. }) => {
+            Self::Scan(
+                source @ (ScanSource::Tensors { .. } | ScanSource::Distributions { .. }),
+            ) => {
                 format!("arcuate info {}", source.arguments())
             }
             Self::Scan(ScanSource::Phantom { head }) => {

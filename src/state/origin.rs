@@ -8,7 +8,7 @@ pub mod commands;
 mod fods;
 mod masks;
 
-pub use fods::{FodMapRecipe, FodRecipe, FodResponses};
+pub use fods::{FodMapRecipe, FodRecipe};
 pub use masks::MaskOrigins;
 
 use crate::data::BuiltInHead;
@@ -415,6 +415,13 @@ impl Origins {
                 };
                 self.add(Origin::opened(file.clone(), reading))
             }
+            ScanSource::Distributions { file, layout } => {
+                let reading = Reading {
+                    distributions: Some(*layout),
+                    ..Reading::default()
+                };
+                self.add(Origin::opened(file.clone(), reading))
+            }
             ScanSource::Turned { base, turn } => self.reoriented(self.scan(base), Some(*turn)),
         }
     }
@@ -433,6 +440,18 @@ impl Origins {
                     },
                 ..
             } => ScanSource::Tensors {
+                file: file.clone(),
+                layout: *layout,
+            },
+            Origin::File {
+                file,
+                reading:
+                    Reading {
+                        distributions: Some(layout),
+                        ..
+                    },
+                ..
+            } => ScanSource::Distributions {
                 file: file.clone(),
                 layout: *layout,
             },

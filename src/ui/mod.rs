@@ -117,7 +117,8 @@ struct FormMemory {
     density: forms::density::Chosen,
     space: forms::tensor_fit::checks::SpaceReport,
     axes: forms::tensor_fit::axes::Pictures,
-    orders: forms::tensor_fit::orders::Pictures,
+    orders: forms::tensor_fit::candidates::Pictures,
+    bases: forms::tensor_fit::candidates::Pictures,
 }
 
 /// Values computed from the state that are shown in every frame.

@@ -14,6 +14,8 @@ pub fn tests() -> Vec<Trial> {
         test("fod::several_shells", several_shells),
         test("fod::one_shell", one_shell),
         test("fod::responses_of_masks", masks),
+        test("fod::responses_of_each_tissue", each),
+        test("fod::given_distributions", given),
         test("fod::refusals", refusals),
         test("fod::usage", usage),
         data_test(
@@ -228,6 +230,115 @@ fn masks() {
     assert_eq!(report["responses"][0]["voxels"], inside);
 }
 
+/// Each tissue from its own source: a region, a file, the algorithm.
+fn each() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    head("1000:20,2500:30", here);
+    run(
+        &format!("{THREE_TISSUES} --order 4 --maps peaks --out fod"),
+        here,
+    );
+    run(
+        "fit head/dwi.nii.gz --mask head/brain_mask.nii.gz --maps md --out maps",
+        here,
+    );
+    run(
+        "region --image maps/md.nii.gz --threshold 0.0025.. --out fluid.nii.gz",
+        here,
+    );
+    // A file and a region in place of the algorithm.
+    let line = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --wm-response fod/wm_response.txt \
+                --csf-mask mask:fluid.nii.gz --maps peaks --order 4 --out two";
+    let report = run(line, here);
+    assert_eq!(report["responses_from"], "each");
+    let tissues = report["responses"].as_array().expect("a list");
+    let keys: Vec<&Value> = tissues.iter().map(|t| &t["tissue"]).collect();
+    assert_eq!(keys, ["wm", "csf"]);
+    assert_eq!(tissues[0]["from"], "fod/wm_response.txt");
+    assert!(tissues[0]["voxels"].is_null());
+    assert_eq!(tissues[1]["from"], "mask:fluid.nii.gz");
+    assert!(tissues[1]["voxels"].as_u64().expect("a number") > 0);
+    let repeat = report["repeat"].as_str().expect("a command");
+    let expected =
+        " --wm-response fod/wm_response.txt --csf-mask mask:fluid.nii.gz --response-order 12";
+    assert!(repeat.contains(expected), "{repeat}");
+    // The algorithm for the rest.
+    let line = format!(
+        "{THREE_TISSUES} --response-algorithm dhollander --leave-out csf --gm-response fod/gm_response.txt \
+         --maps peaks --order 4 --out rest"
+    );
+    let report = run(&line, here);
+    let tissues = report["responses"].as_array().expect("a list");
+    assert_eq!(tissues.len(), 2);
+    assert!(tissues[0]["from"].is_null());
+    assert!(tissues[0]["voxels"].as_u64().expect("a number") > 0);
+    assert_eq!(tissues[1]["from"], "fod/gm_response.txt");
+    let [first, again] =
+        ["fod", "rest"].map(|f| std::fs::read(here.join(f).join("wm_response.txt")));
+    assert_eq!(first.expect("a file"), again.expect("a file"));
+    let repeat = report["repeat"].as_str().expect("a command");
+    let expected =
+        " --response-algorithm dhollander --gm-response fod/gm_response.txt --leave-out csf";
+    assert!(repeat.contains(expected), "{repeat}");
+    // A region outside the scan.
+    let line =
+        "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --wm-mask sphere:900,0,0,5 --out far";
+    let parts: Vec<&str> = line.split(' ').collect();
+    refuses(&parts, &["no voxel of the scan", "white matter"], here);
+}
+
+/// Distributions that an image holds have the peaks and maps of those that were estimated.
+fn given() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    head("1000:20,2500:45", here);
+    run(
+        &format!("{THREE_TISSUES} --order 4 --maps peaks,afd_total --out fod"),
+        here,
+    );
+    let line = "fod fod/wm_fod.nii.gz --odf-basis mrtrix --odf-frame world";
+    let report = run(
+        &format!("{line} --maps peaks,afd_total,fractions --out again"),
+        here,
+    );
+    assert_eq!(report["responses_from"], "not_used");
+    assert_eq!(report["order"], 4);
+    assert!(report["parameters"].is_null());
+    for name in ["wm_fod", "peaks", "afd_total"] {
+        let [before, after] =
+            ["fod", "again"].map(|f| values(&here.join(format!("{f}/{name}.nii.gz"))));
+        let same = |(a, b): (&f32, &f32)| a == b || (a.is_nan() && b.is_nan());
+        assert!(
+            before.values.iter().zip(after.values.iter()).all(same),
+            "{name}"
+        );
+    }
+    let repeat = report["repeat"].as_str().expect("a command");
+    let expected = "arcuate fod fod/wm_fod.nii.gz --odf-basis mrtrix --odf-frame world --peaks 3";
+    assert!(repeat.starts_with(expected), "{repeat}");
+    assert!(
+        repeat.ends_with(" --maps peaks,afd_total --out again"),
+        "{repeat}"
+    );
+    // In a basis that it does not have.
+    let line = "fod fod/wm_fod.nii.gz --odf-basis mrtrix-0.2 --odf-frame world --order 4 --out o";
+    let parts: Vec<&str> = line.split(' ').collect();
+    let output = arcuate(&parts, here);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(
+        error.contains("Found --order, which has no effect"),
+        "{error}"
+    );
+    let line = "fod fod/gm.nii.gz --odf-basis mrtrix --odf-frame world --out o";
+    refuses(
+        &line.split(' ').collect::<Vec<_>>(),
+        &["without directions", "white matter"],
+        here,
+    );
+}
+
 fn refusals() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -314,6 +425,13 @@ fn usage() {
         ("--wm-mask a.nii --csf-share 0.1", "measured in masks"),
         ("--gm-mask a.nii", "--wm-mask"),
         ("--responses a,b,c,d", "at most three"),
+        ("--wm-mask sphere:1,2", "has 2 numbers"),
+        ("--leave-out gm", "--response-algorithm"),
+        ("--csf-response a.txt", "--wm-response"),
+        (
+            "--wm-response a.txt --response-order 8",
+            "Found --response-order, which has no effect",
+        ),
         ("--order 7", "6 or 8"),
         ("--order 14", "from 2 to 12"),
         ("--maps fa", "fractions"),

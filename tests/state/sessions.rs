@@ -3,7 +3,8 @@
 use crate::support::session_window::{Window, document_text};
 use crate::support::{distributions, done_event, test};
 use arcuate::compute::Control;
-use arcuate::data::{BuiltInHead, Grid, Role, Volume};
+use arcuate::data::odf_field::Tissue;
+use arcuate::data::{BuiltInHead, Grid, OdfLayout, Role, Shape, Volume};
 use arcuate::io::nifti;
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::solvers::level_set::Sphere;
@@ -17,10 +18,11 @@ use arcuate::state::sessions::jobs::{Autosave, OpenSession};
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::tensors::jobs::fod::EstimateFods;
+use arcuate::state::tensors::types::fods::TissueChoice;
 use arcuate::state::view::SideList;
 use arcuate::state::{
-    Action, Event, FilesAction, LayerId, SessionAction, SnapshotAction, State, StreamlineAction,
-    Task, TensorAction, TrackAction, ViewAction, update,
+    Action, Content, Event, FilesAction, LayerId, RegionAction, SessionAction, SnapshotAction,
+    State, StreamlineAction, Task, TensorAction, TrackAction, ViewAction, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -45,6 +47,11 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("sessions::another file's failure ends no reading", reading),
         test("sessions::distributions are restored", fods),
+        test("sessions::distributions of a file come back", fod_image),
+        test(
+            "sessions::response functions of regions come back",
+            responses,
+        ),
         test("sessions::a layer is selected, a mask offered", reopened),
         test("sessions::Segment keeps its camera", cameras),
         test("sessions::an open list comes back", side_list),
@@ -121,6 +128,100 @@ fn fods() {
     let before = names(&window.state);
     assert!(before.iter().any(|name| name == "AFD"), "{before:?}");
     assert_eq!(names(&again.state), before);
+}
+
+/// Each tissue has its own choice: a region by its place in the list, a mask by its layer, a file.
+fn responses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let region = |x: f64, radius_mm: f64| RegionAction::Add {
+        role: Role::Region,
+        shape: Shape::Sphere {
+            centre: dvec3(x, 0.0, 0.0),
+            radius_mm,
+        },
+    };
+    window.act(Action::Region(region(-4.0, 3.0)));
+    window.act(Action::Region(region(4.0, 5.0)));
+    let document = &window.state.document;
+    let white = document.regions.last().expect("a region").clone();
+    let layers = document.layers.iter();
+    let mut masks = layers.filter(|l| matches!(l.content, Content::Mask(_)));
+    let mask = masks.next().expect("a mask").id;
+    let file = folder.path().join("csf.txt");
+    std::fs::write(&file, "3000\n200\n").expect("written");
+    for (tissue, choice) in [
+        (Tissue::WhiteMatter, TissueChoice::Region(white.id)),
+        (Tissue::GreyMatter, TissueChoice::Layer(mask)),
+        (Tissue::Csf, TissueChoice::File(file.clone())),
+    ] {
+        window.act(Action::Tensors(TensorAction::SetResponse {
+            tissue,
+            choice,
+        }));
+    }
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    let document = &again.state.document;
+    let choices = &document.distributions.settings.responses;
+    let Some(TissueChoice::Region(id)) = choices.of_tissue(Tissue::WhiteMatter) else {
+        panic!("{choices:?}");
+    };
+    let found = document.region(*id).expect("the region");
+    assert_eq!((&found.name, &found.shape), (&white.name, &white.shape));
+    let of = |tissue: Tissue| choices.of_tissue(tissue);
+    assert_eq!(of(Tissue::GreyMatter), Some(&TissueChoice::Layer(mask)));
+    assert_eq!(of(Tissue::Csf), Some(&TissueChoice::File(file)));
+}
+
+/// An image that is read as distributions is read so again, and used.
+fn fod_image() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let scan = window.state.document.scan().expect("a scan");
+    let grid = scan.content.volume().expect("an image").grid.clone();
+    let image = folder.path().join("fod.nii.gz");
+    nifti::save_volume(
+        &image,
+        &distributions::image(&grid),
+        "made",
+        &Control::new(),
+    )
+    .expect("saved");
+    window.act(Action::Files(FilesAction::Open(vec![image])));
+    let layer = window
+        .state
+        .document
+        .layer_named("fod")
+        .expect("a layer")
+        .id;
+    let layout = OdfLayout::MRTRIX;
+    window.act(Action::Tensors(TensorAction::ReadDistributions {
+        layer,
+        layout: Some(layout),
+    }));
+    let coefficients = |window: &Window| {
+        let result = window.state.document.distributions.result.clone();
+        let result = result.unwrap_or_else(|| panic!("{}", window.messages()));
+        assert!(result.key.is_read());
+        result.fods.output.field.coefficients.clone()
+    };
+    let before = coefficients(&window);
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let text = saved::draft(&window.state).content.value().to_string();
+    assert!(text.contains("\"basis\":\"mrtrix\""), "{text}");
+    let again = Window::opened(&path);
+    let document = &again.state.document;
+    let (_, _, found) = document.fod_image(layer).expect("the image");
+    assert_eq!(found, layout);
+    assert_eq!(coefficients(&again), before);
+    assert_eq!(
+        document.distributions.settings,
+        window.state.document.distributions.settings
+    );
+    assert!(document.layer_named("AFD").is_some());
 }
 
 /// The 3-D camera of Segment is near the surface, that of the other tasks where it was: also after a save in either of

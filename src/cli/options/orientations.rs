@@ -46,11 +46,8 @@ impl OrientationOptions {
 }
 
 fn odf_basis(text: &str) -> Result<Basis, ValueError> {
-    let found = Basis::ALL.into_iter().find(|basis| basis.key() == text);
-    found.ok_or_else(|| {
-        let keys = Basis::ALL.map(Basis::key);
-        ValueError::new(format!("one of {}", keys.join(", ")), text)
-    })
+    Basis::from_key(text)
+        .ok_or_else(|| ValueError::new(format!("one of {}", Basis::KEYS.join(", ")), text))
 }
 
 /// The keys of all bases with the programs that use them: `mrtrix (also DIPY's tournier07), … or camino`.

@@ -25,8 +25,9 @@
 //! ```
 
 use super::spherical_harmonics::{Basis, Rotation, count, degrees, order_of_count};
-use super::{DataId, Grid, TensorFrame, Volume, VolumeKind};
+use super::{DataId, Grid, TensorFrame, Volume, VolumeKind, keyed};
 use glam::{DMat3, DVec3};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ const BEFORE_CAMINO: usize = 2;
 
 /// How an image stores distributions. A basis that differs by signs alone turns fibres by 180° about z, and wrong axes
 /// mirror them, so both are always stated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct OdfLayout {
     pub basis: Basis,
     pub frame: TensorFrame,
@@ -97,6 +98,12 @@ pub enum Tissue {
     Csf,
 }
 
+keyed!(Tissue, serde {
+    WhiteMatter = "wm",
+    GreyMatter = "gm",
+    Csf = "csf",
+});
+
 impl Tissue {
     pub const ALL: [Self; 3] = [Self::WhiteMatter, Self::GreyMatter, Self::Csf];
 
@@ -109,12 +116,12 @@ impl Tissue {
     }
 
     /// The tissue in a file's name: a label as in QSIRecon's `…_label-WM_dwimap.mif.gz`, otherwise a word as in
-    /// MRtrix's `wmfod.mif` and `gm.nii.gz`.
+    /// MRtrix's `wmfod.mif` and `gm.nii.gz`, also where intensities were corrected (`wmFODmtnormed`).
     pub fn in_name(file_name: &str) -> Option<Self> {
         let name = file_name.to_ascii_lowercase();
         let parts = || name.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
         let label = parts().find_map(|part| part.strip_prefix("label-"));
-        let tissue = |word: &str| match word {
+        let tissue = |word: &str| match without_correction(word) {
             "wm" | "wmfod" | "fodwm" => Some(Self::WhiteMatter),
             "gm" | "gmfod" | "fodgm" => Some(Self::GreyMatter),
             "csf" | "csffod" | "fodcsf" => Some(Self::Csf),
@@ -125,6 +132,13 @@ impl Tissue {
             None => parts().flat_map(|part| part.split('-')).find_map(tissue),
         }
     }
+}
+
+/// A word without the ending that says that MRtrix's `mtnormalise` has corrected the intensities.
+fn without_correction(word: &str) -> &str {
+    let endings = ["mtnormed", "mtnorm", "normed", "norm"];
+    let mut without = endings.iter().filter_map(|end| word.strip_suffix(end));
+    without.next().unwrap_or(word)
 }
 
 /// Fibre orientation distributions, one per voxel.

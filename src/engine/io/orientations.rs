@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Voxels that one thread converts at a time.
 const CHUNK_VOXELS: usize = 4096;
 /// The largest share of voxels whose coefficients no distribution can have; noise and ringing stay far below it.
-const MAX_IMPLAUSIBLE: f64 = 0.25;
+pub const MAX_IMPLAUSIBLE: f64 = 0.25;
 /// Largest number of dyads that FSL writes.
 const MAX_DYADS: usize = 9;
 

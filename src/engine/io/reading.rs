@@ -1,7 +1,7 @@
 //! The user's statements where a file itself is silent.
 
 use super::text::is_control;
-use crate::data::{TensorLayout, keyed};
+use crate::data::{OdfLayout, TensorLayout, keyed};
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -47,6 +47,9 @@ pub struct Reading {
     /// The order and the axes of the tensors in an image of six volumes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensors: Option<TensorLayout>,
+    /// The basis and the axes of the fibre orientation distributions in an image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distributions: Option<OdfLayout>,
     /// The affine that places the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affine: Option<Box<AffineReading>>,
@@ -111,6 +114,9 @@ impl fmt::Display for Reading {
             write!(f, " --colours {}", quoted(&table.to_string_lossy()))?;
         }
         if let Some(layout) = &self.tensors {
+            layout.fmt(f)?;
+        }
+        if let Some(layout) = &self.distributions {
             layout.fmt(f)?;
         }
         if let Some(affine) = &self.affine {

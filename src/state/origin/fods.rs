@@ -6,28 +6,18 @@ use crate::state::core::layer::OriginId;
 use crate::state::document::Document;
 use crate::state::origin::{Describe, Origin, Origins, Recipe};
 use crate::state::tensors::recipe::FitMask;
-use crate::state::tensors::recipe::fod::{FodArguments, FodMap, ResponseAlgorithm, ResponseSource};
-use std::path::PathBuf;
+use crate::state::tensors::recipe::fod::{FodArguments, FodMap, ResponseSource};
 use std::sync::Arc;
 
-/// The recipe of fibre orientation distributions.
+/// The recipe of fibre orientation distributions: a scan that is deconvolved, or an image that holds them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FodRecipe {
     pub scan: OriginId,
     pub mask: FitMask,
-    pub responses: FodResponses,
+    pub responses: ResponseSource,
     pub response_params: response::Params,
     pub params: csd::Params,
     pub peak_params: peaks::Params,
-}
-
-/// The response functions of distributions.
-#[derive(Clone, PartialEq, Debug)]
-pub enum FodResponses {
-    /// MRtrix's text files, white matter first.
-    Files(Vec<PathBuf>),
-    /// Measured in the scan.
-    Algorithm(ResponseAlgorithm),
 }
 
 /// The recipe of a map of distributions.
@@ -38,18 +28,29 @@ pub struct FodMapRecipe {
 }
 
 impl FodRecipe {
+    /// The command that writes these maps.
+    fn command_of(&self, document: &Document, maps: Vec<FodMap>) -> CommandLine {
+        match self.responses.region_without_file() {
+            Some(name) => CommandLine::NoCommand {
+                region: name.to_owned(),
+            },
+            None => CommandLine::Fods(Box::new(self.arguments(document, maps))),
+        }
+    }
+
     /// The arguments of the command that writes these maps.
-    pub fn arguments(&self, document: &Document, maps: Vec<FodMap>) -> FodArguments {
+    pub fn arguments(&self, document: &Document, mut maps: Vec<FodMap>) -> FodArguments {
+        if self.responses == ResponseSource::NotUsed {
+            // An image of distributions is that of one tissue.
+            maps.retain(|map| *map != FodMap::Fractions);
+        }
         FodArguments {
             source: document.origins.source(self.scan),
             mask: match &self.mask {
                 FitMask::File(path) => Some(path.clone()),
                 FitMask::Found | FitMask::Head => None,
             },
-            responses: match &self.responses {
-                FodResponses::Files(files) => ResponseSource::Files(files.clone()),
-                FodResponses::Algorithm(algorithm) => ResponseSource::Algorithm(*algorithm),
-            },
+            responses: self.responses.clone(),
             response_params: self.response_params.clone(),
             params: self.params.clone(),
             peak_params: self.peak_params.clone(),
@@ -64,7 +65,7 @@ impl Describe for FodRecipe {
     }
 
     fn command_line(&self, document: &Document) -> CommandLine {
-        CommandLine::Fods(Box::new(self.arguments(document, FodMap::SHOWN.to_vec())))
+        self.command_of(document, FodMap::SHOWN.to_vec())
     }
 }
 
@@ -75,7 +76,7 @@ impl Describe for FodMapRecipe {
 
     fn command_line(&self, document: &Document) -> CommandLine {
         match document.origins.fods(self.fods) {
-            Some(fods) => CommandLine::Fods(Box::new(fods.arguments(document, vec![self.map]))),
+            Some(fods) => fods.command_of(document, vec![self.map]),
             None => CommandLine::NoCommand {
                 region: String::new(),
             },

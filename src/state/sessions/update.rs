@@ -160,7 +160,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         runtime.snapshots.comparing,
         runtime.turning,
     ) = (Vec::new(), None, None);
-    runtime.tensors.orders = None;
+    (runtime.tensors.orders, runtime.tensors.bases) = (None, None);
     runtime.revision += 1;
     let saving = &mut runtime.sessions;
     (saving.file, saving.opened, saving.opening) = (None, None, None);

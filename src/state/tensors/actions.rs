@@ -13,6 +13,13 @@ pub fn act(state: &mut State, action: TensorAction, effects: &mut Vec<Effect>) {
         TensorAction::ReadAs { layer, layout } => {
             tensors::orders::read(state, layer, layout, effects)
         }
+        TensorAction::CompareBases(layer) => tensors::fod_images::compare(state, layer, effects),
+        TensorAction::ReadDistributions { layer, layout } => {
+            tensors::fod_images::read(state, layer, layout, effects);
+        }
+        TensorAction::UseDistributions(source) => {
+            tensors::fod_images::choose(state, source, effects);
+        }
         TensorAction::SetFit { params } => {
             edit(state, "Fit", false, |d| d.fit = params);
             tensors::update::fit(state, effects);
@@ -22,6 +29,11 @@ pub fn act(state: &mut State, action: TensorAction, effects: &mut Vec<Effect>) {
         TensorAction::ReadResponses(files) => {
             let responses = ResponseChoice::Files(files);
             let now = state.document.distributions.settings.clone();
+            tensors::fods::set(state, FodSettings { responses, ..now });
+        }
+        TensorAction::SetResponse { tissue, choice } => {
+            let now = state.document.distributions.settings.clone();
+            let responses = now.responses.with_tissue(tissue, choice);
             tensors::fods::set(state, FodSettings { responses, ..now });
         }
         TensorAction::SaveFods(path) => tensors::fods::save(state, path, effects),

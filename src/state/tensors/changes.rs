@@ -4,7 +4,7 @@ use crate::solvers::tensor_fit::Params;
 use crate::state::Document;
 use crate::state::core::fields::{Fields, label};
 use crate::state::core::text::file_name;
-use crate::state::tensors::types::fods::ResponseChoice;
+use crate::state::tensors::types::fods::{FodSource, ResponseChoice, TissueChoice};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = fit(before).differences(&fit(after));
@@ -22,7 +22,16 @@ fn fods(document: &Document) -> Fields {
             let names: Vec<String> = files.iter().map(|path| file_name(path)).collect();
             names.join(", ")
         }
+        ResponseChoice::Each(choices) => {
+            let names: Vec<String> = choices.iter().map(|c| choice(document, c)).collect();
+            names.join(", ")
+        }
     };
+    let source = match settings.source {
+        FodSource::Scan => "from the scan",
+        FodSource::Image(id) => document.layer(id).map_or("", |layer| &layer.name),
+    };
+    fields.name("Distributions", source);
     fields.name("Responses", responses);
     fields.rows(&settings.response_params, &[]);
     fields.rows(&settings.params, &["method"]);
@@ -30,6 +39,20 @@ fn fods(document: &Document) -> Fields {
     fields.row_named("Deconvolution", &settings.params, "method");
     fields.rows(&settings.peak_params, &[]);
     fields
+}
+
+fn choice(document: &Document, choice: &TissueChoice) -> String {
+    match choice {
+        TissueChoice::Estimated => "estimated".to_owned(),
+        TissueChoice::Region(id) => document
+            .region(*id)
+            .map_or(String::new(), |r| r.name.clone()),
+        TissueChoice::Layer(id) => document
+            .layer(*id)
+            .map_or(String::new(), |l| l.name.clone()),
+        TissueChoice::File(path) => file_name(path),
+        TissueChoice::Omitted => "left out".to_owned(),
+    }
 }
 
 fn fit(document: &Document) -> Fields {

@@ -1,10 +1,12 @@
 //! Questions to the document about the inputs of its tensor fit.
 
-use crate::data::{Mask, TensorLayout};
+use crate::data::odf_field::Tissue;
+use crate::data::{Mask, OdfLayout, Shape, TensorLayout, Volume};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::glyph_look::GlyphContent;
-use crate::state::core::layer::{Content, Layer};
-use crate::state::tensors::types::fods::FodKey;
+use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::origin::Origin;
+use crate::state::tensors::types::fods::{FodKey, FodSettings, FodSource, TissueChoice};
 use crate::state::tensors::types::{BootstrapInput, FitKey, OfferedMask};
 use crate::state::{Document, State};
 use std::path::PathBuf;
@@ -87,18 +89,83 @@ impl Document {
         })
     }
 
-    /// The key of the distributions of the present document; `None` if the user has not requested any, or without a scan
-    /// with gradients.
+    /// An opened image that the user reads as distributions, with its values and the basis and axes.
+    pub fn fod_image(&self, layer: LayerId) -> Option<(&Arc<Layer>, &Volume, OdfLayout)> {
+        let layer = self.layer(layer)?;
+        let layout = match self.origin(layer) {
+            Origin::File { reading, .. } => reading.distributions?,
+            _ => return None,
+        };
+        let volume = self.can_hold_fods(layer)?;
+        layout.order(volume.frames)?;
+        Some((layer, volume, layout))
+    }
+
+    /// The values of an opened image that may hold distributions by the number of its volumes.
+    pub fn can_hold_fods<'a>(&self, layer: &'a Layer) -> Option<&'a Volume> {
+        let Content::Scan {
+            dwi,
+            gradients: None,
+        } = &layer.content
+        else {
+            return None;
+        };
+        let mut layouts = OdfLayout::of_volumes(dwi.frames);
+        let has_directions = layouts.any(|layout| layout.order(dwi.frames) > Some(0));
+        let is_file = matches!(self.origin(layer), Origin::File { .. });
+        (is_file && has_directions).then_some(dwi)
+    }
+
+    /// The region or the mask that the response function of a tissue is measured in.
+    fn response_region(&self, settings: &FodSettings, tissue: Tissue) -> Option<Arc<Shape>> {
+        match settings.responses.of_tissue(tissue)? {
+            TissueChoice::Region(id) => Some(self.region(*id)?.shape.clone()),
+            TissueChoice::Layer(id) => match &self.layer(*id)?.content {
+                Content::Mask(mask) => Some(Arc::new(Shape::Mask(mask.clone()))),
+                _ => None,
+            },
+            TissueChoice::Estimated | TissueChoice::File(_) | TissueChoice::Omitted => None,
+        }
+    }
+
+    /// The layer that the distributions come from.
+    pub fn fod_source(&self) -> Option<&Arc<Layer>> {
+        match self.distributions.settings.source {
+            FodSource::Scan => self.scan(),
+            FodSource::Image(layer) => Some(self.fod_image(layer)?.0),
+        }
+    }
+
+    /// The key of the distributions of the present document; `None` if the user has not requested any, or without their
+    /// source: a scan with gradients, or an image of distributions.
     pub fn requested_fods(&self) -> Option<FodKey> {
         let settings = &self.distributions.settings;
-        let scan = self.scan().filter(|_| settings.requested)?;
-        match &scan.content {
+        if !settings.requested {
+            return None;
+        }
+        if let FodSource::Image(layer) = settings.source {
+            let (_, volume, _) = self.fod_image(layer)?;
+            return Some(FodKey {
+                image: volume.id(),
+                mask: None,
+                regions: Default::default(),
+                // Nothing is deconvolved.
+                settings: FodSettings {
+                    requested: true,
+                    source: settings.source,
+                    peak_params: settings.peak_params.clone(),
+                    ..FodSettings::default()
+                },
+            });
+        }
+        match &self.scan()?.content {
             Content::Scan {
                 dwi,
                 gradients: Some(_),
             } if dwi.tensors.is_none() => Some(FodKey {
-                scan: dwi.id(),
+                image: dwi.id(),
                 mask: self.chosen_mask().map(|(_, mask)| mask.id()),
+                regions: Tissue::ALL.map(|tissue| self.response_region(settings, tissue)),
                 settings: settings.clone(),
             }),
             _ => None,

@@ -1,7 +1,8 @@
 //! Fibre orientation distributions: requesting those that the document wants, and receiving them.
 
-use crate::data::Volume;
+use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
+use crate::data::{Shape, Volume};
 use crate::jobs::Unfinished;
 use crate::solvers::csd;
 use crate::state::core::display::{self, Display};
@@ -13,11 +14,16 @@ use crate::state::edit::edit;
 use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
 use crate::state::origin::commands::fit_mask;
-use crate::state::origin::{FodMapRecipe, FodRecipe, FodResponses};
-use crate::state::tensors::jobs::fod::{EstimateFods, FOD, Responses, SaveFods, map_image};
+use crate::state::origin::{FodMapRecipe, FodRecipe};
+use crate::state::regions::recipe::ShapeSpec;
+use crate::state::tensors::jobs::fod::{
+    EstimateFods, FOD, ReadFods, ResponseInput, Responses, SaveFods, map_image,
+};
 use crate::state::tensors::mask_text;
-use crate::state::tensors::recipe::fod::{FodMap, SAVED_MAPS};
-use crate::state::tensors::types::fods::{FodKey, FodResult, FodSettings, Fods, ResponseChoice};
+use crate::state::tensors::recipe::fod::{FodMap, ResponseSource, SAVED_MAPS, TissueSource};
+use crate::state::tensors::types::fods::{
+    FodKey, FodResult, FodSettings, FodSource, Fods, ResponseChoice, TissueChoice,
+};
 use crate::state::tensors::update::LayerInserter;
 use crate::state::{Document, Effect, State};
 use std::path::PathBuf;
@@ -47,14 +53,50 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     // Undo and sessions bring back earlier ones.
     let shown = document.distributions.result.as_ref();
     live.set_shown(shown.map(|result| (result.key.clone(), Detail::Full, ())));
-    match live.follow(document.requested_fods().as_ref(), false, Pace::Newest) {
+    let was_running = live.running().is_some();
+    let requested = document.requested_fods();
+    let uses_regions = requested.as_ref().is_some_and(FodKey::uses_regions);
+    if uses_regions && state.is_dragging() {
+        // A deconvolution takes longer than a step of a moving region.
+        return;
+    }
+    let live = &mut state.runtime.tensors.fods;
+    match live.follow(requested.as_ref(), false, Pace::Newest) {
         Order::Nothing => {}
         Order::Cancel => effects.push(Effect::Cancel(FOD)),
-        Order::Start(key, _) => effects.extend(request(document, key).map(Effect::submit)),
+        Order::Start(key, _) => match known(state, &key) {
+            Some(known) => {
+                if was_running {
+                    effects.push(Effect::Cancel(FOD));
+                }
+                put(state, &key, &known.fods, known.wall_ms);
+            }
+            None => effects.extend(request(&state.document, key)),
+        },
     }
 }
 
-fn request(document: &Document, key: FodKey) -> Option<EstimateFods> {
+/// Distributions that an earlier document has: switching between those of the scan and of a file computes nothing.
+fn known(state: &mut State, key: &FodKey) -> Option<Arc<FodResult>> {
+    let documents = state.history.documents_mut();
+    let mut results = documents.filter_map(|d| d.distributions.result.as_ref());
+    results.find(|result| result.key == *key).cloned()
+}
+
+fn request(document: &Document, key: FodKey) -> Option<Effect> {
+    let settings = key.settings.clone();
+    if let FodSource::Image(layer) = settings.source {
+        let (layer, volume, layout) = document.fod_image(layer)?;
+        return Some(Effect::submit(ReadFods {
+            key: Some(key),
+            path: document.path(layer)?.to_owned(),
+            volume: volume.clone(),
+            layout,
+            peak_params: settings.peak_params,
+            wants_peaks: true,
+            wants_lobes: true,
+        }));
+    }
     let Content::Scan {
         dwi,
         gradients: Some(gradients),
@@ -62,22 +104,89 @@ fn request(document: &Document, key: FodKey) -> Option<EstimateFods> {
     else {
         return None;
     };
-    let settings = key.settings.clone();
-    Some(EstimateFods {
+    let responses = match &settings.responses {
+        ResponseChoice::Estimated => Responses::Estimated(None),
+        ResponseChoice::Files(files) => Responses::Files(files.clone()),
+        ResponseChoice::Each(choices) => Responses::Each {
+            algorithm: None,
+            tissues: inputs(choices, &key),
+        },
+    };
+    Some(Effect::submit(EstimateFods {
         key: Some(key),
         dwi: dwi.clone(),
         gradients: gradients.clone(),
         mask: document.chosen_mask().map(|(_, mask)| mask.clone()),
-        responses: match settings.responses {
-            ResponseChoice::Estimated => Responses::Estimated(None),
-            ResponseChoice::Files(files) => Responses::Files(files),
-        },
+        responses,
         response_params: settings.response_params,
         params: settings.params,
         peak_params: settings.peak_params,
         wants_peaks: true,
         wants_lobes: true,
-    })
+    }))
+}
+
+/// The inputs of the response functions, without the tissues that are left out.
+fn inputs(choices: &[TissueChoice; 3], key: &FodKey) -> Vec<(Tissue, ResponseInput)> {
+    let all = Tissue::ALL.into_iter().zip(choices).zip(&key.regions);
+    let input = |((tissue, choice), region): ((Tissue, &TissueChoice), &Option<Arc<Shape>>)| {
+        let input = match (choice, region) {
+            (TissueChoice::Omitted, _) => return None,
+            (TissueChoice::Estimated, _) => ResponseInput::Algorithm,
+            (TissueChoice::File(path), _) => ResponseInput::File(path.clone()),
+            (TissueChoice::Region(_) | TissueChoice::Layer(_), Some(shape)) => {
+                ResponseInput::Inside(shape.clone())
+            }
+            (TissueChoice::Region(_) | TissueChoice::Layer(_), None) => ResponseInput::Missing,
+        };
+        Some((tissue, input))
+    };
+    all.filter_map(input).collect()
+}
+
+/// The source of the response functions, for the recipe of distributions in a document.
+fn source(document: &Document, key: &FodKey, fods: &Fods) -> ResponseSource {
+    if key.is_read() {
+        return ResponseSource::NotUsed;
+    }
+    let choices = match (&key.settings.responses, fods.algorithm) {
+        (ResponseChoice::Files(files), _) => return ResponseSource::Files(files.clone()),
+        (ResponseChoice::Estimated, Some(algorithm)) => {
+            return ResponseSource::Algorithm(algorithm);
+        }
+        // An estimation always has an algorithm.
+        (ResponseChoice::Estimated, None) => return ResponseSource::Files(Vec::new()),
+        (ResponseChoice::Each(choices), _) => choices,
+    };
+    let name = |choice: &TissueChoice| match choice {
+        TissueChoice::Region(id) => document.region(*id).map(|region| region.name.clone()),
+        TissueChoice::Layer(id) => document.layer(*id).map(|layer| layer.name.clone()),
+        _ => None,
+    };
+    let all = Tissue::ALL.into_iter().zip(choices).zip(&key.regions);
+    let source = |((tissue, choice), region): ((Tissue, &TissueChoice), &Option<Arc<Shape>>)| {
+        let source = match (choice, region) {
+            (TissueChoice::Omitted, _) => return None,
+            (TissueChoice::Estimated, _) => TissueSource::Algorithm,
+            (TissueChoice::File(path), _) => TissueSource::File(path.clone()),
+            (choice, region) => {
+                let path = match region.as_deref() {
+                    Some(Shape::Mask(mask)) => document.mask_file(mask),
+                    _ => None,
+                };
+                let shape = region.as_ref();
+                match shape.and_then(|shape| ShapeSpec::from_shape(shape, path)) {
+                    Some(shape) => TissueSource::Region(shape),
+                    None => TissueSource::NoFile(name(choice).unwrap_or_default()),
+                }
+            }
+        };
+        Some((tissue, source))
+    };
+    ResponseSource::Each {
+        algorithm: fods.algorithm,
+        tissues: all.filter_map(source).collect(),
+    }
 }
 
 /// Writes the distributions, their response functions and maps.
@@ -88,7 +197,8 @@ pub fn save(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
         _ => None,
     };
     let result = document.distributions.result.as_ref();
-    let (Some(result), Some(gradients)) = (result, gradients) else {
+    let result = result.filter(|result| result.key.is_read() || gradients.is_some());
+    let Some(result) = result else {
         let sentence = "There are no distributions to write yet: estimate them first";
         return state.runtime.notify(Severity::Information, sentence);
     };
@@ -97,7 +207,7 @@ pub fn save(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     };
     effects.push(Effect::submit(SaveFods {
         fods: result.fods.clone(),
-        gradients,
+        gradients: gradients.filter(|_| !result.key.is_read()),
         recipe: recipe.arguments(document, SAVED_MAPS.to_vec()),
         params: result.key.settings.params.clone(),
         path: path.clone(),
@@ -133,16 +243,37 @@ pub fn not_estimated(state: &mut State, key: &FodKey, end: &Unfinished) {
     }
 }
 
-/// Puts distributions into each document that wants them: the present one and those that undo, redo or a snapshot bring
-/// back.
+/// Receives distributions.
 pub fn estimated(state: &mut State, key: &FodKey, fods: Fods, wall_ms: f64) {
+    let fods = Arc::new(fods);
+    if !put(state, key, &fods, wall_ms) {
+        return;
+    }
+    let voxels = counted(fods.mask.count(), "voxel");
+    let time = duration_text(wall_ms);
+    let verb = match key.is_read() {
+        true => "Read",
+        false => "Estimated",
+    };
+    let message = format!("{verb} the fibre orientations of {voxels} in {time}");
+    let status = &mut state.runtime.notices.status;
+    status.add_result(StatusSubject::Action, message);
+    if let Some(doubt) = fods.mask_found.as_ref().and_then(mask_text::doubt) {
+        let text = format!("{doubt}. Look at it, or estimate within a mask file");
+        state.runtime.notify(Severity::Warning, text);
+    }
+}
+
+/// Puts distributions into each document that wants them: the present one and those that undo, redo or a snapshot bring
+/// back. Whether the present one is among them.
+fn put(state: &mut State, key: &FodKey, fods: &Arc<Fods>, wall_ms: f64) -> bool {
     let live = &mut state.runtime.tensors.fods;
     if live.running() == Some(key) {
         live.stop();
     }
     let estimated = Estimated {
         key,
-        fods: Arc::new(fods),
+        fods: fods.clone(),
         wall_ms,
     };
     let wants = |document: &Document| {
@@ -163,22 +294,11 @@ pub fn estimated(state: &mut State, key: &FodKey, fods: Fods, wall_ms: f64) {
             });
         }
     }
-    if !wants(&state.document) {
-        return;
+    let is_requested = wants(&state.document);
+    if is_requested {
+        estimated.put(&mut state.document, ids);
     }
-    estimated.put(&mut state.document, ids);
-    let fods = &estimated.fods;
-    let message = format!(
-        "Estimated the fibre orientations of {} in {}",
-        counted(fods.mask.count(), "voxel"),
-        duration_text(wall_ms)
-    );
-    let status = &mut state.runtime.notices.status;
-    status.add_result(StatusSubject::Action, message);
-    if let Some(doubt) = fods.mask_found.as_ref().and_then(mask_text::doubt) {
-        let text = format!("{doubt}. Look at it, or estimate within a mask file");
-        state.runtime.notify(Severity::Warning, text);
-    }
+    is_requested
 }
 
 /// Finished distributions, to be put into documents.
@@ -191,19 +311,14 @@ struct Estimated<'a> {
 impl Estimated<'_> {
     /// Replaces earlier distributions and their maps, which keep their display; new layers get the ids from `ids` on.
     fn put(&self, document: &mut Document, ids: u64) {
-        let Some(scan) = document.scan().map(|l| l.origin) else {
+        let Some(scan) = document.fod_source().map(|l| l.origin) else {
             return;
         };
         let (settings, fods) = (&self.key.settings, &self.fods);
         let origin = document.origins.add(FodRecipe {
             scan,
             mask: fit_mask(document, self.key.mask),
-            responses: match (&settings.responses, fods.algorithm) {
-                (ResponseChoice::Files(files), _) => FodResponses::Files(files.clone()),
-                (ResponseChoice::Estimated, Some(algorithm)) => FodResponses::Algorithm(algorithm),
-                // An estimation always has an algorithm.
-                (ResponseChoice::Estimated, None) => FodResponses::Files(Vec::new()),
-            },
+            responses: source(document, self.key, fods),
             response_params: settings.response_params.clone(),
             // The order is stated, whatever it was chosen from.
             params: csd::Params {
@@ -243,10 +358,19 @@ impl Estimated<'_> {
 
 /// A single tissue has no fractions: those of earlier distributions are removed.
 fn remove_fractions(document: &mut Document) {
+    remove(document, |map| map == FodMap::Fractions);
+}
+
+/// Removes the maps of distributions that are no longer used.
+pub fn remove_maps(document: &mut Document) {
+    remove(document, |_| true);
+}
+
+fn remove(document: &mut Document, is_removed: impl Fn(FodMap) -> bool) {
     let layers = document.layers.iter();
-    let fractions = layers.filter(|l| document.origin(l).fod_map() == Some(FodMap::Fractions));
-    let fractions: Vec<_> = fractions.map(|l| l.id).collect();
-    document.layers.retain(|l| !fractions.contains(&l.id));
+    let maps = layers.filter(|l| document.origin(l).fod_map().is_some_and(&is_removed));
+    let maps: Vec<_> = maps.map(|l| l.id).collect();
+    document.layers.retain(|l| !maps.contains(&l.id));
 }
 
 /// Hidden until the user shows it, like the maps of a tensor fit.

@@ -60,7 +60,9 @@ fn not_opened(document: &Document, path: Option<&Path>) -> Option<String> {
 
 fn missing_scan(document: &Document, source: &ScanSource) -> FitInput {
     let path = match source.untouched().0 {
-        ScanSource::File { dwi: file, .. } | ScanSource::Tensors { file, .. } => Some(&**file),
+        ScanSource::File { dwi: file, .. }
+        | ScanSource::Tensors { file, .. }
+        | ScanSource::Distributions { file, .. } => Some(&**file),
         ScanSource::Phantom { .. } | ScanSource::Turned { .. } => None,
     };
     let is_here = |l: &Arc<Layer>| path.is_some() && document.path(l) == path;

@@ -149,7 +149,8 @@ impl Receive<State> for CompareDistributions {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        // Only the command line requests this.
-        ended(state, self, delivery, effects, |_, _, _, _| {});
+        ended(state, self, delivery, effects, |state, output, _, _| {
+            tensors::fod_images::compared(state, self.volume.id(), Arc::new(output));
+        });
     }
 }

@@ -1,14 +1,15 @@
 //! The methods text of scans and tensor fits.
 
 use crate::data::HeadKind;
+use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
 use crate::solvers::{csd, tensor_fit};
 use crate::state::Document;
 use crate::state::core::citations::Citations;
-use crate::state::core::layer::{Content, Layer};
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
-use crate::state::tensors::types::fods::ResponseChoice;
+use crate::state::tensors::types::fods::{FodSource, Fods, ResponseChoice, TissueChoice};
 use std::fmt::Write as _;
 
 const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion tensor spectroscopy and \
@@ -41,6 +42,9 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
         return String::new();
     };
     let (fods, settings) = (&result.fods, &result.key.settings);
+    if let FodSource::Image(layer) = settings.source {
+        return read_distributions(document, layer, fods);
+    }
     let tissues: Vec<&str> = fods.responses.iter().map(|(t, _)| t.name()).collect();
     let tissues = match tissues.split_last() {
         Some((last, [])) => (*last).to_owned(),
@@ -54,6 +58,23 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
     let responses = match (&settings.responses, fods.algorithm) {
         (ResponseChoice::Files(_), _) => {
             format!("the {functions} of {tissues}, which were read from files")
+        }
+        (ResponseChoice::Each(_), algorithm) => {
+            let work = algorithm.map(|algorithm| match algorithm {
+                ResponseAlgorithm::Dhollander => citations.cite(DHOLLANDER),
+                ResponseAlgorithm::Tournier => citations.cite(TOURNIER),
+            });
+            let each = fods.responses.iter().map(|(tissue, _)| {
+                own_response(
+                    document,
+                    &settings.responses,
+                    *tissue,
+                    fods,
+                    work.as_deref(),
+                )
+            });
+            let each: Vec<String> = each.collect();
+            format!("the {functions} of {}", each.join(", "))
         }
         (ResponseChoice::Estimated, algorithm) => {
             let work = match algorithm {
@@ -98,6 +119,48 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
     )
 }
 
+/// One tissue and where its response function comes from.
+fn own_response(
+    document: &Document,
+    choices: &ResponseChoice,
+    tissue: Tissue,
+    fods: &Fods,
+    work: Option<&str>,
+) -> String {
+    let measured = fods.measured.iter().find(|t| t.tissue == tissue);
+    let voxels = measured.map(|t| counted(t.voxels.count(), "voxel"));
+    let voxels = voxels.unwrap_or_default();
+    let name = match choices.of_tissue(tissue) {
+        Some(TissueChoice::Region(id)) => document.region(*id).map(|r| r.name.clone()),
+        Some(TissueChoice::Layer(id)) => document.layer(*id).map(|l| l.name.clone()),
+        _ => None,
+    };
+    let from = match (choices.of_tissue(tissue), name) {
+        (Some(TissueChoice::File(_)), _) => "read from a file".to_owned(),
+        (_, Some(name)) => format!("measured in {voxels} of the region “{name}”"),
+        _ => format!(
+            "estimated in {voxels} of the scan {}",
+            work.unwrap_or_default()
+        ),
+    };
+    format!("{} ({})", tissue.name(), from.trim_end())
+}
+
+/// Distributions that an image holds.
+fn read_distributions(document: &Document, layer: LayerId, fods: &Fods) -> String {
+    let Some((layer, _, layout)) = document.fod_image(layer) else {
+        return String::new();
+    };
+    format!(
+        " Fibre orientation distributions of order {} were read in {} from {} (basis of {}, {} axes).",
+        fods.output.order.order,
+        counted(fods.mask.count(), "voxel"),
+        layer.name,
+        layout.basis.label(),
+        layout.frame.name()
+    )
+}
+
 /// The scans.
 pub(in crate::state) fn scans(document: &Document) -> String {
     let mut text = String::new();
@@ -123,9 +186,12 @@ pub(in crate::state) fn scans(document: &Document) -> String {
             }
             _ => layer.name.clone(),
         };
-        let what = match &dwi.tensors {
-            Some(_) => "diffusion tensors were read from",
-            None => "diffusion scan was",
+        let what = match (&dwi.tensors, source) {
+            (Some(_), _) => "diffusion tensors were read from",
+            (None, ScanSource::Distributions { .. }) => {
+                "image of fibre orientation distributions was"
+            }
+            (None, _) => "diffusion scan was",
         };
         let _ = write!(
             text,

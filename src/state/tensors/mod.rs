@@ -4,6 +4,7 @@ pub(in crate::state) mod actions;
 pub(in crate::state) mod axes;
 pub(in crate::state) mod changes;
 mod document;
+mod fod_images;
 pub(in crate::state) mod fods;
 pub(in crate::state) mod inputs;
 pub mod jobs;

@@ -65,6 +65,7 @@ pub fn read(
     };
     let reported = Reading {
         tensors: layout,
+        distributions: None,
         ..reported
     };
     let origin = Origin::opened(path.to_owned(), reported);

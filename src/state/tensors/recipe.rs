@@ -3,7 +3,7 @@
 pub mod fod;
 
 use crate::data::axis_change::AxisChange;
-use crate::data::{BuiltInHead, TensorLayout};
+use crate::data::{BuiltInHead, OdfLayout, TensorLayout};
 use crate::parameters::{arguments, arguments_of};
 use crate::solvers::tensor_fit;
 use crate::state::core::text::quoted_path;
@@ -23,6 +23,8 @@ pub enum ScanSource {
     Phantom { head: BuiltInHead },
     /// An image of tensors.
     Tensors { file: PathBuf, layout: TensorLayout },
+    /// An image of fibre orientation distributions.
+    Distributions { file: PathBuf, layout: OdfLayout },
     /// A source whose gradient axes were permuted or flipped.
     Turned {
         base: Box<ScanSource>,
@@ -67,6 +69,7 @@ impl ScanSource {
             }
             .to_string(),
             Self::Tensors { file, layout } => format!("{}{layout}", quoted_path(file)),
+            Self::Distributions { file, layout } => format!("{}{layout}", quoted_path(file)),
             Self::Turned { base, turn } => format!("{} --turn={turn}", base.arguments()),
             Self::File { dwi, gradients } => match gradients.as_slice() {
                 [b] => format!("{} --gradients {}", quoted_path(dwi), quoted_path(b)),

@@ -3,12 +3,13 @@
 pub mod fods;
 
 use crate::data::axis_change::AxisChange;
-use crate::data::{DataId, Gradients, Mask, TensorLayout, Volume};
+use crate::data::odf_field::Tissue;
+use crate::data::{DataId, Gradients, Mask, OdfLayout, TensorLayout, Volume};
 use crate::solvers::tensor_fit::{self, Residuals};
-use crate::solvers::{gradient_check, tensor_check};
+use crate::solvers::{gradient_check, odf_check, tensor_check};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey};
-use crate::state::tensors::types::fods::{FodKey, FodSettings};
+use crate::state::tensors::types::fods::{FodKey, FodSettings, FodSource, TissueChoice};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -51,6 +52,13 @@ pub enum TensorAction {
         layer: LayerId,
         layout: Option<TensorLayout>,
     },
+    /// Reads a layer as distributions in every known basis and frame.
+    CompareBases(LayerId),
+    /// Reads a layer as distributions and uses them; `None`: it contains none.
+    ReadDistributions {
+        layer: LayerId,
+        layout: Option<OdfLayout>,
+    },
     /// Permutes and flips axes of the scan's gradients.
     TurnGradients(AxisChange),
     SetFit {
@@ -62,8 +70,15 @@ pub enum TensorAction {
     TakeOfferedMask,
     /// Sets how fibre orientation distributions are computed, and whether they are.
     SetFods(FodSettings),
+    /// Uses the distributions of an image, or those of the scan. An image whose basis is unknown is compared first.
+    UseDistributions(FodSource),
     /// Deconvolves with the response functions of these files, white matter first.
     ReadResponses(Vec<PathBuf>),
+    /// Where the response function of one tissue comes from; each tissue then has its own choice.
+    SetResponse {
+        tissue: Tissue,
+        choice: TissueChoice,
+    },
     /// Writes the distributions, their response functions and maps into the folder of this report.
     SaveFods(PathBuf),
 }
@@ -75,6 +90,8 @@ pub struct TensorRuntime {
     pub axes: Option<(DataId, Arc<gradient_check::Output>)>,
     /// Possible readings of six volumes as tensors, with their layer.
     pub orders: Option<(LayerId, Arc<tensor_check::Output>)>,
+    /// Possible readings of an image as distributions, with its layer.
+    pub bases: Option<(LayerId, Arc<odf_check::Output>)>,
     /// Schedules the fit; the document holds its result.
     pub live: Live<FitKey, ()>,
     /// Schedules the distributions; the document holds them.

@@ -23,7 +23,7 @@ pub fn show(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let place = row(ui, width, space::ROW);
     let hint = match sheet.purpose {
         PathPurpose::Open => "/folder/dwi.nii.gz; separate several with ;",
-        PathPurpose::Responses => "/folder/wm.txt; /folder/gm.txt; /folder/csf.txt",
+        PathPurpose::Responses(None) => "/folder/wm.txt; /folder/gm.txt; /folder/csf.txt",
         _ => "/folder/name",
     };
     let typed = field::path(ui, place, "Path", &mut sheet.text, hint, sheet.focus);
@@ -56,7 +56,7 @@ fn title(ui: &mut Ui, width: f32, purpose: &PathPurpose, state: &State) {
         | PathPurpose::Missing(..)
         | PathPurpose::Affine { .. }
         | PathPurpose::Scheme
-        | PathPurpose::Responses => "Enter chooses it",
+        | PathPurpose::Responses(_) => "Enter chooses it",
         _ => "Enter saves",
     };
     let font = theme::semibold(size::LABEL);
@@ -157,7 +157,7 @@ fn buttons(ui: &mut Ui, buttons: Rect, sheet: &Sheet, native: bool) -> (Option<T
             | PathPurpose::Missing(..)
             | PathPurpose::Affine { .. }
             | PathPurpose::Scheme
-            | PathPurpose::Responses,
+            | PathPurpose::Responses(_),
             None,
         ) => "Take it",
         _ => "Save",

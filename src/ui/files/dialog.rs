@@ -137,7 +137,7 @@ fn dialog(purpose: &PathPurpose, suggested: &str) -> Option<Vec<PathBuf>> {
         let file = pollster::block_on(dialog.save_file())?;
         return Some(vec![file.path().to_owned()]);
     }
-    if *purpose == PathPurpose::Responses {
+    if let PathPurpose::Responses(_) = purpose {
         let dialog = dialog.add_filter("Text", &["txt"]);
         let dialog = dialog.add_filter("All files", &["*"]);
         let files = pollster::block_on(dialog.pick_files())?;

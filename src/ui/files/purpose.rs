@@ -10,6 +10,7 @@ use crate::state::segment::SegmentFile;
 use crate::state::streamlines::BottomPanel;
 use crate::state::tensors::jobs::fod::{ENDING as FOD_ENDING, FodFiles};
 use crate::state::tensors::recipe::fod::{FodMap, SAVED_MAPS};
+use crate::state::tensors::types::fods::TissueChoice;
 use crate::state::update::is_session;
 use crate::state::{
     Action, AlignmentAction, Content, FilesAction, LayerId, Look, Pane, Picture, PictureAction,
@@ -76,8 +77,8 @@ pub enum PathPurpose {
     Filter(FilterFile, ValueNames),
     /// The report of distributions of these tissues, with their files beside it.
     Distributions(Vec<Tissue>),
-    /// Response functions, white matter first.
-    Responses,
+    /// Response functions, white matter first; or that of one tissue.
+    Responses(Option<Tissue>),
     /// The timing of the gradients.
     Scheme,
     /// The content of the panel below the views, as a table.
@@ -219,7 +220,7 @@ impl PathPurpose {
                 | Self::Missing(..)
                 | Self::Affine { .. }
                 | Self::Scheme
-                | Self::Responses
+                | Self::Responses(_)
         )
     }
 
@@ -256,7 +257,8 @@ impl PathPurpose {
                 FilterFile::Map(_) => "Export the map",
             },
             Self::Distributions(_) => "Export fibre orientations",
-            Self::Responses => "Response functions, white matter first",
+            Self::Responses(None) => "Response functions, white matter first",
+            Self::Responses(Some(_)) => "The response function of a tissue",
             Self::Scheme => "A Camino scheme file",
             Self::Session { .. } => "Save the session",
             Self::Locate { name, .. } | Self::Missing(_, name) => {
@@ -289,7 +291,7 @@ impl PathPurpose {
             | Self::Missing(..)
             | Self::Affine { .. }
             | Self::Scheme
-            | Self::Responses => None,
+            | Self::Responses(_) => None,
             Self::Session { .. } | Self::Csv(_) => None,
             Self::Tracks { .. } | Self::Filter(..) => Some(RecentExports::TRACKS),
             Self::Layer { .. } => Some(RecentExports::LAYER),
@@ -309,7 +311,7 @@ impl PathPurpose {
             | Self::Missing(..)
             | Self::Affine { .. }
             | Self::Scheme
-            | Self::Responses => Vec::new(),
+            | Self::Responses(_) => Vec::new(),
             Self::Filter(FilterFile::Weights, _) => vec!["txt"],
             Self::Session { .. } => vec![SESSION],
             Self::Tracks { .. }
@@ -409,12 +411,16 @@ impl PathPurpose {
         if self == Self::Open {
             return Some(Action::Files(FilesAction::Open(paths)));
         }
-        if self == Self::Responses {
+        if self == Self::Responses(None) {
             return Some(Action::Tensors(TensorAction::ReadResponses(paths)));
         }
         let path = self.named(&paths.swap_remove(0));
         Some(match self {
-            Self::Open | Self::Responses => return None,
+            Self::Responses(Some(tissue)) => Action::Tensors(TensorAction::SetResponse {
+                tissue,
+                choice: TissueChoice::File(path),
+            }),
+            Self::Open | Self::Responses(None) => return None,
             Self::Session { next } => {
                 let path = Some(path);
                 Action::Session(SessionAction::Save { path, next })

@@ -1,28 +1,32 @@
 //! The card of fibre orientation distributions in Track: their state, their response functions, and their parameters.
 
+mod images;
 mod profiles;
 mod report;
+mod responses;
 
-use super::display::select_row;
+pub use images::{all as fod_images, image_rows};
+
 use super::glyphs;
 use super::parameters::{self, Rows};
-use crate::data::Shells;
-use crate::parameters::Parameters as _;
-use crate::solvers::{csd, response};
+use crate::data::odf_field::Tissue;
+use crate::data::{OdfLayout, Shells};
+use crate::solvers::csd;
 use crate::state::core::text::{counted, duration_text};
 use crate::state::tensors::jobs::fod::FOD;
-use crate::state::tensors::recipe::fod::ResponseAlgorithm;
-use crate::state::tensors::types::fods::{FodResult, FodSettings, ResponseChoice};
-use crate::state::{Action, Content, Severity, State, TensorAction};
+use crate::state::tensors::types::fods::{FodResult, FodSettings, FodSource};
+use crate::state::{Action, Content, Layer, Severity, State, TensorAction};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::theme::{self, Palette, radius, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::note::Note;
-use crate::ui::widgets::{charts, focus, menu, paint, section};
+use crate::ui::widgets::{charts, focus, paint, section};
 use crate::ui::{Memory, icons};
 use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
 
 const NAME: &str = "Fibre orientations";
+/// Title of the card while the distributions of an image are used.
+const FROM_FILE: &str = "Read from a file";
 /// Whether the report and the parameters are open.
 const DETAILS: &str = "Details of fibre orientations";
 const PARAMETERS: &str = "Responses, deconvolution, peaks";
@@ -45,15 +49,19 @@ enum Status<'a> {
 }
 
 pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let Some(shells) = shells(state) else {
-        return;
+    let shells = shells(state);
+    images::source_row(ui, state, shells.is_some(), memory, actions);
+    let source = match (images::used(state), shells) {
+        (Some((layer, layout)), _) => Source::Image(layer, layout),
+        (None, Some(shells)) => Source::Scan(shells),
+        (None, None) => return,
     };
     let p = theme::palette(ui.style());
     let status = status(state);
     // Before it is used, the card leaves the room to the controls below.
-    let (head_height, body) = match status {
-        Status::NotEstimated => (SENTENCE, 0.0),
-        Status::Done(_) => (HEAD, PROFILES),
+    let (head_height, body) = match (&status, &source) {
+        (Status::NotEstimated, _) => (SENTENCE, 0.0),
+        (Status::Done(_), Source::Scan(_)) => (HEAD, PROFILES),
         _ => (HEAD, SENTENCE),
     };
     let desired_size = vec2(ui.available_width(), head_height + body + 6.0);
@@ -64,77 +72,22 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let head = Rect::from_min_size(rect.min, vec2(rect.width(), head_height));
     let body = Rect::from_min_max(pos2(rect.left(), head.bottom()), rect.max);
     let body = paint::inset(body, 10.0, 10.0);
-    let settings = &state.document.distributions.settings;
-    let one_shell = one_shell(&shells);
     // Below its buttons.
     let open = memory.is_open(DETAILS, false);
     if details(ui, (rect, head), &status, open).clicked() {
         memory.toggle(DETAILS);
     }
-    match &status {
-        Status::NotEstimated => {
-            // There is no room for the facts of the scan.
-            let scan = facts_of_scan(&shells);
-            let hint = match one_shell {
-                true => format!("{scan}: a response of white matter alone"),
-                false => scan,
-            };
-            let button = Button::plain("Estimate").hint(&hint);
-            let place = paint::inset(head, 0.0, CARET + 4.0);
-            let place = paint::at_right(place, vec2(button.width(ui), space::BUTTON));
-            let ink = if one_shell { p.warning } else { p.t2 };
-            let text = head.with_max_x(place.left() - 8.0 + CARET);
-            title(ui, text, NAME, "", (icons::BRAIN, ink));
-            if button.show_at(ui, place).clicked() {
-                actions.push(request(settings));
-            }
-        }
-        Status::Running(share) => {
-            title(
-                ui,
-                head,
-                NAME,
-                &facts_of_scan(&shells),
-                (icons::BRAIN, p.accent),
-            );
-            if running(ui, body, *share).clicked() {
-                actions.push(Action::CancelJob(FOD));
-            }
-        }
-        Status::Failed(_) => {
-            title(
-                ui,
-                head,
-                NAME,
-                &facts_of_scan(&shells),
-                (icons::WARNING, p.error),
-            );
-            let text = ("Not estimated", p.error);
-            if sentence(ui, body, text, Button::plain("Try again")).clicked() {
-                actions.push(request(settings));
-            }
-        }
-        Status::Done(result) => {
-            let warns = one_shell || report::warns(result);
-            let sign = match warns {
-                true => (icons::WARNING, p.warning),
-                false => (icons::CHECK_CIRCLE, p.ok),
-            };
-            let name = counted(result.fods.responses.len(), "response");
-            title(ui, head, &name, &facts(result), sign);
-            profiles::show(ui, body, &result.fods.responses);
-        }
-    }
+    content(ui, state, (head, body), &source, &status, actions);
     match status {
         Status::Failed(why) => {
             Note::new(p, Severity::Error, why).show(ui);
         }
         Status::Done(result) => {
-            if one_shell {
+            if source.is_one_shell() {
                 one_shell_note(ui, p);
             }
             if open {
-                report::show(ui, result);
+                report::show(ui, state, result);
                 export(ui, state, result, memory);
             }
         }
@@ -144,6 +97,105 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         rows(ui, state, memory, actions);
         if state.document.distributions.field().is_some() {
             glyphs::show(ui, state, memory, actions);
+        }
+    }
+}
+
+/// Source of the distributions that the card is about.
+enum Source<'a> {
+    Scan(Shells),
+    Image(&'a Layer, OdfLayout),
+}
+
+impl Source<'_> {
+    /// `3 shells, 158 volumes`, or the name of the image.
+    fn facts(&self) -> String {
+        match self {
+            Self::Scan(shells) => facts_of_scan(shells),
+            Self::Image(layer, _) => layer.name.clone(),
+        }
+    }
+
+    fn is_one_shell(&self) -> bool {
+        match self {
+            Self::Scan(shells) => one_shell(shells),
+            Self::Image(..) => false,
+        }
+    }
+}
+
+/// The head of the card, and what is below it.
+fn content(
+    ui: &mut Ui,
+    state: &State,
+    (head, body): (Rect, Rect),
+    source: &Source,
+    status: &Status,
+    actions: &mut Vec<Action>,
+) {
+    let p = theme::palette(ui.style());
+    let (facts_of_source, one_shell) = (source.facts(), source.is_one_shell());
+    match status {
+        Status::NotEstimated => {
+            // There is no room for the facts of the scan.
+            let hint = match one_shell {
+                true => format!("{facts_of_source}: a response of white matter alone"),
+                false => facts_of_source,
+            };
+            let word = match source {
+                Source::Scan(_) => "Estimate",
+                Source::Image(..) => "Read",
+            };
+            let button = Button::plain(word).hint(&hint);
+            let place = paint::inset(head, 0.0, CARET + 4.0);
+            let place = paint::at_right(place, vec2(button.width(ui), space::BUTTON));
+            let ink = if one_shell { p.warning } else { p.t2 };
+            let text = head.with_max_x(place.left() - 8.0 + CARET);
+            title(ui, text, NAME, "", (icons::BRAIN, ink));
+            if button.show_at(ui, place).clicked() {
+                actions.push(images::request(state));
+            }
+        }
+        Status::Running(share) => {
+            let sign = (icons::BRAIN, p.accent);
+            title(ui, head, NAME, &facts_of_source, sign);
+            if running(ui, body, *share).clicked() {
+                actions.push(Action::CancelJob(FOD));
+            }
+        }
+        Status::Failed(_) => {
+            let sign = (icons::WARNING, p.error);
+            title(ui, head, NAME, &facts_of_source, sign);
+            let word = match source {
+                Source::Scan(_) => "Not estimated",
+                Source::Image(..) => "Not read",
+            };
+            let text = (word, p.error);
+            if sentence(ui, body, text, Button::plain("Try again")).clicked() {
+                actions.push(images::request(state));
+            }
+        }
+        Status::Done(result) => {
+            let warns = one_shell || report::warns(result);
+            let sign = match warns {
+                true => (icons::WARNING, p.warning),
+                false => (icons::CHECK_CIRCLE, p.ok),
+            };
+            match source {
+                Source::Scan(_) => {
+                    let name = counted(result.fods.responses.len(), "response");
+                    title(ui, head, &name, &facts(result), sign);
+                    profiles::show(ui, body, &result.fods.responses);
+                }
+                Source::Image(layer, layout) => {
+                    let order = format!("order {}", result.fods.output.order.order);
+                    title(ui, head, FROM_FILE, &order, sign);
+                    let text = format!("{} · {}", layer.name, layout.description());
+                    let font = theme::regular(size::LABEL);
+                    let text = paint::elided(ui.painter(), &text, font, body.width());
+                    section::label(ui, body, &text, false, p.t2);
+                }
+            }
         }
     }
 }
@@ -184,13 +236,6 @@ fn status(state: &State) -> Status<'_> {
         (_, Some(why)) => Status::Failed(why),
         _ => Status::NotEstimated,
     }
-}
-
-fn request(settings: &FodSettings) -> Action {
-    set(FodSettings {
-        requested: true,
-        ..settings.clone()
-    })
 }
 
 fn set(settings: FodSettings) -> Action {
@@ -274,6 +319,7 @@ fn details(ui: &mut Ui, (rect, head): (Rect, Rect), status: &Status, open: bool)
         Status::NotEstimated => "not estimated".to_owned(),
         Status::Running(_) => "being estimated".to_owned(),
         Status::Failed(_) => "failed".to_owned(),
+        Status::Done(result) if result.key.is_read() => "read from a file".to_owned(),
         Status::Done(result) => counted(result.fods.responses.len(), "response"),
     };
     focus::named_button(&response, format!("{NAME}: {name}"));
@@ -289,7 +335,11 @@ fn export(ui: &mut Ui, state: &State, result: &FodResult, memory: &mut Memory) {
     let place = paint::at_left(row, vec2(button.width(ui), space::BUTTON));
     if button.show_at(ui, place).clicked() {
         let tissues = result.fods.responses.iter().map(|(tissue, _)| *tissue);
-        let purpose = PathPurpose::Distributions(tissues.collect());
+        let tissues = match result.key.is_read() {
+            true => vec![Tissue::WhiteMatter],
+            false => tissues.collect(),
+        };
+        let purpose = PathPurpose::Distributions(tissues);
         let text = suggestion(state, "fod", &purpose);
         memory
             .files
@@ -311,19 +361,17 @@ fn rows(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     if !open {
         return;
     }
-    let settings = &state.document.distributions.settings;
+    let settings = &images::present(state);
+    let defaults = FodSettings::default();
+    if let FodSource::Image(_) = settings.source {
+        // Nothing is deconvolved.
+        return peak_rows(ui, settings, &defaults, actions);
+    }
     let result = state.document.distributions.result.as_ref();
     // The rows of the algorithm in use; before the first estimation, of both.
     let used = result.and_then(|result| result.fods.algorithm);
-    let unused: Vec<&str> = match (&settings.responses, used) {
-        (ResponseChoice::Files(_), _) => {
-            response::Params::TABLE.iter().map(|row| row.key).collect()
-        }
-        (ResponseChoice::Estimated, None) => Vec::new(),
-        (ResponseChoice::Estimated, Some(algorithm)) => unused_rows(algorithm),
-    };
-    responses(ui, settings, memory, actions);
-    let defaults = FodSettings::default();
+    let unused = responses::unused_rows(&settings.responses, used);
+    responses::show(ui, state, settings, memory, actions);
     let mut change = |settings: FodSettings| actions.push(set(settings));
     parameters::rows(
         ui,
@@ -349,64 +397,25 @@ fn rows(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
             });
         },
     );
+    peak_rows(ui, settings, &defaults, actions);
+}
+
+fn peak_rows(
+    ui: &mut Ui,
+    settings: &FodSettings,
+    defaults: &FodSettings,
+    actions: &mut Vec<Action>,
+) {
     parameters::rows(
         ui,
         &settings.peak_params,
         &defaults.peak_params,
         Rows::AllBut(&[]),
         &mut |peak_params, _| {
-            change(FodSettings {
+            actions.push(set(FodSettings {
                 peak_params,
                 ..settings.clone()
-            });
+            }));
         },
     );
-}
-
-/// Where the response functions come from.
-fn responses(ui: &mut Ui, settings: &FodSettings, memory: &mut Memory, actions: &mut Vec<Action>) {
-    const ESTIMATED: &str = "Estimate";
-    let names = match &settings.responses {
-        ResponseChoice::Estimated => None,
-        ResponseChoice::Files(files) => {
-            let names = files.iter().map(|path| {
-                let name = path.file_name().unwrap_or_default();
-                name.to_string_lossy().into_owned()
-            });
-            Some(names.collect::<Vec<String>>().join(", "))
-        }
-    };
-    let help = "Signal of one coherent fibre, of grey matter and of water: measured in the scan, or MRtrix's text \
-                files, white matter first";
-    let shown = names.as_deref().unwrap_or(ESTIMATED);
-    let chosen = select_row(ui, "Responses", help, shown, |ui| {
-        let estimated = menu::Item::new(ESTIMATED).chosen(names.is_none()).show(ui);
-        let from_files = menu::Item::new("From files…")
-            .chosen(names.is_some())
-            .show(ui);
-        match (estimated, from_files) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        }
-    });
-    match chosen {
-        Some(true) => actions.push(set(FodSettings {
-            responses: ResponseChoice::Estimated,
-            ..settings.clone()
-        })),
-        Some(false) => {
-            let place = DialogPosition::Middle;
-            memory
-                .files
-                .ask_for_path(ui.ctx(), PathPurpose::Responses, place, "");
-        }
-        None => {}
-    }
-}
-
-/// The keys of parameters that an algorithm does not use.
-fn unused_rows(algorithm: ResponseAlgorithm) -> Vec<&'static str> {
-    let keys = response::Params::TABLE.iter().map(|row| row.key);
-    keys.filter(|key| !algorithm.rows().contains(key)).collect()
 }

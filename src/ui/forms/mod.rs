@@ -21,7 +21,7 @@ pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;
 
-pub use csd::is_shown as has_fod_card;
+pub use csd::{fod_images, is_shown as can_estimate_fods};
 
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::{Memory, layers};

@@ -1,6 +1,7 @@
 //! The task View: layers and their display, the tensor fit, and the checks.
 
 pub mod axes;
+pub mod candidates;
 pub mod checks;
 mod fitted;
 pub mod orders;
@@ -8,7 +9,7 @@ mod overlap;
 
 use super::display::{controls, select_row};
 use super::parameters::{self, Rows};
-use super::{alignment, command_line, density, glyphs, scene, shown_layer, volume};
+use super::{alignment, command_line, csd, density, glyphs, scene, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, Params};
@@ -60,6 +61,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             rows::hint(ui, "Hidden. Click its eye in Layers to show it (H)");
         }
         controls(ui, state, layer, memory, actions);
+        csd::image_rows(ui, state, layer, memory, actions);
         volume::show(ui, state, layer, memory, actions);
         alignment::show(ui, state, layer, memory, actions);
         if let Content::Tractogram(tractogram) = &layer.content {

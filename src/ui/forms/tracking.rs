@@ -217,7 +217,7 @@ fn source_name(source: &ScanSource) -> String {
         }
         ScanSource::Phantom { .. } => "Demo head".to_owned(),
         ScanSource::Turned { base, .. } => source_name(base),
-        ScanSource::Tensors { file, .. } => {
+        ScanSource::Tensors { file, .. } | ScanSource::Distributions { file, .. } => {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             name.split(".nii").next().unwrap_or_default().to_owned()
         }

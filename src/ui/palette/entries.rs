@@ -7,7 +7,7 @@ use crate::guide::synonyms::Subject;
 use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
-use crate::state::tensors::types::fods::FodSettings;
+use crate::state::tensors::types::fods::{FodSettings, FodSource};
 use crate::state::update::panel_command;
 use crate::state::{
     Action, FilesAction, Layout, Look, Method, PictureAction, RegionAction, SessionAction, Slab,
@@ -291,13 +291,19 @@ fn results(state: &State, list: &mut Entries) {
         }
     }
     let fods = &state.document.distributions.settings;
-    if forms::has_fod_card(state) && !fods.requested {
+    if forms::can_estimate_fods(state) && !fods.requested {
         let settings = FodSettings {
             requested: true,
             ..fods.clone()
         };
         let action = act(TensorAction::SetFods(settings));
         list.add("Estimate fibre orientations", "", action)
+            .about(Subject::FibreOrientations);
+    }
+    for image in forms::fod_images(state) {
+        let source = FodSource::Image(image.id);
+        let name = format!("Use “{}” as distributions", image.name);
+        list.add(&name, "", act(TensorAction::UseDistributions(source)))
             .about(Subject::FibreOrientations);
     }
     list.add(

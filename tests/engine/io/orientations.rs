@@ -77,6 +77,15 @@ fn tissues() {
         ("sub-1_label-brain_wm.nii.gz", None),
         ("wmfod.mif", Some(Tissue::WhiteMatter)),
         ("wm_fod.nii.gz", Some(Tissue::WhiteMatter)),
+        (
+            "sub-1_space-T1w_desc-preproc_desc-wmFODmtnormed_msmtcsd.mif.gz",
+            Some(Tissue::WhiteMatter),
+        ),
+        (
+            "sub-1_desc-csfFODmtnormed_msmtcsd.mif.gz",
+            Some(Tissue::Csf),
+        ),
+        ("gm_norm.nii.gz", Some(Tissue::GreyMatter)),
         ("GM.mif", Some(Tissue::GreyMatter)),
         ("fod.mif", None),
         ("swimming.mif", None),

@@ -3,16 +3,20 @@
 
 use super::Window;
 use crate::support::{distributions, test};
-use arcuate::data::OdfField;
+use arcuate::data::odf_field::Tissue;
+use arcuate::data::{Mask, OdfField, Role, Shape};
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::scene::draw_list::Glyphs;
 use arcuate::scene::{self, Size};
 use arcuate::state::core::glyph_look::{GlyphContent, GlyphLook};
 use arcuate::state::methods::methods;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
-use arcuate::state::tensors::types::fods::{FodSettings, Fods, ResponseChoice};
-use arcuate::state::{Action, Effect, Event, Layer, Pane, State, TensorAction, ViewAction, update};
-use glam::DVec2;
+use arcuate::state::tensors::types::fods::{FodSettings, Fods, ResponseChoice, TissueChoice};
+use arcuate::state::{
+    Action, Effect, Event, Layer, Pane, Phase, RegionAction, State, TensorAction, ViewAction,
+    update,
+};
+use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +32,8 @@ pub fn tests() -> Vec<Trial> {
             undone_request,
         ),
         test("update::fods::response_files_go_to_the_job", files),
+        test("update::fods::responses_of_regions", regions),
+        test("update::fods::a_region_that_is_gone", gone_region),
         test("update::fods::glyphs_are_large_enough_to_read", glyphs),
     ]
 }
@@ -187,6 +193,116 @@ fn files() {
     let command = state.document.command_line(map).text();
     let expected = " --responses /data/wm.txt --responses /data/csf.txt";
     assert!(command.contains(expected), "{command}");
+}
+
+fn set_response(state: &mut State, tissue: Tissue, choice: TissueChoice) -> Option<EstimateFods> {
+    let action = TensorAction::SetResponse { tissue, choice };
+    job(&update(state, Action::Tensors(action)))
+}
+
+/// White matter in a region, CSF in a mask without a file; grey matter is left out.
+fn regions() {
+    let mut state = Window::fitted().state;
+    let sphere = Shape::Sphere {
+        centre: DVec3::ZERO,
+        radius_mm: 6.0,
+    };
+    let sphere = Arc::new(sphere);
+    let region =
+        state
+            .document
+            .add_region("Corpus callosum".to_owned(), Role::Region, sphere.clone());
+    request(&mut state).expect("an estimation");
+    let white = TissueChoice::Region(region);
+    let estimation = set_response(&mut state, Tissue::WhiteMatter, white).expect("an estimation");
+    let asks_for = format!("{:?}", estimation.responses);
+    // The other tissues are still estimated.
+    assert_eq!(asks_for.matches("Algorithm").count(), 2, "{asks_for}");
+    set_response(&mut state, Tissue::GreyMatter, TissueChoice::Omitted);
+    set_response(
+        &mut state,
+        Tissue::Csf,
+        TissueChoice::File("/data/csf.txt".into()),
+    );
+    let settings = state.document.distributions.settings.clone();
+    let ResponseChoice::Each(all) = &settings.responses else {
+        panic!("{settings:?}");
+    };
+    assert_eq!(all[1], TissueChoice::Omitted);
+    let action = Action::Tensors(TensorAction::SetFods(settings));
+    update(&mut state, action);
+    let key = state.document.requested_fods().expect("requested");
+    assert_eq!(key.regions[0].as_ref(), Some(&sphere));
+    assert!(key.regions[1].is_none() && key.regions[2].is_none());
+    let running = state.runtime.tensors.fods.running();
+    assert_eq!(running, Some(&key));
+    // The request of the last choice.
+    let mut job = estimation;
+    job.key = Some(key);
+    done(&mut state, &job);
+    let map = layer(&state, "AFD").expect("a map");
+    let command = state.document.command_line(map).text();
+    let expected = " --wm-mask sphere:0,0,0,6 --csf-response /data/csf.txt";
+    assert!(command.contains(expected), "{command}");
+    let text = methods(&state);
+    assert!(text.contains("the response function"), "{text}");
+    // A region that moves is measured again once it rests.
+    let moved = Arc::new(Shape::Sphere {
+        centre: DVec3::X,
+        radius_mm: 6.0,
+    });
+    let shape = |phase| {
+        Action::Region(RegionAction::SetShape {
+            region,
+            shape: (*moved).clone(),
+            phase,
+        })
+    };
+    let effects = update(&mut state, shape(Phase::Live));
+    assert!(self::job(&effects).is_none(), "{effects:?}");
+    let effects = update(&mut state, shape(Phase::Done));
+    assert!(self::job(&effects).is_some(), "{effects:?}");
+    // A mask without a file has no command.
+    let mask = Mask::new(job.dwi.grid.clone(), vec![1; job.dwi.grid.voxel_count()]);
+    let shape = Arc::new(Shape::Mask(mask));
+    let drawn = state
+        .document
+        .add_region("Drawn".to_owned(), Role::Region, shape);
+    let choice = TissueChoice::Region(drawn);
+    let job = set_response(&mut state, Tissue::WhiteMatter, choice).expect("an estimation");
+    done(&mut state, &job);
+    let map = layer(&state, "AFD").expect("a map");
+    let command = state.document.command_line(map).text();
+    assert!(
+        command.contains("“Drawn” is a mask without a file"),
+        "{command}"
+    );
+}
+
+/// A region that is deleted is named as missing; the estimation says so.
+fn gone_region() {
+    let mut window = Window::fitted();
+    let shape = Arc::new(Shape::Sphere {
+        centre: DVec3::ZERO,
+        radius_mm: 6.0,
+    });
+    let document = &mut window.state.document;
+    let region = document.add_region("Seed".to_owned(), Role::Region, shape);
+    let choice = TissueChoice::Region(region);
+    set_response(&mut window.state, Tissue::WhiteMatter, choice);
+    for tissue in [Tissue::GreyMatter, Tissue::Csf] {
+        set_response(&mut window.state, tissue, TissueChoice::Omitted);
+    }
+    let settings = settings(&window.state);
+    window.act(Action::Tensors(TensorAction::SetFods(settings)));
+    window.state.document.regions.clear();
+    window.act(Action::NothingToCopy);
+    let why = window.state.runtime.tensors.fods.failure();
+    let why = why.expect("a reason");
+    assert!(
+        why.contains("Found no region for the response of white matter"),
+        "{why}"
+    );
 }
 
 /// A glyph has at least 8 points on screen: in smaller voxels, one in several has one, and the view displays how many.

@@ -1,16 +1,17 @@
 //! The card of fibre orientation distributions in Track, its report, and the key of glyphs.
 
 use super::{Window, click, small_scan, submitted, window};
-use crate::support::{distributions, opened_event, opened_file, test};
-use arcuate::data::{Grid, Volume, VolumeKind};
+use crate::support::{distributions, done_event, opened_event, opened_file, test};
+use arcuate::data::{Gradients, Grid, OdfLayout, Role, Shape, Volume, VolumeKind};
 use arcuate::io::{Remark, RemarkTopic};
 use arcuate::parameters::Parameters;
 use arcuate::solvers::{csd, peaks, response};
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
+use arcuate::state::tensors::jobs::CompareDistributions;
+use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD, ReadFods};
 use arcuate::state::tensors::types::OfferedMask;
-use arcuate::state::tensors::types::fods::FodResult;
-use arcuate::state::{Action, Content, Effect, State, Task, TensorAction, Tool, update};
+use arcuate::state::tensors::types::fods::{FodResult, FodSource, ResponseChoice, TissueChoice};
+use arcuate::state::{Action, Content, Effect, LayerId, State, Task, TensorAction, Tool, update};
 use egui_kittest::kittest::Queryable as _;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -23,6 +24,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fods::the report opens", report),
         test("ui::fods::every parameter has a row", rows),
         test("ui::fods::Shift+G shows glyphs", key),
+        test("ui::fods::each tissue has its own response", each_tissue),
+        test("ui::fods::an image is used in its panel", image_panel),
+        test("ui::fods::the card switches to an image", image_card),
+        test("ui::fods::the card of an image alone", image_alone),
         test(
             "ui::fods::an opened image of them has no axes to check",
             no_axes,
@@ -186,6 +191,142 @@ fn rows() {
     for row in response::Params::TABLE {
         assert!(labels(row.label), "{}", row.label);
     }
+}
+
+fn each_tissue() {
+    let mut state = state();
+    let shape = Arc::new(Shape::Sphere {
+        centre: DVec3::ZERO,
+        radius_mm: 6.0,
+    });
+    let document = &mut state.document;
+    let region = document.add_region("Callosum".to_owned(), Role::Region, shape);
+    let mut window = window(state, SIZE);
+    click(&mut window, "Fibre orientations: not estimated");
+    click(&mut window, "Responses, deconvolution, peaks");
+    choose(&mut window, "Responses", "Each tissue");
+    choose(&mut window, "White matter", "Callosum");
+    choose(&mut window, "Grey matter", "Leave out");
+    choose(&mut window, "CSF", "Leave out");
+    let responses = |window: &Window| {
+        let settings = &window.state().state.document.distributions.settings;
+        settings.responses.clone()
+    };
+    let all = [
+        TissueChoice::Region(region),
+        TissueChoice::Omitted,
+        TissueChoice::Omitted,
+    ];
+    assert_eq!(responses(&window), ResponseChoice::Each(all));
+    // Only the order of the response has an effect.
+    let has = |window: &Window, row: &str| window.query_all_by_label_contains(row).next().is_some();
+    assert!(has(&window, "Order of the response"));
+    assert!(!has(&window, "Share of grey matter"));
+    click(&mut window, "Estimate");
+    let jobs = submitted::<EstimateFods>(&window);
+    let asks_for = format!("{:?}", jobs[0].responses);
+    assert!(asks_for.contains("Inside(Sphere"), "{asks_for}");
+    assert!(!asks_for.contains("Csf"), "{asks_for}");
+    choose(&mut window, "Responses", "Estimate");
+    assert_eq!(responses(&window), ResponseChoice::Estimated);
+}
+
+/// An opened image of distributions, read in a layout or not.
+fn with_image(mut state: State, layout: Option<OdfLayout>) -> (State, LayerId) {
+    let grid = state
+        .document
+        .layers
+        .iter()
+        .find_map(|l| l.content.volume());
+    let grid = grid.map_or_else(
+        || Arc::new(Grid::axis_aligned([9, 9, 9], DVec3::ONE, DVec3::ZERO).expect("a grid")),
+        |volume| volume.grid.clone(),
+    );
+    let loaded = Loaded::Scan {
+        dwi: distributions::image(&grid),
+        gradients: None,
+        gradient_files: Vec::new(),
+    };
+    let mut file = opened_file("/data/sub_fod.nii.gz", loaded);
+    file.reading.distributions = layout;
+    update(&mut state, Action::Event(opened_event(1, file)));
+    let document = &state.document;
+    let mut layers = document.layers.iter();
+    let layer = layers.find(|l| document.can_hold_fods(l).is_some());
+    let id = layer.expect("an image").id;
+    (state, id)
+}
+
+fn choose(window: &mut Window, row: &str, item: &str) {
+    let row = window.get_by_role_and_label(egui::Role::ComboBox, row);
+    row.click();
+    window.run();
+    // The list of layers has names, too.
+    let item = window.get_by_role_and_label(egui::Role::MenuItem, item);
+    item.click();
+    window.run();
+}
+
+fn image_panel() {
+    let (mut state, layer) = with_image(state(), None);
+    state.view.task = Task::View;
+    state.runtime.selected_layer = Some(layer);
+    let mut window = window(state, SIZE);
+    click(&mut window, "Use as distributions");
+    // Nothing is known about its basis.
+    assert_eq!(submitted::<CompareDistributions>(&window).len(), 1);
+    assert!(submitted::<ReadFods>(&window).is_empty());
+    choose(&mut window, "Harmonics", "MRtrix 3, world");
+    let read = submitted::<ReadFods>(&window);
+    assert_eq!(read.len(), 1);
+    assert_eq!(read[0].layout, OdfLayout::MRTRIX);
+    choose(&mut window, "Harmonics", "Plain images");
+    let document = &window.state().state.document;
+    assert!(document.fod_image(layer).is_none());
+    assert!(!document.distributions.settings.requested);
+}
+
+fn image_card() {
+    let (state, layer) = with_image(with_distributions(), Some(OdfLayout::MRTRIX));
+    let mut window = window(state, SIZE);
+    choose(&mut window, "Distributions", "sub_fod");
+    let source = |window: &Window| window.state().state.document.distributions.settings.source;
+    assert_eq!(source(&window), FodSource::Image(layer));
+    let job = submitted::<ReadFods>(&window)[0].clone();
+    let grid = job.volume.grid.clone();
+    let gradients = Gradients {
+        b_s_per_mm2: Vec::new(),
+        directions: Vec::new(),
+    };
+    let done = done_event(job, 7, Box::new(distributions::round(&grid, &gradients)));
+    update(&mut window.state_mut().state, Action::Event(done));
+    window.run();
+    click(&mut window, "Fibre orientations: read from a file");
+    window.get_by_label_contains("Nothing was deconvolved");
+    window.get_by_label("Export distributions…");
+    // Parameters of the deconvolution have no effect.
+    click(&mut window, "Responses, deconvolution, peaks");
+    let has = |row: &str| window.query_all_by_label_contains(row).next().is_some();
+    assert!(has(peaks::Params::TABLE[0].label));
+    assert!(!has(response::Params::TABLE[0].label));
+    choose(&mut window, "Distributions", "Estimate from the scan");
+    assert_eq!(source(&window), FodSource::Scan);
+    // The estimated ones are known.
+    window.get_by_label("Fibre orientations: 1 response");
+    assert!(submitted::<EstimateFods>(&window).is_empty());
+}
+
+fn image_alone() {
+    let (mut state, layer) = with_image(State::new(String::new()), Some(OdfLayout::MRTRIX));
+    state.view.task = Task::Track;
+    let mut window = window(state, SIZE);
+    choose(&mut window, "Distributions", "sub_fod");
+    let jobs = submitted::<ReadFods>(&window);
+    let source = jobs[0].key.as_ref().map(|key| key.settings.source);
+    assert_eq!(source, Some(FodSource::Image(layer)));
+    click(&mut window, "Cancel");
+    click(&mut window, "Read");
+    assert_eq!(submitted::<ReadFods>(&window).len(), 2);
 }
 
 fn key() {

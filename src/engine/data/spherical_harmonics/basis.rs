@@ -5,10 +5,11 @@
 //! phase.
 
 use super::{count, degrees, index};
+use crate::data::keyed;
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
 /// A basis in which a file may store a series.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Basis {
     /// MRtrix 3, DIPY's `tournier07`.
     MRtrix,
@@ -22,6 +23,14 @@ pub enum Basis {
     Camino,
 }
 
+keyed!(Basis, serde {
+    MRtrix = "mrtrix",
+    MRtrixLegacy = "mrtrix-0.2",
+    Dipy = "descoteaux07",
+    DipyLegacy = "descoteaux07-legacy",
+    Camino = "camino",
+});
+
 impl Basis {
     pub const ALL: [Self; 5] = [
         Self::MRtrix,
@@ -30,17 +39,6 @@ impl Basis {
         Self::DipyLegacy,
         Self::Camino,
     ];
-
-    /// The name of the basis in files and commands.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::MRtrix => "mrtrix",
-            Self::MRtrixLegacy => "mrtrix-0.2",
-            Self::Dipy => "descoteaux07",
-            Self::DipyLegacy => "descoteaux07-legacy",
-            Self::Camino => "camino",
-        }
-    }
 
     pub fn label(self) -> &'static str {
         match self {

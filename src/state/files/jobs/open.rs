@@ -4,7 +4,7 @@ use super::label;
 use crate::compute::Control;
 use crate::data::odf_field::order_of_distributions;
 use crate::data::tractogram::LENGTH;
-use crate::data::{Gradients, Grid, Mask, Region, Role, Tractogram, Volume, VolumeKind};
+use crate::data::{Gradients, Grid, Mask, OdfLayout, Region, Role, Tractogram, Volume, VolumeKind};
 use crate::io;
 use crate::jobs::{
     Delivery, Folder, Job, JobError, PartialSender, Receive, Slot, ValueNames, Worker,
@@ -217,11 +217,19 @@ pub fn table(
 const PREPARING: f32 = 0.6;
 
 /// A series of images that appear to be the coefficients of distributions.
-fn distributions(volumes: usize, order: usize) -> io::Remark {
+fn distributions(volumes: usize, order: usize, known: Option<OdfLayout>) -> io::Remark {
+    let then = match known {
+        Some(layout) => format!(
+            "{}, as MRtrix writes them; the command “arcuate gradients distributions” compares others",
+            layout.description()
+        ),
+        None => "of unknown basis and axes, which “Use as distributions” and the command “arcuate gradients \
+                 distributions” compare"
+            .to_owned(),
+    };
     let sentence = format!(
         "The {volumes} volumes appear to be coefficients of spherical harmonics of order {order} (the first is \
-         positive, the others have both signs), as in images of fibre orientation distributions; they are shown as \
-         plain images, and the command “arcuate gradients distributions” finds their basis and axes"
+         positive, the others have both signs), as in images of fibre orientation distributions: {then}"
     );
     io::Remark {
         topic: Some(io::RemarkTopic::Distributions),
@@ -286,7 +294,11 @@ pub fn open(
                 None => table(path, gradients, &volume.grid, volume.frames)?,
             };
             notes.extend(found.notes);
-            notes.extend(order.map(|order| distributions(volume.frames, order)));
+            if order.is_some() && reading.distributions.is_none() {
+                reading.distributions = io::orientations::implied_layout(path);
+            }
+            let known = reading.distributions;
+            notes.extend(order.map(|order| distributions(volume.frames, order, known)));
             refused = found.refused;
             windows(&volume);
             Loaded::Scan {

@@ -6,11 +6,12 @@ use crate::state::core::layer::{Input, LayerId, OriginId};
 use crate::state::density::recipe::DensityRecipe;
 use crate::state::filter::{WeightMapRecipe, WeightRecipe};
 use crate::state::origin::{
-    BrainMaskRecipe, FitMapRecipe, FitRecipe, FodMapRecipe, FodRecipe, FodResponses, Origin,
-    Origins, Recipe,
+    BrainMaskRecipe, FitMapRecipe, FitRecipe, FodMapRecipe, FodRecipe, Origin, Origins, Recipe,
 };
+use crate::state::regions::recipe::ShapeSpec;
 use crate::state::segment::SegmentRecipe;
 use crate::state::tensors::recipe::FitMask;
+use crate::state::tensors::recipe::fod::{ResponseSource, TissueSource};
 use crate::state::track::recipe::CurveRecipe;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -64,6 +65,33 @@ impl MovedFile<'_> {
             path
         };
         path.to_owned()
+    }
+
+    /// The response functions of distributions with the file at its new place.
+    fn responses(&self, responses: &ResponseSource) -> ResponseSource {
+        match responses {
+            ResponseSource::Files(files) => {
+                ResponseSource::Files(files.iter().map(|path| self.path(path)).collect())
+            }
+            ResponseSource::Each { algorithm, tissues } => {
+                let tissues = tissues.iter().map(|(tissue, source)| {
+                    let source = match source {
+                        TissueSource::File(path) => TissueSource::File(self.path(path)),
+                        TissueSource::Mask(path) => TissueSource::Mask(self.path(path)),
+                        TissueSource::Region(ShapeSpec::Mask(path)) => {
+                            TissueSource::Region(ShapeSpec::Mask(self.path(path)))
+                        }
+                        other => other.clone(),
+                    };
+                    (*tissue, source)
+                });
+                ResponseSource::Each {
+                    algorithm: *algorithm,
+                    tissues: tissues.collect(),
+                }
+            }
+            other @ (ResponseSource::Algorithm(_) | ResponseSource::NotUsed) => other.clone(),
+        }
     }
 
     fn input(&mut self, input: Input) -> Input {
@@ -142,12 +170,7 @@ impl MovedFile<'_> {
                     FitMask::File(path) => FitMask::File(self.path(path)),
                     mask @ (FitMask::Found | FitMask::Head) => mask.clone(),
                 },
-                responses: match &fods.responses {
-                    FodResponses::Files(files) => {
-                        FodResponses::Files(files.iter().map(|path| self.path(path)).collect())
-                    }
-                    responses @ FodResponses::Algorithm(_) => responses.clone(),
-                },
+                responses: self.responses(&fods.responses),
                 ..(**fods).clone()
             }
             .into(),

@@ -110,6 +110,7 @@ pub(in crate::state) fn item(
                 vtk_space: reading.vtk_space,
                 colours: reading.colours.map(|n| file(read, n)).transpose()?,
                 tensors: reading.tensors,
+                distributions: reading.distributions,
                 affine: None,
             },
             edits: edits(read, &table.steps(layer.origin))?,
@@ -220,6 +221,7 @@ pub fn build(
     // Regions report why their masks are missing.
     set_missing(&mut document, &missing, saved, session);
     let regions = regions::add_regions(&mut document, session, saved);
+    fods::name_regions(&mut document, &regions);
     let origins = table.resolve(&document, session, saved.layers.iter().map(|l| l.origin));
     for layer in &saved.layers {
         let id = LayerId(layer.id);

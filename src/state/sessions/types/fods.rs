@@ -1,6 +1,8 @@
 //! Fibre orientation distributions in a session: their settings and their inputs, not their values.
 
+use crate::data::odf_field::Tissue;
 use crate::solvers::{csd, peaks, response};
+use crate::state::regions::recipe::ShapeSpec;
 use crate::state::sessions::types::origins::SavedMask;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
 use crate::state::tensors::types::fods::FodSettings;
@@ -10,6 +12,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedFodSettings {
     pub requested: bool,
+    /// The layer of the image that holds the distributions, if they are not estimated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<u64>,
     pub responses: SavedResponseChoice,
     pub response_params: response::Params,
     pub params: csd::Params,
@@ -22,6 +27,22 @@ pub enum SavedResponseChoice {
     Estimated,
     /// Files, white matter first.
     Files(Vec<usize>),
+    /// White matter, grey matter, CSF.
+    Each([SavedTissueChoice; 3]),
+}
+
+/// Where the response function of one tissue comes from.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SavedTissueChoice {
+    #[default]
+    Estimated,
+    /// A region, by its index in the list.
+    Region(usize),
+    Layer(u64),
+    /// A file.
+    File(usize),
+    Omitted,
 }
 
 impl Default for SavedFodSettings {
@@ -29,6 +50,7 @@ impl Default for SavedFodSettings {
         let settings = FodSettings::default();
         Self {
             requested: settings.requested,
+            image: None,
             responses: SavedResponseChoice::Estimated,
             response_params: settings.response_params,
             params: settings.params,
@@ -60,6 +82,44 @@ pub enum SavedResponses {
     /// Files, white matter first.
     Files(Vec<usize>),
     Algorithm(ResponseAlgorithm),
+    Each {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        algorithm: Option<ResponseAlgorithm>,
+        tissues: Vec<(Tissue, SavedTissueSource)>,
+    },
+    NotUsed,
+}
+
+/// Source of the response function of one tissue.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SavedTissueSource {
+    Algorithm,
+    /// A file.
+    File(usize),
+    /// The file of a mask on the scan's grid.
+    Mask(usize),
+    /// The file of a mask on its own grid.
+    MaskRegion(usize),
+    Region(ShapeSpec),
+    /// A region whose mask has no file, by its name.
+    NoFile(String),
+}
+
+impl SavedTissueSource {
+    fn file(&self) -> Option<usize> {
+        match self {
+            Self::File(file) | Self::Mask(file) | Self::MaskRegion(file) => Some(*file),
+            Self::Algorithm | Self::Region(_) | Self::NoFile(_) => None,
+        }
+    }
+
+    pub(in crate::state) fn file_mut(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::File(file) | Self::Mask(file) | Self::MaskRegion(file) => Some(file),
+            Self::Algorithm | Self::Region(_) | Self::NoFile(_) => None,
+        }
+    }
 }
 
 impl SavedFods {
@@ -67,7 +127,10 @@ impl SavedFods {
     pub(in crate::state) fn files(&self) -> Vec<usize> {
         let responses = match &self.responses {
             SavedResponses::Files(files) => files.clone(),
-            SavedResponses::Algorithm(_) => Vec::new(),
+            SavedResponses::Each { tissues, .. } => {
+                tissues.iter().filter_map(|(_, s)| s.file()).collect()
+            }
+            SavedResponses::Algorithm(_) | SavedResponses::NotUsed => Vec::new(),
         };
         let mask = match self.mask {
             SavedMask::File(file) => Some(file),

@@ -2,7 +2,7 @@
 //! names files, masks and the origins before it by their numbers.
 
 use crate::data::axis_change::AxisChange;
-use crate::data::{HeadKind, TensorLayout};
+use crate::data::{HeadKind, OdfLayout, TensorLayout};
 use crate::io::{AffineReading, Space};
 use crate::solvers::curves::StopReason;
 use crate::solvers::geodesic::Cut;
@@ -93,6 +93,8 @@ pub struct SavedReading {
     pub colours: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensors: Option<TensorLayout>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distributions: Option<OdfLayout>,
 }
 
 impl SavedReading {

@@ -1,47 +1,34 @@
 //! Fibre orientation distributions of a scan: response functions, deconvolution, peaks and maps of lobes.
 
-use crate::compute::{Backend, Control};
+use crate::compute::Control;
 use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Response, Shells, Volume};
-use crate::io;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
-use crate::solvers::response::{Estimate, TissueResponse};
 use crate::solvers::{csd, peaks, response, tensor_fit};
 use crate::state::job_end::ended;
 use crate::state::tensors::fods;
 use crate::state::tensors::jobs::fit::in_order;
-use crate::state::tensors::recipe::fod::{ResponseAlgorithm, tissues_of_files};
 use crate::state::tensors::types::fods::{FodKey, Fods};
 use crate::state::{Effect, State};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 mod files;
 mod images;
+mod read;
 pub mod report;
+mod responses;
 
 pub use files::{ENDING, FodFiles, SaveFods};
 pub use images::map_image;
+pub use read::ReadFods;
+pub use responses::{ResponseInput, Responses};
 
 pub const FOD: Slot = Slot::latest_wins("fod");
 
 /// Below this share of a tissue's signal that the other tissues do not have, the noise decides between them: at an SNR
 /// of 20, the amount of a tissue from 100 volumes is then known to half a voxel of it.
 const MINIMUM_OWN_SIGNAL: f64 = 0.01;
-
-/// Response functions to deconvolve with, or how to estimate them.
-#[derive(Clone, Debug)]
-pub enum Responses {
-    /// White matter first.
-    Given(Vec<(Tissue, Response)>),
-    /// `None`: three tissues if the scan has several shells, otherwise white matter alone.
-    Estimated(Option<ResponseAlgorithm>),
-    /// MRtrix's text files, white matter first.
-    Files(Vec<PathBuf>),
-    /// In the voxels of a mask for each tissue, white matter first.
-    InMasks(Vec<(Tissue, Mask)>),
-}
 
 /// Finds a brain mask if none is given, estimates response functions if none are given, deconvolves, and computes what
 /// is requested of peaks and lobes.
@@ -144,117 +131,6 @@ impl Job for EstimateFods {
             fractions,
         }))
     }
-}
-
-/// Response functions of a scan, and where they were measured.
-struct FoundResponses {
-    used: Vec<(Tissue, Response)>,
-    measured: Vec<TissueResponse>,
-    algorithm: Option<ResponseAlgorithm>,
-}
-
-impl EstimateFods {
-    fn responses(
-        &self,
-        shells: &Shells,
-        mask: &Mask,
-        backend: &Backend,
-        control: &Control,
-    ) -> Result<FoundResponses, JobError> {
-        let params = &self.response_params;
-        let (dwi, gradients) = (&self.dwi, &*self.gradients);
-        let (mut measured, algorithm) = match &self.responses {
-            Responses::Given(given) => {
-                return Ok(FoundResponses {
-                    used: given.clone(),
-                    measured: Vec::new(),
-                    algorithm: None,
-                });
-            }
-            Responses::Files(files) => {
-                return Ok(FoundResponses {
-                    used: read_files(files)?,
-                    measured: Vec::new(),
-                    algorithm: None,
-                });
-            }
-            Responses::Estimated(chosen) => {
-                let algorithm = chosen.unwrap_or_else(|| self.default_algorithm(shells));
-                let estimate: Estimate = match algorithm {
-                    ResponseAlgorithm::Dhollander => {
-                        response::dhollander(dwi, gradients, mask, params, backend, control)?
-                    }
-                    ResponseAlgorithm::Tournier => {
-                        response::tournier(dwi, gradients, mask, params, backend, control)?
-                    }
-                };
-                (estimate.tissues, Some(algorithm))
-            }
-            Responses::InMasks(masks) => {
-                let mut tissues = Vec::new();
-                for (tissue, own) in masks {
-                    let own = in_order(own.clone(), dwi);
-                    let estimate = response::from_mask(
-                        dwi, gradients, &own, *tissue, params, backend, control,
-                    )?;
-                    tissues.extend(estimate.tissues);
-                }
-                (tissues, None)
-            }
-        };
-        if let [white] = measured.as_mut_slice() {
-            // Without a tissue for the signal of fluid, the shell in which fluid has least is used alone.
-            white.response = outer_shell(&white.response);
-        }
-        let mut used: Vec<(Tissue, Response)> = measured
-            .iter()
-            .map(|t| (t.tissue, t.response.clone()))
-            .collect();
-        if algorithm.is_some() && used.len() > shells.shells.len() {
-            // Two numbers without a direction determine two tissues.
-            used.retain(|(tissue, _)| *tissue != Tissue::GreyMatter);
-        }
-        Ok(FoundResponses {
-            used,
-            measured,
-            algorithm,
-        })
-    }
-
-    fn default_algorithm(&self, shells: &Shells) -> ResponseAlgorithm {
-        let weighted = shells.shells.iter().filter(|s| s.b_s_per_mm2 > 0.0);
-        let several = weighted.count() > 1 && shells.has_b0();
-        match several && self.params.method == csd::Method::Constrained {
-            true => ResponseAlgorithm::Dhollander,
-            false => ResponseAlgorithm::Tournier,
-        }
-    }
-}
-
-fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, JobError> {
-    if files.is_empty() || files.len() > Tissue::ALL.len() {
-        let found = match files.len() {
-            0 => "no response function".to_owned(),
-            many => counted(many, "response function"),
-        };
-        return Err(JobError::Sentence(format!(
-            "Found {found}, expected one to three files: white matter, grey matter and CSF; choose these files"
-        ).into()));
-    }
-    let tissues = tissues_of_files(files).into_iter();
-    let read = |(tissue, path): (Tissue, &PathBuf)| {
-        let read = io::response::read(path);
-        let response = read.map_err(|e| JobError::Sentence(e.to_string().into()))?;
-        Ok((tissue, response))
-    };
-    tissues.zip(files).map(read).collect()
-}
-
-/// The row of the shell with the highest b.
-fn outer_shell(response: &Response) -> Response {
-    let last = response.rows.last().cloned().unwrap_or_default();
-    let b = response.b_s_per_mm2.as_ref().and_then(|b| b.last());
-    Response::new(b.map(|b| vec![*b]), vec![last])
 }
 
 /// Returns an error if the mean signal of a tissue, shell by shell, is a sum of those of the others.

@@ -1,8 +1,12 @@
 //! The recipe of fibre orientation distributions, with its command.
 
+mod responses;
+
+pub use responses::{ROWS_OF_MASKS, ResponseSource, TissueSource};
+
 use crate::data::keyed;
 use crate::data::odf_field::Tissue;
-use crate::parameters::{Parameters, arguments, arguments_of};
+use crate::parameters::{Parameters, arguments};
 use crate::solvers::{csd, peaks, response};
 use crate::state::core::text::quoted_path;
 use crate::state::tensors::recipe::ScanSource;
@@ -38,19 +42,6 @@ impl ResponseAlgorithm {
             Self::Tournier => &["response-order", "single-fibre-voxels"],
         }
     }
-}
-
-/// The row of [`response::Params`] that masks use.
-pub const ROWS_OF_MASKS: &[&str] = &["response-order"];
-
-/// Source of response functions.
-#[derive(Clone, PartialEq, Debug)]
-pub enum ResponseSource {
-    /// MRtrix's text files, white matter first.
-    Files(Vec<PathBuf>),
-    Algorithm(ResponseAlgorithm),
-    /// The voxels of a mask for each tissue, white matter first.
-    Masks(Vec<(Tissue, PathBuf)>),
 }
 
 /// A file besides the distributions.
@@ -133,26 +124,10 @@ impl FodArguments {
         if let Some(mask) = &self.mask {
             let _ = write!(text, " --mask {}", quoted_path(mask));
         }
-        let rows = |keys: &[&str]| arguments_of(&self.response_params, keys);
-        match &self.responses {
-            ResponseSource::Files(files) => {
-                for file in files {
-                    let _ = write!(text, " --responses {}", quoted_path(file));
-                }
-            }
-            ResponseSource::Algorithm(algorithm) => {
-                let _ = write!(text, " --response-algorithm {}", algorithm.key());
-                text += &rows(algorithm.rows());
-            }
-            ResponseSource::Masks(masks) => {
-                for (tissue, mask) in masks {
-                    let option = mask_option(*tissue);
-                    let _ = write!(text, " {option} {}", quoted_path(mask));
-                }
-                text += &rows(ROWS_OF_MASKS);
-            }
+        text += &self.responses.arguments(&self.response_params);
+        if self.responses != ResponseSource::NotUsed {
+            text += &arguments(&self.params);
         }
-        text += &arguments(&self.params);
         text += &arguments(&self.peak_params);
         let maps: Vec<&str> = self.maps.iter().map(FodMap::key).collect();
         let _ = write!(text, " --maps {}", maps.join(","));
@@ -166,11 +141,10 @@ impl FodArguments {
 
     /// The parameters of the response functions that have an effect, as JSON; null for those from files.
     pub fn response_json(&self) -> serde_json::Value {
-        let keys = match &self.responses {
-            ResponseSource::Files(_) => return serde_json::Value::Null,
-            ResponseSource::Algorithm(algorithm) => algorithm.rows(),
-            ResponseSource::Masks(_) => ROWS_OF_MASKS,
-        };
+        let keys = self.responses.rows();
+        if keys.is_empty() {
+            return serde_json::Value::Null;
+        }
         let mut all = crate::parameters::json(&self.response_params);
         let rows = response::Params::TABLE
             .iter()
@@ -181,23 +155,6 @@ impl FodArguments {
             }
         }
         all
-    }
-}
-
-/// `wm`, `gm` or `csf`, for names of files and JSON.
-pub fn tissue_key(tissue: Tissue) -> &'static str {
-    match tissue {
-        Tissue::WhiteMatter => "wm",
-        Tissue::GreyMatter => "gm",
-        Tissue::Csf => "csf",
-    }
-}
-
-fn mask_option(tissue: Tissue) -> &'static str {
-    match tissue {
-        Tissue::WhiteMatter => "--wm-mask",
-        Tissue::GreyMatter => "--gm-mask",
-        Tissue::Csf => "--csf-mask",
     }
 }
 

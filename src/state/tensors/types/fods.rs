@@ -1,12 +1,13 @@
-//! Fibre orientation distributions of the document's scan: settings, and the result.
+//! Fibre orientation distributions of the document: settings, and the result.
 
 use crate::data::odf_field::Tissue;
-use crate::data::{DataId, Mask, OdfField, PeakField, Response, Volume};
+use crate::data::region::RegionId;
+use crate::data::{DataId, Mask, OdfField, PeakField, Response, Shape, Volume};
 use crate::solvers::peaks::Maps;
 use crate::solvers::response::TissueResponse;
 use crate::solvers::tensor_fit::MaskReport;
 use crate::solvers::{csd, peaks, response};
-use crate::state::core::layer::OriginId;
+use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::core::live::LiveKey;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
 use std::path::PathBuf;
@@ -20,6 +21,57 @@ pub enum ResponseChoice {
     Estimated,
     /// MRtrix's text files, white matter first.
     Files(Vec<PathBuf>),
+    /// One choice per tissue, in the order of [`Tissue::ALL`].
+    Each([TissueChoice; 3]),
+}
+
+/// Where the response function of one tissue comes from.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum TissueChoice {
+    /// Measured in the scan.
+    #[default]
+    Estimated,
+    /// Measured in the voxels of a region.
+    Region(RegionId),
+    /// Measured in the voxels of a mask.
+    Layer(LayerId),
+    /// A text file of MRtrix.
+    File(PathBuf),
+    /// The tissue is left out; white matter cannot be.
+    Omitted,
+}
+
+impl ResponseChoice {
+    /// The choice of one tissue; `None` unless each has its own.
+    pub fn of_tissue(&self, tissue: Tissue) -> Option<&TissueChoice> {
+        match self {
+            Self::Each(all) => all.get(Tissue::ALL.iter().position(|t| *t == tissue)?),
+            Self::Estimated | Self::Files(_) => None,
+        }
+    }
+
+    /// The choices with another one for a tissue.
+    pub fn with_tissue(&self, tissue: Tissue, choice: TissueChoice) -> Self {
+        let mut all = match self {
+            Self::Each(all) => all.clone(),
+            Self::Estimated | Self::Files(_) => Default::default(),
+        };
+        let places = all.iter_mut().zip(Tissue::ALL);
+        for (place, _) in places.filter(|(_, of)| *of == tissue) {
+            *place = choice.clone();
+        }
+        Self::Each(all)
+    }
+}
+
+/// Source of the distributions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FodSource {
+    /// The scan, by deconvolution.
+    #[default]
+    Scan,
+    /// An opened image that holds distributions.
+    Image(LayerId),
 }
 
 /// Settings of the distributions.
@@ -27,6 +79,7 @@ pub enum ResponseChoice {
 pub struct FodSettings {
     /// The user has requested distributions; without it none are computed.
     pub requested: bool,
+    pub source: FodSource,
     pub responses: ResponseChoice,
     pub response_params: response::Params,
     pub params: csd::Params,
@@ -37,6 +90,7 @@ impl Default for FodSettings {
     fn default() -> Self {
         Self {
             requested: false,
+            source: FodSource::default(),
             responses: ResponseChoice::default(),
             response_params: response::Params::defaults(),
             params: csd::Params::defaults(),
@@ -48,10 +102,13 @@ impl Default for FodSettings {
 /// Everything that distributions depend on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FodKey {
-    /// The scan's image.
-    pub scan: DataId,
+    /// The image of the scan, or that of distributions. An image that is read in another way has another id.
+    pub image: DataId,
     /// `None`: the mask is found from the scan itself.
     pub mask: Option<DataId>,
+    /// The regions of the response functions, in the order of the tissues; `None` for other choices, and for a region
+    /// that is gone.
+    pub regions: [Option<Arc<Shape>>; 3],
     pub settings: FodSettings,
 }
 
@@ -61,12 +118,13 @@ impl LiveKey for FodKey {}
 #[derive(Clone, Debug)]
 pub struct Fods {
     pub output: csd::Output,
-    /// The response functions that the scan was deconvolved with, white matter first.
+    /// The response functions that the scan was deconvolved with, white matter first; none for distributions that were
+    /// read.
     pub responses: Vec<(Tissue, Response)>,
     /// Where they were measured; empty for given ones. A tissue that the shells cannot separate from the others is
     /// here only.
     pub measured: Vec<TissueResponse>,
-    /// `None` for given functions, and for those of masks.
+    /// `None` for given functions, for those of masks, and for distributions that were read.
     pub algorithm: Option<ResponseAlgorithm>,
     /// Indices of the shells whose volumes were used.
     pub used_shells: std::ops::Range<usize>,
@@ -86,6 +144,18 @@ impl Fods {
     pub fn used_volumes(&self) -> usize {
         let used = &self.output.shells.shells[self.used_shells.clone()];
         used.iter().map(|shell| shell.volumes.len()).sum()
+    }
+}
+
+impl FodKey {
+    /// Whether the distributions were read from an image, not estimated.
+    pub fn is_read(&self) -> bool {
+        matches!(self.settings.source, FodSource::Image(_))
+    }
+
+    /// Whether a response function is measured in a region.
+    pub fn uses_regions(&self) -> bool {
+        self.regions.iter().any(Option::is_some)
     }
 }
 

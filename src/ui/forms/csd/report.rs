@@ -1,8 +1,10 @@
 //! The report of distributions: where the response functions were measured, their values, and what was left out.
 
+use crate::data::odf_field::Tissue;
+use crate::state::State;
 use crate::state::core::text::counted;
 use crate::state::tensors::mask_text;
-use crate::state::tensors::types::fods::FodResult;
+use crate::state::tensors::types::fods::{FodResult, TissueChoice};
 use crate::ui::format;
 use crate::ui::widgets::rows;
 use egui::Ui;
@@ -11,30 +13,70 @@ use egui::Ui;
 pub fn warns(result: &FodResult) -> bool {
     let fods = &result.fods;
     let doubtful = fods.mask_found.is_some_and(|report| report.doubtful());
-    doubtful || fods.output.counts.not_finite > 0 || fods.output.counts.unfinished > 0
+    let counts = &fods.output.counts;
+    // In an image, a value that is not a number often marks voxels outside the brain.
+    let not_finite = counts.not_finite > 0 && !result.key.is_read();
+    doubtful || not_finite || counts.unfinished > 0
 }
 
-pub fn show(ui: &mut Ui, result: &FodResult) {
-    for line in lines(result) {
+pub fn show(ui: &mut Ui, state: &State, result: &FodResult) {
+    let lines = match result.key.is_read() {
+        true => read_lines(state, result),
+        false => lines(state, result),
+    };
+    for line in lines {
         rows::hint(ui, &line);
     }
     ui.add_space(4.0);
 }
 
+/// Distributions that an image holds: one sentence each.
+fn read_lines(state: &State, result: &FodResult) -> Vec<String> {
+    let document = &state.document;
+    let source = document.fod_source();
+    let image = source.and_then(|layer| document.fod_image(layer.id));
+    let image = image.map(|(layer, _, layout)| {
+        format!(
+            "{}: {}. Nothing was deconvolved",
+            layer.name,
+            layout.description()
+        )
+    });
+    let fods = &result.fods;
+    let order = format!(
+        "Order {}: {}",
+        fods.output.order.order, fods.output.order.reason
+    );
+    let voxels = format!("Distributions in {}", counted(fods.mask.count(), "voxel"));
+    let not_finite = match fods.output.counts.not_finite {
+        0 => None,
+        n => Some(format!(
+            "{} with a value that is not a number: no distribution",
+            counted(n, "voxel")
+        )),
+    };
+    let facts = image.into_iter().chain([order, voxels]);
+    facts.chain(not_finite).collect()
+}
+
 /// One sentence each.
-fn lines(result: &FodResult) -> Vec<String> {
+fn lines(state: &State, result: &FodResult) -> Vec<String> {
     let (fods, output) = (&result.fods, &result.fods.output);
     let mut lines = Vec::new();
     let shells = &output.shells.shells;
     for (tissue, response) in &fods.responses {
         let measured = fods.measured.iter().find(|m| m.tissue == *tissue);
-        let place = match measured {
-            Some(measured) => format!(
+        let place = match (measured, region(state, result, *tissue)) {
+            (Some(measured), Some(region)) => format!(
+                "measured in {} of “{region}”",
+                counted(measured.voxels.count(), "voxel")
+            ),
+            (Some(measured), None) => format!(
                 "measured in {} of {}",
                 format::count(measured.voxels.count() as u64),
                 counted(measured.candidates, "voxel")
             ),
-            None => "from a file".to_owned(),
+            (None, _) => "from a file".to_owned(),
         };
         // A response with fewer rows than shells is that of the outermost ones.
         let first = shells.len().saturating_sub(response.shell_count());
@@ -94,6 +136,16 @@ fn lines(result: &FodResult) -> Vec<String> {
         lines.extend(mask_text::doubt(report));
     }
     lines
+}
+
+/// The name of the region that a response function was measured in.
+fn region(state: &State, result: &FodResult, tissue: Tissue) -> Option<String> {
+    let document = &state.document;
+    match result.key.settings.responses.of_tissue(tissue)? {
+        TissueChoice::Region(id) => Some(document.region(*id)?.name.clone()),
+        TissueChoice::Layer(id) => Some(document.layer(*id)?.name.clone()),
+        TissueChoice::Estimated | TissueChoice::File(_) | TissueChoice::Omitted => None,
+    }
 }
 
 fn capital(name: &str) -> String {

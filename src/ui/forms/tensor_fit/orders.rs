@@ -1,32 +1,18 @@
 //! Images of six volumes: pictures of the possible orders and axes of their tensors, to choose from.
 
-use super::axes;
+use super::candidates;
 use super::checks::{Check, CheckSubject};
-use crate::data::{DataId, TensorLayout};
-use crate::solvers::tensor_check::{Candidate, Output, Slice};
+use crate::data::TensorLayout;
+use crate::solvers::tensor_check::{Candidate, Output};
 use crate::state::tensors::jobs::CHECK;
 use crate::state::{Action, Content, Layer, State, TensorAction};
-use crate::ui::theme::{self, radius, size, space};
+use crate::ui::theme::space;
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::rows::{self, Verdict};
-use crate::ui::widgets::{paint, section};
+use crate::ui::widgets::section;
 use crate::ui::{Memory, format};
-use egui::{
-    ColorImage, CornerRadius, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions,
-    Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Rect, Sense, Ui, vec2};
 use std::sync::Arc;
-
-const COLUMNS: usize = 2;
-const GAP: f32 = 8.0;
-const CAPTION: f32 = 17.0;
-
-/// The pictures of the last comparison: a slice and streamlines for each.
-#[derive(Default)]
-pub struct Pictures {
-    image: Option<DataId>,
-    textures: Vec<[TextureHandle; 2]>,
-}
 
 /// The topmost image of six volumes without gradients.
 fn layer(state: &State) -> Option<(&Arc<Layer>, Option<TensorLayout>)> {
@@ -117,15 +103,15 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     ui.add_space(4.0);
     rows::hint(ui, &hint(&output, layout));
     ui.add_space(6.0);
-    memory.forms.orders.update(ui, &output);
-    for (i, candidate) in output.ranked.iter().enumerate().step_by(COLUMNS) {
-        let pair = [Some(candidate), output.ranked.get(i + 1)];
-        row(ui, &memory.forms.orders, i, pair, layout, |layout| {
-            actions.push(Action::Tensors(TensorAction::ReadAs {
-                layer: layer.id,
-                layout: Some(layout),
-            }));
-        });
+    let pictures = output.ranked.iter().map(|c| (&c.slice, &c.streamlines));
+    memory.forms.orders.update(ui, "orders", pictures);
+    let candidates = output.ranked.iter().map(|c| shown(c, layout));
+    let candidates: Vec<candidates::Candidate> = candidates.collect();
+    if let Some(i) = candidates::show(ui, "orders", &memory.forms.orders, &candidates) {
+        actions.push(Action::Tensors(TensorAction::ReadAs {
+            layer: layer.id,
+            layout: Some(output.ranked[i].layout),
+        }));
     }
     section::end(ui);
 }
@@ -146,112 +132,22 @@ fn hint(output: &Output, now: Option<TensorLayout>) -> String {
     }
 }
 
-/// Two candidates side by side.
-fn row(
-    ui: &mut Ui,
-    pictures: &Pictures,
-    first: usize,
-    candidates: [Option<&Candidate>; COLUMNS],
-    now: Option<TensorLayout>,
-    mut take: impl FnMut(TensorLayout),
-) {
-    let p = theme::palette(ui.style());
-    let width = ui.available_width() - 2.0 * space::INSET;
-    let wide = ((width - GAP * (COLUMNS - 1) as f32) / COLUMNS as f32).floor();
-    let side = (wide / 2.0).floor();
-    let desired_size = vec2(ui.available_width(), side + 2.0 * CAPTION + GAP);
-    let (all, _) = ui.allocate_exact_size(desired_size, Sense::hover());
-    for (column, candidate) in candidates.into_iter().enumerate() {
-        let (Some(candidate), Some(textures)) = (candidate, pictures.textures.get(first + column))
-        else {
-            continue;
-        };
-        let corner = all.left_top() + vec2(space::INSET + column as f32 * (wide + GAP), 0.0);
-        let both = Rect::from_min_size(corner, vec2(2.0 * side, side));
-        let place = Rect::from_min_size(corner, vec2(2.0 * side, side + 2.0 * CAPTION));
-        let id = ui.make_persistent_id(("orders", first + column));
-        let response = ui.interact(place, id, Sense::click());
-        let painter = ui.painter();
-        // Side by side in one frame: only its outer corners are round.
-        let (left, right) = (radius::CONTROL, radius::CONTROL);
-        let rounds = [[left, 0, left, 0], [0, right, 0, right]];
-        for (i, (texture, [nw, ne, sw, se])) in textures.iter().zip(rounds).enumerate() {
-            let at = corner + vec2(i as f32 * side, 0.0);
-            let square = Rect::from_min_size(at, vec2(side, side));
-            let round = CornerRadius { nw, ne, sw, se };
-            paint::picture(painter, square, texture.id(), round);
-        }
-        let is_now = now == Some(candidate.layout);
-        let best = first + column == 0;
-        let (line, ink) = match (is_now, best) {
-            (true, _) => (Stroke::new(2.0, p.accent), p.t1),
-            (_, true) => (Stroke::new(2.0, p.warning), p.t1),
-            _ if response.hovered() => (Stroke::new(1.0, p.t2), p.t1),
-            _ => (Stroke::new(1.0, p.line), p.t2),
-        };
-        painter.rect_stroke(both, radius::CONTROL, line, StrokeKind::Inside);
-        let caption = |n: f32| {
-            let top = both.bottom() + 2.0 + n * CAPTION;
-            Rect::from_min_max(pos2(both.left(), top), pos2(both.right(), top + CAPTION))
-        };
-        let small = || theme::regular(size::CAPTION);
-        let order = candidate.layout.order.components();
-        paint::left(painter, caption(0.0), order, small(), ink);
-        let axes = match is_now {
-            true => format!("{} axes, current", candidate.layout.frame.name()),
-            false => format!("{} axes", candidate.layout.frame.name()),
-        };
-        paint::left(painter, caption(1.0), &axes, small(), ink);
-        let length = format::with_unit(&format::fixed(candidate.mean_length_mm, 0), "mm");
-        paint::right(painter, caption(1.0), &length, small(), p.t3);
-        paint::focus_ring(painter, p, &response, place, radius::CONTROL);
-        let text = text(first + column, candidate, is_now);
-        let role = if is_now { Role::Label } else { Role::Button };
-        response.widget_info(|| WidgetInfo::labeled(role, true, &text));
-        if response.clicked() && !is_now {
-            take(candidate.layout);
-        }
-        response.on_hover_text(text);
-    }
-}
-
-fn text(rank: usize, candidate: &Candidate, is_now: bool) -> String {
-    let take = match is_now {
-        true => "",
-        false => ". Click to use it; Ctrl+Z to undo",
+fn shown(candidate: &Candidate, now: Option<TensorLayout>) -> candidates::Candidate {
+    let layout = candidate.layout;
+    let length = |decimals: usize| {
+        format::with_unit(&format::fixed(candidate.mean_length_mm, decimals), "mm")
     };
-    format!(
-        "{}. {}: {} of the voxels are positive definite, {} mean length, coherence {}{take}",
-        rank + 1,
-        candidate.layout.description(),
-        format::with_unit(&format::fixed(100.0 * candidate.definite, 1), "%"),
-        format::with_unit(&format::fixed(candidate.mean_length_mm, 1), "mm"),
-        format::fixed(candidate.coherence, 3),
-    )
-}
-
-impl Pictures {
-    fn update(&mut self, ui: &Ui, output: &Output) {
-        let of = output.ranked.first().map(|c| c.streamlines.id());
-        if of == self.image {
-            return;
-        }
-        let (low, high) = axes::extent(output.ranked.iter().map(|c| &c.streamlines));
-        let load = |image| {
-            ui.ctx()
-                .load_texture("orders", image, TextureOptions::LINEAR)
-        };
-        let both = |c: &Candidate| {
-            [
-                load(picture(&c.slice)),
-                load(axes::picture(&c.streamlines, low, high)),
-            ]
-        };
-        self.textures = output.ranked.iter().map(both).collect();
-        self.image = of;
+    candidates::Candidate {
+        name: layout.order.components().to_owned(),
+        axes: format!("{} axes", layout.frame.name()),
+        length: length(0),
+        text: format!(
+            "{}: {} of the voxels are positive definite, {} mean length, coherence {}",
+            layout.description(),
+            format::with_unit(&format::fixed(100.0 * candidate.definite, 1), "%"),
+            length(1),
+            format::fixed(candidate.coherence, 3),
+        ),
+        is_now: now == Some(layout),
     }
-}
-
-fn picture(slice: &Slice) -> ColorImage {
-    ColorImage::from_rgb([slice.side, slice.side], &slice.rgb)
 }

@@ -99,6 +99,7 @@ fn resolve(
                 vtk_space: reading.vtk_space,
                 colours: reading.colours.map(|n| path(read, n)).transpose()?,
                 tensors: reading.tensors,
+                distributions: reading.distributions,
                 affine: None,
             },
             gradients: paths(read, gradients)?,

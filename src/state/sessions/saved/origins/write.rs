@@ -45,6 +45,7 @@ impl ReferencedItems<'_> {
         } = document.origins.base(id)
             && gradients.is_empty()
             && reading.tensors.is_none()
+            && reading.distributions.is_none()
         {
             self.file(file, true);
         }
@@ -71,6 +72,7 @@ impl ReferencedItems<'_> {
                     vtk_space: reading.vtk_space,
                     colours: reading.colours.as_ref().map(|p| self.file(p, false)),
                     tensors: reading.tensors,
+                    distributions: reading.distributions,
                 },
                 gradients: gradients.iter().map(|p| self.file(p, false)).collect(),
             },

@@ -8,7 +8,7 @@ use crate::io;
 use crate::jobs::{JobError, Saved, Worker};
 use crate::solvers::csd;
 use crate::state::files::jobs::{SaveSet, WriteFile};
-use crate::state::tensors::recipe::fod::{FodArguments, FodMap, tissue_key};
+use crate::state::tensors::recipe::fod::{FodArguments, FodMap};
 use crate::state::tensors::types::fods::Fods;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,15 +34,14 @@ impl FodFiles<'_> {
     }
 
     pub fn response(&self, tissue: Tissue) -> PathBuf {
-        self.folder
-            .join(format!("{}_response.txt", tissue_key(tissue)))
+        self.folder.join(format!("{}_response.txt", tissue.key()))
     }
 
     /// The image of a tissue: distributions, or amounts.
     pub fn tissue_image(&self, tissue: Tissue) -> PathBuf {
         match tissue {
             Tissue::WhiteMatter => self.image("wm_fod"),
-            other => self.image(tissue_key(other)),
+            other => self.image(other.key()),
         }
     }
 
@@ -85,7 +84,8 @@ impl FodFiles<'_> {
 #[derive(Clone, Debug)]
 pub struct SaveFods {
     pub fods: Arc<Fods>,
-    pub gradients: Arc<Gradients>,
+    /// Those of the scan; `None` for distributions that were read.
+    pub gradients: Option<Arc<Gradients>>,
     /// How they were computed, with the maps to write.
     pub recipe: FodArguments,
     pub params: csd::Params,
@@ -120,7 +120,7 @@ impl WriteFile for SaveFods {
             &self.params,
             &self.recipe,
             &self.fods,
-            &self.gradients,
+            self.gradients.as_deref(),
         );
         value["repeat"] = serde_json::Value::from(command.as_str());
         value["files"] = serde_json::json!(written);

@@ -5,19 +5,18 @@ use crate::data::odf_field::Tissue;
 use crate::data::spherical_harmonics::count as coefficients;
 use crate::data::{Gradients, Response};
 use crate::solvers::csd;
-use crate::state::tensors::recipe::fod::{
-    FodArguments, ResponseSource, deconvolution_json, tissue_key,
-};
+use crate::state::tensors::recipe::fod::{FodArguments, ResponseSource, deconvolution_json};
 use crate::state::tensors::types::fods::Fods;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
-/// The members that describe how the distributions were computed.
+/// The members that describe how the distributions were computed. Without gradients they were read from an image.
 pub fn json(
     files: &FodFiles<'_>,
     params: &csd::Params,
     recipe: &FodArguments,
     fods: &Fods,
-    gradients: &Gradients,
+    gradients: Option<&Gradients>,
 ) -> Value {
     let (output, counts) = (&fods.output, &fods.output.counts);
     let shells = output.shells.shells.iter().enumerate().map(|(i, shell)| {
@@ -28,25 +27,20 @@ pub fn json(
         })
     });
     let shells: Vec<Value> = shells.collect();
-    let source = match &recipe.responses {
-        ResponseSource::Files(_) => "files",
-        ResponseSource::Algorithm(algorithm) => algorithm.key(),
-        ResponseSource::Masks(_) => "masks",
-    };
     let in_mask = fods.mask.count();
     json!({
         "command": "fod",
-        "parameters": deconvolution_json(params),
+        "parameters": gradients.map(|_| deconvolution_json(params)),
         "response_parameters": recipe.response_json(),
         "peak_parameters": recipe.peak_json(),
         "order": output.order.order,
         "order_reason": output.order.reason,
         "coefficients": coefficients(output.order.order),
-        "gradients": gradients.summary(),
+        "gradients": gradients.map(Gradients::summary),
         "shells": shells,
         "volumes_used": fods.used_volumes(),
         "volumes_without_direction": output.shells.without_direction,
-        "responses_from": source,
+        "responses_from": recipe.responses.key(),
         "responses": responses(files, recipe, fods),
         "mask_voxels": in_mask,
         "mask_found": fods.mask_found.is_some(),
@@ -99,14 +93,14 @@ fn responses(files: &FodFiles<'_>, recipe: &FodArguments, fods: &Fods) -> Vec<Va
                 let at = fods.responses.iter().position(|(t, _)| *t == tissue);
                 at.and_then(|at| files.get(at)).cloned()
             }
-            ResponseSource::Masks(masks) => {
-                let mut masks = masks.iter();
-                masks.find(|(t, _)| *t == tissue).map(|(_, f)| f.clone())
+            ResponseSource::Each { tissues, .. } => {
+                let own = tissues.iter().find(|(t, _)| *t == tissue);
+                own.and_then(|(_, source)| source.text().map(PathBuf::from))
             }
-            ResponseSource::Algorithm(_) => None,
+            ResponseSource::Algorithm(_) | ResponseSource::NotUsed => None,
         };
         json!({
-            "tissue": tissue_key(tissue),
+            "tissue": tissue.key(),
             "used": used,
             "from": from,
             "file": used.then(|| files.response(tissue)),

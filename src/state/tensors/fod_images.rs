@@ -1,0 +1,111 @@
+//! Images of fibre orientation distributions: possible readings, the present one, and their use as the document's
+//! distributions.
+
+use crate::data::{DataId, OdfLayout};
+use crate::solvers::odf_check;
+use crate::state::core::layer::{Content, LayerId};
+use crate::state::edit::edit;
+use crate::state::origin::Origin;
+use crate::state::tensors::jobs::CompareDistributions;
+use crate::state::tensors::types::fods::{FodSettings, FodSource};
+use crate::state::{Effect, Reading, State, tensors};
+use std::sync::Arc;
+
+/// Uses the distributions of an image, or those of the scan. The basis and the axes of an image are compared if they are
+/// unknown: its user chooses among them.
+pub fn choose(state: &mut State, source: FodSource, effects: &mut Vec<Effect>) {
+    if let FodSource::Image(layer) = source
+        && state.document.fod_image(layer).is_none()
+    {
+        return compare(state, layer, effects);
+    }
+    let settings = FodSettings {
+        requested: true,
+        source,
+        ..state.document.distributions.settings.clone()
+    };
+    tensors::fods::set(state, settings);
+}
+
+pub fn compare(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    let layer = state.document.layer(layer);
+    let Some(volume) = layer.and_then(|l| state.document.can_hold_fods(l)) else {
+        return;
+    };
+    effects.push(Effect::submit(CompareDistributions {
+        volume: volume.clone(),
+        params: odf_check::Params::defaults(),
+    }));
+}
+
+/// Receives a comparison, if its image is still open.
+pub fn compared(state: &mut State, image: DataId, output: Arc<odf_check::Output>) {
+    let mut layers = state.document.layers.iter();
+    let same = layers.find(|l| l.content.volume().is_some_and(|v| v.id() == image));
+    let Some(layer) = same.map(|l| l.id) else {
+        return;
+    };
+    state.runtime.notices.status = output.sentence().into();
+    state.runtime.tensors.bases = Some((layer, output));
+}
+
+/// Sets the basis and the axes of an image, and uses its distributions. `None`: it holds none, and they are no longer
+/// used.
+pub fn read(
+    state: &mut State,
+    layer: LayerId,
+    layout: Option<OdfLayout>,
+    effects: &mut Vec<Effect>,
+) {
+    let Some(found) = state.document.layer(layer).cloned() else {
+        return;
+    };
+    let Some(volume) = state.document.can_hold_fods(&found).cloned() else {
+        return;
+    };
+    if layout.is_some_and(|layout| layout.order(volume.frames).is_none()) {
+        return;
+    }
+    let path = state.document.path(&found).map(ToOwned::to_owned);
+    let (Origin::File { reading, .. }, Some(path)) = (state.document.origin(&found), path) else {
+        return;
+    };
+    let is_same = reading.distributions == layout;
+    let reading = Reading {
+        tensors: None,
+        distributions: layout,
+        ..reading.clone()
+    };
+    edit(state, "Distributions of an image", false, |document| {
+        if !is_same {
+            let origin = document.origins.add(Origin::opened(path, reading));
+            document.edit_layer(layer, |l| {
+                l.origin = origin;
+                // Read in another way, it counts as another image.
+                l.content = Content::Scan {
+                    dwi: volume.with_tensors(None),
+                    gradients: None,
+                };
+            });
+        }
+        let used = FodSource::Image(layer);
+        let settings = &mut document.distributions.settings;
+        if layout.is_some() {
+            (settings.requested, settings.source) = (true, used);
+        } else if settings.source == used {
+            (settings.requested, settings.source) = (false, FodSource::Scan);
+            document.distributions.result = None;
+            tensors::fods::remove_maps(document);
+        }
+    });
+    state.runtime.tensors.fods.retry();
+    tensors::update::fit(state, effects);
+    state.runtime.notices.status = match layout {
+        Some(layout) => format!(
+            "Read as distributions: {}; Ctrl+Z undoes this",
+            layout.description()
+        ),
+        None => "Read as plain images; Ctrl+Z undoes this".to_owned(),
+    }
+    .into();
+}

@@ -1,0 +1,166 @@
+//! Fibre orientation distributions that an image holds, with their peaks and maps of lobes.
+
+use super::{FOD, images};
+use crate::compute::Control;
+use crate::data::{Mask, OdfField, OdfLayout, Shells, Volume};
+use crate::io::orientations::{self, MAX_IMPLAUSIBLE};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
+use crate::solvers::{csd, peaks};
+use crate::state::job_end::ended;
+use crate::state::tensors::fods;
+use crate::state::tensors::types::fods::{FodKey, Fods};
+use crate::state::{Effect, State};
+use std::path::PathBuf;
+
+/// Takes the distributions of an image, and computes what is requested of peaks and lobes.
+#[derive(Clone, Debug)]
+pub struct ReadFods {
+    /// The document's request; `None` for the command line.
+    pub key: Option<FodKey>,
+    /// The file of the image, for sentences.
+    pub path: PathBuf,
+    pub volume: Volume,
+    pub layout: OdfLayout,
+    pub peak_params: peaks::Params,
+    pub wants_peaks: bool,
+    pub wants_lobes: bool,
+}
+
+/// The distributions with 0 where a coefficient is not a finite number, and the number of these voxels.
+fn finite(field: OdfField) -> (OdfField, usize) {
+    if field.coefficients.iter().all(|c| c.is_finite()) {
+        return (field, 0);
+    }
+    let n = field.grid.voxel_count();
+    let mut values = field.coefficients.to_vec();
+    let mut changed = 0;
+    for voxel in 0..n {
+        let mut own = (voxel..values.len()).step_by(n);
+        if own.any(|i| !values[i].is_finite()) {
+            (voxel..values.len())
+                .step_by(n)
+                .for_each(|i| values[i] = 0.0);
+            changed += 1;
+        }
+    }
+    let (grid, order) = (field.grid.clone(), field.order());
+    (OdfField::new(grid, order, values), changed)
+}
+
+/// A voxel has a distribution if its mean is above 0.
+fn voxels(field: &OdfField) -> Mask {
+    let n = field.grid.voxel_count();
+    let mean = field.coefficients.iter().take(n);
+    let inside: Vec<u8> = mean.map(|c| u8::from(*c > 0.0)).collect();
+    Mask::new(field.grid.clone(), inside)
+}
+
+impl Job for ReadFods {
+    type Output = Box<Fods>;
+
+    fn slot(&self) -> Slot {
+        FOD
+    }
+
+    fn label(&self) -> String {
+        "Reading fibre orientations".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Box<Fods>>,
+    ) -> Result<Box<Fods>, JobError> {
+        let backend = worker.backend();
+        let field = orientations::odf_from_volume(&self.path, &self.volume, self.layout, control);
+        let field = field.map_err(|e| JobError::Sentence(e.to_string().into()))?;
+        let (share, path) = (field.implausible_share(), self.path.display());
+        if share > MAX_IMPLAUSIBLE {
+            return Err(JobError::Sentence(
+                format!(
+                    "Found coefficients in {:.0} % of the voxels that belong to no distribution of fibres, expected \
+                     at most {:.0} %; choose another basis, or an image of distributions: {path}",
+                    100.0 * share,
+                    100.0 * MAX_IMPLAUSIBLE
+                )
+                .into(),
+            ));
+        }
+        if field.order() == 0 {
+            return Err(JobError::Sentence(
+                format!(
+                    "Found the amount of a tissue without directions, expected distributions of order 2 or more; \
+                     choose the image of white matter: {path}"
+                )
+                .into(),
+            ));
+        }
+        let (field, not_finite) = finite(field);
+        let params = &self.peak_params;
+        let peak_field = match self.wants_peaks {
+            true => Some(peaks::find(&field, params, &backend, control)?),
+            false => None,
+        };
+        let maps = match self.wants_lobes {
+            true => Some(peaks::maps(&field, params, &backend, control)?),
+            false => None,
+        };
+        if self.key.is_some() {
+            // Computed here to keep it off the window's thread.
+            for map in maps.iter().flat_map(|maps| [&maps.total, &maps.complexity]) {
+                map.precompute_windows();
+            }
+        }
+        let order = csd::OrderChoice {
+            order: field.order(),
+            reason: "the number of volumes".to_owned(),
+        };
+        let no_shells = Shells {
+            shells: Vec::new(),
+            without_direction: Vec::new(),
+        };
+        Ok(Box::new(Fods {
+            mask: voxels(&field),
+            output: csd::Output {
+                field,
+                tissues: Vec::new(),
+                order,
+                shells: no_shells,
+                counts: csd::Counts {
+                    not_finite,
+                    ..csd::Counts::default()
+                },
+                on_cpu: None,
+            },
+            responses: Vec::new(),
+            measured: Vec::new(),
+            algorithm: None,
+            used_shells: 0..0,
+            mask_found: None,
+            high_peak: peak_field.as_ref().and_then(images::high_peak),
+            peaks: peak_field,
+            maps,
+            fractions: None,
+        }))
+    }
+}
+
+impl Receive<State> for ReadFods {
+    fn receive(&self, delivery: Delivery<Box<Fods>>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(state, self, delivery, effects, |state, read, wall_ms, _| {
+            // The command line has no document that requests them.
+            if let Some(key) = &self.key {
+                fods::estimated(state, key, *read, wall_ms);
+            }
+        });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        if let Some(key) = &self.key {
+            fods::not_estimated(state, key, end);
+        }
+        // The window reports a failure beside the button that repeats it.
+        self.key.is_some() && matches!(end, Unfinished::Failed(_))
+    }
+}

@@ -1,0 +1,267 @@
+//! Response functions of a scan: from files, by an algorithm, or one by one.
+
+use super::EstimateFods;
+use crate::compute::{Backend, Control};
+use crate::data::odf_field::Tissue;
+use crate::data::text::counted;
+use crate::data::{Grid, Mask, Response, Shape, Shells, Volume};
+use crate::io;
+use crate::jobs::JobError;
+use crate::solvers::response::{Estimate, TissueResponse};
+use crate::solvers::{csd, region, response};
+use crate::state::tensors::jobs::fit::in_order;
+use crate::state::tensors::recipe::fod::{ResponseAlgorithm, tissues_of_files};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Response functions to deconvolve with, or how to estimate them.
+#[derive(Clone, Debug)]
+pub enum Responses {
+    /// White matter first.
+    Given(Vec<(Tissue, Response)>),
+    /// `None`: three tissues if the scan has several shells, otherwise white matter alone.
+    Estimated(Option<ResponseAlgorithm>),
+    /// MRtrix's text files, white matter first.
+    Files(Vec<PathBuf>),
+    /// One input per tissue, white matter first; the algorithm is for those that need one. `None`: chosen as for a
+    /// whole scan.
+    Each {
+        algorithm: Option<ResponseAlgorithm>,
+        tissues: Vec<(Tissue, ResponseInput)>,
+    },
+}
+
+/// Input of the response function of one tissue.
+#[derive(Clone, Debug)]
+pub enum ResponseInput {
+    Algorithm,
+    /// A text file of MRtrix.
+    File(PathBuf),
+    /// In the voxels whose centres lie inside.
+    Inside(Arc<Shape>),
+    /// In the voxels of a region that is gone.
+    Missing,
+}
+
+/// Response functions of a scan, and where they were measured.
+pub(super) struct FoundResponses {
+    pub used: Vec<(Tissue, Response)>,
+    pub measured: Vec<TissueResponse>,
+    pub algorithm: Option<ResponseAlgorithm>,
+}
+
+/// A scan's shells, its brain mask, and where to compute.
+struct Run<'a> {
+    shells: &'a Shells,
+    mask: &'a Mask,
+    backend: &'a Backend,
+    control: &'a Control,
+}
+
+impl EstimateFods {
+    pub(super) fn responses(
+        &self,
+        shells: &Shells,
+        mask: &Mask,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<FoundResponses, JobError> {
+        let run = Run {
+            shells,
+            mask,
+            backend,
+            control,
+        };
+        let given = |used: Vec<(Tissue, Response)>| FoundResponses {
+            used,
+            measured: Vec::new(),
+            algorithm: None,
+        };
+        match &self.responses {
+            Responses::Given(used) => Ok(given(used.clone())),
+            Responses::Files(files) => Ok(given(read_files(files)?)),
+            Responses::Estimated(chosen) => {
+                let algorithm = chosen.unwrap_or_else(|| self.default_algorithm(shells));
+                let mut measured = self.estimate(algorithm, &run)?.tissues;
+                if let [white] = measured.as_mut_slice() {
+                    white.response = outer_shell(&white.response);
+                }
+                let of = |t: &TissueResponse| (t.tissue, t.response.clone());
+                let mut used: Vec<(Tissue, Response)> = measured.iter().map(of).collect();
+                if used.len() > shells.shells.len() {
+                    // Two numbers without a direction determine two tissues.
+                    used.retain(|(tissue, _)| *tissue != Tissue::GreyMatter);
+                }
+                Ok(FoundResponses {
+                    used,
+                    measured,
+                    algorithm: Some(algorithm),
+                })
+            }
+            Responses::Each { algorithm, tissues } => self.each(*algorithm, tissues, &run),
+        }
+    }
+
+    fn estimate(&self, algorithm: ResponseAlgorithm, run: &Run) -> Result<Estimate, JobError> {
+        let estimate = match algorithm {
+            ResponseAlgorithm::Dhollander => response::dhollander,
+            ResponseAlgorithm::Tournier => response::tournier,
+        };
+        Ok(estimate(
+            &self.dwi,
+            &self.gradients,
+            run.mask,
+            &self.response_params,
+            run.backend,
+            run.control,
+        )?)
+    }
+
+    /// The response function of each tissue from its own input.
+    fn each(
+        &self,
+        algorithm: Option<ResponseAlgorithm>,
+        tissues: &[(Tissue, ResponseInput)],
+        run: &Run,
+    ) -> Result<FoundResponses, JobError> {
+        let estimated =
+            |(_, input): &&(Tissue, ResponseInput)| matches!(input, ResponseInput::Algorithm);
+        let mut estimated = tissues.iter().filter(estimated).map(|(tissue, _)| *tissue);
+        let algorithm = match estimated.clone().next() {
+            None => None,
+            // The other algorithm finds white matter alone.
+            Some(_) if estimated.any(|tissue| tissue != Tissue::WhiteMatter) => {
+                Some(algorithm.unwrap_or(ResponseAlgorithm::Dhollander))
+            }
+            Some(_) => Some(algorithm.unwrap_or_else(|| self.default_algorithm(run.shells))),
+        };
+        let estimate = match algorithm {
+            Some(algorithm) => Some(self.estimate(algorithm, run)?),
+            None => None,
+        };
+        let (mut used, mut measured) = (Vec::new(), Vec::new());
+        for (tissue, input) in tissues {
+            let mut found = match input {
+                ResponseInput::File(path) => {
+                    used.push((*tissue, read_file(path)?));
+                    continue;
+                }
+                ResponseInput::Algorithm => {
+                    let all = estimate.iter().flat_map(|estimate| &estimate.tissues);
+                    let own = all.filter(|t| t.tissue == *tissue).cloned().next();
+                    own.ok_or_else(|| not_estimated(*tissue))?
+                }
+                ResponseInput::Inside(shape) => self.inside(*tissue, shape, run)?,
+                ResponseInput::Missing => return Err(missing(*tissue)),
+            };
+            if tissues.len() == 1 {
+                found.response = outer_shell(&found.response);
+            }
+            used.push((*tissue, found.response.clone()));
+            measured.push(found);
+        }
+        Ok(FoundResponses {
+            used,
+            measured,
+            algorithm,
+        })
+    }
+
+    /// The response function in the voxels of a region.
+    fn inside(&self, tissue: Tissue, shape: &Shape, run: &Run) -> Result<TissueResponse, JobError> {
+        let voxels = voxels_inside(shape, &self.dwi);
+        if voxels.count() == 0 {
+            return Err(JobError::Sentence(
+                format!(
+                    "Found no voxel of the scan in the region of {}, expected some; choose or draw another region",
+                    tissue.name()
+                )
+                .into(),
+            ));
+        }
+        let mut estimate = response::from_mask(
+            &self.dwi,
+            &self.gradients,
+            &voxels,
+            tissue,
+            &self.response_params,
+            run.backend,
+            run.control,
+        )?;
+        estimate.tissues.pop().ok_or_else(|| missing(tissue))
+    }
+
+    fn default_algorithm(&self, shells: &Shells) -> ResponseAlgorithm {
+        let weighted = shells.shells.iter().filter(|s| s.b_s_per_mm2 > 0.0);
+        let several = weighted.count() > 1 && shells.has_b0();
+        match several && self.params.method == csd::Method::Constrained {
+            true => ResponseAlgorithm::Dhollander,
+            false => ResponseAlgorithm::Tournier,
+        }
+    }
+}
+
+/// The voxels of a scan in a region, which may be a mask on another grid.
+fn voxels_inside(shape: &Shape, dwi: &Volume) -> Mask {
+    if let Shape::Mask(mask) = shape {
+        let own = in_order(mask.clone(), dwi);
+        if own.grid.matches(&dwi.grid) {
+            return own;
+        }
+    }
+    let grid: &Arc<Grid> = &dwi.grid;
+    let mut inside = vec![0u8; grid.voxel_count()];
+    for voxel in region::voxels(shape, grid) {
+        inside[grid.index(voxel)] = 1;
+    }
+    Mask::new(grid.clone(), inside)
+}
+
+fn not_estimated(tissue: Tissue) -> JobError {
+    JobError::Sentence(
+        format!(
+            "Found no estimate of the response of {}, since this algorithm finds white matter alone; choose a region \
+             or a file for it, or leave it out",
+            tissue.name()
+        )
+        .into(),
+    )
+}
+
+fn missing(tissue: Tissue) -> JobError {
+    JobError::Sentence(
+        format!(
+            "Found no region for the response of {}, expected the one that was chosen before; choose another",
+            tissue.name()
+        )
+        .into(),
+    )
+}
+
+fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, JobError> {
+    if files.is_empty() || files.len() > Tissue::ALL.len() {
+        let found = match files.len() {
+            0 => "no response function".to_owned(),
+            many => counted(many, "response function"),
+        };
+        return Err(JobError::Sentence(format!(
+            "Found {found}, expected one to three files: white matter, grey matter and CSF; choose these files"
+        ).into()));
+    }
+    let tissues = tissues_of_files(files).into_iter();
+    let read = |(tissue, path): (Tissue, &PathBuf)| Ok((tissue, read_file(path)?));
+    tissues.zip(files).map(read).collect()
+}
+
+fn read_file(path: &Path) -> Result<Response, JobError> {
+    let read = io::response::read(path);
+    read.map_err(|e| JobError::Sentence(e.to_string().into()))
+}
+
+/// The row of the shell with the highest b: without a tissue for the signal of fluid, the shell in which fluid has least
+/// is used alone.
+fn outer_shell(response: &Response) -> Response {
+    let last = response.rows.last().cloned().unwrap_or_default();
+    let b = response.b_s_per_mm2.as_ref().and_then(|b| b.last());
+    Response::new(b.map(|b| vec![*b]), vec![last])
+}

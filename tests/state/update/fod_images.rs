@@ -1,0 +1,251 @@
+//! Distributions of an opened image in place of those of the scan: their reading, their use, and the way back.
+
+use super::Window;
+use crate::support::{distributions, done_event, opened_event, opened_file, test};
+use arcuate::data::spherical_harmonics::Basis;
+use arcuate::data::{OdfField, OdfLayout, TensorFrame};
+use arcuate::jobs::Job;
+use arcuate::state::core::glyph_look::GlyphContent;
+use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::methods::methods;
+use arcuate::state::origin::Origin;
+use arcuate::state::tensors::jobs::CompareDistributions;
+use arcuate::state::tensors::jobs::fod::{EstimateFods, ReadFods, SaveFods};
+use arcuate::state::tensors::types::fods::{FodSettings, FodSource};
+use arcuate::state::{Action, Effect, LayerAction, LayerId, State, TensorAction, update};
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::fod_images::are_used_once_they_are_read", used),
+        test("update::fod_images::unknown_bases_are_compared", compared),
+        test("update::fod_images::undo_and_redo", undone),
+        test("update::fod_images::back_to_those_of_the_scan", back),
+        test("update::fod_images::another_basis_is_another_field", bases),
+        test("update::fod_images::no_longer_distributions", plain),
+        test("update::fod_images::without_a_scan", alone),
+        test("update::fod_images::a_deleted_image", deleted),
+    ]
+}
+
+const FILE: &str = "/data/sub_fod.nii.gz";
+
+/// Opens an image of distributions in a window, which may have a scan.
+fn open(window: &mut Window) -> LayerId {
+    let grid = match window
+        .state
+        .document
+        .scan()
+        .and_then(|l| l.content.volume())
+    {
+        Some(scan) => scan.grid.clone(),
+        None => super::scan().0.grid.clone(),
+    };
+    let loaded = Loaded::Scan {
+        dwi: distributions::image(&grid),
+        gradients: None,
+        gradient_files: Vec::new(),
+    };
+    window.act(Action::Event(opened_event(1, opened_file(FILE, loaded))));
+    let document = &window.state.document;
+    let mut layers = document.layers.iter();
+    let layer = layers.find(|l| document.path(l) == Some(FILE.as_ref()));
+    layer.expect("a layer").id
+}
+
+fn read(layer: LayerId, layout: Option<OdfLayout>) -> Action {
+    Action::Tensors(TensorAction::ReadDistributions { layer, layout })
+}
+
+fn choose(source: FodSource) -> Action {
+    Action::Tensors(TensorAction::UseDistributions(source))
+}
+
+fn job<J: Job + Clone>(effects: &[Effect]) -> Option<J> {
+    effects.iter().find_map(|e| e.job::<J>()).cloned()
+}
+
+fn field(state: &State) -> Option<&OdfField> {
+    state.document.distributions.field()
+}
+
+fn used() {
+    let mut window = Window::fitted();
+    let layer = open(&mut window);
+    window.act(read(layer, Some(OdfLayout::MRTRIX)));
+    let state = &mut window.state;
+    let messages = &state.runtime.notices.messages;
+    let result = state.document.distributions.result.clone();
+    let result = result.unwrap_or_else(|| panic!("{messages:?}"));
+    assert!(result.key.is_read());
+    assert_eq!(result.fods.output.order.order, 4);
+    let voxels = result.fods.mask.count();
+    assert!(0 < voxels && voxels < result.fods.mask.grid.voxel_count());
+    // The lobes lie along y.
+    let peaks = result.fods.peaks.as_ref().expect("peaks");
+    let middle = peaks.grid.index([12, 12, 12]);
+    let first = peaks.peaks(middle).next().expect("a peak");
+    assert!(first.normalize().y.abs() > 0.999, "{first}");
+    // Glyphs, maps, their commands and methods are those of the file.
+    let glyphs = state.document.glyph_content(GlyphContent::Distributions);
+    assert_eq!(glyphs, Some(GlyphContent::Distributions));
+    for name in ["DEC of fibres", "AFD", "Complexity"] {
+        let map = state.document.layer_named(name).expect("a map");
+        let command = state.document.command_line(map).text();
+        let expected = format!("arcuate fod {FILE} --odf-basis mrtrix --odf-frame world --peaks 3");
+        assert!(command.starts_with(&expected), "{command}");
+        assert!(!command.contains("--order"), "{command}");
+    }
+    let layer = state.document.layer(layer).expect("the image");
+    let command = state.document.command_line(layer).text();
+    let expected = format!("arcuate info {FILE} --odf-basis mrtrix --odf-frame world");
+    assert_eq!(command, expected);
+    let text = methods(state);
+    assert!(text.contains("of order 4 were read in"), "{text}");
+    assert!(!text.contains("Multi-tissue"), "{text}");
+    // The export needs no gradients.
+    let path = PathBuf::from("/data/out/fod.json");
+    let action = Action::Tensors(TensorAction::SaveFods(path));
+    let save: SaveFods = job(&update(state, action)).expect("an export");
+    assert!(save.gradients.is_none());
+    assert!(save.recipe.command("/data/out".as_ref()).contains(FILE));
+}
+
+/// Without a reading, its use asks for one.
+fn compared() {
+    let mut window = Window::fitted();
+    let layer = open(&mut window);
+    let state = &mut window.state;
+    let effects = update(state, choose(FodSource::Image(layer)));
+    let compare: CompareDistributions = job(&effects).expect("a comparison");
+    let volume = state.document.layer(layer).and_then(|l| l.content.volume());
+    assert_eq!(Some(compare.volume.id()), volume.map(|v| v.id()));
+    assert!(!state.document.distributions.settings.requested);
+    let effects = update(state, read(layer, Some(OdfLayout::MRTRIX)));
+    assert!(job::<ReadFods>(&effects).is_some());
+    // Now it is known.
+    let effects = update(state, choose(FodSource::Image(layer)));
+    assert!(job::<CompareDistributions>(&effects).is_none());
+}
+
+fn undone() {
+    let mut window = Window::fitted();
+    let layer = open(&mut window);
+    window.act(read(layer, Some(OdfLayout::MRTRIX)));
+    let first = field(&window.state).map(OdfField::id);
+    assert!(first.is_some());
+    window.act(Action::Undo);
+    assert!(field(&window.state).is_none());
+    assert!(window.state.document.fod_image(layer).is_none());
+    assert!(window.state.document.layer_named("AFD").is_none());
+    let before = window.submitted.len();
+    window.act(Action::Redo);
+    assert_eq!(field(&window.state).map(OdfField::id), first);
+    assert_eq!(window.submitted.len(), before, "nothing is computed again");
+}
+
+/// Both are kept: switching computes nothing.
+fn back() {
+    let mut window = Window::fitted();
+    let layer = open(&mut window);
+    let settings = FodSettings {
+        requested: true,
+        ..window.state.document.distributions.settings.clone()
+    };
+    let action = Action::Tensors(TensorAction::SetFods(settings));
+    let estimation: EstimateFods = job(&update(&mut window.state, action)).expect("an estimation");
+    let round = distributions::round(&estimation.dwi.grid, &estimation.gradients);
+    let done = done_event(estimation, 7, Box::new(round));
+    update(&mut window.state, Action::Event(done));
+    let estimated = field(&window.state).map(OdfField::id);
+    assert!(estimated.is_some());
+    let map = window.state.document.layer_named("AFD").map(|l| l.id);
+    window.act(read(layer, Some(OdfLayout::MRTRIX)));
+    let of_file = field(&window.state).map(OdfField::id);
+    assert!(of_file.is_some() && of_file != estimated);
+    let before = window.submitted.len();
+    for (source, expected) in [
+        (FodSource::Scan, estimated),
+        (FodSource::Image(layer), of_file),
+        (FodSource::Scan, estimated),
+    ] {
+        window.act(choose(source));
+        assert_eq!(field(&window.state).map(OdfField::id), expected);
+        // The maps keep their layers.
+        let now = window.state.document.layer_named("AFD").expect("a map");
+        assert_eq!(Some(now.id), map);
+        let command = window.state.document.command_line(now).text();
+        assert_eq!(
+            command.contains(FILE),
+            source != FodSource::Scan,
+            "{command}"
+        );
+    }
+    assert_eq!(window.submitted.len(), before);
+}
+
+fn bases() {
+    let mut window = Window::fitted();
+    let layer = open(&mut window);
+    window.act(read(layer, Some(OdfLayout::MRTRIX)));
+    let first = field(&window.state).expect("a field").clone();
+    let legacy = OdfLayout {
+        basis: Basis::DipyLegacy,
+        frame: TensorFrame::World,
+    };
+    window.act(read(layer, Some(legacy)));
+    let second = field(&window.state).expect("a field");
+    assert_ne!(first.id(), second.id());
+    assert_ne!(first.coefficients, second.coefficients);
+    let document = &window.state.document;
+    assert_eq!(document.fod_image(layer).map(|(_, _, l)| l), Some(legacy));
+    let map = document.layer_named("AFD").expect("a map");
+    let command = document.command_line(map).text();
+    assert!(
+        command.contains("--odf-basis descoteaux07-legacy"),
+        "{command}"
+    );
+    assert_eq!(
+        document.layers.iter().filter(|l| l.name == "AFD").count(),
+        1
+    );
+}
+
+fn plain() {
+    let mut window = Window::fitted();
+    let layer = open(&mut window);
+    window.act(read(layer, Some(OdfLayout::MRTRIX)));
+    window.act(read(layer, None));
+    let document = &window.state.document;
+    assert!(document.distributions.result.is_none());
+    assert_eq!(document.distributions.settings, FodSettings::default());
+    assert!(document.layer_named("AFD").is_none());
+    let origin = document.layer(layer).map(|l| document.origin(l));
+    assert!(matches!(origin, Some(Origin::File { reading, .. }) if reading.is_empty()));
+    window.act(Action::Undo);
+    assert!(field(&window.state).is_some());
+}
+
+/// An image of distributions needs no scan.
+fn alone() {
+    let mut window = Window::new();
+    let layer = open(&mut window);
+    assert!(window.state.document.scan().is_none());
+    window.act(read(layer, Some(OdfLayout::MRTRIX)));
+    assert!(field(&window.state).is_some());
+    let glyphs = window.state.document.glyph_content(GlyphContent::Tensors);
+    assert_eq!(glyphs, Some(GlyphContent::Distributions));
+}
+
+fn deleted() {
+    let mut window = Window::fitted();
+    let layer = open(&mut window);
+    window.act(read(layer, Some(OdfLayout::MRTRIX)));
+    window.act(Action::Layer(LayerAction::Delete(layer)));
+    assert!(window.state.document.requested_fods().is_none());
+    assert!(window.state.runtime.tensors.fods.running().is_none());
+    window.act(Action::Undo);
+    assert!(window.state.document.requested_fods().is_some());
+    assert!(field(&window.state).is_some());
+}
