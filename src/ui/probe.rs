@@ -379,9 +379,9 @@ pub fn brief_readings<'a>(state: &State, all: &'a [Reading], max_count: usize) -
         let others = || all.iter().filter(|r| r.quantity != Quantity::Direction);
         chosen = others().filter(|r| on_grid(r)).take(max_count).collect();
         // Outside every grid, the same quantities as elsewhere.
-        let usual = |r: &&Reading| matches!(r.quantity, Quantity::Fa | Quantity::Md);
+        let fallback = |r: &&Reading| matches!(r.quantity, Quantity::Fa | Quantity::Md);
         if chosen.is_empty() {
-            chosen = others().filter(usual).take(max_count).collect();
+            chosen = others().filter(fallback).take(max_count).collect();
         }
         if chosen.is_empty() {
             chosen = others().take(max_count).collect();
