@@ -4,6 +4,7 @@ mod again;
 mod commands;
 mod left_behind;
 mod not_fitted;
+mod peaks;
 
 use super::{Window, file};
 use crate::support::origins::weight_maps;
@@ -47,6 +48,12 @@ pub fn tests() -> Vec<Trial> {
         test(
             "update::filter::the_next_fit_and_the_command",
             commands::described,
+        ),
+        test("update::filter::peaks_of_distributions", peaks::chosen),
+        test("update::filter::other_peaks_are_stale", peaks::switched),
+        test(
+            "update::filter::the_choice_of_peaks_is_stored",
+            peaks::stored,
         ),
     ];
     own.into_iter()

@@ -2,6 +2,7 @@
 
 mod again;
 mod lesion;
+mod peaks;
 
 use super::{
     Window, click, double_click, pathways, sample, small_scan, submitted, tracking, type_over,
@@ -57,6 +58,10 @@ pub fn tests() -> Vec<Trial> {
         test(
             "ui::filter::a lesion is seen where it was asked for",
             lesion::shown,
+        ),
+        test(
+            "ui::filter::peaks of distributions are offered",
+            peaks::offered,
         ),
     ]
 }
