@@ -63,10 +63,6 @@ pub fn tests() -> Vec<Trial> {
         test("cli::costs_and_pathways", pathway::costs),
         test("cli::streamlines_are_weighed", commit::fits_weights),
         test("cli::one_bundle_settles", commit::settles),
-        test(
-            "cli::weights_by_the_peaks_of_distributions",
-            commit::peaks_of_distributions,
-        ),
         test("cli::a_ball_is_segmented_and_replayed", segment::segments),
         test("cli::a_leak_has_its_own_exit_code", segment::leaks),
         data_test(

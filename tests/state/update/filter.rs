@@ -49,16 +49,11 @@ pub fn tests() -> Vec<Trial> {
             "update::filter::the_next_fit_and_the_command",
             commands::described,
         ),
-        test("update::filter::peaks_of_distributions", peaks::chosen),
-        test("update::filter::other_peaks_are_stale", peaks::switched),
-        test(
-            "update::filter::the_choice_of_peaks_is_stored",
-            peaks::stored,
-        ),
     ];
     own.into_iter()
         .chain(left_behind::tests())
         .chain(not_fitted::tests())
+        .chain(peaks::tests())
         .collect()
 }
 

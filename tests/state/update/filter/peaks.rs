@@ -1,7 +1,7 @@
 //! The peaks of fibre orientation distributions as directions of the water around fibres.
 
-use super::{Window, act, fitted_weights, opened, said};
-use crate::support::distributions;
+use super::{Window, act, fitted_weights, opened};
+use crate::support::{distributions, test};
 use arcuate::data::PeakField;
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::filter::jobs::FitWeights;
@@ -10,6 +10,15 @@ use arcuate::state::methods::methods;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
 use arcuate::state::tensors::types::fods::Fods;
 use arcuate::state::{Action, Event, LayerId, TensorAction, update};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::filter::peaks_of_distributions", chosen),
+        test("update::filter::other_peaks_are_stale", switched),
+        test("update::filter::the_choice_of_peaks_is_stored", stored),
+    ]
+}
 
 const OF_FODS: Option<ChosenPeaks> = Some(GivenPeaks::Distributions(()));
 
@@ -56,7 +65,7 @@ fn given_volumes(window: &Window) -> Option<usize> {
     fit.peaks.as_ref().map(|peaks| peaks.frames)
 }
 
-pub fn chosen() {
+fn chosen() {
     let mut window = opened();
     choose(&mut window, OF_FODS);
     let missing = "There are no fibre orientation distributions with peaks";
@@ -98,7 +107,7 @@ pub fn chosen() {
 }
 
 /// Other peaks make the weights stale, and undo makes them current again; so do other distributions.
-pub fn switched() {
+fn switched() {
     let mut window = opened();
     let job = request(&mut window, 3);
     end(&mut window, job);
@@ -115,7 +124,7 @@ pub fn switched() {
     assert!(!window.state.weights_are_stale());
     assert!(blocked(&window).contains("are being estimated"));
     end(&mut window, job);
-    assert!(window.state.weights_are_stale(), "{}", said(&window));
+    assert!(window.state.weights_are_stale());
     choose(&mut window, None);
     act(&mut window, FilterAction::Run);
     assert_eq!(given_volumes(&window), None);
@@ -131,7 +140,7 @@ pub fn switched() {
 }
 
 /// A session holds the choice in one word, and reads those without it.
-pub fn stored() {
+fn stored() {
     let mut window = opened();
     let read = |text: &str| {
         let read: arcuate::state::filter::Filtering = serde_json::from_str(text).expect("settings");
