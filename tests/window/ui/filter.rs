@@ -63,6 +63,7 @@ pub fn tests() -> Vec<Trial> {
             "ui::filter::peaks of distributions are offered",
             peaks::offered,
         ),
+        test("ui::filter::tensors leave out volumes", peaks::volumes),
     ]
 }
 

@@ -3,7 +3,7 @@
 use super::act;
 use crate::parameters::Parameters as _;
 use crate::solvers::commit::cylinder::Timing;
-use crate::solvers::tensor_fit::FitMap;
+use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::text::counted;
 use crate::state::filter::{FilterAction, GivenPeaks, ScanTimings};
 use crate::state::streamlines::streamlines_of;
@@ -171,6 +171,36 @@ fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     });
     if let Some(peaks) = chosen {
         act(actions, FilterAction::Peaks(peaks));
+    }
+    if let Some(text) = volumes_of_peaks(state) {
+        rows::hint(ui, &text);
+    }
+}
+
+/// How many volumes of the scan give the directions of peaks: weights are fitted to all of them. `None` where these are
+/// all volumes of a tensor fit, or not known.
+fn volumes_of_peaks(state: &State) -> Option<String> {
+    let document = &state.document;
+    let (_, scan, gradients) = document.explained()?;
+    let all = count(scan.frames as u64);
+    match document.filter.peaks {
+        Some(GivenPeaks::Distributions(())) => {
+            let result = document.distributions.result.as_ref()?;
+            let used = count(result.fods.used_volumes() as u64);
+            let peaks = result.fods.peaks.as_ref()?.count();
+            Some(format!(
+                "Up to {} in a voxel, from {used} of {all} volumes",
+                counted(peaks, "peak")
+            ))
+        }
+        _ if document.peak_image().is_some() => None,
+        _ => {
+            let gradients = gradients?;
+            let params = tensor_fit::Params::defaults_for(Some(gradients));
+            let used = params.used_volumes(gradients);
+            let text = || format!("Tensors use {} of {all} volumes", count(used as u64));
+            (used < scan.frames).then(text)
+        }
     }
 }
 
