@@ -2,7 +2,7 @@
 
 use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
-    GivenParameters, ImageEnding, LayoutOptions, ReadingOptions, ScanOptions, ValueError,
+    GivenParameters, ImageEnding, OdfLayoutOptions, ReadingOptions, ScanOptions, ValueError,
     about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, positive,
 };
 use super::output::{remark, shown};
@@ -12,7 +12,7 @@ use super::typed::typed_command;
 use crate::compute::Control;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::{Gradients, Grid, Mask, OdfLayout, Tractogram, Volume};
-use crate::io::{self, Content, Format};
+use crate::io::{self, Content, Format, orientations};
 use crate::solvers::commit::cylinder::{GammaRadii, Timing};
 use crate::solvers::commit::dictionary::Counts;
 use crate::solvers::commit::model::{Intra, Model};
@@ -75,7 +75,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with = "peaks")]
     pub fod: Option<PathBuf>,
     #[command(flatten)]
-    pub layout: LayoutOptions,
+    pub layout: OdfLayoutOptions,
     #[command(flatten)]
     pub params: GivenParameters<Params>,
     #[arg(long, value_name = "SHAPE,SCALE", value_parser = gamma, help = gamma_help())]
@@ -230,7 +230,22 @@ impl Options {
             return Ok(None);
         };
         let control = Control::new();
-        let opened = self.layout.open(path, &control)?;
+        let stated = self.layout.layout();
+        let stated = stated.or_else(|| orientations::implied_layout(path));
+        let layout = stated.unwrap_or(OdfLayout::MRTRIX);
+        let opened = orientations::open_odf(path, layout, None, &control)?;
+        if opened.field.order() == 0 {
+            return Err(Failure::new(format!(
+                "Found a single volume, expected at least 6 with coefficients of distributions; name the image of \
+                 white matter: {}",
+                path.display()
+            )));
+        }
+        if stated.is_none() {
+            note!(
+                "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame state others"
+            );
+        }
         for warning in opened.warnings {
             warning!("{warning}: {}", path.display());
         }

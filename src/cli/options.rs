@@ -10,7 +10,7 @@ mod value_error;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
 pub use images::ImageEnding;
-pub use orientations::{LayoutOptions, OrientationOptions, basis_keys};
+pub use orientations::{OdfLayoutOptions, OrientationOptions, basis_keys};
 pub use parameters::{GivenParameters, RowSelection};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 pub use value_error::ValueError;

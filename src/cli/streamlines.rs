@@ -102,13 +102,24 @@ impl Options {
     /// Reads distributions or peaks.
     fn open(&self) -> Result<Fibres, Failure> {
         let (path, control) = (&self.fibres, Control::new());
-        let (fibres, warnings, notes) = match self.orientations.peaks {
-            true => {
+        let (fibres, warnings, notes) = match self.orientations.reading() {
+            Some(OrientationReading::Peaks) => {
                 let opened = orientations::open_peaks(path, None, &control)?;
                 (Fibres::Peaks(opened.field), opened.warnings, opened.notes)
             }
-            false => {
-                let opened = self.orientations.layout.open(path, &control)?;
+            reading => {
+                let implied = orientations::implied_layout(path);
+                let layout = match reading {
+                    Some(OrientationReading::Distributions(layout)) => layout,
+                    _ => implied.unwrap_or(OdfLayout::MRTRIX),
+                };
+                if reading.is_none() && implied.is_none() {
+                    note!(
+                        "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame \
+                         state others"
+                    );
+                }
+                let opened = orientations::open_odf(path, layout, None, &control)?;
                 // Tracking refuses what these warnings are about.
                 (
                     Fibres::Distributions(opened.field),

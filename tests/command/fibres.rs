@@ -197,6 +197,10 @@ fn weights() {
             ["other voxels (3 × 3 × 3)", "small.nii.gz"],
         ),
         (
+            "--fod head/brain_mask.nii.gz",
+            ["a single volume", "at least 6"],
+        ),
+        (
             "--fod head/dwi.nii.gz",
             ["49 volumes", "1, 6, 15, 28, 45, 66 or 91"],
         ),

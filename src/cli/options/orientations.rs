@@ -1,16 +1,13 @@
 //! Options that describe the contents of a file of fibre orientations: its header does not.
 
 use super::{ValueError, tensor_frame};
-use crate::compute::Control;
 use crate::data::spherical_harmonics::Basis;
 use crate::data::{OdfLayout, TensorFrame};
-use crate::io;
-use crate::io::orientations::{self, OpenedOdf};
 use crate::state::files::jobs::OrientationReading;
-use std::path::Path;
 
+/// The basis and the axes of distributions.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
-pub struct LayoutOptions {
+pub struct OdfLayoutOptions {
     #[arg(long, value_name = "BASIS", requires = "odf_frame", value_parser = odf_basis, help = format!(
         "The input holds fibre orientation distributions in this basis: {}; they are written in MRtrix's, in world axes",
         basis_keys()
@@ -21,35 +18,21 @@ pub struct LayoutOptions {
     pub odf_frame: Option<TensorFrame>,
 }
 
+impl OdfLayoutOptions {
+    pub fn layout(&self) -> Option<OdfLayout> {
+        let (basis, frame) = (self.odf_basis?, self.odf_frame?);
+        Some(OdfLayout { basis, frame })
+    }
+}
+
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OrientationOptions {
     #[command(flatten)]
-    pub layout: LayoutOptions,
+    pub layout: OdfLayoutOptions,
     /// The input holds peaks: three volumes per peak, FSL's dyads1 with the other files beside it, or a model of DSI
     /// Studio (.fib.gz); they are written as three volumes per peak in world axes
     #[arg(long, conflicts_with = "odf_basis")]
     pub peaks: bool,
-}
-
-impl LayoutOptions {
-    /// The layout that the user states.
-    fn given(self) -> Option<OdfLayout> {
-        let (basis, frame) = (self.odf_basis?, self.odf_frame?);
-        Some(OdfLayout { basis, frame })
-    }
-
-    /// Opens distributions: without these options in the layout of the format, otherwise in MRtrix's with a note.
-    pub fn open(self, path: &Path, control: &Control) -> Result<OpenedOdf, io::Error> {
-        let stated = self.given().or_else(|| orientations::implied_layout(path));
-        if stated.is_none() {
-            note!(
-                "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame \
-                 state others"
-            );
-        }
-        let layout = stated.unwrap_or(OdfLayout::MRTRIX);
-        orientations::open_odf(path, layout, None, control)
-    }
 }
 
 impl OrientationOptions {
@@ -57,7 +40,7 @@ impl OrientationOptions {
     pub fn reading(&self) -> Option<OrientationReading> {
         match self.peaks {
             true => Some(OrientationReading::Peaks),
-            false => self.layout.given().map(OrientationReading::Distributions),
+            false => self.layout.layout().map(OrientationReading::Distributions),
         }
     }
 }

@@ -20,9 +20,9 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::weights_come_back", come_back),
-        test("sessions::peaks_of_distributions_come_back", peaks),
         test("sessions::numbers_are_packed", packed),
         test("sessions::weights_that_cannot_be_read_stay", stay),
+        test("sessions::peaks_of_distributions_come_back", peaks),
     ]
 }
 
