@@ -2,16 +2,17 @@
 
 use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
-    GivenParameters, ImageEnding, ReadingOptions, ScanOptions, ValueError, about_mask, make_folder,
-    not_negative, noted, noted_volume, positive,
+    GivenParameters, ImageEnding, OdfLayoutOptions, ReadingOptions, ScanOptions, ValueError,
+    about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use super::typed::typed_command;
+use crate::compute::Control;
 use crate::data::text::{counted, singular_or_plural};
-use crate::data::{Gradients, Mask, Tractogram, Volume};
-use crate::io::{self, Content, Format};
+use crate::data::{Gradients, Grid, Mask, OdfLayout, Tractogram, Volume};
+use crate::io::{self, Content, Format, orientations};
 use crate::solvers::commit::cylinder::{GammaRadii, Timing};
 use crate::solvers::commit::dictionary::Counts;
 use crate::solvers::commit::model::{Intra, Model};
@@ -19,8 +20,8 @@ use crate::solvers::commit::operator::OperatorKind;
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::commit::{self, DEFAULT_GAMMA, Params};
-use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::points_outside;
+use crate::solvers::{peaks, tensor_fit};
 use crate::state::core::text::count;
 use crate::state::files::jobs::{SaveVolume, SaveWithValues};
 use crate::state::filter::WEIGHT;
@@ -37,6 +38,7 @@ Examples:
   arcuate commit tracks.trx dwi.nii.gz --model cylinder --pulse 32.2 --between 43.1 --out commit
   arcuate commit tracks.trx afd.nii.gz --model density --out sift
   arcuate commit bundles.trx dwi.nii.gz --group 0.05 --out commit2
+  arcuate commit tracks.trx dwi.nii.gz --fod fod/wm_fod.nii.gz --out commit
 
 The signal of each voxel is modelled as a non-negative sum of the signals of its streamlines, of the water around them
 (zeppelin, along the peaks) and of free water (ball; two or more shells). The numbers printed for each group of a TRX
@@ -51,6 +53,11 @@ should add up in each voxel; for a scan, it uses how much the signal differs bet
     after_help = EXAMPLES,
     // No label map is read.
     mut_arg("colours", |arg| arg.hide(true)),
+    mut_arg("odf_basis", |arg| arg.requires("fod").help(format!(
+        "Basis of the distributions: {} [default: {}]",
+        basis_keys(),
+        OdfLayout::MRTRIX.basis.key()
+    ))),
 )]
 pub struct Options {
     /// Streamline file
@@ -63,6 +70,12 @@ pub struct Options {
     /// Directions of the water around fibres: three volumes per peak, in world axes (default: those of tensors)
     #[arg(long, value_name = "FILE")]
     pub peaks: Option<PathBuf>,
+    /// Fibre orientation distributions: the water around fibres has the directions of their peaks, at most three in a
+    /// voxel
+    #[arg(long, value_name = "FILE", conflicts_with = "peaks")]
+    pub fod: Option<PathBuf>,
+    #[command(flatten)]
+    pub layout: OdfLayoutOptions,
     #[command(flatten)]
     pub params: GivenParameters<Params>,
     #[arg(long, value_name = "SHAPE,SCALE", value_parser = gamma, help = gamma_help())]
@@ -199,7 +212,64 @@ impl Options {
                 ));
             }
         }
+        if self.fod.is_some() && params.model.extra.is_empty() {
+            return Err(Failure::usage(
+                "Found --fod, which has no effect: only the water around fibres has the directions of peaks; leave it \
+                 out, or give --across a diffusivity",
+            ));
+        }
         Ok(params)
+    }
+
+    /// The peaks of an image, or those of distributions.
+    fn open_peaks(&self, scan: &Grid, runner: &mut Runner) -> Result<Option<Volume>, Failure> {
+        if let Some(path) = &self.peaks {
+            return Ok(Some(noted_volume(path, runner)?.0));
+        }
+        let Some(path) = &self.fod else {
+            return Ok(None);
+        };
+        let control = Control::new();
+        let stated = self.layout.layout();
+        let stated = stated.or_else(|| orientations::implied_layout(path));
+        let layout = stated.unwrap_or(OdfLayout::MRTRIX);
+        let opened = orientations::open_odf(path, layout, None, &control)?;
+        if opened.field.order() == 0 {
+            return Err(Failure::new(format!(
+                "Found a single volume, expected at least 6 with coefficients of distributions; name the image of \
+                 white matter: {}",
+                path.display()
+            )));
+        }
+        if stated.is_none() {
+            note!(
+                "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame state others"
+            );
+        }
+        for warning in opened.warnings {
+            warning!("{warning}: {}", path.display());
+        }
+        for text in opened.notes {
+            note!("{text}: {}", path.display());
+        }
+        let field = opened.field;
+        if !scan.matches(&field.grid) {
+            let voxels = |grid: &Grid| grid.shape.map(|n| n.to_string()).join(" × ");
+            return Err(Failure::new(format!(
+                "Found distributions with other voxels ({}) than those of the scan ({}), expected the same; estimate \
+                 them from this scan: {}",
+                voxels(&field.grid),
+                voxels(scan),
+                path.display()
+            )));
+        }
+        let found = peaks::find(
+            &field,
+            &peaks::Params::defaults(),
+            &runner.backend,
+            &control,
+        )?;
+        Ok(Some(found.volume()))
     }
 
     fn start(&self, lines: &Tractogram, runner: &mut Runner) -> Result<StartFrom, Failure> {
@@ -262,10 +332,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         Some(path) => Some(noted(io::mask(path, &opened.scan.grid), path)?),
         None => opened.mask.clone(),
     };
-    let peaks = match &options.peaks {
-        Some(path) => Some(noted_volume(path, runner)?.0),
-        None => None,
-    };
+    let peaks = options.open_peaks(&opened.scan.grid, runner)?;
     let tensors = tensor_fit::Params::defaults_for(opened.gradients.as_deref());
     let (output, _) = runner.run(FitWeights {
         tractogram: tractogram.clone(),

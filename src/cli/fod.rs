@@ -5,8 +5,8 @@ mod report;
 mod responses;
 
 use super::options::{
-    GivenParameters, ImageEnding, OdfLayoutOptions, ScanOptions, about_mask, basis_keys, make_folder,
-    noted,
+    GivenParameters, ImageEnding, OdfLayoutOptions, ScanOptions, about_mask, basis_keys,
+    make_folder, noted,
 };
 use super::output::remark;
 use super::runner::{Failure, Runner};

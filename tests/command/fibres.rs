@@ -1,14 +1,17 @@
 //! `arcuate track` through distributions and peaks: files and report, tissues, the same streamlines on any number of
-//! threads, refusals, options of another model.
+//! threads, refusals, options of another model;
+//! weights of streamlines by the peaks of distributions.
 
 use crate::cli::{arcuate, json, refuses};
 use crate::support::test;
 use arcuate::compute::Control;
-use arcuate::data::{Volume, VolumeKind};
+use arcuate::data::{Grid, Volume, VolumeKind};
 use arcuate::io::image;
+use glam::DVec3;
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -22,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
             "fibres::a shared option has the limits of the chosen model",
             shared_options,
         ),
+        test("fibres::weights_by_their_peaks", weights),
     ]
 }
 
@@ -252,4 +256,78 @@ fn shared_options() {
     let (code, text) = error("none.nii --method deterministic");
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("ols, wls or iwls"), "{text}");
+}
+
+/// Distributions give the weights of the peaks that are found in them.
+fn weights() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    make_head(here);
+    let run = |line: &str| run(line, here);
+    run("track head/dwi.nii.gz --seeds random:300 --out all.tck");
+    let weights = |out: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(here.join(out).join("weights.txt")).expect("a file");
+        let lines = text.lines().filter(|l| !l.starts_with('#'));
+        lines.map(str::to_owned).collect()
+    };
+    let base = "commit all.tck head/dwi.nii.gz --iterations 100";
+    let of_image = run(&format!("{base} --peaks fod/peaks.nii.gz --out a"));
+    let of_fods = run(&format!("{base} --fod fod/wm_fod.nii.gz --out b"));
+    let notes = of_fods["notes"].to_string();
+    assert!(notes.contains("MRtrix's basis and world axes"), "{notes}");
+    let of_tensors = run(&format!("{base} --out c"));
+    assert_eq!(of_fods["peaks"], of_image["peaks"]);
+    assert_eq!(of_fods["rmse"], of_image["rmse"]);
+    assert_eq!(weights("b"), weights("a"));
+    assert!(of_fods["peaks"].as_u64() > of_tensors["peaks"].as_u64());
+    assert!(of_fods["rmse"].as_f64() < of_tensors["rmse"].as_f64());
+    assert_ne!(weights("b"), weights("c"));
+    let world = "--odf-basis mrtrix --odf-frame world";
+    let stated = run(&format!("{base} --fod fod/wm_fod.nii.gz {world} --out d"));
+    assert_eq!(weights("d"), weights("a"));
+    assert!(!stated["notes"].to_string().contains("MRtrix's basis"));
+    // Other voxels, and no distributions.
+    let grid = Grid::axis_aligned([3; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid");
+    let values = [vec![0.28f32; 27], vec![0.0; 5 * 27]].concat();
+    let small = Volume::new(Arc::new(grid), 6, VolumeKind::Scalar, values);
+    image::save_volume(&here.join("small.nii.gz"), &small, "", &Control::new()).expect("a file");
+    for (rest, parts) in [
+        (
+            "--fod small.nii.gz",
+            ["other voxels (3 × 3 × 3)", "small.nii.gz"],
+        ),
+        (
+            "--fod head/brain_mask.nii.gz",
+            ["a single volume", "at least 6"],
+        ),
+        (
+            "--fod head/dwi.nii.gz",
+            ["49 volumes", "1, 6, 15, 28, 45, 66 or 91"],
+        ),
+    ] {
+        let line = format!("{base} {rest} {world} --out e");
+        refuses(&line.split(' ').collect::<Vec<_>>(), &parts, here);
+    }
+    for (rest, sentence) in [
+        (
+            "--fod fod/wm_fod.nii.gz --across 0",
+            "--fod, which has no effect",
+        ),
+        (
+            "--fod fod/wm_fod.nii.gz --model density",
+            "--fod, which has no effect",
+        ),
+        (
+            "--fod fod/wm_fod.nii.gz --peaks fod/peaks.nii.gz",
+            "cannot be used with",
+        ),
+        (world, "--fod"),
+    ] {
+        let line = format!("{base} {rest} --out e");
+        let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{rest}: {message}");
+        assert!(message.contains(sentence), "{rest}: {message}");
+    }
+    assert!(!here.join("e").exists());
 }

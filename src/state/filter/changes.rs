@@ -5,7 +5,7 @@ use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::{Params, WaterParts};
 use crate::state::core::fields::Fields;
 use crate::state::core::text::significant;
-use crate::state::filter::ScanTimings;
+use crate::state::filter::{GivenPeaks, ScanTimings};
 use crate::state::{Document, LayerId};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
@@ -27,7 +27,12 @@ fn inputs(document: &Document) -> Fields {
     layer("Streamlines", filter.tractogram, "topmost");
     layer("Scan", filter.scan, "topmost");
     layer("Mask", filter.mask, "none");
-    layer("Peaks", filter.peaks, "tensors");
+    let (image, none) = match filter.peaks {
+        None => (None, "tensors"),
+        Some(GivenPeaks::Image(id)) => (Some(id), "tensors"),
+        Some(GivenPeaks::Distributions(())) => (None, "distributions"),
+    };
+    layer("Peaks", image, none);
     match &filter.times {
         ScanTimings::Unknown => fields.name("Timing", "not known"),
         ScanTimings::Both(timing) => {

@@ -1,16 +1,17 @@
 //! Inputs of a COMMIT fit in a document.
 
 use super::{
-    ByWeight, FittedWeights, PreviousFit, ShownStreamlines, WEIGHT, WeightMap, WeightsKey, weight,
+    ByWeight, FittedWeights, GivenPeaks, PeakInput, PreviousFit, ShownStreamlines, WEIGHT,
+    WeightMap, WeightsKey, weight,
 };
-use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
+use crate::data::{DataId, Gradients, Mask, PeakField, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::commit::{self, Params};
 use crate::state::State;
-use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::document::Document;
 use crate::state::origin::commands::is_own_mask;
 use crate::state::streamlines::{RegionRule, StreamlineRules, ValueLimits, streamlines_of};
@@ -97,10 +98,41 @@ impl Document {
         }
     }
 
-    pub fn filter_peaks(&self) -> Option<(&Arc<Layer>, &Volume)> {
-        let layer = self.layer(self.filter.peaks?)?;
+    /// The image whose peaks the next fit takes.
+    pub fn peak_image(&self) -> Option<(&Arc<Layer>, &Volume)> {
+        let Some(GivenPeaks::Image(id)) = self.filter.peaks else {
+            return None;
+        };
+        let layer = self.layer(id)?;
         let can = self.can_be_peaks(layer);
         layer.content.volume().filter(|_| can).map(|v| (layer, v))
+    }
+
+    /// Whether the next fit takes the peaks of the distributions: only water around fibres has peaks.
+    pub fn takes_fod_peaks(&self) -> bool {
+        let is_chosen = matches!(self.filter.peaks, Some(GivenPeaks::Distributions(())));
+        is_chosen && !self.filter_params().model.extra.is_empty()
+    }
+
+    /// The peaks of the distributions that exist, with the origin of these.
+    pub fn fod_peaks(&self) -> Option<(OriginId, &PeakField)> {
+        let result = self.distributions.result.as_ref()?;
+        Some((result.origin, result.fods.peaks.as_ref()?))
+    }
+
+    /// The peaks that the next fit takes, with the id of their values; `None`: those of tensors.
+    pub fn filter_peaks(&self) -> Option<(PeakInput, DataId)> {
+        if self.takes_fod_peaks() {
+            let (origin, peaks) = self.fod_peaks()?;
+            return Some((GivenPeaks::Distributions(origin), peaks.id()));
+        }
+        let (layer, volume) = self.peak_image()?;
+        Some((GivenPeaks::Image(layer.id), volume.id()))
+    }
+
+    /// Whether the peaks of distributions are chosen that do not exist.
+    pub fn lacks_fod_peaks(&self) -> bool {
+        self.takes_fod_peaks() && self.fod_peaks().is_none()
     }
 
     /// Shells of the scan being explained.
@@ -311,11 +343,26 @@ impl State {
             };
             return Some(what.to_owned());
         }
+        if self.awaits_fod_peaks() {
+            const AWAITED: &str = "The fibre orientation distributions are being estimated: wait for their peaks, or \
+                                   choose those of the tensor fit";
+            return Some(AWAITED.to_owned());
+        }
+        if document.lacks_fod_peaks() {
+            const MISSING: &str = "There are no fibre orientation distributions with peaks: estimate them in Track, or \
+                                   choose the peaks of the tensor fit";
+            return Some(MISSING.to_owned());
+        }
         let refused = self.runtime.filter.refused.as_ref();
         let requested = crate::state::filter::update::key(self)?;
         refused
             .filter(|(key, _)| *key == requested)
             .map(|r| r.1.clone())
+    }
+
+    /// Whether distributions are being estimated whose peaks the next fit takes.
+    pub(in crate::state) fn awaits_fod_peaks(&self) -> bool {
+        self.runtime.tensors.fods.running().is_some() && self.document.takes_fod_peaks()
     }
 
     /// The course of the filtered streamlines through the fitted voxels, and their weights; `None` until known.

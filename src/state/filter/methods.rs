@@ -6,13 +6,18 @@ use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
 use crate::state::core::citations::Citations;
 use crate::state::core::text::count;
-use crate::state::filter::{FittedWeights, ScanTimings, VirtualLesion};
+use crate::state::filter::{
+    FitInputs, FittedWeights, GivenPeaks, PeakInput, ScanTimings, VirtualLesion,
+};
 use crate::state::streamlines::streamlines_of;
-use crate::state::{Layer, State};
+use crate::state::{Document, Layer, State};
 use std::fmt::Write as _;
 
 const COMMIT: &str = "Daducci A, Dal Palù A, Lemkaddem A, Thiran JP (2015). COMMIT: convex optimization modeling \
     for microstructure informed tractography. IEEE Transactions on Medical Imaging 34:246–257.";
+const PEAKS: &str = "Jeurissen B, Leemans A, Tournier JD, Jones DK, Sijbers J (2013). Investigating the prevalence of \
+    complex fiber configurations in white matter tissue with diffusion magnetic resonance imaging. Human Brain \
+    Mapping 34:2747–2766.";
 const PARTS: &str = "Panagiotaki E, Schneider T, Siow B, Hall MG, Lythgoe MF, Alexander DC (2012). Compartment \
     models of the diffusion MR signal in brain white matter: a taxonomy and comparison. NeuroImage 59:2241–2254.";
 const CYLINDERS: &str = "Van Gelderen P, DesPres D, van Zijl PCM, Moonen CTW (1994). Evaluation of restricted \
@@ -67,7 +72,7 @@ fn fit_text(
         " Weights of the {} “{name}” were fitted to the signal of {scan}{within} {} by {}",
         counted(f.streamlines as usize, "streamline"),
         citations.cite(COMMIT),
-        model(&from.params, citations)
+        model(&state.document, &from, citations)
     );
     match &from.times {
         ScanTimings::Unknown => {}
@@ -131,7 +136,8 @@ fn without(lesion: &VirtualLesion) -> String {
 }
 
 /// `sticks (1.7), …`, diffusivities in 10⁻³ mm²/s.
-fn model(params: &Params, citations: &mut Citations) -> String {
+fn model(document: &Document, from: &FitInputs, citations: &mut Citations) -> String {
+    let params = &from.params;
     let shown = |d: f64| format!("{}", (d * 1e6).round() / 1e3);
     let list = |values: &mut dyn Iterator<Item = f64>| -> String {
         values.map(shown).collect::<Vec<_>>().join(", ")
@@ -169,7 +175,8 @@ fn model(params: &Params, citations: &mut Citations) -> String {
     }];
     if !model.extra.is_empty() {
         let radial = list(&mut model.extra.iter().map(|z| z.across));
-        parts.push(format!("zeppelins around them (radial {radial})"));
+        let along = along_peaks(document, from.peaks, citations);
+        parts.push(format!("zeppelins around them (radial {radial}){along}"));
     }
     if !model.free.is_empty() {
         let free = list(&mut model.free.iter().copied());
@@ -180,6 +187,27 @@ fn model(params: &Params, citations: &mut Citations) -> String {
         parts.join(", "),
         citations.cite(PARTS)
     )
+}
+
+/// The source of peaks that are not those of tensors.
+fn along_peaks(document: &Document, peaks: Option<PeakInput>, citations: &mut Citations) -> String {
+    match peaks {
+        None => String::new(),
+        Some(GivenPeaks::Image(id)) => match document.layer(id) {
+            Some(layer) => format!(" along the peaks in “{}”", layer.name),
+            None => " along the peaks in an image".to_owned(),
+        },
+        Some(GivenPeaks::Distributions(id)) => {
+            let recipe = document.origins.fods(id);
+            let limit =
+                recipe.map(|fods| format!(", at most {} in a voxel", fods.peak_params.count));
+            format!(
+                " along the peaks of the fibre orientation distributions {}{}",
+                citations.cite(PEAKS),
+                limit.unwrap_or_default()
+            )
+        }
+    }
 }
 
 fn steering(params: &Params, citations: &mut Citations) -> String {

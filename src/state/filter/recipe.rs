@@ -7,6 +7,7 @@ use crate::state::core::text::quoted_path;
 use crate::state::filter::ScanTimings;
 use crate::state::streamlines::recipe::StreamlineInput;
 use crate::state::tensors::recipe::ScanSource;
+use crate::state::tensors::recipe::fod::{FodArguments, FodMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,8 @@ pub struct CommitCommand {
     pub scan: ScanSource,
     pub mask: Option<PathBuf>,
     pub peaks: Option<PathBuf>,
+    /// Distributions whose peaks are computed first.
+    pub fods: Option<FodArguments>,
     pub times: ScanTimings,
     pub params: Params,
     /// Shells of the scan, on which defaults depend.
@@ -42,14 +45,20 @@ impl CommitCommand {
 
     pub fn text(&self, out: &Path) -> String {
         let StreamlineInput { tracks, first, .. } = &self.streamlines;
-        let first = first.iter().map(|command| format!("{command} && "));
-        let first: String = first.collect();
+        let folder = Path::new("fod");
+        let fods = self.fods.as_ref().map(|fods| fods.command(folder));
+        let first = first.iter().chain(&fods);
+        let first: String = first.map(|command| format!("{command} && ")).collect();
         let mut text = format!("{first}arcuate commit {tracks} {}", self.scan.arguments());
         if let Some(mask) = &self.mask {
             let _ = write!(text, " --mask {}", quoted_path(mask));
         }
         if let Some(peaks) = &self.peaks {
             let _ = write!(text, " --peaks {}", quoted_path(peaks));
+        }
+        if self.fods.is_some() {
+            let file = format!("{}.nii.gz", FodMap::Peaks.key());
+            let _ = write!(text, " --peaks {}", quoted_path(&folder.join(file)));
         }
         text += &self.of_params();
         if self.min_weight > 0.0 {

@@ -51,6 +51,33 @@ impl ScanTimings {
     }
 }
 
+/// Peaks that are not those of tensors: the directions of the water around fibres.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GivenPeaks<Image, Fods> {
+    /// An image of three volumes per peak.
+    Image(Image),
+    /// The document's fibre orientation distributions, whose peaks are in the result.
+    Distributions(Fods),
+}
+
+/// The user's choice.
+pub type ChosenPeaks = GivenPeaks<LayerId, ()>;
+/// An input of a fit: a layer, or the origin of distributions.
+pub type PeakInput = GivenPeaks<LayerId, OriginId>;
+/// An input of a recipe.
+pub type PeakOrigin = GivenPeaks<Input, OriginId>;
+
+impl<Image, Fods> GivenPeaks<Image, Fods> {
+    /// The same peaks, with another record of an image.
+    pub fn with_image<Other>(self, record: impl FnOnce(Image) -> Other) -> GivenPeaks<Other, Fods> {
+        match self {
+            Self::Image(image) => GivenPeaks::Image(record(image)),
+            Self::Distributions(fods) => GivenPeaks::Distributions(fods),
+        }
+    }
+}
+
 /// The choice of the visible streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ShownStreamlines {
@@ -124,7 +151,7 @@ pub struct Filtering {
     /// `None`: wherever there are streamlines.
     pub mask: Option<LayerId>,
     /// `None`: from tensors.
-    pub peaks: Option<LayerId>,
+    pub peaks: Option<ChosenPeaks>,
     /// `None`: the defaults for the scan's shells.
     pub params: Option<Params>,
     pub times: ScanTimings,
@@ -280,7 +307,7 @@ pub struct WeightRecipe {
     pub tracks: OriginId,
     pub scan: Input,
     pub mask: Option<Input>,
-    pub peaks: Option<Input>,
+    pub peaks: Option<PeakOrigin>,
     pub times: ScanTimings,
     pub params: Params,
     /// Shells of the scan, on which defaults depend.
@@ -294,7 +321,7 @@ pub struct WeightRecipe {
 pub struct FitInputs {
     pub scan: LayerId,
     pub mask: Option<LayerId>,
-    pub peaks: Option<LayerId>,
+    pub peaks: Option<PeakInput>,
     pub times: ScanTimings,
     pub params: Params,
     pub tensors: tensor_fit::Params,
@@ -305,7 +332,7 @@ impl From<&WeightRecipe> for FitInputs {
         Self {
             scan: fit.scan.layer,
             mask: fit.mask.map(|input| input.layer),
-            peaks: fit.peaks.map(|input| input.layer),
+            peaks: fit.peaks.map(|p| p.with_image(|input| input.layer)),
             times: fit.times.clone(),
             params: fit.params.clone(),
             tensors: fit.tensors.clone(),
@@ -470,7 +497,8 @@ pub enum FilterAction {
     TakeLive,
     Scan(LayerId),
     Mask(Option<LayerId>),
-    Peaks(Option<LayerId>),
+    /// `None`: those of tensors.
+    Peaks(Option<ChosenPeaks>),
     /// `None`: the defaults.
     Params {
         params: Option<Params>,

@@ -18,8 +18,8 @@ use crate::state::filter::jobs::{
 };
 pub use crate::state::filter::update::command_line::command_line;
 use crate::state::filter::{
-    ExcludedStreamlines, FilterFile, FitInputs, FitPurpose, Running, ScanTimings, ShownStreamlines,
-    WEIGHT, WeightMap, WeightsKey,
+    ExcludedStreamlines, FilterFile, FitInputs, FitPurpose, GivenPeaks, Running, ScanTimings,
+    ShownStreamlines, WEIGHT, WeightMap, WeightsKey,
 };
 use crate::state::runtime::TourStep;
 use crate::state::streamlines::streamlines_of;
@@ -88,13 +88,16 @@ pub fn key(state: &State) -> Option<WeightsKey> {
     let document = &state.document;
     let (_, lines) = document.filtered()?;
     let (_, scan, _) = document.explained()?;
+    if document.lacks_fod_peaks() {
+        return None;
+    }
     let params = document.filter_params();
     let timed = params.model.needs_timing();
     Some(WeightsKey {
         tractogram: lines.clone(),
         scan: scan.id(),
         mask: document.filter_mask().map(|(_, mask)| mask.id()),
-        peaks: document.filter_peaks().map(|(_, volume)| volume.id()),
+        peaks: document.filter_peaks().map(|(_, values)| values),
         timing: if timed {
             document.filter.times.rows()
         } else {
@@ -115,6 +118,8 @@ pub enum MissingFitInput {
     Voxels,
     Mask,
     Peaks,
+    /// The distributions whose peaks it takes.
+    Distributions,
 }
 
 impl fmt::Display for MissingFitInput {
@@ -124,6 +129,7 @@ impl fmt::Display for MissingFitInput {
             Self::Voxels => "its scan is not an image",
             Self::Mask => "its mask is missing",
             Self::Peaks => "its peaks are missing",
+            Self::Distributions => "its fibre orientation distributions are missing",
         })
     }
 }
@@ -151,7 +157,12 @@ pub fn request(
     };
     let peaks = match from.peaks {
         None => None,
-        Some(id) => Some(
+        Some(GivenPeaks::Distributions(origin)) => {
+            let known = document.fod_peaks().filter(|(known, _)| *known == origin);
+            let (_, peaks) = known.ok_or(MissingFitInput::Distributions)?;
+            Some(peaks.volume())
+        }
+        Some(GivenPeaks::Image(id)) => Some(
             layer(id)
                 .and_then(|l| l.content.volume())
                 .ok_or(MissingFitInput::Peaks)?
@@ -185,7 +196,7 @@ pub(in crate::state) fn fit_inputs(state: &State, key: &WeightsKey) -> Option<Fi
     Some(FitInputs {
         scan: document.explained()?.0.id,
         mask: document.filter_mask().map(|(layer, _)| layer.id),
-        peaks: document.filter_peaks().map(|(layer, _)| layer.id),
+        peaks: document.filter_peaks().map(|(input, _)| input),
         times: match key.timing.is_empty() {
             true => ScanTimings::Unknown,
             false => document.filter.times.clone(),
@@ -444,9 +455,9 @@ fn refit(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Whether tensors are being fitted that the next fit may need.
+/// Whether tensors or distributions are being estimated that the next fit may need.
 fn fitting(state: &State) -> bool {
-    state.runtime.tensors.is_fitting()
+    state.runtime.tensors.is_fitting() || state.awaits_fod_peaks()
 }
 
 pub fn estimated(state: &mut State, estimate: FitEstimate) {

@@ -10,7 +10,7 @@ use crate::state::core::layer::{Content, Input, Layer, LayerId, OriginId};
 use crate::state::density::recipe::DensityRecipe;
 use crate::state::files::types::PhantomName;
 use crate::state::filter::recipe::CommitCommand;
-use crate::state::filter::{FitInputs, WeightMapRecipe, WeightRecipe};
+use crate::state::filter::{FitInputs, GivenPeaks, WeightMapRecipe, WeightRecipe};
 use crate::state::origin::{
     BrainMaskRecipe, Describe, FitMapRecipe, FitRecipe, Origin, PhantomPart,
 };
@@ -19,6 +19,7 @@ use crate::state::segment::recipe::{ScriptInputs, SegmentCommand, SegmentScript}
 use crate::state::segment::{SegmentRecipe, SpeedInputs, Start};
 use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
+use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::recipe::{FitArguments, FitMask, ScanSource};
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::{CurveKey, CurveParams};
@@ -149,9 +150,14 @@ impl Describe for SegmentRecipe {
 
 impl Describe for WeightRecipe {
     fn inputs(&self) -> Vec<OriginId> {
-        let others = [Some(self.scan), self.mask, self.peaks];
-        let others = others.into_iter().flatten().map(|input| input.origin);
-        std::iter::once(self.tracks).chain(others).collect()
+        let others = [Some(self.scan), self.mask].into_iter().flatten();
+        let others = others.map(|input| input.origin);
+        let peaks = self.peaks.map(|peaks| match peaks {
+            GivenPeaks::Image(input) => input.origin,
+            GivenPeaks::Distributions(fods) => fods,
+        });
+        let inputs = std::iter::once(self.tracks).chain(others);
+        inputs.chain(peaks).collect()
     }
 
     fn command_line(&self, document: &Document) -> CommandLine {
@@ -347,7 +353,7 @@ pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Opti
         tracks: document.layer(layer)?.origin,
         scan: document.input(from.scan),
         mask: from.mask.map(|id| document.input(id)),
-        peaks: from.peaks.map(|id| document.input(id)),
+        peaks: from.peaks.map(|p| p.with_image(|id| document.input(id))),
         times: from.times.clone(),
         params: from.params.clone(),
         shells: document.filter_shells(),
@@ -388,7 +394,19 @@ fn commit_command(document: &Document, fit: &WeightRecipe, min_weight: f32) -> C
         }
         path.map(Path::to_owned)
     };
-    let (mask, peaks) = (path(fit.mask), path(fit.peaks));
+    let mask = path(fit.mask);
+    let (mut peaks, mut fods) = (None, None);
+    match fit.peaks {
+        None => {}
+        Some(GivenPeaks::Image(input)) => peaks = path(Some(input)),
+        Some(GivenPeaks::Distributions(id)) => {
+            let recipe = origins.fods(id);
+            fods = recipe.map(|recipe| recipe.arguments(document, vec![FodMap::Peaks]));
+            if fods.is_none() {
+                unfiled = unfiled.or(Some("Fibre orientation distributions".to_owned()));
+            }
+        }
+    }
     let head = match origins.base(scan) {
         Origin::Phantom { part, .. } => *part == PhantomPart::Dwi,
         _ => false,
@@ -401,6 +419,7 @@ fn commit_command(document: &Document, fit: &WeightRecipe, min_weight: f32) -> C
         scan: origins.source(scan),
         mask,
         peaks,
+        fods,
         times: fit.times.clone(),
         params: fit.params.clone(),
         shells: fit.shells,

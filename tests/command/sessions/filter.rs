@@ -7,11 +7,11 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;
 use arcuate::state::filter::{
-    ExcludedStreamlines, FilterAction, ShownStreamlines, WEIGHT, WeightMap,
+    ExcludedStreamlines, FilterAction, GivenPeaks, ShownStreamlines, WEIGHT, WeightMap,
 };
 use arcuate::state::streamlines::{SelectionMode, streamlines_of};
 use arcuate::state::{
-    Action, Phase, SessionAction, StreamlineAction, Task, TrackAction, ViewAction,
+    Action, Phase, SessionAction, StreamlineAction, Task, TensorAction, TrackAction, ViewAction,
 };
 use arcuate::ui::probe::{WEIGHTS, readings};
 use glam::dvec3;
@@ -22,11 +22,48 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::weights_are_restored", come_back),
         test("sessions::numbers_are_packed", packed),
         test("sessions::weights_that_cannot_be_read_stay", stay),
+        test("sessions::peaks_of_distributions_come_back", peaks),
     ]
 }
 
 fn act(window: &mut Window, action: FilterAction) {
     window.act(Action::Filter(action));
+}
+
+/// Distributions are estimated again with the session, and their peaks give the same weights.
+fn peaks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
+    window.act(Action::Track(TrackAction::Keep));
+    let mut settings = window.state.document.distributions.settings.clone();
+    settings.requested = true;
+    window.act(Action::Tensors(TensorAction::SetFods(settings)));
+    assert!(window.state.document.fod_peaks().is_some());
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
+    let chosen = Some(GivenPeaks::Distributions(()));
+    act(&mut window, FilterAction::Peaks(chosen));
+    act(&mut window, FilterAction::Run);
+    let id = window.state.document.filtered().expect("kept").0.id;
+    let path = folder.path().join("peaks.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    assert!(again.state.runtime.notices.messages.is_empty());
+    assert_eq!(again.state.document.filter.peaks, chosen);
+    assert!(!again.state.weights_are_stale());
+    let commands = [&window, &again].map(|w| {
+        let document = &w.state.document;
+        document.command_line_from(document.weights[&id].fit).text()
+    });
+    assert_eq!(commands[0], commands[1]);
+    let part = " --maps peaks --out fod && arcuate commit ";
+    assert!(commands[0].contains(part), "{}", commands[0]);
+    let (code, value, message) = run(&["replay", "peaks.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{message}");
+    let expected = format!("layer_{}_weights: ", id.0);
+    let reported = outcomes(&value);
+    let mut own = reported.iter().filter(|o| o.starts_with(&expected));
+    assert!(own.any(|o| !o.contains("differ")), "{reported:?}");
 }
 
 fn packed() {

@@ -4,20 +4,22 @@ use super::{ALONG, gradients, model, only, stick};
 use crate::support::fields::backend;
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
-use arcuate::data::{Mask, Tractogram, Volume, VolumeKind};
+use arcuate::data::spherical_harmonics::{degrees, evaluate};
+use arcuate::data::{Grid, Mask, OdfField, Tractogram, Volume, VolumeKind};
 use arcuate::io;
 use arcuate::phantom::{Arcs, Head, scan_grid};
-use arcuate::solvers::commit::model::{Intra, Zeppelin};
+use arcuate::solvers::commit::model::{Intra, Model, Zeppelin};
 use arcuate::solvers::commit::operator::Precision;
 use arcuate::solvers::commit::samples::Switches;
 use arcuate::solvers::commit::solver::{Curve, Stop};
 use arcuate::solvers::commit::{Fit, Inputs, Params, Prepared};
 use arcuate::solvers::curves;
 use arcuate::solvers::density::Walk;
-use arcuate::solvers::tensor_fit;
+use arcuate::solvers::{peaks, tensor_fit};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -25,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
             "commit::false streamlines of a head at SNR 30",
             false_streamlines,
         ),
+        test("commit::two peaks of a crossing", crossing),
         data_test(
             "commit::50,000 streamlines of a real head, one shell",
             "dwi_a_philips32/dwi.nii.gz",
@@ -64,6 +67,80 @@ fn fitted(inputs: &Inputs, params: &Params) -> (Prepared, Fit) {
         .fit(inputs.tractogram, params, None, None, &curve, &b, &control)
         .unwrap();
     (prepared, fit)
+}
+
+/// Two bundles cross at right angles in every voxel, each with water around it. A tensor has one direction for all of
+/// that water; the two peaks of distributions explain the signal up to rounding. Only the directions of peaks count.
+fn crossing() {
+    const ORDER: usize = 8;
+    let (b, control) = (backend(2), Control::new());
+    let grid = Grid::axis_aligned([4; 3], DVec3::splat(2.0), DVec3::ZERO).unwrap();
+    let (grid, n) = (Arc::new(grid), 64);
+    let gradients = gradients(2, &[(1000.0, 30), (2000.0, 30)]);
+    let signal = |frame: usize| {
+        let (b, g) = (gradients.b_s_per_mm2[frame], gradients.directions[frame]);
+        let fibres = [DVec3::X, DVec3::Y].map(|axis| {
+            let squared = g.dot(axis).powi(2);
+            let around = (-b * (0.51e-3 + (ALONG - 0.51e-3) * squared)).exp();
+            0.2 * (-b * ALONG * squared).exp() + 0.3 * around
+        });
+        (fibres[0] + fibres[1]) as f32
+    };
+    let frames = gradients.len();
+    let values: Vec<f32> = (0..frames).flat_map(|f| vec![signal(f); n]).collect();
+    let scan = Volume::new(grid.clone(), frames, VolumeKind::Scalar, values);
+    let (mut points, mut offsets) = (Vec::new(), vec![0]);
+    for (i, j) in (0..16).map(|k| (2.0 * (k / 4) as f32, 2.0 * (k % 4) as f32)) {
+        points.extend([[-0.9, i, j], [6.9, i, j], [i, -0.9, j], [i, 6.9, j]]);
+        offsets.extend([points.len() as u64 - 2, points.len() as u64]);
+    }
+    let tractogram = Tractogram::new(points, offsets);
+    // A lobe of 18° along each axis, without ringing.
+    let lobes = [DVec3::X, DVec3::Y].map(|axis| evaluate(ORDER, axis));
+    let coefficient = |(i, (l, _)): (usize, (usize, _))| {
+        let narrow = (-0.05 * (l * (l + 1)) as f64).exp();
+        (narrow * (lobes[0][i] + lobes[1][i])) as f32
+    };
+    let coefficients = degrees(ORDER).enumerate().map(coefficient);
+    let coefficients: Vec<f32> = coefficients.flat_map(|c| vec![c; n]).collect();
+    let field = OdfField::new(grid.clone(), ORDER, coefficients);
+    let found = peaks::find(&field, &peaks::Params::defaults(), &b, &control).unwrap();
+    for axis in [DVec3::X, DVec3::Y] {
+        let cosines = found.peaks(0).map(|peak| peak.normalize().dot(axis).abs());
+        assert!(cosines.fold(0.0, f64::max) > 0.9999);
+    }
+    assert_eq!(found.peaks(0).count(), 2);
+    let mask = Mask::new(grid.clone(), vec![1; n]);
+    let tensors = tensor_fit::Params::defaults();
+    let tensors = tensor_fit::fit(&scan, &gradients, &mask, &tensors, &b, &control).unwrap();
+    let maps = tensor_fit::maps(&tensors.field, &b, &control).unwrap();
+    let params = params(Model {
+        free: Vec::new(),
+        ..model(stick())
+    });
+    let fit = |peaks: &Volume| {
+        let inputs = Inputs {
+            tractogram: &tractogram,
+            scan: &scan,
+            gradients: Some(&gradients),
+            timing: &[],
+            mask: None,
+            peaks: Some(peaks),
+        };
+        fitted(&inputs, &params).1
+    };
+    let (of_tensors, of_fods) = (fit(&maps.direction), fit(&found.volume()));
+    let errors = [of_fods.rmse, of_tensors.rmse];
+    assert!(errors[0] < 0.5 * errors[1], "{errors:?}");
+    // An image of the same directions has other lengths, and 0 where there is no peak.
+    let halved = found.values.iter().map(|v| match v.is_finite() {
+        true => 0.5 * v,
+        false => 0.0,
+    });
+    let image = Volume::new(grid, 9, VolumeKind::Scalar, halved.collect::<Vec<f32>>());
+    let of_image = fit(&image);
+    assert_eq!(of_image.weights, of_fods.weights);
+    assert_eq!(of_image.rmse.to_bits(), of_fods.rmse.to_bits());
 }
 
 /// The fibres of a head's bundles, and the same number of arcs through the same voxels that follow no bundle. The

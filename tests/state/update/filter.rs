@@ -4,6 +4,7 @@ mod again;
 mod commands;
 mod confined;
 mod not_fitted;
+mod peaks;
 
 use super::{Window, file};
 use crate::support::origins::weight_maps;
@@ -52,6 +53,7 @@ pub fn tests() -> Vec<Trial> {
     own.into_iter()
         .chain(confined::tests())
         .chain(not_fitted::tests())
+        .chain(peaks::tests())
         .collect()
 }
 

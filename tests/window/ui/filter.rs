@@ -2,6 +2,7 @@
 
 mod again;
 mod lesion;
+mod peaks;
 
 use super::{
     Window, click, double_click, pathways, sample, small_scan, submitted, tracking, type_over,
@@ -64,6 +65,11 @@ pub fn tests() -> Vec<Trial> {
             "ui::filter::a lesion is compared next to its choice",
             lesion::shown,
         ),
+        test(
+            "ui::filter::peaks of distributions are offered",
+            peaks::offered,
+        ),
+        test("ui::filter::tensors leave out volumes", peaks::volumes),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Parameters of a tensor fit, and their defaults.
 
+use super::design::Selection;
 use crate::data::Gradients;
 use crate::data::gradients::Weighting;
 use crate::parameters::{
@@ -69,6 +70,11 @@ impl Params {
         } else {
             (0.0, f64::INFINITY)
         }
+    }
+
+    /// Number of volumes that a fit with these parameters uses.
+    pub fn used_volumes(&self, gradients: &Gradients) -> usize {
+        Selection::new(gradients, self.b_range_s_per_mm2).used.len()
     }
 
     /// Defaults for a scan with these gradients.

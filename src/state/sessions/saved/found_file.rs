@@ -4,7 +4,7 @@
 use crate::state::Document;
 use crate::state::core::layer::{Input, LayerId, OriginId};
 use crate::state::density::recipe::DensityRecipe;
-use crate::state::filter::{WeightMapRecipe, WeightRecipe};
+use crate::state::filter::{GivenPeaks, WeightMapRecipe, WeightRecipe};
 use crate::state::origin::{
     BrainMaskRecipe, FitMapRecipe, FitRecipe, FodMapRecipe, FodRecipe, Origin, Origins, Recipe,
 };
@@ -195,7 +195,10 @@ impl MovedFile<'_> {
                 tracks: self.origin(fit.tracks),
                 scan: self.input(fit.scan),
                 mask: fit.mask.map(|input| self.input(input)),
-                peaks: fit.peaks.map(|input| self.input(input)),
+                peaks: fit.peaks.map(|peaks| match peaks {
+                    GivenPeaks::Image(input) => GivenPeaks::Image(self.input(input)),
+                    GivenPeaks::Distributions(fods) => GivenPeaks::Distributions(self.origin(fods)),
+                }),
                 ..(**fit).clone()
             }
             .into(),

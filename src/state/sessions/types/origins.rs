@@ -12,7 +12,7 @@ use crate::solvers::tractogram::selection::Runs;
 use crate::solvers::{commit, density};
 use crate::state::alignment::AlignedBy;
 use crate::state::files::types::PhantomPart;
-use crate::state::filter::{ScanTimings, WeightMap};
+use crate::state::filter::{GivenPeaks, ScanTimings, WeightMap};
 use crate::state::sessions::types::content::{
     Content, SavedGrid, SavedInputs, SavedRegion, SavedStart,
 };
@@ -172,7 +172,7 @@ pub struct SavedWeightFit {
     pub tracks: usize,
     pub scan: SavedInput,
     pub mask: Option<SavedInput>,
-    pub peaks: Option<SavedInput>,
+    pub peaks: Option<GivenPeaks<SavedInput, usize>>,
     pub times: ScanTimings,
     pub params: commit::Params,
     pub shells: usize,
@@ -225,9 +225,14 @@ impl SavedOrigin {
                     .collect()
             }
             Self::Weights(fit) => {
-                let others = [Some(&mut fit.scan), fit.mask.as_mut(), fit.peaks.as_mut()];
+                let others = [Some(&mut fit.scan), fit.mask.as_mut()];
                 let others = others.into_iter().flatten().map(|i| &mut i.origin);
-                std::iter::once(&mut fit.tracks).chain(others).collect()
+                let peaks = fit.peaks.as_mut().map(|peaks| match peaks {
+                    GivenPeaks::Image(input) => &mut input.origin,
+                    GivenPeaks::Distributions(fods) => fods,
+                });
+                let inputs = std::iter::once(&mut fit.tracks).chain(others);
+                inputs.chain(peaks).collect()
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
 use crate::state::State;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::document::Document;
-use crate::state::filter::{FittedWeights, ScanTimings};
+use crate::state::filter::{ChosenPeaks, FittedWeights, ScanTimings};
 use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{same_start, turned};
 use crate::state::tensors::types::fods::FodSettings;
@@ -43,7 +43,7 @@ struct FilterParameters {
     /// `None`: the defaults for the scan's shells.
     params: Option<commit::Params>,
     mask: Option<LayerId>,
-    peaks: Option<LayerId>,
+    peaks: Option<ChosenPeaks>,
     times: ScanTimings,
     /// The smallest weight that is kept of each layer.
     cuts: BTreeMap<LayerId, f32>,

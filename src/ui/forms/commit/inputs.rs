@@ -3,9 +3,9 @@
 use super::act;
 use crate::parameters::Parameters as _;
 use crate::solvers::commit::cylinder::Timing;
-use crate::solvers::tensor_fit::FitMap;
+use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::text::counted;
-use crate::state::filter::{FilterAction, ScanTimings};
+use crate::state::filter::{FilterAction, GivenPeaks, ScanTimings};
 use crate::state::streamlines::streamlines_of;
 use crate::state::{Action, Content, LayerId, Phase, State};
 use crate::ui::files::{DialogPosition, PathPurpose};
@@ -129,21 +129,78 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Shown if the model has water around fibres.
 fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     const TENSORS: &str = "from the tensor fit";
+    const DISTRIBUTIONS: &str = "from the distributions";
     let document = &state.document;
     if document.filter_params().model.extra.is_empty() {
         return;
     }
-    let peaks = document.filter_peaks();
-    let description = (
-        "Peaks",
-        "Directions of the water around fibres: three volumes per peak in world axes, or those of the tensors",
-        icons::MAP,
-    );
-    let now = peaks.map(|(layer, _)| layer.id);
-    let shown = peaks.map_or(TENSORS, |(layer, _)| &layer.name);
-    let fits = |layer: &crate::state::Layer| document.can_be_peaks(layer);
-    if let Some(id) = layer_row(ui, state, description, (now, shown), Some(TENSORS), fits) {
-        act(actions, FilterAction::Peaks(id));
+    let fods = Some(GivenPeaks::Distributions(()));
+    let image = document.peak_image().map(|(layer, _)| layer);
+    let now = match document.filter.peaks == fods {
+        true => fods,
+        false => image.map(|layer| GivenPeaks::Image(layer.id)),
+    };
+    let shown = match now {
+        Some(GivenPeaks::Distributions(())) => DISTRIBUTIONS,
+        _ => image.map_or(TENSORS, |layer| &layer.name),
+    };
+    let mut offered = vec![(TENSORS, None, None)];
+    if now == fods || document.fod_peaks().is_some() {
+        offered.push((DISTRIBUTIONS, None, fods));
+    }
+    let images = document.layers.iter().rev();
+    for layer in images.filter(|layer| document.can_be_peaks(layer)) {
+        let peaks = Some(GivenPeaks::Image(layer.id));
+        offered.push((&layer.name, Some(icons::MAP), peaks));
+    }
+    let help = "Directions of the water around fibres: those of the tensors, the peaks of fibre orientation \
+                distributions, or an image with three volumes per peak in world axes";
+    let chosen = select_row(ui, "Peaks", help, shown, |ui| {
+        let mut chosen = None;
+        for (name, icon, peaks) in offered {
+            let item = menu::Item::new(name).chosen(peaks == now);
+            let item = match icon {
+                Some(icon) => item.icon(icon),
+                None => item,
+            };
+            if item.show(ui) {
+                chosen = Some(peaks);
+            }
+        }
+        chosen
+    });
+    if let Some(peaks) = chosen {
+        act(actions, FilterAction::Peaks(peaks));
+    }
+    if let Some(text) = volumes_of_peaks(state) {
+        rows::hint(ui, &text);
+    }
+}
+
+/// How many volumes of the scan give the directions of peaks: weights are fitted to all of them. `None` where these are
+/// all volumes of a tensor fit, or not known.
+fn volumes_of_peaks(state: &State) -> Option<String> {
+    let document = &state.document;
+    let (_, scan, gradients) = document.explained()?;
+    let all = count(scan.frames as u64);
+    match document.filter.peaks {
+        Some(GivenPeaks::Distributions(())) => {
+            let result = document.distributions.result.as_ref()?;
+            let used = count(result.fods.used_volumes() as u64);
+            let peaks = result.fods.peaks.as_ref()?.count();
+            Some(format!(
+                "Up to {} in a voxel, from {used} of {all} volumes",
+                counted(peaks, "peak")
+            ))
+        }
+        _ if document.peak_image().is_some() => None,
+        _ => {
+            let gradients = gradients?;
+            let params = tensor_fit::Params::defaults_for(Some(gradients));
+            let used = params.used_volumes(gradients);
+            let text = || format!("Tensors use {} of {all} volumes", count(used as u64));
+            (used < scan.frames).then(text)
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::state::Document;
 use crate::state::core::layer::Input;
 use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::density::recipe::DensityRecipe;
-use crate::state::filter::{WeightMapRecipe, WeightRecipe};
+use crate::state::filter::{GivenPeaks, WeightMapRecipe, WeightRecipe};
 use crate::state::origin::BrainMaskRecipe;
 use crate::state::origin::FitMapRecipe;
 use crate::state::origin::FitRecipe;
@@ -162,7 +162,13 @@ fn resolve(
             tracks: before.get(fit.tracks)?,
             scan: input(&fit.scan),
             mask: fit.mask.as_ref().map(input),
-            peaks: fit.peaks.as_ref().map(input),
+            peaks: match &fit.peaks {
+                None => None,
+                Some(GivenPeaks::Image(image)) => Some(GivenPeaks::Image(input(image))),
+                Some(GivenPeaks::Distributions(fods)) => {
+                    Some(GivenPeaks::Distributions(before.get(*fods)?))
+                }
+            },
             times: fit.times.clone(),
             params: fit.params.clone(),
             shells: fit.shells,

@@ -4,6 +4,7 @@ use crate::data::{Region, Shape};
 use crate::solvers::tractogram::selection::{Edit, ValueCondition};
 use crate::state::Document;
 use crate::state::core::layer::{Input, OriginId};
+use crate::state::filter::GivenPeaks;
 use crate::state::origin::Origin;
 use crate::state::origin::Recipe;
 use crate::state::sessions::ReadSession;
@@ -153,7 +154,12 @@ impl ReferencedItems<'_> {
                 tracks: self.origin(document, fit.tracks),
                 scan: self.input(document, fit.scan),
                 mask: fit.mask.map(|input| self.input(document, input)),
-                peaks: fit.peaks.map(|input| self.input(document, input)),
+                peaks: fit.peaks.map(|peaks| match peaks {
+                    GivenPeaks::Image(input) => GivenPeaks::Image(self.input(document, input)),
+                    GivenPeaks::Distributions(fods) => {
+                        GivenPeaks::Distributions(self.origin(document, fods))
+                    }
+                }),
                 times: fit.times.clone(),
                 params: fit.params.clone(),
                 shells: fit.shells,
