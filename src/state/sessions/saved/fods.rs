@@ -1,21 +1,30 @@
 //! Fibre orientation distributions between a session and the state.
 
 use crate::state::Document;
-use crate::state::core::layer::OriginId;
+use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::origin::{FodRecipe, FodResponses};
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::types::fods::{
-    SavedFodSettings, SavedFods, SavedResponseChoice, SavedResponses,
+    SavedFibres, SavedFodSettings, SavedFods, SavedResponseChoice, SavedResponses,
 };
 use crate::state::sessions::types::origins::SavedMask;
 use crate::state::sessions::{PartError, ReadSession};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::tensors::types::fods::{FodSettings, ResponseChoice};
+use crate::state::track::types::fibres::{FibreSettings, Model};
 use std::path::PathBuf;
 
 impl ReferencedItems<'_> {
-    pub(in crate::state) fn fod_settings(&mut self, settings: &FodSettings) -> SavedFodSettings {
+    /// The settings of distributions and of streamlines along them.
+    pub(in crate::state) fn fod_settings(&mut self, document: &Document) -> SavedFodSettings {
+        let settings = &document.distributions.settings;
+        let track = &document.track;
         SavedFodSettings {
+            tracking: SavedFibres {
+                model: track.model,
+                params: track.fibres.params.clone(),
+                tissues: track.fibres.tissues.map(|id| id.0),
+            },
             requested: settings.requested,
             responses: match &settings.responses {
                 ResponseChoice::Estimated => SavedResponseChoice::Estimated,
@@ -65,6 +74,15 @@ impl ReferencedItems<'_> {
         }
         Some(())
     }
+}
+
+/// The model of streamlines, and their settings along distributions.
+pub(in crate::state) fn tracking(saved: &SavedFibres) -> (Model, FibreSettings) {
+    let settings = FibreSettings {
+        params: saved.params.as_ref().map(crate::parameters::sanitized),
+        tissues: saved.tissues.map(LayerId),
+    };
+    (saved.model, settings)
 }
 
 /// The settings of a session. Response functions whose files it does not list are estimated.
