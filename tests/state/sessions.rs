@@ -2,8 +2,11 @@
 
 use crate::support::session_window::{Window, document_text};
 use crate::support::{distributions, done_event, test};
+use arcuate::compute::Control;
 use arcuate::data::{BuiltInHead, Role};
+use arcuate::io::nifti;
 use arcuate::jobs::{Delivery, Outcome};
+use arcuate::solvers::curves::Seeding;
 use arcuate::state::density::{DensityAction, DensityValue};
 use arcuate::state::files::jobs::LOAD;
 use arcuate::state::pathways::PathwayAction;
@@ -13,12 +16,14 @@ use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::tensors::jobs::fod::EstimateFods;
+use arcuate::state::track::types::fibres::Model;
 use arcuate::state::{
-    Action, Event, FilesAction, LayerId, SessionAction, SnapshotAction, State, StreamlineAction,
-    Task, TensorAction, TrackAction, ViewAction, update,
+    Action, Content, Event, FilesAction, LayerId, Phase, SessionAction, SnapshotAction, State,
+    StreamlineAction, Task, TensorAction, TrackAction, ViewAction, update,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 pub fn tests() -> Vec<Trial> {
@@ -39,6 +44,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("sessions::another file's failure ends no reading", reading),
         test("sessions::distributions come back", fods),
+        test(
+            "sessions::streamlines along distributions come back",
+            fibres,
+        ),
         test("sessions::a layer is selected, a mask offered", reopened),
     ]
 }
@@ -108,6 +117,69 @@ fn fods() {
     let before = names(&window.state);
     assert!(before.iter().any(|name| name == "AFD"), "{before:?}");
     assert_eq!(names(&again.state), before);
+}
+
+/// The model, its settings, the tissues, and kept streamlines with their recipe.
+fn fibres() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let mut settings = window.state.document.distributions.settings.clone();
+    settings.requested = true;
+    let action = Action::Tensors(TensorAction::SetFods(settings));
+    let effects = update(&mut window.state, action);
+    let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
+    let job = jobs.next().expect("an estimation").clone();
+    let fods = distributions::crossing(&job.dwi.grid, &job.gradients, 16.0);
+    let tissues = distributions::tissues(&job.dwi.grid, 10.0);
+    window.act(Action::Event(done_event(job, 7, Box::new(fods))));
+    let path = folder.path().join("5tt.nii.gz");
+    nifti::save_volume(&path, &tissues, "made", &Control::new()).expect("saved");
+    window.act(Action::Files(FilesAction::Open(vec![path])));
+    let layers = window.state.document.tissue_layers().map(|l| l.id);
+    let layers: Vec<LayerId> = layers.collect();
+    assert_eq!(layers.len(), 1, "{}", window.said());
+    window.place(Role::Seed, dvec3(0.0, 0.0, 0.0), 5.0);
+    let track = |action: TrackAction| Action::Track(action);
+    window.act(track(TrackAction::SetModel(Model::Distributions)));
+    window.act(track(TrackAction::SetTissues(Some(layers[0]))));
+    let mut params = window.state.document.fibre_params();
+    params.seeding = Seeding::Random { count: 300 };
+    params.samples = 4;
+    window.act(track(TrackAction::SetFibres {
+        params: Some(params),
+        phase: Phase::Done,
+    }));
+    assert!(window.state.final_live().is_some(), "{}", window.said());
+    window.act(track(TrackAction::Keep));
+    let kept = |state: &State| {
+        let document = &state.document;
+        let layer = document.layer_named("Tracks").expect("kept").clone();
+        let Content::Tractogram(lines) = &layer.content else {
+            panic!("streamlines");
+        };
+        let recipe = document.curve_recipe(layer.id).expect("a recipe");
+        let command = document.command_line(&layer).text();
+        let tissues = recipe.tissues.map(|input| input.layer);
+        (lines.points.to_vec(), tissues, command)
+    };
+    let before = kept(&window.state);
+    assert!(!before.0.is_empty() && before.1.is_some());
+    assert!(before.2.contains("--tissues"), "{}", before.2);
+    let table = origins(&window.state);
+    let curves: Vec<&Value> = table.iter().filter(|o| o["curves"].is_object()).collect();
+    let [curves] = curves[..] else {
+        panic!("{curves:?}");
+    };
+    let tissues = curves["curves"]["tissues"]["origin"].as_u64();
+    assert!(tissues.is_some_and(|number| number > 0), "{curves}");
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    let track = &again.state.document.track;
+    assert_eq!(track.model, Model::Distributions);
+    assert_eq!(track.fibres, window.state.document.track.fibres);
+    assert_eq!(kept(&again.state), before);
+    assert!(again.state.document.tissue_key().flatten().is_some());
 }
 
 /// A reopened session has a selected layer, and offers the mask beside the scan as it did before.

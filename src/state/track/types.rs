@@ -128,8 +128,8 @@ impl WholeBrain {
     }
 
     /// A grid, or points in each voxel, apply to any volume and stay the same.
-    fn seeding(&self, of_regions: Seeding) -> Seeding {
-        match of_regions {
+    fn seeding(&self, seeding: Seeding) -> Seeding {
+        match seeding {
             Seeding::Random { .. } => Seeding::Random { count: self.seeds },
             seeding @ (Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => seeding,
         }

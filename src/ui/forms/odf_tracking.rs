@@ -119,6 +119,9 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         actions.push(Action::Track(TrackAction::SetFibres { params, phase }));
     };
     parameters::rows(ui, &params, &defaults, Rows::Only(&["method"]), &mut set);
+    if state.runtime.is_on_card() {
+        rows::hint(ui, "Computed on the CPU");
+    }
     let kind = SeedingParts::from(params.seeding).kind;
     seeding(ui, &params, kind.key(), &mut set);
     parameters::rows(
