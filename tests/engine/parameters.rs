@@ -15,7 +15,7 @@ use arcuate::solvers::level_set::TargetParts;
 use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{
     alignment, commit, connectivity, csd, curves, density, geodesic, gradient_check, level_set,
-    metric, pathway, peaks, region, response, tensor_fit,
+    metric, odf_tracking, pathway, peaks, region, response, tensor_fit,
 };
 use arcuate::state::WholeBrain;
 use arcuate::state::alignment::Nudge;
@@ -48,6 +48,11 @@ pub fn tests() -> Vec<Trial> {
             table::<density::Voxels>,
         ),
         test("parameters::tables::curves", table::<curves::Params>),
+        test(
+            "parameters::tables::odf tracking",
+            table::<odf_tracking::Params>,
+        ),
+        test("parameters::defaults are carried over", carried),
         test("parameters::tables::seeding", table::<curves::SeedingParts>),
         test(
             "parameters::tables::deflection",
@@ -519,4 +524,20 @@ fn sanitized() {
         ..Sample::defaults()
     };
     assert_eq!(parameters::sanitized(&together), Sample::defaults());
+}
+
+/// Under other defaults, only the values that the user chose stay.
+fn carried() {
+    let of = |method, with_tissues| odf_tracking::Params::defaults_for(method, 2.0, with_tissues);
+    let before = of(odf_tracking::Method::Probabilistic, false);
+    let after = of(odf_tracking::Method::Deterministic, true);
+    assert_ne!(before.min_amplitude, after.min_amplitude);
+    let mut chosen = before.clone();
+    chosen.step_mm = 0.7;
+    let expected = odf_tracking::Params {
+        step_mm: 0.7,
+        ..after.clone()
+    };
+    assert_eq!(parameters::carried(&chosen, &before, &after), expected);
+    assert_eq!(parameters::carried(&before, &before, &after), after);
 }

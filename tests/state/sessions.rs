@@ -11,8 +11,8 @@ use arcuate::state::density::{DensityAction, DensityValue};
 use arcuate::state::files::jobs::LOAD;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::sessions::ResultStorage;
-use arcuate::state::sessions::jobs::OpenSession;
 use arcuate::state::sessions::jobs::head::MakeHead;
+use arcuate::state::sessions::jobs::{OpenSession, RecomputeCurves};
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::tensors::jobs::fod::EstimateFods;
@@ -47,6 +47,10 @@ pub fn tests() -> Vec<Trial> {
         test(
             "sessions::streamlines along distributions come back",
             fibres,
+        ),
+        test(
+            "sessions::distributions and streamlines along them are computed again",
+            again,
         ),
         test("sessions::a layer is selected, a mask offered", reopened),
     ]
@@ -137,7 +141,7 @@ fn fibres() {
     window.act(Action::Files(FilesAction::Open(vec![path])));
     let layers = window.state.document.tissue_layers().map(|l| l.id);
     let layers: Vec<LayerId> = layers.collect();
-    assert_eq!(layers.len(), 1, "{}", window.said());
+    assert_eq!(layers.len(), 1);
     window.place(Role::Seed, dvec3(0.0, 0.0, 0.0), 5.0);
     let track = |action: TrackAction| Action::Track(action);
     window.act(track(TrackAction::SetModel(Model::Distributions)));
@@ -149,7 +153,7 @@ fn fibres() {
         params: Some(params),
         phase: Phase::Done,
     }));
-    assert!(window.state.final_live().is_some(), "{}", window.said());
+    assert!(window.state.final_live().is_some());
     window.act(track(TrackAction::Keep));
     let kept = |state: &State| {
         let document = &state.document;
@@ -180,6 +184,56 @@ fn fibres() {
     assert_eq!(track.fibres, window.state.document.track.fibres);
     assert_eq!(kept(&again.state), before);
     assert!(again.state.document.tissue_key().flatten().is_some());
+}
+
+/// An opened session estimates its distributions again, and its live and kept streamlines are the same; kept ones also
+/// where the document's distributions have other parameters by now.
+fn again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let mut settings = window.state.document.distributions.settings.clone();
+    settings.requested = true;
+    window.act(Action::Tensors(TensorAction::SetFods(settings.clone())));
+    let result = &window.state.document.distributions.result;
+    assert!(result.is_some());
+    window.place(Role::Seed, dvec3(0.0, 0.0, 0.0), 5.0);
+    let model = Model::Distributions;
+    window.act(Action::Track(TrackAction::SetModel(model)));
+    let mut params = window.state.document.fibre_params();
+    params.seeding = Seeding::Random { count: 300 };
+    window.act(Action::Track(TrackAction::SetFibres {
+        params: Some(params),
+        phase: Phase::Done,
+    }));
+    window.act(Action::Track(TrackAction::Keep));
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let live = |window: &Window| {
+        let live = window.state.final_live();
+        let live = live.expect("final streamlines");
+        live.output.kept.points.to_vec()
+    };
+    let before = live(&window);
+    assert!(!before.is_empty());
+    let mut opened = Window::opened(&path);
+    assert_eq!(live(&opened), before);
+    let recomputed = |window: &mut Window| {
+        let document = &window.state.document;
+        let layer = document.layer_named("Tracks").expect("kept").id;
+        let recipe = document.curve_recipe(layer).expect("a recipe").clone();
+        let job = RecomputeCurves::new(document, layer.0, "Tracks", &recipe).expect("inputs");
+        let job = window.jobs.submit(job);
+        let event = window.jobs.wait(&job, |_| {});
+        match event.outcome::<RecomputeCurves>() {
+            Some(Outcome::Done(output)) => output.tractogram.points.to_vec(),
+            _ => panic!("{event:?}"),
+        }
+    };
+    assert_eq!(recomputed(&mut opened), before);
+    settings.peak_params.count += 1;
+    settings.params.order = Some(2);
+    opened.act(Action::Tensors(TensorAction::SetFods(settings)));
+    assert_eq!(recomputed(&mut opened), before);
 }
 
 /// A reopened session has a selected layer, and offers the mask beside the scan as it did before.
