@@ -1,9 +1,9 @@
 //! Fibre orientation distributions that no solver has computed.
 
 use arcuate::data::odf_field::Tissue;
-use arcuate::data::spherical_harmonics::{count, degrees, evaluate};
+use arcuate::data::spherical_harmonics::{count, degrees, evaluate, quadrature};
 use arcuate::data::{
-    Gradients, Grid, Mask, OdfField, PeakField, Response, Shells, Volume, VolumeKind,
+    Gradients, Grid, Mask, OdfField, PeakField, Response, Shells, TissueType, Volume, VolumeKind,
 };
 use arcuate::solvers::csd;
 use arcuate::solvers::peaks::Maps;
@@ -66,4 +66,54 @@ pub fn round(grid: &Arc<Grid>, gradients: &Gradients) -> Fods {
         }),
         fractions: None,
     }
+}
+
+/// Order of crossing lobes.
+const CROSSING_ORDER: usize = 8;
+
+/// Bundles along x and y that cross in every voxel of a ball around the origin, mm: half of (u · axis)^8 each.
+pub fn crossing(grid: &Arc<Grid>, gradients: &Gradients, radius_mm: f64) -> Fods {
+    let mut lobes = vec![0.0; count(CROSSING_ORDER)];
+    for (u, weight) in quadrature(2 * CROSSING_ORDER) {
+        let f = 0.5 * (u.x.powi(8) + u.y.powi(8));
+        for (sum, y) in lobes.iter_mut().zip(evaluate(CROSSING_ORDER, u)) {
+            *sum += weight * f * y;
+        }
+    }
+    let n = grid.voxel_count();
+    let mut coefficients = vec![0.0f32; n * lobes.len()];
+    let inside = (0..n).filter(|voxel| centre(grid, *voxel).length() < radius_mm);
+    for voxel in inside {
+        for (i, value) in lobes.iter().enumerate() {
+            coefficients[i * n + voxel] = *value as f32;
+        }
+    }
+    let mut fods = round(grid, gradients);
+    fods.output.field = OdfField::new(grid.clone(), CROSSING_ORDER, coefficients);
+    fods.output.order.order = CROSSING_ORDER;
+    fods
+}
+
+/// Five tissues: white matter within `half_mm` of the planes x = 0 and y = 0, cortical grey matter beyond it in y, and
+/// CSF beyond it in x.
+pub fn tissues(grid: &Arc<Grid>, half_mm: f64) -> Volume {
+    let n = grid.voxel_count();
+    let mut values = vec![0.0f32; n * TissueType::COUNT];
+    for voxel in 0..n {
+        let at = centre(grid, voxel);
+        let tissue = if at.y.abs() > half_mm {
+            TissueType::CorticalGrey
+        } else if at.x.abs() > half_mm {
+            TissueType::Csf
+        } else {
+            TissueType::White
+        };
+        values[tissue as usize * n + voxel] = 1.0;
+    }
+    let kind = VolumeKind::Scalar;
+    Volume::new(grid.clone(), TissueType::COUNT, kind, values)
+}
+
+fn centre(grid: &Grid, voxel: usize) -> DVec3 {
+    grid.world(DVec3::from_array(grid.voxel(voxel).map(|v| v as f64)))
 }

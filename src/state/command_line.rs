@@ -18,6 +18,7 @@ use crate::state::streamlines::recipe::{StreamlineInput, tables::TableCommand};
 use crate::state::tensors::recipe::FitArguments;
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::tensors::recipe::fod::FodArguments;
+use crate::state::track::recipe::FibreCommand;
 use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use std::fmt::Write as _;
@@ -43,6 +44,8 @@ pub enum CommandLine {
         regions: Vec<RegionSpec>,
         params: curves::Params,
     },
+    /// Streamlines along distributions.
+    Fibres(Box<FibreCommand>),
     /// Streamlines that no command can compute, since a region is a mask without a file.
     NoCommand {
         /// The region's name.
@@ -303,6 +306,7 @@ impl CommandLine {
                  of it"
             )),
             Self::Segment(made) => made.no_command(),
+            Self::Fibres(made) => made.no_command(),
             Self::Commit(made) => made.no_command(),
             Self::Table(made) => made.no_command(),
             Self::Density { streamlines: base, .. } | Self::Moved { base, .. } => base.no_command(),
@@ -340,6 +344,7 @@ impl CommandLine {
             Self::Segment(made) => made.text(out),
             Self::Commit(made) => made.text(out),
             Self::Fods(made) => made.command(out),
+            Self::Fibres(made) => made.text(out),
             Self::Table(made) => made.text(out),
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Edited { base, steps } => match self.no_command() {

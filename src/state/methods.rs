@@ -83,7 +83,7 @@ pub fn methods(state: &State) -> String {
             text += fit(&basis.params, mask, &mut citations).trim_start();
             text += " ";
         }
-        text += &curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
+        text += &curves(document, made, &kept, &mut citations);
         text += &edits.unwrap_or_default();
     }
     let live = state.runtime.track.live.value();
@@ -91,7 +91,7 @@ pub fn methods(state: &State) -> String {
         // The controls may have changed since.
         let made = live_curve_recipe(live);
         let kept = format!("{} ", count(live.output.kept.len() as u64));
-        let sentences = curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
+        let sentences = curves(document, &made, &kept, &mut citations);
         // A result that was kept is already described with its layer.
         if !text.contains(&sentences) {
             text.push(' ');

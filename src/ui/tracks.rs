@@ -7,8 +7,10 @@ use crate::data::statistics::median;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
 use crate::solvers::curves::{Output, Params, SeedOutcome, StopReason};
-use crate::state::CurveResult;
 use crate::state::track::empty::none_kept;
+use crate::state::track::types::CurveKind;
+use crate::state::track::types::fibres::shared_params;
+use crate::state::{CurveResult, Document};
 use egui::Color32;
 use glam::{DVec3, Vec3};
 use std::sync::Arc;
@@ -205,8 +207,8 @@ pub fn headline(output: &Output, rays: bool, targets: bool) -> String {
     format!("{kept} of {started} {what}{verb}")
 }
 
-/// Outcomes of the others: `561 too short, 12 missed the targets`; empty if all were kept. `missed_is_reported`: those that
-/// missed the targets are shown elsewhere.
+/// Outcomes of the others: `561 too short, 12 missed the targets`; empty if all were kept. [`rejected`] has those of
+/// anatomical rules. `missed_is_reported`: those that missed the targets are shown elsewhere.
 pub fn dropped(output: &Output, missed_is_reported: bool) -> String {
     let text = [
         (SeedOutcome::MissedTargets, "missed the targets"),
@@ -214,8 +216,6 @@ pub fn dropped(output: &Output, missed_is_reported: bool) -> String {
         (SeedOutcome::TouchedExclude, "touched an exclude region"),
         (SeedOutcome::TooShort, "too short"),
         (SeedOutcome::NoStart, "not started"),
-        (SeedOutcome::EndsInCsf, "ended in CSF"),
-        (SeedOutcome::EndsInWhite, "ended in white matter"),
     ];
     let is_reported = |f: SeedOutcome| missed_is_reported && f == SeedOutcome::MissedTargets;
     let message = text
@@ -233,12 +233,43 @@ pub fn dropped(output: &Output, missed_is_reported: bool) -> String {
         .join(", ")
 }
 
+/// The parameters of the document's curves that texts name.
+pub fn params(document: &Document) -> Params {
+    match document.track.kind() {
+        CurveKind::Streamlines => document.track.streamlines.clone(),
+        CurveKind::Rays => document.track.rays.params.curves.clone(),
+        CurveKind::Fibres => shared_params(&document.fibre_params()),
+    }
+}
+
+/// How many streamlines the anatomical rules rejected, as a sentence; `None` if they rejected none.
+pub fn rejected(output: &Output) -> Option<String> {
+    let [csf, white] =
+        [SeedOutcome::EndsInCsf, SeedOutcome::EndsInWhite].map(|o| count_of(output, o));
+    let of = |n: u64| format::count(n);
+    Some(match (csf, white) {
+        (0, 0) => return None,
+        (n, 0) => format!("The anatomical rules rejected {} that ended in CSF", of(n)),
+        (0, n) => format!(
+            "The anatomical rules rejected {} that ended in white matter",
+            of(n)
+        ),
+        (csf, white) => format!(
+            "The anatomical rules rejected {} that ended in CSF and {} in white matter",
+            of(csf),
+            of(white)
+        ),
+    })
+}
+
 /// Remedies if no streamline is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suggestion {
     LowerFa,
     ShorterLength,
     LoosenAngle,
+    /// Along distributions.
+    LowerCutoff,
     Nothing,
 }
 
@@ -253,6 +284,7 @@ pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(Str
     let remedy = match worst {
         SeedOutcome::MissedTargets | SeedOutcome::MissedInclude => Suggestion::LoosenAngle,
         SeedOutcome::TooShort => Suggestion::ShorterLength,
+        SeedOutcome::EndsInWhite => Suggestion::LowerCutoff,
         SeedOutcome::NoStart if params.min_fa.is_some() && by_fa => Suggestion::LowerFa,
         _ => Suggestion::Nothing,
     };

@@ -50,6 +50,11 @@ pub fn tests() -> Vec<Trial> {
             table::<density::Voxels>,
         ),
         test("parameters::tables::curves", table::<curves::Params>),
+        test(
+            "parameters::tables::odf tracking",
+            table::<odf_tracking::Params>,
+        ),
+        test("parameters::defaults are carried over", carried),
         test("parameters::tables::seeding", table::<curves::SeedingParts>),
         test(
             "parameters::tables::deflection",
@@ -527,4 +532,20 @@ fn sanitized() {
         ..Sample::defaults()
     };
     assert_eq!(parameters::sanitized(&together), Sample::defaults());
+}
+
+/// Under other defaults, only the values that the user chose stay.
+fn carried() {
+    let of = |method, with_tissues| odf_tracking::Params::defaults_for(method, 2.0, with_tissues);
+    let before = of(odf_tracking::Method::Probabilistic, false);
+    let after = of(odf_tracking::Method::Deterministic, true);
+    assert_ne!(before.min_amplitude, after.min_amplitude);
+    let mut chosen = before.clone();
+    chosen.step_mm = 0.7;
+    let expected = odf_tracking::Params {
+        step_mm: 0.7,
+        ..after.clone()
+    };
+    assert_eq!(parameters::carried(&chosen, &before, &after), expected);
+    assert_eq!(parameters::carried(&before, &before, &after), after);
 }

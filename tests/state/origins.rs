@@ -160,6 +160,7 @@ fn inputs() {
         fit,
         regions: Vec::new(),
         curves: CurveParams::Streamlines(curves::Params::defaults()),
+        tissues: None,
         cut: Cut::All,
     };
     assert_eq!(made.inputs(), [fit]);
@@ -198,6 +199,7 @@ fn with_mask() -> (State, LayerId, LayerId) {
         fit: fit(&origins),
         regions: vec![region],
         curves: CurveParams::Streamlines(curves::Params::defaults()),
+        tissues: None,
         cut: Cut::All,
     });
     let content = Content::Tractogram(Tractogram::empty());

@@ -3,6 +3,7 @@
 mod backend;
 mod colours;
 mod drags;
+mod fibres;
 mod filter;
 mod fits;
 mod fod_images;
@@ -76,7 +77,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::left_stays_left", scans::left_stays_left),
     ];
     let own = own.into_iter().chain(fits::tests()).chain(fods::tests());
-    let own = own.chain(fod_images::tests());
+    let own = own.chain(fibres::tests()).chain(fod_images::tests());
     let own = own.chain(rays::tests()).chain(readings::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());

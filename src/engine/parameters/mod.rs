@@ -381,6 +381,18 @@ pub fn sanitized<P: Parameters>(params: &P) -> P {
     }
 }
 
+/// The parameters under other defaults: each value that is a default `before` becomes the default `after`, and each that
+/// the user chose stays.
+pub fn carried<P: Parameters>(params: &P, before: &P, after: &P) -> P {
+    let mut carried = params.clone();
+    for row in P::TABLE {
+        if row.value(params) == row.value(before) {
+            row.set(&mut carried, &row.value(after));
+        }
+    }
+    carried
+}
+
 /// The options that set these values, each after a space: ` --metric sharpened --alpha 3`. All that have an effect
 /// are included, even at their defaults, so that the command does the same if defaults differ.
 pub fn arguments<P: Parameters>(params: &P) -> String {

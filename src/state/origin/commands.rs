@@ -14,14 +14,14 @@ use crate::state::filter::{FitInputs, GivenPeaks, WeightMapRecipe, WeightRecipe}
 use crate::state::origin::{
     BrainMaskRecipe, Describe, FitMapRecipe, FitRecipe, Origin, PhantomPart,
 };
-use crate::state::regions::recipe::{MaskWithoutFile, RegionSpec, ShapeSpec};
+use crate::state::regions::recipe::{MaskWithoutFile, ShapeSpec};
 use crate::state::segment::recipe::{ScriptInputs, SegmentCommand, SegmentScript};
 use crate::state::segment::{SegmentRecipe, SpeedInputs, Start};
 use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::recipe::{FitArguments, FitMask, ScanSource};
-use crate::state::track::recipe::CurveRecipe;
+use crate::state::track::recipe::{CurveRecipe, FibreCommand};
 use crate::state::track::types::{CurveKey, CurveParams};
 use crate::state::{CommandLine, CurveResult, Document};
 use std::path::{Path, PathBuf};
@@ -111,7 +111,8 @@ impl Describe for FitMapRecipe {
 
 impl Describe for CurveRecipe {
     fn inputs(&self) -> Vec<OriginId> {
-        vec![self.fit]
+        let tissues = self.tissues.map(|input| input.origin);
+        std::iter::once(self.fit).chain(tissues).collect()
     }
 
     fn command_line(&self, document: &Document) -> CommandLine {
@@ -183,6 +184,14 @@ pub fn fit_of(document: &Document, field: DataId) -> Option<OriginId> {
     Some(tensors.origin)
 }
 
+/// The fit of the document's tensors, or its distributions; `None` if it has neither.
+pub fn field_origin(document: &Document, field: DataId) -> Option<OriginId> {
+    let result = document.distributions.result.as_ref();
+    let result = result.filter(|result| result.fods.output.field.id() == field);
+    let distributions = result.map(|result| result.origin);
+    distributions.or_else(|| fit_of(document, field))
+}
+
 /// The mask of a fit, given by its key.
 pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
     let Some(id) = mask else {
@@ -196,12 +205,13 @@ pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
     }
 }
 
-/// The recipe of curves, for a session; `None` if their tensors are gone.
+/// The recipe of curves, for a session; `None` if their tensors or distributions are gone.
 pub fn curve_recipe(document: &Document, requested: &CurveKey, cut: Cut) -> Option<CurveRecipe> {
     Some(CurveRecipe {
-        fit: fit_of(document, requested.field)?,
+        fit: field_origin(document, requested.field)?,
         regions: requested.regions.clone(),
         curves: requested.curves.clone(),
+        tissues: requested.tissues.map(|tissues| tissues.input),
         cut,
     })
 }
@@ -212,6 +222,7 @@ pub fn live_curve_recipe(live: &CurveResult) -> CurveRecipe {
         fit: live.fit,
         regions: live.key.regions.clone(),
         curves: live.key.curves.clone(),
+        tissues: live.key.tissues.map(|tissues| tissues.input),
         cut: live.rays.as_ref().map_or(Cut::All, |rays| rays.cut),
     }
 }
@@ -237,35 +248,54 @@ impl FitRecipe {
 
 /// The command line of kept streamlines.
 pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
-    let Some(fit) = fit_arguments(document, recipe.fit) else {
-        return unknown();
+    let regions = match document.specs(&recipe.regions) {
+        Err(MaskWithoutFile(region)) => return CommandLine::NoCommand { region },
+        Ok(regions) => regions,
     };
-    match document.specs(&recipe.regions) {
-        Err(MaskWithoutFile(region)) => CommandLine::NoCommand { region },
-        Ok(regions) => curves_command(fit, regions, recipe.curves.clone(), recipe.cut),
-    }
-}
-
-/// The command line of curves in a fit's tensors.
-pub fn curves_command(
-    fit: FitArguments,
-    regions: Vec<RegionSpec>,
-    curves: CurveParams,
-    cut: Cut,
-) -> CommandLine {
-    match curves {
-        CurveParams::Streamlines(params) => CommandLine::Track {
+    let fit = || fit_arguments(document, recipe.fit);
+    let line = match recipe.curves.clone() {
+        CurveParams::Streamlines(params) => fit().map(|fit| CommandLine::Track {
             fit,
             regions,
             params,
-        },
-        CurveParams::Rays(metric, params) => CommandLine::Geodesic {
+        }),
+        CurveParams::Rays(metric, params) => fit().map(|fit| CommandLine::Geodesic {
             fit,
             regions,
             metric,
             params,
-            cut,
-        },
+            cut: recipe.cut,
+        }),
+        CurveParams::Fibres(params) => document.origins.fods(recipe.fit).map(|fods| {
+            let fods = fods.arguments(document, vec![FodMap::Peaks]);
+            let (tissues, unfiled) = tissue_file(document, recipe.tissues);
+            CommandLine::Fibres(Box::new(FibreCommand {
+                fods,
+                tissues,
+                unfiled,
+                regions,
+                params,
+            }))
+        }),
+    };
+    line.unwrap_or_else(unknown)
+}
+
+/// The file of an image of tissues, or the name of its layer if no file holds it.
+fn tissue_file(document: &Document, tissues: Option<Input>) -> (Option<PathBuf>, Option<String>) {
+    let Some(input) = tissues else {
+        return (None, None);
+    };
+    let origin = document.origin_of(input);
+    match document.origins.path_in_place(origin) {
+        Some(path) => (Some(path.to_owned()), None),
+        None => {
+            let layer = document.layer(input.layer);
+            (
+                None,
+                Some(layer.map_or_else(String::new, |l| l.name.clone())),
+            )
+        }
     }
 }
 

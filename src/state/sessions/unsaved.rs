@@ -199,9 +199,10 @@ impl Document {
     fn can_be_saved(&self, layer: &Layer) -> bool {
         !matches!(layer.content, Content::Tractogram(_))
             || self.path(layer).is_some()
-            || self
-                .curve_recipe(layer.id)
-                .is_some_and(|made| self.origins.fit(made.fit).is_some())
+            || self.curve_recipe(layer.id).is_some_and(|made| {
+                let origins = &self.origins;
+                origins.fit(made.fit).is_some() || origins.fods(made.fit).is_some()
+            })
             || self.missing_origin(layer.id).is_some()
     }
 

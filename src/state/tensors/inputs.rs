@@ -1,9 +1,12 @@
-//! The tensors of an earlier fit, to recompute results in them.
+//! The tensors of an earlier fit and the distributions of an earlier estimation, to recompute results in them.
 
-use crate::data::Mask;
+use crate::data::{Gradients, Mask, Shape, Volume};
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
-use crate::state::tensors::jobs::input::Tensors;
+use crate::state::regions::recipe::ShapeSpec;
+use crate::state::tensors::jobs::fod::{EstimateFods, ReadFods, ResponseInput, Responses};
+use crate::state::tensors::jobs::input::{Distributions, Tensors};
+use crate::state::tensors::recipe::fod::{ResponseSource, TissueSource};
 use crate::state::tensors::recipe::{FitMask, ScanSource};
 use std::fmt;
 use std::path::Path;
@@ -13,18 +16,20 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MissingInput {
     /// Name of the result.
-    result: String,
-    input: FitInput,
+    pub(in crate::state) result: String,
+    pub(in crate::state) input: FitInput,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum FitInput {
+pub(in crate::state) enum FitInput {
     /// The reason why it could not be opened, if that has failed.
     Scan(Option<String>),
     /// The reason why it could not be opened, if that has failed.
     Mask(Option<String>),
     /// The gradients of the scan of this name.
     Gradients(String),
+    /// The image of tissues.
+    Tissues,
 }
 
 impl fmt::Display for MissingInput {
@@ -32,6 +37,7 @@ impl fmt::Display for MissingInput {
         let (what, why) = match &self.input {
             FitInput::Scan(why) => ("its scan", why),
             FitInput::Mask(why) => ("the mask of its fit", why),
+            FitInput::Tissues => ("its tissues", &None),
             FitInput::Gradients(scan) => {
                 return write!(
                     f,
@@ -73,6 +79,144 @@ fn missing_scan(document: &Document, source: &ScanSource) -> FitInput {
     }
 }
 
+/// The layer of a scan.
+fn scan(
+    document: &Document,
+    origin: OriginId,
+) -> Result<(&Volume, &Option<Arc<Gradients>>), FitInput> {
+    let source = document.origins.source(origin);
+    let scans = document.layers.iter();
+    let mut scans = scans.filter(|l| document.source(l) == source);
+    let scan = scans.find_map(|l| match &l.content {
+        Content::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some() => {
+            Some((dwi, gradients))
+        }
+        _ => None,
+    });
+    scan.ok_or_else(|| missing_scan(document, &source))
+}
+
+/// The mask of a fit; `None` if it is found from the scan.
+fn mask(document: &Document, mask: &FitMask) -> Result<Option<Mask>, FitInput> {
+    let mask_of = |found: &dyn Fn(&Layer) -> bool| {
+        let mut masks = document.layers.iter().filter(|l| found(l));
+        masks.find_map(|l| match &l.content {
+            Content::Mask(mask) => Some(mask.clone()),
+            _ => None,
+        })
+    };
+    let (found, path) = match mask {
+        FitMask::Found => return Ok(None),
+        FitMask::File(path) => (mask_of(&|l| document.path(l) == Some(path)), Some(&**path)),
+        FitMask::Head => (mask_of(&|l| document.origin(l).is_phantom()), None),
+    };
+    match found {
+        Some(mask) => Ok(Some(mask)),
+        None => Err(FitInput::Mask(not_opened(document, path))),
+    }
+}
+
+/// Distributions: those of the document, or to be estimated again. An error is about the result called `name`.
+pub fn distributions(
+    document: &Document,
+    name: &str,
+    origin: OriginId,
+) -> Result<Distributions, MissingInput> {
+    let missing = |input| MissingInput {
+        result: name.to_owned(),
+        input,
+    };
+    let here = document.distributions.result.as_ref();
+    if let Some(here) = here.filter(|here| here.origin == origin) {
+        return Ok(Distributions::Here(here.fods.output.field.clone()));
+    }
+    let Some(recipe) = document.origins.fods(origin) else {
+        return Err(missing(FitInput::Scan(None)));
+    };
+    let source = document.origins.source(recipe.scan);
+    if let ScanSource::Distributions { file, .. } = &source {
+        let mut layers = document.layers.iter();
+        let layer = layers.find(|layer| document.source(layer) == source);
+        let image = layer.and_then(|layer| document.fod_image(layer.id));
+        let Some((_, volume, layout)) = image else {
+            return Err(missing(missing_scan(document, &source)));
+        };
+        return Ok(Distributions::Read(ReadFods {
+            key: None,
+            path: file.clone(),
+            volume: volume.clone(),
+            layout,
+            peak_params: recipe.peak_params.clone(),
+            wants_peaks: false,
+            wants_lobes: false,
+        }));
+    }
+    let (dwi, gradients) = scan(document, recipe.scan).map_err(missing)?;
+    let Some(gradients) = gradients.clone() else {
+        return Err(missing(missing_scan(document, &source)));
+    };
+    Ok(Distributions::Estimate(EstimateFods {
+        key: None,
+        dwi: dwi.clone(),
+        gradients,
+        mask: mask(document, &recipe.mask).map_err(missing)?,
+        responses: responses(document, &recipe.responses).map_err(missing)?,
+        response_params: recipe.response_params.clone(),
+        params: recipe.params.clone(),
+        peak_params: recipe.peak_params.clone(),
+        wants_peaks: false,
+        wants_lobes: false,
+    }))
+}
+
+/// The response functions of an earlier estimation, or how to measure them again.
+fn responses(document: &Document, source: &ResponseSource) -> Result<Responses, FitInput> {
+    let shape = |spec: &ShapeSpec| -> Result<Shape, FitInput> {
+        Ok(match spec {
+            ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
+                centre: *centre,
+                radius_mm: *radius_mm,
+            },
+            ShapeSpec::Box { centre, half_mm } => Shape::Box {
+                centre: *centre,
+                half_mm: *half_mm,
+            },
+            ShapeSpec::Mask(path) => Shape::Mask(mask_file(document, path)?),
+        })
+    };
+    let input = |source: &TissueSource| {
+        Ok(match source {
+            TissueSource::Algorithm => ResponseInput::Algorithm,
+            TissueSource::File(path) => ResponseInput::File(path.clone()),
+            TissueSource::Mask(path) => {
+                ResponseInput::Inside(Arc::new(Shape::Mask(mask_file(document, path)?)))
+            }
+            TissueSource::Region(spec) => ResponseInput::Inside(Arc::new(shape(spec)?)),
+            TissueSource::NoFile(_) => ResponseInput::Missing,
+        })
+    };
+    Ok(match source {
+        ResponseSource::Files(files) => Responses::Files(files.clone()),
+        ResponseSource::Algorithm(algorithm) => Responses::Estimated(Some(*algorithm)),
+        ResponseSource::Each { algorithm, tissues } => {
+            let tissues = tissues
+                .iter()
+                .map(|(tissue, source)| Ok((*tissue, input(source)?)));
+            Responses::Each {
+                algorithm: *algorithm,
+                tissues: tissues.collect::<Result<_, _>>()?,
+            }
+        }
+        ResponseSource::NotUsed => Responses::Estimated(None),
+    })
+}
+
+/// The mask of a file.
+fn mask_file(document: &Document, path: &Path) -> Result<Mask, FitInput> {
+    let mask = mask(document, &FitMask::File(path.to_owned()))?;
+    mask.ok_or_else(|| FitInput::Mask(not_opened(document, Some(path))))
+}
+
 /// The tensors of a fit: those of the document, or to be fitted again. An error is about the result called `name`.
 pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors, MissingInput> {
     let missing = |input| MissingInput {
@@ -82,35 +226,8 @@ pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors
     let Some(fit) = document.origins.fit(fit) else {
         return Err(missing(FitInput::Scan(None)));
     };
-    let source = document.origins.source(fit.scan);
-    let scans = document.layers.iter();
-    let mut scans = scans.filter(|l| document.source(l) == source);
-    let scan = scans.find_map(|l| match &l.content {
-        Content::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some() => {
-            Some((dwi, gradients))
-        }
-        _ => None,
-    });
-    let (dwi, gradients) = scan.ok_or_else(|| missing(missing_scan(document, &source)))?;
-    let mask_of = |found: &dyn Fn(&Layer) -> bool| {
-        let mut masks = document.layers.iter().filter(|l| found(l));
-        masks.find_map(|l| match &l.content {
-            Content::Mask(mask) => Some(mask.clone()),
-            _ => None,
-        })
-    };
-    let mask = match &fit.mask {
-        FitMask::Found => None,
-        FitMask::File(path) => mask_of(&|l| document.path(l) == Some(path)),
-        FitMask::Head => mask_of(&|l| document.origin(l).is_phantom()),
-    };
-    if mask.is_none() && fit.mask != FitMask::Found {
-        let path = match &fit.mask {
-            FitMask::File(path) => Some(&**path),
-            FitMask::Found | FitMask::Head => None,
-        };
-        return Err(missing(FitInput::Mask(not_opened(document, path))));
-    }
+    let (dwi, gradients) = scan(document, fit.scan).map_err(missing)?;
+    let mask = mask(document, &fit.mask).map_err(missing)?;
     let here = document.tensors.as_ref().filter(|t| {
         t.key.scan == dwi.id()
             && t.key.mask == mask.as_ref().map(Mask::id)

@@ -14,6 +14,13 @@ pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {
         TrackAction::SetMethod(method) => {
             edit(state, method.name(), false, |d| d.track.method = method);
         }
+        TrackAction::SetModel(model) => {
+            edit(state, "Model", false, |d| d.track.model = model);
+        }
+        TrackAction::SetFibres { params, phase } => {
+            track::update::set_fibres(state, params, phase);
+        }
+        TrackAction::SetTissues(tissues) => track::update::set_tissues(state, tissues),
         TrackAction::SetRays { rays, phase } => track::rays::set(state, rays, phase),
         TrackAction::SetDisplay { display, phase } => {
             edit(state, "Display", phase == Phase::Live, |d| {

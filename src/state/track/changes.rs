@@ -13,12 +13,34 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     for of in [method, streamlines, rays, whole_brain] {
         all.extend(of(before).differences(&of(after)));
     }
+    // The defaults depend on the scan, which other steps change.
+    if before.track.fibres != after.track.fibres {
+        all.extend(fibres(before).differences(&fibres(after)));
+    }
     all
 }
 
 fn method(document: &Document) -> Fields {
     let mut fields = Fields::default();
     fields.name("Method", document.track.method.name());
+    fields.name("Model", document.track.model.name());
+    fields
+}
+
+/// Streamlines along distributions, and their tissues.
+fn fibres(document: &Document) -> Fields {
+    let mut fields = Fields::default();
+    let params = document.fibre_params();
+    fields.rows(&SeedingParts::from(params.seeding), &[]);
+    fields.rows(&params, &["seeds"]);
+    let tissues = document.track.fibres.tissues;
+    let name = match tissues {
+        None => "none".to_owned(),
+        Some(id) => document
+            .layer(id)
+            .map_or("missing".to_owned(), |l| l.name.clone()),
+    };
+    fields.detailed("Tissues", name, format!("{tissues:?}"));
     fields
 }
 

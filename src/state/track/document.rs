@@ -1,8 +1,10 @@
-//! Questions to the document about its live result.
+//! Questions about the live result of a document.
 
 use crate::state::Document;
 use crate::state::core::display::Display;
-use crate::state::track::types::Method;
+use crate::state::tensors::mask_text;
+use crate::state::track::types::fibres::Model;
+use crate::state::track::types::{CurveResult, Method};
 
 impl Document {
     /// Display of the live result.
@@ -17,6 +19,22 @@ impl Document {
         match self.track.method {
             Method::Streamlines => &mut self.track.streamline_display,
             Method::Rays => &mut self.track.ray_display,
+        }
+    }
+}
+
+impl CurveResult {
+    /// Where its curves can start, as in `the seeds lie outside the automatic mask`.
+    pub fn place_of_starts(&self, document: &Document) -> String {
+        match self.key.curves.kind().model() {
+            Model::Tensors => mask_text::name_of(document),
+            Model::Distributions => {
+                let place = "the distributions, or where no amplitude reaches the smallest one";
+                match self.key.tissues {
+                    None => place.to_owned(),
+                    Some(_) => format!("{place}, or in CSF and outside the tissues"),
+                }
+            }
         }
     }
 }

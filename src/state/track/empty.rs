@@ -12,6 +12,8 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
         return None;
     }
     let outcomes = [
+        SeedOutcome::EndsInCsf,
+        SeedOutcome::EndsInWhite,
         SeedOutcome::MissedTargets,
         SeedOutcome::MissedInclude,
         SeedOutcome::TouchedExclude,
@@ -34,6 +36,10 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
             "Every streamline touches an exclude region".to_owned()
         }
         (SeedOutcome::TouchedExclude, Some(of)) => format!("{of} touch an exclude region"),
+        (SeedOutcome::EndsInCsf, None) => "Every streamline ends in CSF".to_owned(),
+        (SeedOutcome::EndsInCsf, Some(of)) => format!("{of} end in CSF"),
+        (SeedOutcome::EndsInWhite, None) => "Every streamline ends in white matter".to_owned(),
+        (SeedOutcome::EndsInWhite, Some(of)) => format!("{of} end in white matter"),
         (SeedOutcome::TooShort, some) => {
             let min_length = with_unit(&fixed(params.min_length_mm, 0), "mm");
             match some {

@@ -2,14 +2,17 @@
 //! document, the curves, the reason or the voxel has changed.
 
 use crate::data::Tractogram;
-use crate::solvers::curves::Seeding;
+use crate::solvers::curves::{self, Seeding};
 use crate::state::core::live::{CoarseFirst, Detail, Order, Pace, SLOW_MS, Standing};
-use crate::state::document::Method;
 use crate::state::track::jobs::LIVE;
+use crate::state::track::jobs::fibres::TrackFibres;
 use crate::state::track::jobs::stopped::CollectStopped;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
-use crate::state::track::key::{coarse_params, regions};
-use crate::state::track::types::{CurveKey, CurveResult, CurvesAtCrosshair, StopFilterKey};
+use crate::state::track::key::{coarse_fibre_params, coarse_params, regions};
+use crate::state::track::types::fibres::FibreInputs;
+use crate::state::track::types::{
+    CurveKey, CurveKind, CurveParams, CurveResult, CurvesAtCrosshair, StopFilterKey,
+};
 use crate::state::track::{rays, update};
 use crate::state::{Effect, State, Task};
 use glam::Vec3;
@@ -31,12 +34,15 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 /// Requests the streamlines or rays of the regions as they are; without a seed there are none.
 fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     let document_key = state.document.curve_key();
-    // The state of the other method's curves does not apply to this one.
-    let is_shot = state.document.track.method == Method::Rays;
+    // The state of another method's or model's curves does not apply to this one.
+    let kind = state.document.track.kind();
     let runtime = &mut state.runtime;
-    let is_other = |live: &CurveResult| live.rays.is_some() != is_shot;
+    let is_other = |live: &CurveResult| live.key.curves.kind() != kind;
     if runtime.track.live.value().is_some_and(is_other) {
         runtime.track.live.clear_shown();
+    }
+    if kind != CurveKind::Fibres {
+        runtime.track.fibre_inputs = FibreInputs::default();
     }
     runtime.track.live.rekey(|live| {
         let full = document_key.as_ref().filter(|full| live.key.is_of(full));
@@ -67,7 +73,7 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     match order {
         Order::Nothing => {}
         Order::Cancel => effects.push(Effect::Cancel(LIVE)),
-        Order::Start(_, detail) => start(state, detail, effects),
+        Order::Start(key, detail) => start(state, &key, detail, effects),
     }
 }
 
@@ -81,12 +87,16 @@ fn pace(state: &State) -> Pace {
     if state.runtime.sessions.strict {
         return Pace::Newest;
     }
-    let has_coarse = match state.document.track.method {
-        Method::Streamlines => {
+    let has_coarse = match state.document.track.kind() {
+        CurveKind::Streamlines => {
             let params = &state.document.track.streamlines;
             coarse_params(params) != *params
         }
-        Method::Rays => rays::coarse_seeds(state).is_some(),
+        CurveKind::Fibres => {
+            let params = state.document.fibre_params();
+            coarse_fibre_params(&params) != params
+        }
+        CurveKind::Rays => rays::coarse_seeds(state).is_some(),
     };
     Pace::CoarseFirst(CoarseFirst {
         in_drag: has_coarse,
@@ -101,50 +111,78 @@ fn full_ms(state: &State) -> Option<f64> {
     // Speeds assumed before the first result: by these, default numbers of curves need no coarse result.
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
-    let live = state.runtime.track.live.value();
-    let (count, per_ms) = match (
-        state.document.track.method,
-        state.document.track.streamlines.seeding,
-    ) {
-        (Method::Rays, _) => {
+    /// Along distributions, on a processor of four cores.
+    const FIBRES_PER_MS: f64 = 20.0;
+    let track = &state.document.track;
+    let kind = track.kind();
+    let last = state.runtime.track.live.value();
+    let last = last.filter(|l| l.key.curves.kind() == kind && l.wall_ms > 0.0);
+    let known = last.map(|l| l.seeds as f64 / l.wall_ms);
+    let random = |seeding: Seeding| match seeding {
+        Seeding::Random { count } => Some(count),
+        Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
+    };
+    let (count, per_ms) = match kind {
+        CurveKind::Rays => {
             let known = state.runtime.track.rays_per_ms;
-            (
-                state.document.track.rays.count()?,
-                known.unwrap_or(RAYS_PER_MS),
-            )
+            (track.rays.count()?, known.unwrap_or(RAYS_PER_MS))
         }
-        (Method::Streamlines, Seeding::Random { count }) => {
-            let known = live.filter(|l| l.rays.is_none() && l.wall_ms > 0.0);
-            let known = known.map(|l| l.seeds as f64 / l.wall_ms);
-            let repetitions = state.document.track.streamlines.repetitions.unwrap_or(1);
-            let all = count.saturating_mul(repetitions);
+        CurveKind::Streamlines => {
+            let repetitions = track.streamlines.repetitions.unwrap_or(1);
+            let all = random(track.streamlines.seeding)?.saturating_mul(repetitions);
             (all, known.unwrap_or(STREAMLINES_PER_MS))
         }
-        (Method::Streamlines, Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => return None,
+        CurveKind::Fibres => {
+            let params = state.document.fibre_params();
+            let count = match params.select {
+                // How many seeds they take is not known before.
+                Some(_) => last.map(|l| l.seeds)?,
+                None => random(params.seeding)?,
+            };
+            (count, known.unwrap_or(FIBRES_PER_MS))
+        }
     };
     Some(count as f64 / per_ms)
 }
 
-fn start(state: &State, detail: Detail, effects: &mut Vec<Effect>) {
-    let document = &state.document;
-    let Some(tensors) = &document.tensors else {
-        return;
-    };
+fn start(state: &mut State, key: &CurveKey, detail: Detail, effects: &mut Vec<Effect>) {
     let coarse = detail == Detail::Coarse;
-    effects.push(match document.track.method {
-        Method::Streamlines => Effect::submit(TrackStreamlines {
-            field: tensors.field.clone(),
-            fa: tensors.fa.clone(),
-            regions: regions(document),
-            params: match coarse {
-                true => coarse_params(&document.track.streamlines),
-                false => document.track.streamlines.clone(),
-            },
-            resample: update::resample(document),
-            coarse,
-        }),
-        Method::Rays => Effect::submit(rays::request(state, tensors, coarse)),
-    });
+    let job = match &key.curves {
+        CurveParams::Streamlines(params) => {
+            let params = match coarse {
+                true => coarse_params(params),
+                false => params.clone(),
+            };
+            streamlines(state, params, coarse)
+        }
+        CurveParams::Rays(..) => {
+            let tensors = state.document.tensors.as_ref();
+            tensors.map(|tensors| Effect::submit(rays::request(state, tensors, coarse)))
+        }
+        CurveParams::Fibres(params) => {
+            let params = match coarse {
+                true => coarse_fibre_params(params),
+                false => params.clone(),
+            };
+            let regions = regions(&state.document);
+            let job = update::fibres(state, regions, params);
+            job.map(|job| Effect::submit(TrackFibres { coarse, ..job }))
+        }
+    };
+    effects.extend(job);
+}
+
+fn streamlines(state: &State, params: curves::Params, coarse: bool) -> Option<Effect> {
+    let document = &state.document;
+    let tensors = document.tensors.as_ref()?;
+    Some(Effect::submit(TrackStreamlines {
+        field: tensors.field.clone(),
+        fa: tensors.fa.clone(),
+        regions: regions(document),
+        params,
+        resample: update::resample(document),
+        coarse,
+    }))
 }
 
 fn stopped(state: &mut State, effects: &mut Vec<Effect>) {

@@ -16,13 +16,14 @@ use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
 use crate::state::track::types::CurveKey;
+use crate::state::track::types::fibres::Model;
 use crate::state::{Effect, Phase, State, WholeBrain, track};
 use std::sync::Arc;
 
 pub(in crate::state) const NOT_FINAL: &str =
     "The result shown is not final: wait for it, or undo the last change";
 
-/// Adds the streamlines of the whole brain as a layer, unless their tensors are gone.
+/// Adds the streamlines of the whole brain as a layer, unless their tensors or distributions are gone.
 pub fn whole_brain_done(
     state: &mut State,
     output: Arc<curves::Output>,
@@ -30,10 +31,15 @@ pub fn whole_brain_done(
     wall_ms: f64,
 ) {
     let Some(made) = commands::curve_recipe(&state.document, requested, Cut::All) else {
-        state.runtime.notify(
-            Severity::Information,
-            "Whole-brain streamlines discarded because the tensors changed during tracking: track again",
-        );
+        let sentence = match requested.curves.kind().model() {
+            Model::Tensors => {
+                "Whole-brain streamlines discarded because the tensors changed during tracking: track again"
+            }
+            Model::Distributions => {
+                "Whole-brain streamlines discarded because the distributions changed during tracking: track again"
+            }
+        };
+        state.runtime.notify(Severity::Information, sentence);
         return;
     };
     let content = Content::Tractogram(output.kept.clone());
@@ -55,6 +61,20 @@ pub fn set_whole_brain(state: &mut State, whole_brain: WholeBrain, phase: Phase)
 }
 
 pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
+    let whole_brain = state.document.track.whole_brain;
+    let mut regions = match whole_brain.by_regions {
+        true => track::update::regions(&state.document),
+        false => Vec::new(),
+    };
+    regions.retain(|r| r.role != Role::Seed);
+    if state.document.track.model == Model::Distributions {
+        let params = whole_brain.fibre_params(&state.document.fibre_params());
+        match track::update::fibres(state, regions, params) {
+            Some(job) => effects.push(Effect::submit(TrackWholeBrain(job))),
+            None => state.runtime.notify(Severity::Error, NO_DISTRIBUTIONS),
+        }
+        return;
+    }
     let Some(tensors) = &state.document.tensors else {
         state.runtime.notify(
             Severity::Error,
@@ -62,12 +82,6 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         );
         return;
     };
-    let whole_brain = &state.document.track.whole_brain;
-    let mut regions = match whole_brain.by_regions {
-        true => track::update::regions(&state.document),
-        false => Vec::new(),
-    };
-    regions.retain(|r| r.role != Role::Seed);
     effects.push(Effect::submit(TrackWholeBrain(TrackStreamlines {
         field: tensors.field.clone(),
         fa: tensors.fa.clone(),
@@ -77,6 +91,9 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         coarse: false,
     })));
 }
+
+const NO_DISTRIBUTIONS: &str = "Tracking along distributions needs them and the tissues that were chosen: estimate the \
+                                distributions, or choose other tissues";
 
 /// Adds a tractogram as a layer.
 fn add_layer(state: &mut State, name: &str, content: Content, origin: Origin, display: Display) {

@@ -1,34 +1,136 @@
-//! The inputs of streamlines and rays of the regions.
+//! The inputs of streamlines and rays of the regions, and the parameters of those along distributions.
 
-use crate::data::{Region, Role};
+use crate::data::{Region, Role, TissueType, Volume, VolumeKind};
 use crate::solvers::curves::{self, Seeding};
+use crate::solvers::odf_tracking;
 use crate::state::Document;
+use crate::state::core::layer::{Content, Layer};
 use crate::state::core::live::LiveKey;
-use crate::state::document::Method;
-use crate::state::track::types::{CurveKey, CurveParams};
+use crate::state::track::types::fibres::TissueKey;
+use crate::state::track::types::{CurveKey, CurveKind, CurveParams};
 use std::sync::Arc;
 
 /// Largest number of seeds during a drag: a few milliseconds of work.
 const COARSE_SEEDS: usize = 400;
+/// A streamline along distributions takes ten times as long as one in tensors.
+const COARSE_FIBRES: usize = 200;
+/// Voxels without a scan, mm.
+const TYPICAL_VOXEL_MM: f64 = 2.0;
 /// Each repetition refits every voxel.
 const COARSE_REPETITIONS: usize = 2;
 
 impl Document {
-    /// The key of the full streamlines or rays of the document; `None` without tensors or a seed.
+    /// The key of the full streamlines or rays of the document; `None` without a seed, without the tensors or the
+    /// distributions, or without the tissues that were chosen.
     pub fn curve_key(&self) -> Option<CurveKey> {
-        let tensors = self.tensors.as_ref()?;
         let is_seeded = self.regions.iter().any(|r| r.role == Role::Seed);
-        is_seeded.then(|| CurveKey {
-            field: tensors.field.id(),
-            regions: regions(self),
-            curves: match self.track.method {
-                Method::Streamlines => CurveParams::Streamlines(self.track.streamlines.clone()),
-                Method::Rays => {
-                    CurveParams::Rays(self.track.rays.metric, self.track.rays.params.clone())
-                }
-            },
+        is_seeded.then(|| self.key_of(regions(self))).flatten()
+    }
+
+    /// The key of the document's curves in these regions.
+    fn key_of(&self, regions: Vec<Region>) -> Option<CurveKey> {
+        let track = &self.track;
+        let tensors = || self.tensors.as_ref().map(|t| t.field.id());
+        let (field, curves, tissues) = match track.kind() {
+            CurveKind::Streamlines => (
+                tensors()?,
+                CurveParams::Streamlines(track.streamlines.clone()),
+                None,
+            ),
+            CurveKind::Rays => (
+                tensors()?,
+                CurveParams::Rays(track.rays.metric, track.rays.params.clone()),
+                None,
+            ),
+            CurveKind::Fibres => (
+                self.distributions.field()?.id(),
+                CurveParams::Fibres(self.fibre_params()),
+                self.tissue_key()?,
+            ),
+        };
+        Some(CurveKey {
+            field,
+            regions,
+            curves,
+            tissues,
             coarse: false,
         })
+    }
+
+    /// The default parameters of streamlines along distributions, for the voxels of the scan.
+    pub fn fibre_defaults(&self, method: odf_tracking::Method) -> odf_tracking::Params {
+        let grid = self.scan().and_then(|l| l.content.volume());
+        let voxel_mm = grid.map_or(TYPICAL_VOXEL_MM, |volume| {
+            let spacing = volume.grid.spacing();
+            (spacing.x + spacing.y + spacing.z) / 3.0
+        });
+        let with_tissues = self.track.fibres.tissues.is_some();
+        odf_tracking::Params {
+            seeding: curves::Params::defaults().seeding,
+            ..odf_tracking::Params::defaults_for(method, voxel_mm, with_tissues)
+        }
+    }
+
+    /// The parameters of streamlines along distributions.
+    pub fn fibre_params(&self) -> odf_tracking::Params {
+        let chosen = self.track.fibres.params.clone();
+        chosen.unwrap_or_else(|| self.fibre_defaults(odf_tracking::Method::Probabilistic))
+    }
+
+    /// The tissues of anatomical rules; the inner `None` if there are to be none, the outer one if the layer that was
+    /// chosen is missing.
+    pub fn tissue_key(&self) -> Option<Option<TissueKey>> {
+        if self.track.fibres.tissues.is_none() {
+            return Some(None);
+        }
+        let (layer, image) = self.tissues()?;
+        Some(Some(TissueKey {
+            image: image.id(),
+            input: self.input(layer.id),
+        }))
+    }
+
+    /// The layer with the chosen tissues, if it is loaded.
+    pub fn tissues(&self) -> Option<(&Arc<Layer>, &Volume)> {
+        let layer = self.layer(self.track.fibres.tissues?)?;
+        Some((layer, tissue_image(layer)?))
+    }
+
+    /// The layers that can hold tissues, from the top.
+    pub fn tissue_layers(&self) -> impl Iterator<Item = &Arc<Layer>> {
+        let layers = self.layers.iter().rev();
+        layers.filter(|layer| tissue_image(layer).is_some())
+    }
+}
+
+/// An image of five fractions, or a label map.
+pub fn tissue_image(layer: &Layer) -> Option<&Volume> {
+    let image = match &layer.content {
+        Content::Scan {
+            dwi,
+            gradients: None,
+        } if dwi.tensors.is_none() => dwi,
+        Content::Image(image) => image,
+        _ => return None,
+    };
+    let fits = match image.frames {
+        1 => image.labels.is_some(),
+        frames => frames == TissueType::COUNT,
+    };
+    (fits && image.kind == VolumeKind::Scalar).then_some(image)
+}
+
+/// The coarse parameters along distributions.
+pub fn coarse_fibre_params(params: &odf_tracking::Params) -> odf_tracking::Params {
+    let count = match params.seeding {
+        Seeding::Random { count } => count.min(COARSE_FIBRES),
+        Seeding::Grid { .. } | Seeding::PerVoxel { .. } => COARSE_FIBRES,
+    };
+    odf_tracking::Params {
+        seeding: Seeding::Random { count },
+        // The number of seeds that give a number of streamlines is not known before.
+        select: None,
+        ..params.clone()
     }
 }
 
@@ -73,8 +175,12 @@ impl CurveKey {
                 some.curves.seeding = own.curves.seeding;
                 own_medium == metric && *own == some
             }
-            (CurveParams::Streamlines(_), CurveParams::Rays(..))
-            | (CurveParams::Rays(..), CurveParams::Streamlines(_)) => false,
+            (CurveParams::Fibres(own), CurveParams::Fibres(full)) => {
+                *own == coarse_fibre_params(full)
+            }
+            (CurveParams::Streamlines(_) | CurveParams::Rays(..) | CurveParams::Fibres(_), _) => {
+                false
+            }
         };
         is_same && self.has_regions_of(full)
     }
@@ -93,10 +199,10 @@ impl PartialEq for CurveKey {
 }
 
 impl LiveKey for CurveKey {
-    /// Whether tensors, method and regions are the same; regions may have been moved since.
+    /// Whether tensors or distributions, tissues, method and regions are the same; regions may have been moved since.
     fn stands_in_for(&self, requested: &Self) -> bool {
         let same = |(a, b): (&Region, &Region)| (a.id, a.role) == (b.id, b.role);
-        self.field == requested.field
+        (self.field, self.tissues) == (requested.field, requested.tissues)
             && std::mem::discriminant(&self.curves) == std::mem::discriminant(&requested.curves)
             && self.regions.len() == requested.regions.len()
             && self.regions.iter().zip(&requested.regions).all(same)

@@ -6,10 +6,15 @@ use crate::solvers::curves::{self, Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{
     self, Cut, Directions, Form, Precision, RayMetricParams, Sharpening,
 };
+use crate::solvers::odf_tracking;
+use crate::state::Document;
 use crate::state::core::citations::Citations;
-use crate::state::core::text::count;
+use crate::state::core::layer::Input;
+use crate::state::core::text::{count, file_name};
 use crate::state::regions::methods::names_with_positions;
+use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
+use crate::state::track::types::fibres::shared_params;
 use std::fmt::Write as _;
 
 const STREAMLINES: &str = "Basser PJ, Pajevic S, Pierpaoli C, Duda J, Aldroubi A (2000). In vivo fiber \
@@ -25,24 +30,43 @@ const GEODESICS: &str = "Sepasian N, ten Thije Boonkkamp JHM, ter Haar Romeny BM
     SIAM Journal on Imaging Sciences 5:483–504.";
 const GEODESICS_ON_CARDS: &str = "van Aart E, Sepasian N, Jalba A, Vilanova A (2011). CUDA-accelerated \
     geodesic ray-tracing for fiber tracking. International Journal of Biomedical Imaging 2011:698908.";
+const ARCS: &str = "Tournier JD, Calamante F, Connelly A (2010). Improved probabilistic streamlines tractography by \
+    2nd order integration over fibre orientation distributions. Proceedings of the ISMRM 18:1670.";
+const LOBES: &str = "Tournier JD, Calamante F, Connelly A (2012). MRtrix: diffusion tractography in crossing fiber \
+    regions. International Journal of Imaging Systems and Technology 22:53–66.";
+const TISSUES: &str = "Smith RE, Tournier JD, Calamante F, Connelly A (2012). Anatomically-constrained tractography: \
+    improved diffusion MRI streamlines tractography through effective use of anatomical information. NeuroImage \
+    62:1924–1938.";
 const MEASURE: &str = "Astola L, Florack L, ter Haar Romeny B (2007). Measures for pathway analysis in brain \
     white matter using diffusion tensor images. Information Processing in Medical Imaging, LNCS 4584:642–649.";
 
-/// How curves were computed and which were kept.
+/// How curves were computed and which were kept; `kept` is their number.
 pub(in crate::state) fn curves(
-    made: &CurveParams,
-    regions: &[Region],
-    cut: Cut,
+    document: &Document,
+    recipe: &CurveRecipe,
     kept: &str,
     citations: &mut Citations,
 ) -> String {
-    let (walk, cut) = match made {
-        CurveParams::Streamlines(walk) => (walk, None),
-        CurveParams::Rays(_, params) => (&params.curves, Some(cut)),
+    let (made, regions) = (&recipe.curves, &recipe.regions);
+    let (mut text, walk, cut) = match made {
+        CurveParams::Streamlines(walk) => {
+            let text = following(made, walk, regions, citations) + &ends(walk);
+            (text, walk.clone(), None)
+        }
+        CurveParams::Rays(_, params) => {
+            let walk = &params.curves;
+            let text = following(made, walk, regions, citations) + &ends(walk);
+            (text, walk.clone(), Some(recipe.cut))
+        }
+        CurveParams::Fibres(params) => {
+            let mut text = along_distributions(document, recipe, params, citations);
+            if let Some(input) = recipe.tissues {
+                text += &rules(document, input, params, citations);
+            }
+            (text, shared_params(params), None)
+        }
     };
-    let mut text = following(made, walk, regions, citations);
-    text += &ends(walk);
-    text += &kept_curves(walk, regions, cut, kept);
+    text += &kept_curves(&walk, regions, cut, kept);
     if let Some(names) = names_with_positions(regions, Role::Terminate) {
         let _ = write!(text, " They ended at {names}.");
     }
@@ -50,6 +74,89 @@ pub(in crate::state) fn curves(
         let _ = write!(text, " They had to stay within {names}.");
     }
     text
+}
+
+/// How streamlines followed distributions, where they began, and what ended them.
+fn along_distributions(
+    document: &Document,
+    recipe: &CurveRecipe,
+    params: &odf_tracking::Params,
+    citations: &mut Citations,
+) -> String {
+    let now = document.distributions.result.as_ref();
+    let others = match document.origins.fods(recipe.fit) {
+        Some(fods) if now.is_none_or(|now| now.origin != recipe.fit) => {
+            let order = fods.params.order.map(|order| format!(" of order {order}"));
+            format!(" other distributions{}", order.unwrap_or_default())
+        }
+        _ => " the fibre orientation distributions".to_owned(),
+    };
+    let mut text = match params.method {
+        odf_tracking::Method::Probabilistic => format!(
+            "Streamlines were tracked along{others} by arcs of second order, drawn by their amplitudes {} ({} each)",
+            citations.cite(ARCS),
+            counted(params.samples, "sample")
+        ),
+        odf_tracking::Method::Deterministic => format!(
+            "Streamlines were tracked along{others}, following the lobe nearest to the last direction {}",
+            citations.cite(LOBES)
+        ),
+    };
+    let place = names_with_positions(&recipe.regions, Role::Seed);
+    let (begin, place) = match (params.at_interface, place) {
+        (true, place) => (
+            " at the interface of grey and white matter",
+            place.map_or(String::new(), |r| format!(" in {r}")),
+        ),
+        (false, Some(r)) => ("", format!(" in {r}")),
+        (false, None) => ("", " in all voxels with fibres".to_owned()),
+    };
+    let points = match params.select {
+        None => seeds(params.seeding),
+        Some(n) => format!("as many random points as gave {}", counted(n, "streamline")),
+    };
+    let ways = if params.both_ways {
+        ", in both directions"
+    } else {
+        ""
+    };
+    let degrees = (params.max_angle_rad.to_degrees() * 1e6).round() / 1e6;
+    let _ = write!(
+        text,
+        ", in steps of {} mm, from {points}{begin}{place}{ways}. They ended where no amplitude reached {}, where a step \
+         turned by more than {degrees}°",
+        params.step_mm, params.min_amplitude,
+    );
+    if let Some(mm) = params.max_length_mm {
+        let _ = write!(text, ", and at a length of {mm} mm");
+    }
+    text + "."
+}
+
+/// The anatomical rules.
+fn rules(
+    document: &Document,
+    input: Input,
+    params: &odf_tracking::Params,
+    citations: &mut Citations,
+) -> String {
+    let name = match (
+        document.layer(input.layer),
+        document.origins.path(input.origin),
+    ) {
+        (Some(layer), _) => layer.name.clone(),
+        (None, Some(path)) => file_name(path),
+        (None, None) => "an image".to_owned(),
+    };
+    let again = match params.back_track && params.method == odf_tracking::Method::Probabilistic {
+        true => "; before that they went back and tried again",
+        false => "",
+    };
+    format!(
+        " By the tissues of “{name}”, they ended in cortical grey matter, inside deep grey matter or at the brain stem, \
+         and were rejected in CSF and where they stopped in white matter {}{again}.",
+        citations.cite(TISSUES)
+    )
 }
 
 /// The first sentence: how curves were followed, and where they began.
@@ -61,7 +168,7 @@ fn following(
 ) -> String {
     let mut text = match params {
         CurveParams::Rays(metric, params) => geodesics(metric, params, citations),
-        CurveParams::Streamlines(_) => match walk.deflection {
+        CurveParams::Streamlines(_) | CurveParams::Fibres(_) => match walk.deflection {
             None => format!(
                 "Streamlines along the principal eigenvector {} were followed",
                 citations.cite(STREAMLINES)

@@ -5,6 +5,7 @@ pub(in crate::state) mod changes;
 mod document;
 pub mod empty;
 pub(in crate::state) mod follow;
+pub(in crate::state) mod inputs;
 pub mod jobs;
 pub(in crate::state) mod kept_layers;
 mod key;

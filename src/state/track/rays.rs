@@ -105,6 +105,7 @@ pub fn show(state: &mut State, job: &ShootRays, ray_output: RayOutput, wall_ms: 
         field: ray_output.metric.field.id(),
         regions: job.regions.clone(),
         curves: CurveParams::Rays(metric, job.params.clone()),
+        tissues: None,
         coarse: job.coarse,
     };
     let rays = (ray_output.seeds * ray_output.directions) as f64;

@@ -1,11 +1,14 @@
 //! The live result: how it relates to the controls, and which of its curves are shown.
 
 use crate::data::Tractogram;
+use crate::jobs::Slot;
 use crate::state::State;
 use crate::state::core::live::{LAG, Relation};
 use crate::state::tensors::jobs::fit::FIT;
+use crate::state::tensors::jobs::fod::FOD;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::cut::CUT;
+use crate::state::track::types::fibres::Model;
 use crate::state::track::types::{CurveResult, Standing, StopFilterKey};
 
 impl State {
@@ -23,7 +26,7 @@ impl State {
     fn live_relation(&self) -> Option<Relation> {
         let live = self.runtime.track.live.value()?;
         let jobs = &self.runtime.jobs;
-        let is_fitting = self.runtime.tensors.is_fitting();
+        let (is_fitting, fit) = self.fitting();
         let is_current = !is_fitting && live.key.is_current(&self.document);
         let cut = live.rays.as_ref().map(|rays| rays.cut);
         let lacks_step = cut.is_some_and(|cut| cut != self.document.track.rays.cut);
@@ -33,7 +36,7 @@ impl State {
             lacks_step,
             is_updating: match is_current && lacks_step {
                 true => jobs.is_running(&[CUT]),
-                false => is_fitting || jobs.is_running(&[LIVE, FIT]),
+                false => is_fitting || jobs.is_running(&[LIVE, fit]),
             },
             // During a drag a coarse result may lag a little.
             may_lag: self.runtime.track.live.waits_for_rest(),
@@ -41,11 +44,20 @@ impl State {
         })
     }
 
+    /// Whether the tensors or the distributions of the live result are being computed, and the slot of that job.
+    fn fitting(&self) -> (bool, Slot) {
+        let tensors = &self.runtime.tensors;
+        match self.document.track.kind().model() {
+            Model::Tensors => (tensors.is_fitting(), FIT),
+            Model::Distributions => (tensors.fods.running().is_some(), FOD),
+        }
+    }
+
     /// Whether the live result is not final although no job is running: one was stopped.
     pub fn stalled(&self) -> bool {
         let runtime = &self.runtime;
         let follows = runtime.track.live.waits_for_rest();
-        let busy = follows || runtime.jobs.is_running(&[LIVE, FIT, CUT]);
+        let busy = follows || runtime.jobs.is_running(&[LIVE, self.fitting().1, CUT]);
         let standing = self.standing();
         standing.is_some_and(|standing| standing != Standing::Final) && !busy
     }

@@ -1,5 +1,7 @@
 //! Tracking of the whole brain: the differences from streamlines of regions.
 
+pub mod fibres;
+
 use crate::data::appearance::ColourMap;
 use crate::data::keyed;
 use crate::data::region::RegionId;
@@ -8,11 +10,13 @@ use crate::parameters::{Kind, Limits, Number, Param, Parameters, Scale, Switch};
 use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
+use crate::solvers::odf_tracking;
 use crate::state::Phase;
 use crate::state::core::display::{Display, LineColouring, line_display};
-use crate::state::core::layer::OriginId;
+use crate::state::core::layer::{LayerId, OriginId};
 pub use crate::state::core::live::Standing;
 use crate::state::core::live::{Detail, Live, LiveKey};
+use crate::state::track::types::fibres::{FibreInputs, FibreSettings, Model, TissueKey};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -107,16 +111,47 @@ impl Parameters for WholeBrain {
 }
 
 impl WholeBrain {
-    /// The parameters of streamlines of regions, with its own seeds. A grid, or points in each voxel, apply to any
-    /// volume and stay the same.
+    /// The parameters of streamlines of regions, with its own seeds.
     pub fn params(&self, track: &curves::Params) -> curves::Params {
-        let seeding = match track.seeding {
+        curves::Params {
+            seeding: self.seeding(track.seeding),
+            ..track.clone()
+        }
+    }
+
+    /// Like [`WholeBrain::params`], along distributions.
+    pub fn fibre_params(&self, track: &odf_tracking::Params) -> odf_tracking::Params {
+        odf_tracking::Params {
+            seeding: self.seeding(track.seeding),
+            ..track.clone()
+        }
+    }
+
+    /// A grid, or points in each voxel, apply to any volume and stay the same.
+    fn seeding(&self, seeding: Seeding) -> Seeding {
+        match seeding {
             Seeding::Random { .. } => Seeding::Random { count: self.seeds },
             seeding @ (Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => seeding,
-        };
-        curves::Params {
-            seeding,
-            ..track.clone()
+        }
+    }
+}
+
+/// The curves of the task, by its method and by what streamlines follow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CurveKind {
+    /// Streamlines in tensors.
+    Streamlines,
+    /// Streamlines along distributions.
+    Fibres,
+    /// Rays, which always follow tensors.
+    Rays,
+}
+
+impl CurveKind {
+    pub fn model(self) -> Model {
+        match self {
+            Self::Streamlines | Self::Rays => Model::Tensors,
+            Self::Fibres => Model::Distributions,
         }
     }
 }
@@ -129,6 +164,15 @@ pub enum TrackAction {
         phase: Phase,
     },
     SetMethod(Method),
+    /// The model that streamlines follow.
+    SetModel(Model),
+    /// Parameters of streamlines along distributions; `None`: the defaults for the scan.
+    SetFibres {
+        params: Option<odf_tracking::Params>,
+        phase: Phase,
+    },
+    /// The layer with the tissues of the anatomical rules.
+    SetTissues(Option<LayerId>),
     SetRays {
         rays: Rays,
         phase: Phase,
@@ -161,6 +205,8 @@ pub struct TrackRuntime {
     /// The metric prepared for rays, to be reused, and its recipe: splines are stored in single precision whatever is
     /// requested.
     pub ray_metric: Option<(RayMetricParams, RayMetric)>,
+    /// The distributions and the tissues of the last run along distributions, to be reused.
+    pub fibre_inputs: FibreInputs,
     /// Speed of the last rays.
     pub rays_per_ms: Option<f64>,
     /// The fraction of them that passed the regions.
@@ -176,7 +222,7 @@ pub struct CurveResult {
     /// Number of requested seeds.
     pub seeds: usize,
     pub wall_ms: f64,
-    /// The fit of the tensors, in the document's table of origins.
+    /// The fit of the tensors, or the distributions, in the document's table of origins.
     pub fit: OriginId,
     /// The target regions in the order of `output.per_target`.
     pub targets: Vec<RegionId>,
@@ -253,9 +299,12 @@ pub fn measure_range(measures: &[f32]) -> (f32, f32) {
 /// The inputs of streamlines or rays of regions.
 #[derive(Clone, Debug)]
 pub struct CurveKey {
+    /// The tensors or the distributions.
     pub field: DataId,
     pub regions: Vec<Region>,
     pub curves: CurveParams,
+    /// Tissues of anatomical rules; only along distributions.
+    pub tissues: Option<TissueKey>,
     /// With fewer seeds than the document has.
     pub coarse: bool,
 }
@@ -265,6 +314,18 @@ pub struct CurveKey {
 pub enum CurveParams {
     Streamlines(curves::Params),
     Rays(RayMetricParams, geodesic::Params),
+    /// Streamlines along distributions.
+    Fibres(odf_tracking::Params),
+}
+
+impl CurveParams {
+    pub fn kind(&self) -> CurveKind {
+        match self {
+            Self::Streamlines(_) => CurveKind::Streamlines,
+            Self::Rays(..) => CurveKind::Rays,
+            Self::Fibres(_) => CurveKind::Fibres,
+        }
+    }
 }
 
 /// Key of the live curves with an end that stopped for one reason.
@@ -314,6 +375,9 @@ impl Parameters for RayCount {
 #[derive(Clone, Debug)]
 pub struct TrackSettings {
     pub method: Method,
+    /// What streamlines follow; rays follow tensors whatever it is.
+    pub model: Model,
+    pub fibres: FibreSettings,
     pub streamlines: curves::Params,
     pub streamline_display: Display,
     pub whole_brain: WholeBrain,
@@ -325,11 +389,23 @@ impl Default for TrackSettings {
     fn default() -> Self {
         Self {
             method: Method::Streamlines,
+            model: Model::default(),
+            fibres: FibreSettings::default(),
             streamlines: curves::Params::defaults(),
             streamline_display: crate::state::core::display::line_display(),
             whole_brain: WholeBrain::default(),
             rays: Rays::defaults(),
             ray_display: ray_display(),
+        }
+    }
+}
+
+impl TrackSettings {
+    pub fn kind(&self) -> CurveKind {
+        match (self.method, self.model) {
+            (Method::Rays, _) => CurveKind::Rays,
+            (Method::Streamlines, Model::Tensors) => CurveKind::Streamlines,
+            (Method::Streamlines, Model::Distributions) => CurveKind::Fibres,
         }
     }
 }

@@ -1,22 +1,26 @@
 //! Receives streamlines and rays of the present regions, and reports what remains after a stop.
 
+use crate::data::Region;
 use crate::data::Role;
 use crate::data::text::counted;
-use crate::solvers::curves;
+use crate::parameters;
+use crate::solvers::{curves, odf_tracking};
+use crate::state::core::layer::LayerId;
 use crate::state::core::notices::StatusSubject;
 use crate::state::core::text::duration_text;
 use crate::state::document::Method;
-use crate::state::origin::commands::fit_of;
-use crate::state::tensors::mask_text;
+use crate::state::edit::edit;
+use crate::state::origin::commands::field_origin;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::empty::none_started;
+use crate::state::track::jobs::fibres::TrackFibres;
 use crate::state::track::types::{CurveKey, CurveParams, CurveResult};
-use crate::state::{Document, State};
+use crate::state::{Document, Phase, State};
 use std::sync::Arc;
 
 pub use crate::state::track::key::regions;
 
-/// The live result that `output` makes; `None` where its tensors are not those of the document.
+/// The live result that `output` makes; `None` where its tensors or distributions are not those of the document.
 pub fn result(
     document: &Document,
     output: Arc<curves::Output>,
@@ -25,7 +29,7 @@ pub fn result(
 ) -> Option<CurveResult> {
     let targets = key.regions.iter().filter(|r| r.role == Role::Target);
     Some(CurveResult {
-        fit: fit_of(document, key.field)?,
+        fit: field_origin(document, key.field)?,
         seeds: output.seed_outcomes.iter().sum::<u64>() as usize,
         output,
         coarse: key.coarse,
@@ -68,9 +72,15 @@ fn status(state: &mut State, result: &CurveResult) {
             "streamline",
             params.min_fa,
         ),
+        CurveParams::Fibres(_) => (
+            format!("{kept} from {}", counted(seeds, "seed")),
+            "streamline",
+            None,
+        ),
         CurveParams::Rays(..) => (format!("Traced {}", counted(seeds, "ray")), "ray", None),
     };
-    let why = none_started(&result.output, min_fa, &mask_text::name_of(&state.document));
+    let place = result.place_of_starts(&state.document);
+    let why = none_started(&result.output, min_fa, &place);
     let message = match why {
         None if seeds == 0 => format!("No {what} started: no seed point was drawn"),
         None => format!("{finished} in {}", duration_text(result.wall_ms)),
@@ -97,6 +107,58 @@ pub fn failed(state: &mut State, why: &str) {
     let live = &mut state.runtime.track.live;
     live.halt(requested_key.as_ref(), Some(why));
     live.clear_shown();
+}
+
+/// The job that tracks along the distributions of the document; `None` without them, or if the tissues that were chosen
+/// are missing.
+pub fn fibres(
+    state: &mut State,
+    regions: Vec<Region>,
+    params: odf_tracking::Params,
+) -> Option<TrackFibres> {
+    let document = &state.document;
+    let inputs = &mut state.runtime.track.fibre_inputs;
+    let key = document.tissue_key()?;
+    let image = document.tissues().map(|(_, image)| image);
+    Some(TrackFibres {
+        fibres: inputs.fibres(document.distributions.field()?),
+        tissues: key.zip(image.map(|image| inputs.tissues(image))),
+        regions,
+        params,
+        coarse: false,
+    })
+}
+
+/// Sets the parameters of streamlines along distributions; with another method, values that the user has not chosen
+/// become the defaults of that method.
+pub fn set_fibres(state: &mut State, params: Option<odf_tracking::Params>, phase: Phase) {
+    let document = &state.document;
+    let before = document.fibre_params();
+    let params = params.map(|params| match params.method == before.method {
+        true => params,
+        false => {
+            let [old, new] = [before.method, params.method].map(|m| document.fibre_defaults(m));
+            parameters::carried(&params, &old, &new)
+        }
+    });
+    edit(state, "Tracking", phase == Phase::Live, |d| {
+        d.track.fibres.params = params;
+    });
+}
+
+/// Chooses the tissues; values that the user has not chosen become the defaults with or without tissues.
+pub fn set_tissues(state: &mut State, tissues: Option<LayerId>) {
+    edit(state, "Tissues", false, |d| {
+        let params = d.track.fibres.params.take();
+        let method = params.as_ref().map(|params| params.method);
+        let before = method.map(|method| d.fibre_defaults(method));
+        d.track.fibres.tissues = tissues;
+        let after = method.map(|method| d.fibre_defaults(method));
+        let both = before.zip(after);
+        d.track.fibres.params = params
+            .zip(both)
+            .map(|(params, (before, after))| parameters::carried(&params, &before, &after));
+    });
 }
 
 /// Input of a bootstrap, if one is requested.

@@ -2,7 +2,7 @@
 
 use super::parameters::{self, Rows, Shown};
 use crate::data::Role;
-use crate::parameters::Parameters as _;
+use crate::parameters::Parameters;
 use crate::solvers::curves::{Params, SeedingKind, SeedingParts};
 use crate::state::State;
 use crate::ui::icons;
@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 
 /// Ranges that the fields accept, narrower than the table's limits.
 const TYPED_STEP_MM: RangeInclusive<f64> = 0.01..=20.0;
-const TYPED_LENGTH_MM: RangeInclusive<f64> = 0.0..=10_000.0;
+pub const TYPED_LENGTH_MM: RangeInclusive<f64> = 0.0..=10_000.0;
 
 /// Parameters with a row here or in the panel of streamlines, and the guard against endless curves, which the length
 /// determines.
@@ -63,15 +63,19 @@ pub fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut OnChange) {
         return parameters::rows(ui, &parts, &defaults, Rows::Only(&[key]), set);
     }
     let shown = Shown {
-        // The fields accept less than the table permits.
-        limits: match parts.kind {
-            SeedingKind::Random => None,
-            SeedingKind::Grid => Some(0.02..=50.0),
-            SeedingKind::PerVoxel => Some(1.0..=10_000.0),
-        },
+        limits: typed_seeds(parts.kind),
         ..Shown::default()
     };
     parameters::number(ui, &parts, &defaults, key, shown, set);
+}
+
+/// The limits of a field of seed points, which accepts less than the table permits.
+pub fn typed_seeds(kind: SeedingKind) -> Option<RangeInclusive<f64>> {
+    match kind {
+        SeedingKind::Random => None,
+        SeedingKind::Grid => Some(0.02..=50.0),
+        SeedingKind::PerVoxel => Some(1.0..=10_000.0),
+    }
 }
 
 pub fn step(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut OnChange) {
@@ -132,7 +136,7 @@ pub fn rest(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set:
 }
 
 /// The mask that curves stay within.
-fn mask(ui: &mut Ui, state: &State) {
+pub fn mask(ui: &mut Ui, state: &State) {
     let columns = Columns::allocate(ui);
     let regions = state.document.regions.iter();
     let masks: Vec<&str> = regions
@@ -152,7 +156,13 @@ fn mask(ui: &mut Ui, state: &State) {
 }
 
 /// The meaning of several targets and of several includes; no row unless there are several.
-pub fn rules(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut OnChange) {
+pub fn rules<P: Parameters>(
+    ui: &mut Ui,
+    state: &State,
+    params: &P,
+    defaults: &P,
+    set: &mut parameters::OnChange<P>,
+) {
     let several = |role: Role| {
         let mut of = state.document.regions.iter().filter(|r| r.role == role);
         of.nth(1).is_some()

@@ -13,6 +13,7 @@ pub mod glyphs;
 pub mod level_set;
 pub mod measure;
 pub mod mosaic;
+pub mod odf_tracking;
 pub mod parameters;
 pub mod region;
 mod scene;

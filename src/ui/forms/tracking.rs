@@ -4,9 +4,9 @@
 pub mod empty;
 mod lines;
 mod results;
-mod whole_brain;
+pub(super) mod whole_brain;
 
-use super::{command_line, csd, curve_parameters, geodesic};
+use super::{command_line, csd, curve_parameters, geodesic, odf_tracking};
 use crate::data::Role;
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
@@ -15,6 +15,7 @@ use crate::state::files::jobs::LOAD;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::recipe::ScanSource;
+use crate::state::track::types::CurveKind;
 use crate::state::{
     Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Standing, State, Tool,
     TrackAction, ViewAction,
@@ -37,11 +38,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
     let rays = state.document.track.method == Method::Rays;
     inputs(ui, state, memory, rays, actions);
+    odf_tracking::model(ui, state, actions);
     csd::card(ui, state, memory, actions);
     section::end(ui);
-    match state.document.track.method {
-        Method::Streamlines => controls(ui, state, memory, actions),
-        Method::Rays => geodesic::controls(ui, state, memory, actions),
+    match state.document.track.kind() {
+        CurveKind::Streamlines => controls(ui, state, memory, actions),
+        CurveKind::Fibres => odf_tracking::controls(ui, state, memory, actions),
+        CurveKind::Rays => geodesic::controls(ui, state, memory, actions),
     }
     section::end(ui);
 }
@@ -181,8 +184,9 @@ pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> 
     let empty = |live: &CurveResult| match live.rays {
         Some(_) => live.output.kept.is_empty() && live.output.seed_outcomes.iter().any(|n| *n > 0),
         None => {
-            let mask = mask_text::name_of(&state.document);
-            tracks::nothing_kept(&live.output, &state.document.track.streamlines, &mask).is_some()
+            let place = live.place_of_starts(&state.document);
+            let params = tracks::params(&state.document);
+            tracks::nothing_kept(&live.output, &params, &place).is_some()
         }
     };
     let empty = state.runtime.track.live.value().is_some_and(empty);

@@ -8,6 +8,7 @@ use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
 use crate::state::tensors::types::fods::{FodSettings, FodSource};
+use crate::state::track::types::fibres::Model;
 use crate::state::update::panel_command;
 use crate::state::{
     Action, FilesAction, Layout, Look, Method, PictureAction, RegionAction, SessionAction, Slab,
@@ -288,6 +289,15 @@ fn results(state: &State, list: &mut Entries) {
         let entry = list.add(name, "", act(TrackAction::SetMethod(other)));
         if other == Method::Rays {
             entry.about(Subject::GeodesicRays);
+        }
+        let (model, name) = match state.document.track.model {
+            Model::Tensors => (Model::Distributions, "Track: along distributions"),
+            Model::Distributions => (Model::Tensors, "Track: in tensors"),
+        };
+        let can_follow = state.document.distributions.field().is_some();
+        if other == Method::Rays && (can_follow || model == Model::Tensors) {
+            list.add(name, "", act(TrackAction::SetModel(model)))
+                .about(Subject::FibreOrientations);
         }
     }
     let fods = &state.document.distributions.settings;

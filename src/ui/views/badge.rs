@@ -5,6 +5,7 @@ use crate::solvers::curves::Seeding;
 use crate::state::core::text::counted;
 use crate::state::pathways::Standing as Path;
 use crate::state::segment::SurfaceStanding as Surface;
+use crate::state::track::types::CurveKind;
 use crate::state::{Method, Standing, State, Task};
 use crate::ui::format::{count, duration_text};
 use crate::ui::forms::level_set;
@@ -98,10 +99,17 @@ fn segment(state: &State) -> Option<(String, Standing)> {
 /// `1 500 of 9 000`.
 fn share(state: &State, seeds: usize) -> String {
     let document = &state.document;
-    let all = match (document.track.method, document.track.streamlines.seeding) {
-        (Method::Rays, _) => document.track.rays.count(),
-        (Method::Streamlines, Seeding::Random { count }) => Some(count),
-        (Method::Streamlines, Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => None,
+    let random = |seeding: Seeding| match seeding {
+        Seeding::Random { count } => Some(count),
+        Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
+    };
+    let all = match document.track.kind() {
+        CurveKind::Rays => document.track.rays.count(),
+        CurveKind::Streamlines => random(document.track.streamlines.seeding),
+        CurveKind::Fibres => {
+            let params = document.fibre_params();
+            random(params.seeding).filter(|_| params.select.is_none())
+        }
     };
     match all {
         Some(all) => format!("{} of {}", count(seeds as u64), count(all as u64)),

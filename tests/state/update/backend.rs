@@ -164,7 +164,7 @@ fn failed_on_a_card() {
         first.job::<UseBackend>().map(|j| j.kind),
         Some(BackendKind::Cpu)
     );
-    let Some(TrackWholeBrain(track)) = second.job() else {
+    let Some(TrackWholeBrain(track)) = second.job::<TrackWholeBrain>() else {
         panic!("{second:?}")
     };
     assert_eq!(track.params.step_mm, 0.5, "as it was asked for");

@@ -5,14 +5,21 @@ use crate::support::{distributions, done_event, opened_event, opened_file, test}
 use arcuate::data::{Gradients, Grid, OdfLayout, Role, Shape, Volume, VolumeKind};
 use arcuate::io::{Remark, RemarkTopic};
 use arcuate::parameters::Parameters;
-use arcuate::solvers::{csd, peaks, response};
+use arcuate::solvers::curves::{Output, SeedOutcome, StopReason};
+use arcuate::solvers::{csd, odf_tracking, peaks, response};
+use arcuate::state::core::display;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::tensors::jobs::CompareDistributions;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD, ReadFods};
 use arcuate::state::tensors::types::OfferedMask;
 use arcuate::state::tensors::types::fods::{FodResult, FodSource, ResponseChoice, TissueChoice};
-use arcuate::state::{Action, Content, Effect, LayerId, State, Task, TensorAction, Tool, update};
-use egui_kittest::kittest::Queryable as _;
+use arcuate::state::track::types::fibres::Model;
+use arcuate::state::{
+    Action, Content, Effect, Layer, LayerId, State, Task, TensorAction, Tool, TrackAction, update,
+};
+use arcuate::ui::tracks;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -35,6 +42,17 @@ pub fn tests() -> Vec<Trial> {
         test(
             "ui::fods::the mask of an awaited fit is not mentioned",
             awaited,
+        ),
+        test("ui::fods::the model is a switch", model),
+        test("ui::fods::the model waits for distributions", no_model),
+        test(
+            "ui::fods::tracking has a row for each parameter",
+            tracking_rows,
+        ),
+        test("ui::fods::tissues are chosen among the layers", tissues),
+        test(
+            "ui::fods::rejected ones are counted in a sentence",
+            rejected,
         ),
     ]
 }
@@ -339,4 +357,99 @@ fn key() {
         assert_eq!(window.state().state.view.glyphs.shown, shown);
         assert!(matches!(window.state().state.view.tool, Tool::Crosshair));
     }
+}
+
+const SWITCH: &str = "Model: Distributions";
+
+fn is_disabled(window: &Window, name: &str) -> bool {
+    window.get_by_label(name).accesskit_node().is_disabled()
+}
+
+fn model_of(window: &Window) -> Model {
+    window.state().state.document.track.model
+}
+
+fn model() {
+    let mut window = window(with_distributions(), SIZE);
+    assert!(!is_disabled(&window, SWITCH));
+    click(&mut window, SWITCH);
+    assert_eq!(model_of(&window), Model::Distributions);
+    // The volumes that it uses are those of the shell in the distributions.
+    window.get_by_label_contains("Distributions use ");
+    let has_cutoff = |window: &Window| {
+        let mut rows = window.query_all_by_label_contains("Smallest amplitude");
+        rows.next().is_some()
+    };
+    assert!(has_cutoff(&window));
+    click(&mut window, "Model: Tensors");
+    assert_eq!(model_of(&window), Model::Tensors);
+    assert!(!has_cutoff(&window));
+    update(&mut window.state_mut().state, Action::Undo);
+    window.run();
+    assert_eq!(model_of(&window), Model::Distributions);
+    // Rays always follow tensors.
+    click(&mut window, "Method: Geodesic rays");
+    assert!(window.query_by_label(SWITCH).is_none());
+}
+
+fn no_model() {
+    let mut window = window(state(), SIZE);
+    assert!(is_disabled(&window, SWITCH));
+    window.get_by_label(SWITCH).click();
+    window.run();
+    assert_eq!(model_of(&window), Model::Tensors);
+}
+
+fn with_model() -> State {
+    let mut state = with_distributions();
+    let model = Model::Distributions;
+    update(&mut state, Action::Track(TrackAction::SetModel(model)));
+    state
+}
+
+fn tracking_rows() {
+    let mut window = window(with_model(), SIZE);
+    click(&mut window, "Seeding, steps, going back");
+    let labels = |row: &str| window.query_all_by_label_contains(row).next().is_some();
+    // Both lengths have one row, and seed points their own; the rules have one where there are several regions.
+    let others = ["seeds", "min-length", "max-length", "targets", "includes"];
+    for row in odf_tracking::Params::TABLE {
+        if !others.contains(&row.key) {
+            assert!(labels(row.label), "{}", row.label);
+        }
+    }
+    assert!(labels("Length") && labels("Tissues"));
+}
+
+fn tissues() {
+    let mut state = with_model();
+    let grid = state.document.scan().expect("a scan").content.volume();
+    let grid = grid.expect("an image").grid.clone();
+    let image = distributions::tissues(&grid, 10.0);
+    let id = LayerId(state.document.fresh_id());
+    let content = Content::Image(image);
+    let shown = display::image_display((0.0, 1.0));
+    let layer = Layer::new(id, "5tt".to_owned(), content, shown, OriginId::default());
+    state.document.layers.push(Arc::new(layer));
+    let mut window = window(state, SIZE);
+    let chosen = |window: &Window| window.state().state.document.track.fibres.tissues;
+    for (row, tissues) in [("5tt", Some(id)), ("none", None)] {
+        let field = window.get_by_role_and_label(egui::Role::ComboBox, "Tissues");
+        field.click();
+        window.run();
+        click(&mut window, row);
+        assert_eq!(chosen(&window), tissues);
+    }
+}
+
+fn rejected() {
+    let mut output = super::sample::output(3);
+    let sentence = |output: &Output| tracks::rejected(output);
+    assert_eq!(sentence(&output), None);
+    output.seed_outcomes[SeedOutcome::EndsInCsf as usize] = 1_151;
+    output.seed_outcomes[SeedOutcome::EndsInWhite as usize] = 1_552;
+    output.stops[StopReason::EnteredCsf as usize] = 1_151;
+    let text = sentence(&output).expect("a sentence");
+    assert!(text.contains("151 that ended in CSF"), "{text}");
+    assert!(text.contains("552 in white matter"), "{text}");
 }

@@ -54,6 +54,7 @@ pub(super) fn shot() -> State {
             state.document.track.rays.metric,
             state.document.track.rays.params.clone(),
         ),
+        tissues: None,
         coarse: false,
     };
     let live = state.runtime.track.live.value_mut().unwrap();

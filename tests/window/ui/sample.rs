@@ -221,6 +221,7 @@ pub fn tracked(mut state: State) -> State {
             .map(|r| (**r).clone())
             .collect(),
         curves: CurveParams::Streamlines(state.document.track.streamlines.clone()),
+        tissues: None,
         coarse: false,
     };
     state.runtime.track.show(Some(CurveResult {

@@ -129,6 +129,7 @@ pub fn add_live(state: &mut State, output: curves::Output) {
         field: document.tensors.as_ref().unwrap().field.id(),
         regions: document.regions.iter().map(|r| (**r).clone()).collect(),
         curves: CurveParams::Streamlines(document.track.streamlines.clone()),
+        tissues: None,
         coarse: false,
     };
     state.runtime.track.show(Some(CurveResult {

@@ -76,6 +76,7 @@ use lattice::Lattice;
 use model::{Arcs, Lobes, Model, Peaks, StepRules};
 use records::Records;
 use run::Run;
+use std::fmt;
 use std::sync::Arc;
 use tissue_rules::TissueRules;
 
@@ -108,6 +109,59 @@ impl Fibres {
     }
 }
 
+/// Fibres as tracking reads them, for several runs with other regions, tissues or parameters: preparing distributions
+/// copies all of them.
+#[derive(Clone)]
+pub struct Prepared {
+    fibres: Fibres,
+    /// `None` for peaks.
+    records: Option<Arc<Records>>,
+}
+
+impl Prepared {
+    /// Refuses images that cannot be tracked.
+    pub fn new(fibres: &Fibres, backend: &Backend, control: &Control) -> Result<Self, Error> {
+        let records = match fibres {
+            Fibres::Peaks(_) => None,
+            Fibres::Distributions(field) => {
+                Some(Arc::new(backend.install(|| records(field, control))?))
+            }
+        };
+        Ok(Self {
+            fibres: fibres.clone(),
+            records,
+        })
+    }
+
+    pub fn fibres(&self) -> &Fibres {
+        &self.fibres
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Prepared");
+        shown.field("fibres", &self.fibres).finish_non_exhaustive()
+    }
+}
+
+/// The records of distributions. Needs the backend's threads installed.
+fn records(field: &OdfField, control: &Control) -> Result<Records, Error> {
+    if field.order() == 0 {
+        return Err(InputError::NoDirections.into());
+    }
+    control.begin("Preparing distributions", 0);
+    let records = Records::new(field, control)?;
+    if records.is_empty() {
+        return Err(InputError::Empty.into());
+    }
+    let share = records.implausible_share();
+    if share > MAX_IMPLAUSIBLE {
+        return Err(InputError::NoDistributions { share }.into());
+    }
+    Ok(records)
+}
+
 /// Tracks from the regions with role seed (from all voxels with fibres if there is none), filters by the others and,
 /// with tissues, by anatomical rules. Returns an error if the streamlines take more than this much memory, in bytes.
 pub fn track(
@@ -119,6 +173,39 @@ pub fn track(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
+    check_inputs(fibres, tissues, regions, params)?;
+    control.check()?;
+    let prepared = Prepared::new(fibres, backend, control)?;
+    track_prepared(
+        &prepared, tissues, regions, params, memory, backend, control,
+    )
+}
+
+/// [`track`] in fibres that were prepared before.
+pub fn track_prepared(
+    prepared: &Prepared,
+    tissues: Option<&TissueMap>,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    let fibres = &prepared.fibres;
+    check_inputs(fibres, tissues, regions, params)?;
+    control.check()?;
+    backend.install(|| {
+        let model = model(prepared, params)?;
+        run(&*model, fibres, tissues, regions, params, memory, control)
+    })
+}
+
+fn check_inputs(
+    fibres: &Fibres,
+    tissues: Option<&TissueMap>,
+    regions: &[Region],
+    params: &Params,
+) -> Result<(), Error> {
     params.check().map_err(Error::from)?;
     check_regions(regions)?;
     check_step(fibres.grid(), params)?;
@@ -131,11 +218,7 @@ pub fn track(
     {
         return Err(InputError::SeedsOutside.into());
     }
-    control.check()?;
-    backend.install(|| {
-        let model = model(fibres, params, control)?;
-        run(&*model, fibres, tissues, regions, params, memory, control)
-    })
+    Ok(())
 }
 
 fn check_step(grid: &Grid, params: &Params) -> Result<(), Error> {
@@ -150,39 +233,29 @@ fn check_step(grid: &Grid, params: &Params) -> Result<(), Error> {
     }
 }
 
-/// Prepares the model of a method; refuses images that cannot be tracked.
-fn model(fibres: &Fibres, params: &Params, control: &Control) -> Result<Box<dyn Model>, Error> {
+/// The model of a method.
+fn model(prepared: &Prepared, params: &Params) -> Result<Box<dyn Model>, Error> {
     let rules = StepRules {
         step_mm: params.step_mm as f32,
         min_cos: params.max_angle_rad.cos() as f32,
         cut: params.min_amplitude as f32,
     };
-    let field = match fibres {
-        Fibres::Peaks(_) if params.method == Method::Probabilistic => {
+    let records = match (&prepared.fibres, &prepared.records) {
+        (Fibres::Peaks(_), _) if params.method == Method::Probabilistic => {
             return Err(InputError::ArcsInPeaks.into());
         }
-        Fibres::Peaks(field) => {
+        (Fibres::Peaks(field), _) => {
             return Ok(Box::new(Peaks {
                 lattice: Lattice::new(&field.grid),
                 field: field.clone(),
                 rules,
             }));
         }
-        Fibres::Distributions(field) => field,
+        (Fibres::Distributions(_), Some(records)) => records.clone(),
+        // Distributions are always prepared.
+        (Fibres::Distributions(_), None) => return Err(InputError::Empty.into()),
     };
-    if field.order() == 0 {
-        return Err(InputError::NoDirections.into());
-    }
-    control.begin("Preparing distributions", 0);
-    let records = Records::new(field, control)?;
-    if records.is_empty() {
-        return Err(InputError::Empty.into());
-    }
-    let share = records.implausible_share();
-    if share > MAX_IMPLAUSIBLE {
-        return Err(InputError::NoDistributions { share }.into());
-    }
-    let order = field.order();
+    let order = records.order;
     Ok(match params.method {
         Method::Probabilistic => Box::new(Arcs {
             tables: arc_tables(order, params),

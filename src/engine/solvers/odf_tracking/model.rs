@@ -10,6 +10,7 @@ use crate::data::spherical_harmonics::Polynomials;
 use crate::solvers::curves::StopReason;
 use crate::solvers::peaks::{self, Search};
 use glam::{DVec3, Vec3};
+use std::sync::Arc;
 
 /// A point of a streamline and its direction there.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -51,7 +52,7 @@ fn moved(at: [f32; 3], along: [f32; 3], mm: f32) -> [f32; 3] {
 
 /// Arcs through distributions, drawn by their shares.
 pub struct Arcs {
-    pub records: Records,
+    pub records: Arc<Records>,
     pub tables: ArcTables,
 }
 
@@ -145,7 +146,7 @@ impl StepRules {
 
 /// The peak of the lobe that is followed, by Newton's method from the direction before.
 pub struct Lobes {
-    pub records: Records,
+    pub records: Arc<Records>,
     pub polynomials: Polynomials,
     pub search: Search,
     pub rules: StepRules,

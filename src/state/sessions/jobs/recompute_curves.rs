@@ -7,17 +7,20 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
 use crate::solvers::tractogram::selection::{Edit, apply_edits};
-use crate::solvers::{curves, geodesic};
+use crate::solvers::{curves, geodesic, odf_tracking};
 use crate::state::document::Document;
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::job_end::ended;
 use crate::state::sessions::update::restore_missing;
-use crate::state::tensors::inputs::{MissingInput, tensors};
-use crate::state::tensors::jobs::input::Tensors;
+use crate::state::tensors::inputs::{MissingInput, distributions, tensors};
+use crate::state::tensors::jobs::input::{Distributions, Tensors};
+use crate::state::track::inputs::tissues;
+use crate::state::track::jobs::fibres::TrackFibres;
 use crate::state::track::jobs::shoot::ShootRays;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
+use crate::state::track::types::fibres::{FibreInput, TissueInput, TissueKey};
 use crate::state::{Effect, State};
 
 /// Recomputing kept streamlines of a session, one after the other.
@@ -29,7 +32,6 @@ pub struct RecomputeCurves {
     /// Number of their layer in the session.
     pub layer: u64,
     pub name: String,
-    pub tensors: Tensors,
     pub regions: Vec<Region>,
     pub curves: CurveMethod,
     /// Edits made to them since.
@@ -40,12 +42,18 @@ pub struct RecomputeCurves {
 
 #[derive(Clone, Debug)]
 pub enum CurveMethod {
-    Streamlines(curves::Params),
+    Streamlines(Tensors, curves::Params),
     Rays {
+        tensors: Tensors,
         sharpening: geodesic::Sharpening,
         precision: geodesic::Precision,
         params: geodesic::Params,
         cut: geodesic::Cut,
+    },
+    Fibres {
+        distributions: Box<Distributions>,
+        tissues: Option<(TissueKey, TissueInput)>,
+        params: odf_tracking::Params,
     },
 }
 
@@ -116,9 +124,19 @@ impl RecomputeCurves {
         name: &str,
         recipe: &CurveRecipe,
     ) -> Result<Self, MissingInput> {
+        let tensors = || tensors(document, name, recipe.fit);
         let curves = match recipe.curves.clone() {
-            CurveParams::Streamlines(params) => CurveMethod::Streamlines(params),
+            CurveParams::Streamlines(params) => CurveMethod::Streamlines(tensors()?, params),
+            CurveParams::Fibres(params) => CurveMethod::Fibres {
+                distributions: Box::new(distributions(document, name, recipe.fit)?),
+                tissues: recipe
+                    .tissues
+                    .map(|input| tissues(document, name, input))
+                    .transpose()?,
+                params,
+            },
             CurveParams::Rays(metric, params) => CurveMethod::Rays {
+                tensors: tensors()?,
                 sharpening: metric.sharpening,
                 precision: metric.precision,
                 params,
@@ -128,7 +146,6 @@ impl RecomputeCurves {
         Ok(Self {
             layer,
             name: name.to_owned(),
-            tensors: tensors(document, name, recipe.fit)?,
             regions: recipe.regions.clone(),
             curves,
             edits: Vec::new(),
@@ -137,10 +154,10 @@ impl RecomputeCurves {
     }
 
     fn compute(self, backend: &Backend, control: &Control) -> Result<Tractogram, JobError> {
-        let (field, fa, resample) = self.tensors.fitted(backend, control)?;
         let regions = self.regions.clone();
         let tractogram = match self.curves {
-            CurveMethod::Streamlines(params) => {
+            CurveMethod::Streamlines(tensors, params) => {
+                let (field, fa, resample) = tensors.fitted(backend, control)?;
                 let track = TrackStreamlines {
                     field,
                     fa,
@@ -151,12 +168,28 @@ impl RecomputeCurves {
                 };
                 track.track(backend, control)?.kept
             }
+            CurveMethod::Fibres {
+                distributions,
+                tissues,
+                params,
+            } => {
+                let track = TrackFibres {
+                    fibres: FibreInput::new(distributions.estimated(backend, control)?),
+                    tissues,
+                    regions: self.regions,
+                    params,
+                    coarse: false,
+                };
+                track.track(backend, control)?.kept
+            }
             CurveMethod::Rays {
+                tensors,
                 sharpening,
                 precision,
                 params,
                 cut,
             } => {
+                let (field, fa, _) = tensors.fitted(backend, control)?;
                 let shoot = ShootRays {
                     field,
                     metric: None,

@@ -7,26 +7,31 @@ use crate::state::origin::FodRecipe;
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::types::fods::{
-    SavedFodSettings, SavedFods, SavedResponseChoice, SavedResponses, SavedTissueChoice,
-    SavedTissueSource,
+    SavedFibres, SavedFodSettings, SavedFods, SavedResponseChoice, SavedResponses,
+    SavedTissueChoice, SavedTissueSource,
 };
 use crate::state::sessions::types::origins::SavedMask;
 use crate::state::sessions::{PartError, ReadSession};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::tensors::recipe::fod::{ResponseSource, TissueSource};
 use crate::state::tensors::types::fods::{FodSettings, FodSource, ResponseChoice, TissueChoice};
+use crate::state::track::types::fibres::{FibreSettings, Model};
 use std::path::PathBuf;
 
 /// No session has as many regions.
 const NO_REGION: usize = u32::MAX as usize;
 
 impl ReferencedItems<'_> {
-    pub(in crate::state) fn fod_settings(
-        &mut self,
-        document: &Document,
-        settings: &FodSettings,
-    ) -> SavedFodSettings {
+    /// The settings of distributions and of streamlines along them.
+    pub(in crate::state) fn fod_settings(&mut self, document: &Document) -> SavedFodSettings {
+        let settings = &document.distributions.settings;
+        let track = &document.track;
         SavedFodSettings {
+            tracking: SavedFibres {
+                model: track.model,
+                params: track.fibres.params.clone(),
+                tissues: track.fibres.tissues.map(|id| id.0),
+            },
             requested: settings.requested,
             image: match settings.source {
                 FodSource::Scan => None,
@@ -129,6 +134,15 @@ impl ReferencedItems<'_> {
         }
         Some(())
     }
+}
+
+/// The model of streamlines, and their settings along distributions.
+pub(in crate::state) fn tracking(saved: &SavedFibres) -> (Model, FibreSettings) {
+    let settings = FibreSettings {
+        params: saved.params.as_ref().map(crate::parameters::sanitized),
+        tissues: saved.tissues.map(LayerId),
+    };
+    (saved.model, settings)
 }
 
 /// The settings of a session, whose regions are still named by their indices. Response functions whose files it does not

@@ -181,6 +181,7 @@ impl MovedFile<'_> {
             .into(),
             Recipe::Curves(recipe) => CurveRecipe {
                 fit: self.origin(recipe.fit),
+                tissues: recipe.tissues.map(|input| self.input(input)),
                 ..(**recipe).clone()
             }
             .into(),

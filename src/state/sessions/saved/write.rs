@@ -198,7 +198,7 @@ impl ReferencedItems<'_> {
             layers,
             regions,
             fit: d.fit.clone(),
-            distributions: self.fod_settings(d, &d.distributions.settings),
+            distributions: self.fod_settings(d),
             fit_mask: d.fit_mask.map(|id| id.0),
             method: d.track.method,
             track: d.track.streamlines.clone(),

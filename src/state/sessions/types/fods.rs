@@ -1,11 +1,12 @@
 //! Fibre orientation distributions in a session: their settings and their inputs, not their values.
 
 use crate::data::odf_field::Tissue;
-use crate::solvers::{csd, peaks, response};
+use crate::solvers::{csd, odf_tracking, peaks, response};
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::sessions::types::origins::SavedMask;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
 use crate::state::tensors::types::fods::FodSettings;
+use crate::state::track::types::fibres::Model;
 use serde::{Deserialize, Serialize};
 
 /// How the distributions of a document are computed.
@@ -19,6 +20,28 @@ pub struct SavedFodSettings {
     pub response_params: response::Params,
     pub params: csd::Params,
     pub peak_params: peaks::Params,
+    /// How streamlines follow them.
+    #[serde(default, skip_serializing_if = "SavedFibres::are_defaults")]
+    pub tracking: SavedFibres,
+}
+
+/// Streamlines along distributions: whether they are chosen, and their settings.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SavedFibres {
+    pub model: Model,
+    /// `None`: the defaults for the scan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub params: Option<odf_tracking::Params>,
+    /// A layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tissues: Option<u64>,
+}
+
+impl SavedFibres {
+    fn are_defaults(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -55,6 +78,7 @@ impl Default for SavedFodSettings {
             response_params: settings.response_params,
             params: settings.params,
             peak_params: settings.peak_params,
+            tracking: SavedFibres::default(),
         }
     }
 }

@@ -124,9 +124,13 @@ pub enum SavedMask {
 /// The inputs of streamlines or rays that were kept.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedCurves {
+    /// The tensor fit, or the distributions.
     pub fit: usize,
     pub regions: Vec<SavedRegion>,
     pub curves: CurveParams,
+    /// Tissues of anatomical rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tissues: Option<SavedInput>,
     pub cut: Cut,
 }
 
@@ -215,7 +219,10 @@ impl SavedOrigin {
             | Self::Reoriented { input, .. } => vec![input],
             Self::Fit(fit) => vec![&mut fit.scan],
             Self::Fods(fods) => vec![&mut fods.scan],
-            Self::Curves(curves) => vec![&mut curves.fit],
+            Self::Curves(curves) => {
+                let tissues = curves.tissues.as_mut().map(|input| &mut input.origin);
+                std::iter::once(&mut curves.fit).chain(tissues).collect()
+            }
             Self::Density(map) => vec![&mut map.input.origin],
             Self::Segment(segment) => {
                 let speeds = segment.inputs.iter_mut();

@@ -12,6 +12,7 @@ use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{same_start, turned};
 use crate::state::tensors::types::fods::FodSettings;
 use crate::state::track::types::WholeBrain;
+use crate::state::track::types::fibres::FibreSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub(in crate::state) struct Parameters {
     fods: FodSettings,
     fit_mask: Option<LayerId>,
     track: curves::Params,
+    fibres: FibreSettings,
     whole_brain: WholeBrain,
     rays: (RayMetricParams, geodesic::Params, Cut),
     pathways: PathwayParameters,
@@ -97,6 +99,7 @@ impl Parameters {
             fods: document.distributions.settings.clone(),
             fit_mask: document.fit_mask,
             track: document.track.streamlines.clone(),
+            fibres: document.track.fibres.clone(),
             whole_brain: document.track.whole_brain,
             rays: (rays.metric, rays.params.clone(), rays.cut),
             pathways: PathwayParameters {
@@ -113,14 +116,18 @@ impl Parameters {
 
     /// The tasks whose parameters differ, apart from the mask of the fit.
     fn differing_tasks(&self, other: &Self) -> Vec<&'static str> {
-        let tracking = (&self.track, self.whole_brain, &self.rays);
+        let tracking = |of: &Self| {
+            (
+                of.track.clone(),
+                of.fibres.clone(),
+                of.whole_brain,
+                of.rays.clone(),
+            )
+        };
         let all = [
             ("the fit", self.fit != other.fit),
             ("fibre orientations", self.fods != other.fods),
-            (
-                "tracking",
-                tracking != (&other.track, other.whole_brain, &other.rays),
-            ),
+            ("tracking", tracking(self) != tracking(other)),
             ("pathways", self.pathways != other.pathways),
             ("Filter", self.filter != other.filter),
             ("Segment", self.segment != other.segment),

@@ -1,6 +1,6 @@
 //! Fibre orientation distributions of a scan: response functions, deconvolution, peaks and maps of lobes.
 
-use crate::compute::Control;
+use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Response, Shells, Volume};
@@ -64,11 +64,20 @@ impl Job for EstimateFods {
         control: &Control,
         _: &PartialSender<Box<Fods>>,
     ) -> Result<Box<Fods>, JobError> {
-        let backend = worker.backend();
+        self.estimate(&worker.backend(), control)
+    }
+}
+
+impl EstimateFods {
+    pub(crate) fn estimate(
+        self,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Box<Fods>, JobError> {
         let (mask, mask_found) = match &self.mask {
             Some(mask) => (in_order(mask.clone(), &self.dwi), None),
             None => {
-                let brain = tensor_fit::brain_mask(&self.dwi, &self.gradients, &backend, control)?;
+                let brain = tensor_fit::brain_mask(&self.dwi, &self.gradients, backend, control)?;
                 (brain.mask, Some(brain.report))
             }
         };
@@ -80,7 +89,7 @@ impl Job for EstimateFods {
                 counted(self.dwi.frames, "volume")
             ).into()));
         }
-        let found = self.responses(&shells, &mask, &backend, control)?;
+        let found = self.responses(&shells, &mask, backend, control)?;
         let responses: Vec<Response> = found.used.iter().map(|(_, r)| r.clone()).collect();
         let used_shells = match responses.first() {
             Some(first) if first.shell_count() > 1 && self.params.method != csd::Method::Paper => {
@@ -95,16 +104,16 @@ impl Job for EstimateFods {
             &mask,
             &responses,
             &self.params,
-            &backend,
+            backend,
             control,
         )?;
         let field_if = |is_needed: bool| is_needed.then_some(&output.field);
         let peak_field = match field_if(self.wants_peaks) {
-            Some(field) => Some(peaks::find(field, &self.peak_params, &backend, control)?),
+            Some(field) => Some(peaks::find(field, &self.peak_params, backend, control)?),
             None => None,
         };
         let maps = match field_if(self.wants_lobes) {
-            Some(field) => Some(peaks::maps(field, &self.peak_params, &backend, control)?),
+            Some(field) => Some(peaks::maps(field, &self.peak_params, backend, control)?),
             None => None,
         };
         let fractions = images::fractions(&output);

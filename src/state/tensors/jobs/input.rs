@@ -1,10 +1,11 @@
-//! Tensors as the input of a job.
+//! Tensors and distributions as the input of a job.
 
 use crate::compute::{Backend, Control};
-use crate::data::{Gradients, Mask, TensorField, Volume};
+use crate::data::{Gradients, Mask, OdfField, TensorField, Volume};
 use crate::jobs::JobError;
 use crate::solvers::tensor_fit;
 use crate::state::tensors::jobs::fit::fitted;
+use crate::state::tensors::jobs::fod::{EstimateFods, ReadFods};
 use crate::state::tensors::types::{BootstrapInput, ResidualCache};
 use std::sync::Arc;
 
@@ -60,5 +61,27 @@ impl Tensors {
                 (fitted.fit.field, fitted.maps.fa, resample)
             }
         })
+    }
+}
+
+/// Distributions that streamlines follow: given, to be estimated in a scan, or to be read from an image.
+#[derive(Clone, Debug)]
+pub enum Distributions {
+    Here(OdfField),
+    Estimate(EstimateFods),
+    Read(ReadFods),
+}
+
+impl Distributions {
+    pub(crate) fn estimated(
+        self,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<OdfField, JobError> {
+        match self {
+            Self::Here(field) => Ok(field),
+            Self::Estimate(job) => Ok(job.estimate(backend, control)?.output.field),
+            Self::Read(job) => Ok(job.read(backend, control)?.output.field),
+        }
     }
 }

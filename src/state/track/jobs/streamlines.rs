@@ -33,19 +33,27 @@ pub struct TrackStreamlines {
 
 /// Tracks the whole brain: a layer, not the live result of the regions.
 #[derive(Clone, Debug)]
-pub struct TrackWholeBrain(pub TrackStreamlines);
+pub struct TrackWholeBrain<T = TrackStreamlines>(pub T);
 
-impl TrackStreamlines {
+/// Streamlines of either model.
+pub trait Streamlines: Job<Output = Arc<curves::Output>> {
     /// The key of the result.
+    fn key(&self) -> CurveKey;
+}
+
+impl Streamlines for TrackStreamlines {
     fn key(&self) -> CurveKey {
         CurveKey {
             field: self.field.id(),
             regions: self.regions.clone(),
             curves: CurveParams::Streamlines(self.params.clone()),
+            tissues: None,
             coarse: self.coarse,
         }
     }
+}
 
+impl TrackStreamlines {
     pub fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
         let (field, regions, params) = (&self.field, &self.regions, &self.params);
         let memory = memory_for_curves();
@@ -116,7 +124,7 @@ impl Receive<State> for TrackStreamlines {
     }
 }
 
-impl Job for TrackWholeBrain {
+impl<T: Streamlines> Job for TrackWholeBrain<T> {
     type Output = Arc<curves::Output>;
 
     fn slot(&self) -> Slot {
@@ -137,11 +145,11 @@ impl Job for TrackWholeBrain {
     }
 
     fn curves(output: &Self::Output) -> Vec<&Tractogram> {
-        TrackStreamlines::curves(output)
+        T::curves(output)
     }
 }
 
-impl Receive<State> for TrackWholeBrain {
+impl<T: Streamlines + Clone> Receive<State> for TrackWholeBrain<T> {
     fn receive(
         &self,
         delivery: Delivery<Self::Output>,

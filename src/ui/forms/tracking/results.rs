@@ -10,15 +10,16 @@ use crate::state::core::text::{counted, streamlines};
 use crate::state::files::jobs::LOAD;
 use crate::state::streamlines::streamlines_of;
 use crate::state::tensors::jobs::fit::FIT;
-use crate::state::tensors::mask_text;
+use crate::state::tensors::jobs::fod::FOD;
 use crate::state::track::jobs::LIVE;
-use crate::state::track::types::RayResult;
+use crate::state::track::types::fibres::Model;
+use crate::state::track::types::{CurveKind, RayResult};
 use crate::state::{
     Action, Content, CurveResult, DeviceAction, Method, Phase, RegionAction, Severity, Standing,
     State, TrackAction, ViewAction,
 };
 use crate::ui::forms::geodesic::measures;
-use crate::ui::forms::{density, display};
+use crate::ui::forms::{density, display, odf_tracking};
 use crate::ui::theme::{self, size, space};
 use crate::ui::tracks::{self, Lengths, Remark, Suggestion};
 use crate::ui::widgets::button::eye;
@@ -98,10 +99,7 @@ fn figures(
     actions: &mut Vec<Action>,
 ) {
     let output = &live.output;
-    let params = match live.rays {
-        Some(_) => &state.document.track.rays.params.curves,
-        None => &state.document.track.streamlines,
-    };
+    let params = &tracks::params(&state.document);
     match &live.rays {
         Some(rays) => {
             let cut = measures::histogram(ui, state, rays, memory, actions);
@@ -110,8 +108,8 @@ fn figures(
             measured_targets(ui, state, live, (rays, cut), memory, actions);
         }
         None => {
-            let mask = mask_text::name_of(&state.document);
-            if let Some((text, remedy)) = tracks::nothing_kept(output, params, &mask) {
+            let place = live.place_of_starts(&state.document);
+            if let Some((text, remedy)) = tracks::nothing_kept(output, params, &place) {
                 let way_out = (&*text, remedy, params);
                 nothing(ui, state, live, way_out, memory, actions);
             }
@@ -124,6 +122,12 @@ fn figures(
     }
     // The line keeps its height when it is empty, so the rows below stay in place.
     rows::line(ui, &tracks::dropped(output, has_missed_row(live)));
+    for text in tracks::rejected(output)
+        .into_iter()
+        .chain(odf_tracking::unknown_labels(state, live))
+    {
+        rows::hint(ui, &text);
+    }
     let parts = tracks::stops(output, params, state.view.stop);
     if !parts.is_empty() {
         ui.add_space(2.0);
@@ -150,11 +154,20 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Method::Rays => ("Rays", "Shooting…"),
     };
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
-    let missing = match (state.document.tensors.is_some(), seeded) {
+    let document = &state.document;
+    let (has_field, field) = match document.track.kind().model() {
+        Model::Tensors => (document.tensors.is_some(), "tensors"),
+        Model::Distributions => (document.distributions.field().is_some(), "distributions"),
+    };
+    let has_tissues = document.tissue_key().is_some();
+    let missing = match (has_field, seeded) {
+        (true, true) if document.track.kind() == CurveKind::Fibres && !has_tissues => {
+            Some("there are the tissues that were chosen".to_owned())
+        }
         (true, true) => None,
-        (true, false) => Some("there is a seed"),
-        (false, true) => Some("there are tensors"),
-        (false, false) => Some("there are tensors and a seed"),
+        (true, false) => Some("there is a seed".to_owned()),
+        (false, true) => Some(format!("there are {field}")),
+        (false, false) => Some(format!("there are {field} and a seed")),
     };
     if let Some(missing) = missing {
         let live = what.to_lowercase();
@@ -165,7 +178,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             false => format!("Live {live} appear here once {missing}"),
         };
         rows::hint(ui, &text);
-    } else if state.runtime.jobs.is_running(&[LIVE, FIT, LOAD]) {
+    } else if state.runtime.jobs.is_running(&[LIVE, FIT, FOD, LOAD]) {
         rows::hint(ui, doing);
     } else {
         run_again(
@@ -199,40 +212,29 @@ fn nothing(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let (word, params) = match remedy {
+    let mut changed = params.clone();
+    let mut fibres = state.document.fibre_params();
+    let word = match remedy {
         Suggestion::LowerFa => {
-            let lower = params.min_fa.map(|v| (v * 0.5 * 100.0).round() / 100.0);
-            (
-                "Halve the FA limit",
-                Params {
-                    min_fa: lower,
-                    ..params.clone()
-                },
-            )
+            changed.min_fa = params.min_fa.map(|v| (v * 0.5 * 100.0).round() / 100.0);
+            "Halve the FA limit"
         }
         Suggestion::ShorterLength => {
-            let shorter = (params.min_length_mm * 0.5).round();
-            (
-                "Halve the shortest length",
-                Params {
-                    min_length_mm: shorter,
-                    ..params.clone()
-                },
-            )
+            changed.min_length_mm = (params.min_length_mm * 0.5).round();
+            fibres.min_length_mm = changed.min_length_mm;
+            "Halve the shortest length"
         }
         Suggestion::LoosenAngle => {
-            let looser = params
-                .max_angle_rad
-                .map(|a| (a.to_degrees() + 15.0).min(90.0).to_radians());
-            (
-                "Loosen the angle",
-                Params {
-                    max_angle_rad: looser,
-                    ..params.clone()
-                },
-            )
+            let looser = |a: f64| (a.to_degrees() + 15.0).min(90.0).to_radians();
+            changed.max_angle_rad = params.max_angle_rad.map(looser);
+            fibres.max_angle_rad = looser(fibres.max_angle_rad);
+            "Loosen the angle"
         }
-        Suggestion::Nothing => ("", params.clone()),
+        Suggestion::LowerCutoff => {
+            fibres.min_amplitude = (fibres.min_amplitude * 0.5 * 1e3).round() / 1e3;
+            "Halve the smallest amplitude"
+        }
+        Suggestion::Nothing => "",
     };
     let empty = Empty {
         text: text.to_owned(),
@@ -242,9 +244,16 @@ fn nothing(
             != live.output.seed_outcomes[SeedOutcome::NoStart as usize],
     };
     if empty.show(ui, state, live, memory, actions) {
-        actions.push(Action::Track(TrackAction::SetStreamlines {
-            params,
-            phase: Phase::Done,
+        let phase = Phase::Done;
+        actions.push(Action::Track(match live.key.curves.kind() {
+            CurveKind::Fibres => TrackAction::SetFibres {
+                params: Some(fibres),
+                phase,
+            },
+            _ => TrackAction::SetStreamlines {
+                params: changed,
+                phase,
+            },
         }));
     }
 }
@@ -488,7 +497,8 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
         let has = display::AvailableValues {
             measure: measured,
             weight: false,
-            fa: true,
+            // Streamlines along distributions have no FA of their own.
+            fa: state.document.track.kind().model() == Model::Tensors,
             stop_reasons: true,
         };
         display::lines(ui, shown, has, &mut |display, phase| {

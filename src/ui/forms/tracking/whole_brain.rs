@@ -3,6 +3,7 @@
 use crate::data::Role;
 use crate::solvers::curves::Seeding;
 use crate::state::track::jobs::streamlines::WHOLE_BRAIN;
+use crate::state::track::types::fibres::Model;
 use crate::state::{Action, Phase, State, TrackAction, WholeBrain};
 use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::theme::space;
@@ -30,8 +31,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             phase,
         }));
     };
-    let same = match state.document.track.streamlines.seeding {
-        Seeding::Random { .. } => None,
+    let fibres = state.document.fibre_params();
+    let (seeding, select) = match state.document.track.model {
+        Model::Tensors => (state.document.track.streamlines.seeding, None),
+        Model::Distributions => (fibres.seeding, fibres.select),
+    };
+    let same = match seeding {
+        Seeding::Random { .. } => select.map(|_| "as many as the streamlines to keep need"),
         Seeding::Grid { .. } => Some("on the grid above"),
         Seeding::PerVoxel { .. } => Some("per voxel, as above"),
     };
@@ -56,8 +62,22 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let running = state.runtime.jobs.is_running(&[WHOLE_BRAIN]);
-    let why = match (&state.document.tensors, running) {
-        (None, _) => Some("Tracking needs tensors first"),
+    let document = &state.document;
+    let missing = match document.track.model {
+        Model::Tensors => document
+            .tensors
+            .is_none()
+            .then_some("Tracking needs tensors first"),
+        Model::Distributions if document.distributions.field().is_none() => {
+            Some("Tracking needs distributions first")
+        }
+        Model::Distributions if document.tissue_key().is_none() => {
+            Some("The tissues that were chosen are missing")
+        }
+        Model::Distributions => None,
+    };
+    let why = match (missing, running) {
+        (Some(missing), _) => Some(missing),
         (_, true) => Some("The whole brain is being tracked"),
         _ => None,
     };

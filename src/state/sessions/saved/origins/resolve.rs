@@ -142,6 +142,7 @@ fn resolve(
                 fit: before.get(curves.fit)?,
                 regions: regions.collect::<Result<_, _>>()?,
                 curves: curves.curves.clone(),
+                tissues: curves.tissues.as_ref().map(input),
                 cut: curves.cut,
             }
             .into()

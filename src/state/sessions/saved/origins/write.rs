@@ -139,6 +139,7 @@ impl ReferencedItems<'_> {
                     regions: regions.map(|r| self.region(document, r)).collect(),
                     fit: self.origin(document, recipe.fit),
                     curves: recipe.curves.clone(),
+                    tissues: recipe.tissues.map(|input| self.input(document, input)),
                     cut: recipe.cut,
                 }))
             }

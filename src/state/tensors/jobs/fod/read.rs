@@ -1,7 +1,7 @@
 //! Fibre orientation distributions that an image holds, with their peaks and maps of lobes.
 
 use super::{FOD, images};
-use crate::compute::Control;
+use crate::compute::{Backend, Control};
 use crate::data::{Mask, OdfField, OdfLayout, Shells, Volume};
 use crate::io::orientations::{self, MAX_IMPLAUSIBLE};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
@@ -72,7 +72,12 @@ impl Job for ReadFods {
         control: &Control,
         _: &PartialSender<Box<Fods>>,
     ) -> Result<Box<Fods>, JobError> {
-        let backend = worker.backend();
+        self.read(&worker.backend(), control)
+    }
+}
+
+impl ReadFods {
+    pub(crate) fn read(self, backend: &Backend, control: &Control) -> Result<Box<Fods>, JobError> {
         let field = orientations::odf_from_volume(&self.path, &self.volume, self.layout, control);
         let field = field.map_err(|e| JobError::Sentence(e.to_string().into()))?;
         let (share, path) = (field.implausible_share(), self.path.display());
@@ -99,11 +104,11 @@ impl Job for ReadFods {
         let (field, not_finite) = finite(field);
         let params = &self.peak_params;
         let peak_field = match self.wants_peaks {
-            true => Some(peaks::find(&field, params, &backend, control)?),
+            true => Some(peaks::find(&field, params, backend, control)?),
             false => None,
         };
         let maps = match self.wants_lobes {
-            true => Some(peaks::maps(&field, params, &backend, control)?),
+            true => Some(peaks::maps(&field, params, backend, control)?),
             false => None,
         };
         if self.key.is_some() {

@@ -82,7 +82,7 @@ impl EstimateFods {
             Responses::Files(files) => Ok(given(read_files(files)?)),
             Responses::Estimated(chosen) => {
                 let algorithm = chosen.unwrap_or_else(|| self.default_algorithm(shells));
-                let mut measured = self.estimate(algorithm, &run)?.tissues;
+                let mut measured = self.estimate_responses(algorithm, &run)?.tissues;
                 if let [white] = measured.as_mut_slice() {
                     white.response = outer_shell(&white.response);
                 }
@@ -102,7 +102,11 @@ impl EstimateFods {
         }
     }
 
-    fn estimate(&self, algorithm: ResponseAlgorithm, run: &Run) -> Result<Estimate, JobError> {
+    fn estimate_responses(
+        &self,
+        algorithm: ResponseAlgorithm,
+        run: &Run,
+    ) -> Result<Estimate, JobError> {
         let estimate = match algorithm {
             ResponseAlgorithm::Dhollander => response::dhollander,
             ResponseAlgorithm::Tournier => response::tournier,
@@ -136,7 +140,7 @@ impl EstimateFods {
             Some(_) => Some(algorithm.unwrap_or_else(|| self.default_algorithm(run.shells))),
         };
         let estimate = match algorithm {
-            Some(algorithm) => Some(self.estimate(algorithm, run)?),
+            Some(algorithm) => Some(self.estimate_responses(algorithm, run)?),
             None => None,
         };
         let (mut used, mut measured) = (Vec::new(), Vec::new());

@@ -1,0 +1,264 @@
+//! Streamlines along fibre orientation distributions in the task Track: the switch between the models, and the controls
+//! of streamlines along distributions.
+
+use super::curve_parameters::{self, TYPED_LENGTH_MM};
+use super::display::{segment_row_but, select_row};
+use super::parameters::{self, Rows, Shown};
+use super::tracking::whole_brain;
+use crate::parameters::Parameters as _;
+use crate::solvers::curves::SeedingParts;
+use crate::solvers::odf_tracking::{Method as FibreMethod, Params};
+use crate::state::core::layer::LayerId;
+use crate::state::core::text::counted;
+use crate::state::track::types::fibres::Model;
+use crate::state::{Action, Content, CurveResult, Method, Phase, State, TrackAction};
+use crate::ui::files::{DialogPosition, PathPurpose};
+use crate::ui::widgets::{menu, rows, section};
+use crate::ui::{Memory, format, panels};
+use egui::Ui;
+
+const MORE: &str = "Seeding, steps, going back";
+
+/// Rows with a place of their own in the form.
+const PLACED: &[&str] = &[
+    "method",
+    "seeds",
+    "select",
+    "angle",
+    "cutoff",
+    "min-length",
+    "max-length",
+    "targets",
+    "includes",
+];
+
+/// Whether the document has, or can have, distributions.
+fn has_model(state: &State) -> bool {
+    super::can_estimate_fods(state) || super::fod_images(state).next().is_some()
+}
+
+/// What streamlines follow, and which volumes of the scan that uses. A scan without signals has tensors alone, and rays
+/// follow them whatever is chosen.
+pub fn model(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let track = &state.document.track;
+    if track.method == Method::Rays || !has_model(state) {
+        return;
+    }
+    let help = "What a voxel holds: one direction, or how much fibre lies along every direction";
+    let now = Model::ALL.iter().position(|m| *m == track.model);
+    let has_fods = state.document.distributions.field().is_some();
+    let why = |i: usize| {
+        let is_missing = Model::ALL[i] == Model::Distributions && !has_fods;
+        is_missing.then_some("Not estimated yet: click Estimate at “Fibre orientations” below")
+    };
+    let names = Model::ALL.map(Model::name);
+    let chosen = segment_row_but(ui, "Model", help, &names, now.unwrap_or(0), why);
+    if let Some(i) = chosen {
+        actions.push(Action::Track(TrackAction::SetModel(Model::ALL[i])));
+    }
+    if let Some(text) = volumes(state) {
+        rows::hint(ui, &text);
+    }
+}
+
+/// The volumes that the chosen model uses; `None` while it is not known, and for tensors that use all.
+fn volumes(state: &State) -> Option<String> {
+    let document = &state.document;
+    let Content::Scan {
+        dwi,
+        gradients: Some(gradients),
+    } = &document.scan()?.content
+    else {
+        return None;
+    };
+    let all = gradients.len();
+    debug_assert_eq!(dwi.frames, all);
+    let fods = document.distributions.result.as_ref().map(|r| &r.fods);
+    let by_fods = fods.map(|fods| fods.used_volumes());
+    let number = |n: usize| format::count(n as u64);
+    match document.track.model {
+        Model::Distributions => {
+            let (fods, used) = (fods?, by_fods?);
+            let shells = &fods.output.shells.shells[fods.used_shells.clone()];
+            let weighted = shells.iter().filter(|s| s.b_s_per_mm2 > 0.0).count();
+            let shells = counted(weighted, "shell");
+            Some(match used >= all {
+                true => format!("Distributions use all {} volumes, {shells}", number(all)),
+                false => {
+                    let (used, all) = (number(used), number(all));
+                    format!("Distributions use {used} of {all} volumes, {shells}")
+                }
+            })
+        }
+        Model::Tensors => {
+            let tensors = document.tensors.as_ref()?;
+            let left = tensors.outside_range.len() + tensors.without_direction.len();
+            if left == 0 {
+                return None;
+            }
+            let used = number(all.saturating_sub(left));
+            let text = format!("Tensors use {used} of {} volumes", number(all));
+            Some(match by_fods {
+                Some(used) if used >= all => format!("{text}, distributions all"),
+                Some(used) => format!("{text}, distributions {}", number(used)),
+                None => text,
+            })
+        }
+    }
+}
+
+/// The controls of streamlines along distributions.
+pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let place = section::head(ui, "Controls");
+    let params = state.document.fibre_params();
+    let defaults = state.document.fibre_defaults(params.method);
+    let chosen = &state.document.track.fibres.params;
+    let first = state.document.fibre_defaults(FibreMethod::Probabilistic);
+    let is_default = chosen.as_ref().is_none_or(|params| *params == first);
+    if curve_parameters::reset(ui, place, is_default) {
+        let (params, phase) = (None, Phase::Done);
+        actions.push(Action::Track(TrackAction::SetFibres { params, phase }));
+    }
+    let mut set = |params: Params, phase: Phase| {
+        let params = Some(params);
+        actions.push(Action::Track(TrackAction::SetFibres { params, phase }));
+    };
+    parameters::rows(ui, &params, &defaults, Rows::Only(&["method"]), &mut set);
+    if state.runtime.is_on_card() {
+        rows::hint(ui, "Computed on the CPU");
+    }
+    let kind = SeedingParts::from(params.seeding).kind;
+    seeding(ui, &params, kind.key(), &mut set);
+    parameters::rows(
+        ui,
+        &params,
+        &defaults,
+        Rows::Only(&["cutoff", "angle"]),
+        &mut set,
+    );
+    panels::in_sight(ui);
+    let length = ("Length", ["min-length", "max-length"]);
+    parameters::limits(ui, &params, &defaults, length, TYPED_LENGTH_MM, &mut set);
+    curve_parameters::rules(ui, state, &params, &defaults, &mut set);
+    tissues(ui, state, memory, actions);
+    let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
+    if clicked {
+        memory.toggle(MORE);
+    }
+    if open {
+        let mut set = |params: Params, phase: Phase| {
+            let params = Some(params);
+            actions.push(Action::Track(TrackAction::SetFibres { params, phase }));
+        };
+        seeding(ui, &params, "kind", &mut set);
+        parameters::rows(ui, &params, &defaults, Rows::Only(&["select"]), &mut set);
+        curve_parameters::mask(ui, state);
+        parameters::rows(ui, &params, &defaults, Rows::AllBut(PLACED), &mut set);
+    }
+    whole_brain::show(ui, state, memory, actions);
+}
+
+/// A row of the seed points.
+fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut parameters::OnChange<Params>) {
+    let (parts, defaults) = (SeedingParts::from(params.seeding), SeedingParts::defaults());
+    let set: &mut parameters::OnChange<SeedingParts> = &mut |parts, phase| {
+        let seeding = parts.into();
+        set(
+            Params {
+                seeding,
+                ..params.clone()
+            },
+            phase,
+        );
+    };
+    if key == "kind" {
+        return parameters::rows(ui, &parts, &defaults, Rows::Only(&[key]), set);
+    }
+    let shown = Shown {
+        limits: curve_parameters::typed_seeds(parts.kind),
+        unused: params
+            .select
+            .map(|_| "as many as the streamlines to keep need"),
+        ..Shown::default()
+    };
+    parameters::number(ui, &parts, &defaults, key, shown, set);
+}
+
+/// The image of tissues for the anatomical rules.
+fn tissues(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    enum Chosen {
+        Layer(Option<LayerId>),
+        File,
+    }
+    const NONE: &str = "none";
+    let document = &state.document;
+    let now = document.track.fibres.tissues;
+    let layer = document.tissues().map(|(layer, _)| layer);
+    let shown = match (now, layer) {
+        (None, _) => NONE,
+        (Some(_), Some(layer)) => layer.name.as_str(),
+        (Some(_), None) => "missing",
+    };
+    let help = "Anatomical rules: streamlines end in grey matter or at the brain stem and are rejected in CSF and white \
+                matter. Needs an image of five tissues (5ttgen) or a label map of FreeSurfer or SynthSeg";
+    let chosen = select_row(ui, "Tissues", help, shown, |ui| {
+        let mut chosen = None;
+        if menu::Item::new(NONE).chosen(now.is_none()).show(ui) {
+            chosen = Some(Chosen::Layer(None));
+        }
+        for layer in document.tissue_layers() {
+            let item = menu::Item::new(&layer.name).chosen(now == Some(layer.id));
+            if item.show(ui) {
+                chosen = Some(Chosen::Layer(Some(layer.id)));
+            }
+        }
+        if menu::Item::new("Open a file…").show(ui) {
+            chosen = Some(Chosen::File);
+        }
+        chosen
+    });
+    match chosen {
+        Some(Chosen::Layer(layer)) if layer != now => {
+            actions.push(Action::Track(TrackAction::SetTissues(layer)));
+        }
+        Some(Chosen::File) => {
+            let place = DialogPosition::Middle;
+            memory
+                .files
+                .ask_for_path(ui.ctx(), PathPurpose::Open, place, "");
+        }
+        _ => {}
+    }
+    if now.is_some() && layer.is_none() {
+        rows::hint(
+            ui,
+            "The tissues that were chosen are no longer among the layers: choose others, or none",
+        );
+    }
+}
+
+/// Labels of the tissue image that denote no tissue, in a sentence.
+pub fn unknown_labels(state: &State, live: &CurveResult) -> Option<String> {
+    /// Labels that are named.
+    const SHOWN: usize = 5;
+    let inputs = &state.runtime.track.fibre_inputs;
+    let unknown = inputs.unknown_labels(live.key.tissues?.image);
+    if unknown.is_empty() {
+        return None;
+    }
+    let names = unknown
+        .iter()
+        .take(SHOWN)
+        .map(|(number, name, _)| match name {
+            Some(name) => format!("{number} {name}"),
+            None => number.to_string(),
+        });
+    let names = names.collect::<Vec<_>>().join(", ");
+    let more = if unknown.len() > SHOWN { ", …" } else { "" };
+    let voxels = unknown.iter().map(|(_, _, voxels)| voxels).sum();
+    Some(format!(
+        "{} in {} denote no tissue, so streamlines do not enter them ({names}{more})",
+        counted(unknown.len(), "label"),
+        counted(voxels, "voxel")
+    ))
+}
