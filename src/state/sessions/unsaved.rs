@@ -314,7 +314,8 @@ impl State {
         parts.extend(counts.map(|(n, part)| part(n)));
         let segment = &document.segment;
         let spheres = segment.spheres.len();
-        if spheres != base.spheres || !base.has_start(document) {
+        let grown = self.surface_steps() != base.surface_steps;
+        if spheres != base.spheres || !base.has_start(document) || grown {
             parts.push(UnsavedPart::Surface(spheres));
         }
         let now = Parameters::from_document(document);

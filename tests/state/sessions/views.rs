@@ -8,6 +8,7 @@ use arcuate::io::nifti;
 use arcuate::solvers::level_set::Sphere;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::sessions::jobs::Autosave;
+use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::view::SideList;
 use arcuate::state::{Action, FilesAction, SessionAction, Task, ViewAction, update};
 use glam::{DVec3, dvec3};
@@ -89,6 +90,14 @@ fn grown_surface() {
     assert!(step(&window) > 0);
     assert!(window.state.runtime.sessions.autosave.is_due);
     assert!(copies(&mut window));
+    // Steps alone are unsaved work.
+    window.save(&folder.path().join("s.arcuate"));
+    assert_eq!(window.state.unsaved(), []);
+    let steps = step(&window);
+    window.act(Action::Segment(SegmentAction::Step));
+    assert_ne!(step(&window), steps);
+    assert_eq!(window.state.unsaved(), [UnsavedPart::Surface(1)]);
+    assert!(window.state.asks_before_closing());
 }
 
 /// The open list next to the views belongs to the session; another document leaves it as it is.

@@ -43,10 +43,26 @@ impl State {
     /// How the surface of the document has reached its present state; `None` without one, or if the one that is
     /// still shown grew on another image.
     pub(in crate::state) fn surface_progress(&self) -> Option<Arc<RunCheckpoint>> {
+        let is_other = self.shows_other_surface();
+        self.runtime.segment.resume().filter(|_| !is_other)
+    }
+
+    /// Number of steps of the surface of the document, also while it is still to be restored.
+    pub(in crate::state) fn surface_steps(&self) -> u64 {
         let runtime = &self.runtime.segment;
-        let requested = runtime.requested.as_deref();
-        let is_other = requested.is_some_and(|requested| !has_image(&self.document, requested));
-        runtime.resume().filter(|_| !is_other)
+        let live = runtime.live.as_ref();
+        let live = live.filter(|live| live.run == runtime.run && !self.shows_other_surface());
+        let awaited = self.document.segment.resume.as_ref();
+        let script = live.map(|live| &live.script);
+        script
+            .or(awaited.map(|run| &run.script))
+            .map_or(0, |s| s.steps)
+    }
+
+    /// Whether the surface that is still shown grew on another image than the document's.
+    fn shows_other_surface(&self) -> bool {
+        let requested = self.runtime.segment.requested.as_deref();
+        requested.is_some_and(|requested| !has_image(&self.document, requested))
     }
 }
 
