@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::parameters::pathways", of_pathways),
         test("ui::parameters::segmentation", of_segmentation),
         test(
-            "ui::parameters::target and range in the unit of the image",
+            "ui::parameters::target and tolerance in the unit of the image",
             in_the_unit_of_the_image,
         ),
         test("ui::parameters::tensor fit", of_tensor_fit),
@@ -122,7 +122,7 @@ fn in_the_unit_of_the_image() {
     (layer.unit, layer.unit_scale) = ("µm²/ms", 1e3);
     window.run();
     segment::field(&mut window, "Target T", "500");
-    segment::field(&mut window, "Range ε", "200");
+    segment::field(&mut window, "Tolerance ε", "200");
     let params = &window.state().state.document.segment.settings.params;
     assert_eq!((params.target, params.tolerance), (0.5, 0.2));
 }
