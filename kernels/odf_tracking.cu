@@ -1,0 +1,661 @@
+// Streamlines through fibre orientation distributions; the mathematics, the rules and their order are those of
+// src/engine/solvers/odf_tracking (arcs.rs, model.rs, follow.rs, tissue_rules.rs). A warp follows a streamline: a lane
+// is a candidate of an arc, or an azimuthal frequency of a lobe. Positions and lengths are in world mm.
+#include "curves.cuh"
+
+// `StopReason` of distributions.
+const u32 LOW_AMPLITUDE = 12, CORTICAL_GREY = 13, DEEP_GREY = 14, BRAIN_STEM = 15, ENTERED_CSF = 16;
+// `TissueType`, and no tissue.
+enum { OF_CORTEX, OF_DEEP_GREY, OF_WHITE, OF_CSF, OF_OTHER, OUTSIDE };
+const u32 ALL_LANES = 0xffffffffu, WARPS = 2;
+const float MIN_AMPLITUDE = 1e-4f, MIN_FRACTIONS = 0.5f;
+const u32 TRIES_PER_LENGTH = 3, MAX_ATTEMPTS = 300;
+
+struct Lattice {
+    // Rows of the affine from world to voxel.
+    float voxel[12];
+    u32 shape[3];
+};
+
+// `KernelRules` in src/engine/solvers/odf_tracking/cuda.rs, in the same order.
+struct Rules {
+    // Streamlines to be followed, steps per warp in one launch, and room for steps of a half.
+    u32 running, window, room;
+    u32 max_steps;
+    u32 gates, masks;
+    u32 both_ways, goes_back, has_tissues;
+    u32 samples;
+    float step_mm, cap_height, cut, min_cos, stem_below;
+    u32 key_low, key_high;
+    Lattice fibres, tissues;
+};
+static_assert(sizeof(Rules) == 47 * 4, "as in cuda.rs");
+
+// `Seed` in cuda.rs: the tissues passed in the lowest eight bits of `flags`.
+struct Seed {
+    f32x3 at;
+    u32 id;
+    f32x3 along;
+    u32 flags;
+};
+const u32 IN_DEEP_GREY = 1, MAY_LEAVE = 2, ONE_STEP_IN_CORTEX = 4, IN_CORTEX = 7 << 2;
+// `along` points inwards; a region ends both halves; it leaves in one sense only; `along` is the direction.
+const u32 INWARDS = 1 << 8, CUT = 1 << 9, ONE_WAY = 1 << 10, DIRECTED = 1 << 11;
+
+// `Summary` in cuda.rs; an end is its reason, and KEPT.
+struct Summary {
+    u32 steps[2];
+    u32 ends[2];
+    u32 targets[2];
+    // Before the limit of both halves is applied.
+    u32 taken;
+    u32 status;
+};
+enum { FRESH, RUNNING, DONE, NO_START };
+const u32 KEPT = 1 << 8;
+
+struct Position {
+    f32x3 at, along;
+};
+
+// A streamline between two launches, and what is rarely needed.
+struct Progress {
+    Position position;
+    f32x3 start;
+    u32 passed, half, step;
+    u32 attempt, longest, back, tries;
+};
+static_assert(sizeof(Progress) == 64, "as in cuda.rs");
+
+// A half that is being followed: its last point, and the random numbers of this attempt.
+struct Half {
+    Position last;
+    u32 passed, number, step;
+    u64 numbers;
+};
+
+// Buffers, as in `KernelData` in cuda.rs.
+struct Data {
+    const float4* records;
+    const u32* record_of;
+    // Cosine and sine of each candidate's azimuth; steps of the recurrence of each frequency.
+    const float2* azimuths;
+    const float4* fractions;
+    const Seed* seeds;
+    const u32* running;
+    const Gate* gates;
+    const unsigned char* bytes;
+    Progress* progress;
+    Summary* summaries;
+    // By streamline, half and region; by streamline, half and step, with the tissues passed; by streamline and step.
+    u32* met;
+    float4* points;
+    f32x3* directions;
+    u32* queue;
+};
+static_assert(sizeof(Data) == 14 * 8, "as in cuda.rs");
+
+// Random numbers: src/engine/data/random.rs.
+__device__ __forceinline__ u64 mix(u64 z) {
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+    return z ^ z >> 31;
+}
+__device__ __forceinline__ u64 stream(u64 key, u64 name) { return mix(key ^ mix(name + 0xD1B54A32D192ED03ull)); }
+__device__ __forceinline__ u64 random_bits(u64 key, u64 index) { return mix(key + index * 0x9E3779B97F4A7C15ull); }
+__device__ __forceinline__ float uniform(u64 key, u64 index) {
+    return __ull2float_rn((random_bits(key, index) >> 11) * 2 + 1) * 0x1p-54f;
+}
+__device__ __forceinline__ double uniform_double(u64 key, u64 index) {
+    return ((double)(random_bits(key, index) >> 11) + 0.5) * 0x1p-53;
+}
+
+__device__ __forceinline__ float sine(float turns) {
+    const float ROUND = 12582912.0f;
+    turns -= 0.25f;
+    float away = fabsf(turns - ((turns + ROUND) - ROUND)), x = 6.28318530717958647692f * (0.25f - away), s = x * x;
+    return x * fmaf(s, fmaf(s, fmaf(s, fmaf(s, 1.0f / 362880.0f, -1.0f / 5040.0f), 1.0f / 120.0f), -1.0f / 6.0f), 1.0f);
+}
+
+__device__ __forceinline__ f32x3 to_voxel(const Lattice& lattice, f32x3 x) {
+    const float* m = lattice.voxel;
+    return make(fmaf(m[0], x.x, fmaf(m[1], x.y, fmaf(m[2], x.z, m[3]))), fmaf(m[4], x.x, fmaf(m[5], x.y, fmaf(m[6], x.z, m[7]))),
+                fmaf(m[8], x.x, fmaf(m[9], x.y, fmaf(m[10], x.z, m[11]))));
+}
+__device__ __forceinline__ f32x3 turned(const Lattice& lattice, f32x3 x) {
+    const float* m = lattice.voxel;
+    return make(fmaf(m[0], x.x, fmaf(m[1], x.y, m[2] * x.z)), fmaf(m[4], x.x, fmaf(m[5], x.y, m[6] * x.z)),
+                fmaf(m[8], x.x, fmaf(m[9], x.y, m[10] * x.z)));
+}
+// NaN is outside.
+__device__ __forceinline__ bool contains(const Lattice& lattice, f32x3 v) {
+    return v.x >= -0.5f && v.x <= (float)lattice.shape[0] - 0.5f && v.y >= -0.5f && v.y <= (float)lattice.shape[1] - 0.5f &&
+           v.z >= -0.5f && v.z <= (float)lattice.shape[2] - 0.5f;
+}
+// Whether the voxel around a world point has a distribution.
+__device__ bool has_fibres(const Lattice& lattice, const u32* record_of, f32x3 at) {
+    f32x3 v = to_voxel(lattice, at);
+    if (!contains(lattice, v)) return false;
+    u32 x = min((u32)fmaxf(v.x + 0.5f, 0.0f), lattice.shape[0] - 1), y = min((u32)fmaxf(v.y + 0.5f, 0.0f), lattice.shape[1] - 1),
+        z = min((u32)fmaxf(v.z + 0.5f, 0.0f), lattice.shape[2] - 1);
+    return record_of[x + lattice.shape[0] * (y + lattice.shape[1] * z)] != 0;
+}
+
+// The samples around a coordinate; beyond the outer centres the nearest values continue.
+struct Axis {
+    u32 low, high;
+    float t;
+};
+__device__ __forceinline__ Axis axis(float v, u32 count) {
+    u32 last = count - 1;
+    v = fminf(fmaxf(v, 0.0f), (float)last);
+    Axis axis;
+    axis.low = min((u32)v, last > 0 ? last - 1 : 0);
+    axis.high = min(axis.low + 1, last);
+    axis.t = v - (float)axis.low;
+    return axis;
+}
+
+// Eight records around a position, and its place between them.
+struct Cell {
+    u32 at[8];
+    float x, y, z;
+};
+__device__ __forceinline__ Cell cell(const Lattice& lattice, const u32* record_of, f32x3 v) {
+    Axis x = axis(v.x, lattice.shape[0]), y = axis(v.y, lattice.shape[1]), z = axis(v.z, lattice.shape[2]);
+    Cell cell;
+    u32 nx = lattice.shape[0], ny = lattice.shape[1];
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        u32 row = nx * ((k & 2 ? y.high : y.low) + ny * (k & 4 ? z.high : z.low));
+        cell.at[k] = __ldg(record_of + row + (k & 1 ? x.high : x.low));
+    }
+    cell.x = x.t, cell.y = y.t, cell.z = z.t;
+    return cell;
+}
+
+// Factors of the recurrence over even degrees: src/engine/data/spherical_harmonics/even.rs.
+__device__ constexpr double root(double v) {
+    double r = v > 1 ? v : 1;
+    for (int i = 0; i < 60; ++i) r = 0.5 * (r + v / r);
+    return r;
+}
+__device__ constexpr double above(int l, int m) { return root((4.0 * l * l - 1) / double(l * l - m * m)); }
+__device__ constexpr double below(int l, int m) {
+    return l - 1 > m ? root(double((l - 1) * (l - 1) - m * m) / (4.0 * (l - 1) * (l - 1) - 1)) : 0;
+}
+__device__ constexpr int begin(int m) { return m + m % 2; }
+__device__ constexpr double first_value(int m) {
+    double square = 1 / (4 * 3.14159265358979323846);
+    for (int i = 1; i <= m; ++i) square *= double(2 * i + 1) / (2 * i);
+    double value = root(square) * (m == 0 ? 1 : m % 2 ? -root(2) : root(2));
+    return m % 2 ? value * above(m + 1, m) : value;
+}
+__device__ constexpr double by_square(int l, int m) { return above(l + 2, m) * above(l + 1, m); }
+__device__ constexpr double constant(int l, int m) {
+    return -above(l + 2, m) * (above(l + 1, m) * below(l + 1, m) / (l > m ? above(l, m) : 1) + below(l + 2, m));
+}
+__device__ constexpr double before(int l, int m) {
+    return l > m ? -above(l + 2, m) * above(l + 1, m) * below(l + 1, m) * below(l, m) : 0;
+}
+
+template <int ORDER> struct Series {
+    static constexpr int COUNT = (ORDER + 1) * (ORDER + 2) / 2;
+    // Records of four numbers in the order of the recurrence: by m, then by l, cosine before sine.
+    static constexpr int FOURS = (COUNT + 3) / 4;
+
+    static __device__ constexpr int number(int l, int m) {
+        int n = 0;
+        for (int k = 0; k < m; ++k) n += (k ? 2 : 1) * ((ORDER - begin(k)) / 2 + 1);
+        return n + (m ? 2 : 1) * (l - begin(m)) / 2;
+    }
+
+    // The amplitudes of eight records, four coefficients of each at a time.
+    struct Sums {
+        const float4* records;
+        u32 at[8];
+        float4 now[8];
+        float sum[8];
+        template <int N> __device__ __forceinline__ void take(float y) {
+            if constexpr (N % 4 == 0)
+#pragma unroll
+                for (int k = 0; k < 8; k++) now[k] = __ldg(records + at[k] + N / 4);
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                float c = N % 4 == 0 ? now[k].x : N % 4 == 1 ? now[k].y : N % 4 == 2 ? now[k].z : now[k].w;
+                sum[k] = fmaf(c, y, sum[k]);
+            }
+        }
+    };
+
+    template <int M, int L> static __device__ __forceinline__ void degrees(float square, float q, float earlier, float re, float im, Sums& sums) {
+        constexpr int N = number(L, M);
+        sums.template take<N>(q * re);
+        if constexpr (M > 0) sums.template take<N + 1>(q * im);
+        if constexpr (L < ORDER) {
+            constexpr float a = by_square(L, M), b = constant(L, M), c = before(L, M);
+            float factor = fmaf(square, a, b);
+            degrees<M, L + 2>(square, L == begin(M) ? factor * q : fmaf(earlier, c, factor * q), q, re, im, sums);
+        }
+    }
+    template <int M> static __device__ __forceinline__ void frequencies(f32x3 u, float square, float re, float im, Sums& sums) {
+        constexpr float first = first_value(M);
+        degrees<M, begin(M)>(square, M % 2 ? first * u.z : first, 0.0f, re, im, sums);
+        if constexpr (M < ORDER) frequencies<M + 1>(u, square, fmaf(re, u.x, -im * u.y), fmaf(re, u.y, im * u.x), sums);
+    }
+
+    // The interpolated amplitude in a unit direction, of each lane its own.
+    static __device__ __forceinline__ float amplitude(const float4* records, const Cell& cell, f32x3 u) {
+        Sums sums;
+        sums.records = records;
+#pragma unroll
+        for (int k = 0; k < 8; k++) sums.at[k] = cell.at[k] * FOURS, sums.sum[k] = 0.0f;
+        frequencies<0>(u, u.z * u.z, 1.0f, 0.0f, sums);
+        float row[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) row[k] = fmaf(cell.x, sums.sum[2 * k + 1] - sums.sum[2 * k], sums.sum[2 * k]);
+        float low = fmaf(cell.y, row[1] - row[0], row[0]), high = fmaf(cell.y, row[3] - row[2], row[2]);
+        return fmaf(cell.z, high - low, low);
+    }
+};
+
+// The sum of the lanes up to this one.
+__device__ __forceinline__ float sum_to(float value, u32 lane) {
+#pragma unroll
+    for (u32 apart = 1; apart < 32; apart *= 2) {
+        float other = __shfl_up_sync(ALL_LANES, value, apart);
+        if (lane >= apart) value += other;
+    }
+    return value;
+}
+__device__ __forceinline__ f32x3 of_lane(f32x3 v, u32 lane) {
+    return make(__shfl_sync(ALL_LANES, v.x, lane), __shfl_sync(ALL_LANES, v.y, lane), __shfl_sync(ALL_LANES, v.z, lane));
+}
+
+// The sense of an axis with positive z (then y, then x), or the one that points inwards.
+__device__ __forceinline__ f32x3 oriented(f32x3 v, const Seed& seed) {
+    bool keeps = seed.flags & INWARDS ? dot(v, seed.along) >= 0.0f : v.z > 0.0f || (v.z == 0.0f && (v.y > 0.0f || (v.y == 0.0f && v.x >= 0.0f)));
+    return keeps ? v : -v;
+}
+
+// Arcs drawn by their shares: src/engine/solvers/odf_tracking/arcs.rs.
+template <int ORDER> struct Arcs {
+    using S = Series<ORDER>;
+    // What all lanes share of a step: in registers it would leave too few for the coefficients.
+    struct Frame {
+        f32x3 ahead, at, ahead_in_voxels;
+    };
+    struct Shared {
+        Frame frames[WARPS];
+    };
+    Frame& frame;
+    float2 azimuth;
+
+    __device__ __forceinline__ Arcs(Shared& shared, const Data& data, u32 lane) : frame(shared.frames[threadIdx.x / 32]), azimuth(data.azimuths[lane]) {}
+
+    static __device__ __forceinline__ float angle(float height) {
+        float half = 0.5f * height, quarter = half / (2.0f * (1.0f + sqrtf(1.0f - half)));
+        float p = 0.017352764f;
+        p = fmaf(p, quarter, 0.022372159f), p = fmaf(p, quarter, 0.030381944f), p = fmaf(p, quarter, 5.0f / 112.0f);
+        p = fmaf(p, quarter, 0.075f), p = fmaf(p, quarter, 1.0f / 6.0f), p = fmaf(p, quarter, 1.0f);
+        return 4.0f * sqrtf(quarter) * p;
+    }
+
+    // A direction of a half sphere, drawn by its amplitude.
+    __device__ bool start(const Rules& rules, const Data& data, const Seed& seed, u64 numbers, u32 lane, f32x3& along) {
+        u64 key = stream(numbers, 0);
+        double turn = uniform_double(key, 0), offset = uniform_double(key, 1);
+        float choice = (float)uniform_double(key, 2);
+        Cell here = cell(rules.fibres, data.record_of, to_voxel(rules.fibres, seed.at));
+        float total = 0.0f, end = 0.0f, share = 0.0f, earlier_end = 0.0f, earlier_share = 0.0f;
+        f32x3 direction = seed.at, earlier = seed.at;
+        // 64 candidates, half of them at a time.
+#pragma unroll 1
+        for (int k = lane; k < 64; k += 32) {
+            earlier = direction, earlier_end = end, earlier_share = share;
+            double z = (k + offset) / 64, turns = turn + 0.381966011250105 * k;
+            float at = (float)(turns - floor(turns)), radius = sqrtf(fmaxf((float)(1 - z * z), 0.0f));
+            direction = make(radius * sine(at + 0.25f), radius * sine(at), (float)z);
+            float f = S::amplitude(data.records, here, direction);
+            share = f >= rules.cut ? f : 0.0f;
+            end = total + sum_to(share, lane);
+            total = __shfl_sync(ALL_LANES, end, 31);
+        }
+        if (!(total > 0.0f)) return false;
+        u32 first = __ballot_sync(ALL_LANES, earlier_share > 0.0f && earlier_end > choice * total);
+        u32 later = __ballot_sync(ALL_LANES, share > 0.0f && end > choice * total);
+        // Rounding may place the number at the total: the last candidate with a share.
+        u32 some = __ballot_sync(ALL_LANES, earlier_share > 0.0f), more = __ballot_sync(ALL_LANES, share > 0.0f);
+        bool none = (first | later) == 0, second = none ? more != 0 : first == 0;
+        u32 of = second ? later : first, last = second ? more : some;
+        u32 chosen = none ? 31 - __clz(last) : __ffs(of) - 1;
+        f32x3 d = of_lane(second ? direction : earlier, chosen);
+        along = oriented(rsqrtf(dot(d, d)) * d, seed);
+        return true;
+    }
+
+    __device__ __forceinline__ u32 advance(const Rules& rules, const Data& data, const Position& from, u64 numbers, u32 lane, Position& next) {
+        float mine = uniform(numbers, min(lane, 2u));
+        float turn = __shfl_sync(ALL_LANES, mine, 0), offset = __shfl_sync(ALL_LANES, mine, 1), choice = __shfl_sync(ALL_LANES, mine, 2);
+        // Two axes across the direction (Duff et al. 2017), turned.
+        f32x3 d = from.along, out;
+        {
+            float sign = d.z < 0.0f ? -1.0f : 1.0f, q = -1.0f / (sign + d.z), t = d.x * d.y * q;
+            f32x3 e = make(1.0f + sign * d.x * d.x * q, sign * t, -sign * d.x), g = make(t, sign + d.y * d.y * q, -d.y);
+            float s = sine(turn), c = sine(turn + 0.25f);
+            // Of this lane.
+            float by_e = azimuth.x * c - azimuth.y * s, by_g = azimuth.x * s + azimuth.y * c;
+            out = by_e * e + by_g * g;
+        }
+        __syncwarp();
+        if (lane == 0) frame = {d, to_voxel(rules.fibres, from.at), turned(rules.fibres, d)};
+        __syncwarp();
+        f32x3 aside = turned(rules.fibres, out);
+        float height = ((float)lane * (1.0f / 32) + offset * (1.0f / 32)) * rules.cap_height;
+        float theta = angle(fmaxf(height, 1e-8f)), radius = rules.step_mm / theta, part = theta / (float)rules.samples, square = part * part;
+        float sine = part * fmaf(square, fmaf(square, fmaf(square, fmaf(square, fmaf(square, -1.0f / 39916800.0f, 1.0f / 362880.0f), -1.0f / 5040.0f), 1.0f / 120.0f), -1.0f / 6.0f), 1.0f);
+        float cosine = fmaf(square, fmaf(square, fmaf(square, fmaf(square, fmaf(square, -1.0f / 3628800.0f, 1.0f / 40320.0f), -1.0f / 720.0f), 1.0f / 24.0f), -0.5f), 1.0f);
+        float s = sine, c = cosine, product = 1.0f;
+        bool alive = true;
+        f32x3 end, shift;
+#pragma unroll 1
+        for (u32 sample = 1; sample <= rules.samples; sample++) {
+            // Reads the frame again.
+            asm volatile("" ::: "memory");
+            float forward = radius * s, sideways = radius * s * s / (1.0f + c);
+            f32x3 tangent = c * frame.ahead + s * out;
+            Cell here = cell(rules.fibres, data.record_of, frame.at + forward * frame.ahead_in_voxels + sideways * aside);
+            float f = S::amplitude(data.records, here, tangent);
+            alive = alive && f > rules.cut;
+            f = fmaxf(f, MIN_AMPLITUDE);
+            if (sample < rules.samples) {
+                product *= f;
+                float next_s = s * cosine + c * sine;
+                c = c * cosine - s * sine, s = next_s;
+            } else {
+                product *= sqrtf(f);
+                end = tangent, shift = forward * frame.ahead + sideways * out;
+            }
+        }
+        float share = alive ? __powf(product, 1.0f / (float)rules.samples) : 0.0f, sum = sum_to(share, lane);
+        float total = __shfl_sync(ALL_LANES, sum, 31);
+        if (!(total > 0.0f)) return LOW_AMPLITUDE;
+        u32 above = __ballot_sync(ALL_LANES, sum > choice * total), some = __ballot_sync(ALL_LANES, share > 0.0f);
+        // Rounding may place the number at the total: the last candidate with a share.
+        u32 chosen = above ? __ffs(above) - 1 : 31 - __clz(some);
+        end = rsqrtf(dot(end, end)) * end;
+        next.at = from.at + of_lane(shift, chosen);
+        next.along = of_lane(end, chosen);
+        return GO;
+    }
+};
+
+// The tissue with the largest fraction at a world point: lanes of eight read the eight voxels around it.
+__device__ u32 tissue(const Rules& rules, const float4* fractions, f32x3 at, u32 lane) {
+    f32x3 v = to_voxel(rules.tissues, at);
+    if (!contains(rules.tissues, v)) return OUTSIDE;
+    Axis x = axis(v.x, rules.tissues.shape[0]), y = axis(v.y, rules.tissues.shape[1]), z = axis(v.z, rules.tissues.shape[2]);
+    u32 voxel = (lane & 1 ? x.high : x.low) + rules.tissues.shape[0] * ((lane & 2 ? y.high : y.low) + rules.tissues.shape[1] * (lane & 4 ? z.high : z.low));
+    float share = (lane & 1 ? x.t : 1.0f - x.t) * (lane & 2 ? y.t : 1.0f - y.t) * (lane & 4 ? z.t : 1.0f - z.t);
+    float4 a = __ldg(fractions + 2 * (size_t)voxel);
+    float all[5] = {share * a.x, share * a.y, share * a.z, share * a.w, share * __ldg(&fractions[2 * (size_t)voxel + 1].x)};
+    float sum = 0.0f;
+    u32 best = 0;
+#pragma unroll
+    for (int i = 0; i < 5; i++) {
+#pragma unroll
+        for (int apart = 1; apart < 8; apart *= 2) all[i] += __shfl_xor_sync(ALL_LANES, all[i], apart);
+        sum += all[i];
+    }
+    float most = all[0];
+#pragma unroll
+    for (int i = 1; i < 5; i++)
+        if (all[i] > most) most = all[i], best = i;
+    return sum < MIN_FRACTIONS ? OUTSIDE : best;
+}
+
+// For each region, the number of points at which a half first met it; NONE if never. All lanes note the same.
+struct Steps {
+    u32* met;
+    u32 step;
+};
+__device__ __forceinline__ bool has_met(const Steps& steps, u32 gate) { return steps.met[gate] != NONE; }
+__device__ __forceinline__ void note(const Steps& steps, u32 gate) { steps.met[gate] = steps.step; }
+
+// How a half ended.
+struct End {
+    u32 reason, target;
+    bool is_kept;
+};
+__device__ __forceinline__ End stopped(const Rules& rules, const Data& data, const Position& at, u32 reason, u32 passed, u32 lane) {
+    if (!rules.has_tissues) return {reason, NONE, true};
+    if (passed & IN_DEEP_GREY) return {DEEP_GREY, NONE, true};
+    bool left = reason == LEFT_VOLUME || reason == LOW_AMPLITUDE;
+    if (left && at.along.z < 0.0f && at.at.z <= rules.stem_below) return {BRAIN_STEM, NONE, true};
+    return {reason, NONE, tissue(rules, data.fractions, at.at, lane) == OF_OTHER};
+}
+
+// The rules at the new point of a step; `with_point`: the point is the last one.
+__device__ __forceinline__ End entered(const Rules& rules, const Data& data, f32x3 at, bool downwards, u32& passed, bool& with_point, u32 lane) {
+    u32 of = tissue(rules, data.fractions, at, lane);
+    bool deep = passed & IN_DEEP_GREY;
+    with_point = false;
+    if (of == OUTSIDE) {
+        if (deep) return {DEEP_GREY, NONE, true};
+        if (downwards && at.z <= rules.stem_below) return {BRAIN_STEM, NONE, true};
+        return {LEFT_MASK, NONE, false};
+    }
+    if (of == OF_CORTEX) {
+        if (passed & IN_CORTEX) {
+            passed -= ONE_STEP_IN_CORTEX;
+            return {GO, NONE, true};
+        }
+        with_point = true;
+        return {CORTICAL_GREY, NONE, true};
+    }
+    if (of == OF_CSF) return {deep ? DEEP_GREY : ENTERED_CSF, NONE, deep};
+    if (of == OF_WHITE && deep && !(passed & MAY_LEAVE)) return {DEEP_GREY, NONE, true};
+    passed &= ~IN_CORTEX;
+    if (of == OF_DEEP_GREY) passed |= IN_DEEP_GREY;
+    if (of == OF_WHITE) passed &= ~(IN_DEEP_GREY | MAY_LEAVE);
+    return {GO, NONE, true};
+}
+
+// Forgets regions met after a number of points.
+__device__ __forceinline__ void forget(const Rules& rules, u32* met, u32 points, u32 lane) {
+    __syncwarp();
+    for (u32 gate = lane; gate < rules.gates; gate += 32)
+        if (met[gate] > points) met[gate] = NONE;
+    __syncwarp();
+}
+
+// One step of a half, or its end.
+template <class Model>
+__device__ __forceinline__ End step(Model& model, const Rules& rules, const Data& data, u32 slot, Half& half, u32 lane) {
+    if (half.step >= rules.max_steps) return stopped(rules, data, half.last, MAX_LENGTH, half.passed, lane);
+    Position next;
+    u32 reason = model.advance(rules, data, half.last, stream(half.numbers, half.step), lane, next);
+    if (reason == GO && !contains(rules.fibres, to_voxel(rules.fibres, next.at))) reason = LEFT_VOLUME;
+    // Low amplitudes beyond the last voxel with fibres are those of a border.
+    if (reason == LOW_AMPLITUDE && !has_fibres(rules.fibres, data.record_of, half.last.at)) reason = LEFT_MASK;
+    if (reason == GO && rules.masks && !allowed(rules, data.gates, data.bytes, next.at)) reason = LEFT_MASK;
+    if (reason != GO) return stopped(rules, data, half.last, reason, half.passed, lane);
+    u32* met = data.met + ((size_t)slot * 2 + half.number) * rules.gates;
+    End end = {GO, NONE, true};
+    if (rules.gates) {
+        Steps noted = {met, half.step + 1};
+        float cut;
+        u32 cut_by = meet(rules, data.gates, data.bytes, half.last.at, next.at, noted, cut);
+        __syncwarp();
+        if (cut_by != NONE) {
+            const Gate& gate = data.gates[cut_by];
+            next.at = half.last.at + cut * (next.at - half.last.at);
+            end.reason = gate.effect == 0 ? REACHED : TERMINATED;
+            end.target = gate.effect == 0 ? gate.target : NONE;
+        }
+    }
+    if (end.reason == GO && rules.has_tissues) {
+        bool with_point;
+        end = entered(rules, data, next.at, next.at.z < half.last.at.z, half.passed, with_point, lane);
+        if (end.reason != GO && !with_point) {
+            if (rules.gates) forget(rules, met, half.step, lane);
+            return end;
+        }
+    }
+    if (lane == 0) {
+        data.points[((size_t)slot * 2 + half.number) * rules.room + half.step] = make_float4(next.at.x, next.at.y, next.at.z, __uint_as_float(half.passed));
+        if (rules.goes_back) data.directions[(size_t)slot * rules.room + half.step] = next.along;
+    }
+    half.step++;
+    half.last = next;
+    return end;
+}
+
+__device__ __forceinline__ u64 numbers_of(const Rules& rules, u32 id) { return stream((u64)rules.key_high << 32 | rules.key_low, id); }
+
+// At the seed, for the first attempt.
+__device__ __forceinline__ void begin(const Rules& rules, const Data& data, u32 slot, u32 number, Half& half, u32 lane) {
+    const Seed& seed = data.seeds[slot];
+    Progress& progress = data.progress[slot];
+    __syncwarp();
+    half.last = {seed.at, number ? -progress.start : progress.start};
+    half.passed = seed.flags & 0xff;
+    half.number = number, half.step = 0;
+    half.numbers = stream(numbers_of(rules, seed.id), 1 + number);
+    __syncwarp();
+    if (lane == 0) progress.attempt = 0, progress.longest = 0, progress.back = 1, progress.tries = 0;
+}
+
+// Goes back from an end that the tissue rejects, to try again; false if the half ends.
+__device__ __forceinline__ bool tries_again(const Rules& rules, const Data& data, u32 slot, const End& end, Half& half, u32 lane) {
+    bool too_long = end.reason == MAX_LENGTH || end.reason == MAX_STEPS;
+    if (end.is_kept || !rules.goes_back || too_long) return false;
+    const Seed& seed = data.seeds[slot];
+    Progress& progress = data.progress[slot];
+    __syncwarp();
+    u32 attempt = progress.attempt + 1, longest = progress.longest, back = progress.back, tries = progress.tries;
+    f32x3 start = progress.start;
+    if (attempt >= MAX_ATTEMPTS) return false;
+    if (half.step > longest)
+        longest = half.step, back = 1, tries = 0;
+    else if (tries == TRIES_PER_LENGTH)
+        back++, tries = 0;
+    tries++;
+    if (back > longest) return false;
+    __syncwarp();
+    if (lane == 0) progress.attempt = attempt, progress.longest = longest, progress.back = back, progress.tries = tries;
+    half.step = min(half.step, longest - back);
+    half.numbers = stream(numbers_of(rules, seed.id), 1 + 2 * (u64)attempt + half.number);
+    half.last = {seed.at, half.number ? -start : start};
+    half.passed = seed.flags & 0xff;
+    if (half.step > 0) {
+        float4 p = data.points[((size_t)slot * 2 + half.number) * rules.room + half.step - 1];
+        half.last = {make(p.x, p.y, p.z), data.directions[(size_t)slot * rules.room + half.step - 1]};
+        half.passed = __float_as_uint(p.w);
+    }
+    if (rules.gates) forget(rules, data.met + ((size_t)slot * 2 + half.number) * rules.gates, half.step, lane);
+    return true;
+}
+
+// Applies the limit of both halves: the longer one is shortened first.
+__device__ __forceinline__ void shorten(const Rules& rules, const Data& data, u32 slot, u32 lane) {
+    __syncwarp();
+    Summary& summary = data.summaries[slot];
+    u32 forward = summary.steps[0], backward = summary.steps[1], total = rules.max_steps, half = total / 2;
+    if (forward + backward <= total) return;
+    u32 most[2] = {half, half};
+    if (forward <= half)
+        most[0] = forward, most[1] = total - forward;
+    else if (backward <= half)
+        most[0] = total - backward, most[1] = backward;
+    for (u32 h = 0; h < 2; h++) {
+        u32 steps = h ? backward : forward, keep = h ? most[1] : most[0];
+        if (steps <= keep || keep == 0) continue;
+        if (rules.gates) forget(rules, data.met + ((size_t)slot * 2 + h) * rules.gates, keep, lane);
+        float4 p = data.points[((size_t)slot * 2 + h) * rules.room + keep - 1];
+        Position at = {make(p.x, p.y, p.z), make(0.0f, 0.0f, 0.0f)};
+        End end = stopped(rules, data, at, MAX_LENGTH, __float_as_uint(p.w), lane);
+        __syncwarp();
+        if (lane == 0) summary.steps[h] = keep, summary.ends[h] = end.reason | (end.is_kept ? KEPT : 0), summary.targets[h] = NONE;
+    }
+}
+
+// A warp follows one streamline after the other, taken from a queue, for `window` steps in total.
+template <class Model> __device__ __forceinline__ void follow(const Rules& rules, const Data& data) {
+    u32 lane = threadIdx.x % 32, turn = thread_index() / 32, left = rules.window;
+    __shared__ typename Model::Shared shared;
+    Model model(shared, data, lane);
+    while (turn < rules.running) {
+        u32 slot = data.running[turn], status = data.summaries[slot].status;
+        Half half;
+        if (status == RUNNING) {
+            const Progress& progress = data.progress[slot];
+            half.last = progress.position;
+            half.passed = progress.passed, half.number = progress.half, half.step = progress.step;
+            half.numbers = stream(numbers_of(rules, data.seeds[slot].id), 1 + 2 * (u64)progress.attempt + half.number);
+        } else {
+            Seed seed = data.seeds[slot];
+            f32x3 along;
+            status = model.start(rules, data, seed, numbers_of(rules, seed.id), lane, along) ? RUNNING : NO_START;
+            if (lane == 0) data.progress[slot].start = along;
+            begin(rules, data, slot, 0, half, lane);
+            if (status == RUNNING && seed.flags & CUT) status = DONE;
+        }
+        while (status == RUNNING && left > 0) {
+            left--;
+            End end = step(model, rules, data, slot, half, lane);
+            if (end.reason == GO || tries_again(rules, data, slot, end, half, lane)) continue;
+            if (lane == 0) {
+                Summary& summary = data.summaries[slot];
+                summary.steps[half.number] = half.step;
+                summary.ends[half.number] = end.reason | (end.is_kept ? KEPT : 0);
+                summary.targets[half.number] = end.target;
+                summary.taken += half.step;
+            }
+            if (half.number == 0 && end.is_kept && rules.both_ways && !(data.seeds[slot].flags & ONE_WAY)) {
+                begin(rules, data, slot, 1, half, lane);
+            } else {
+                status = DONE;
+                if (half.number == 1) shorten(rules, data, slot, lane);
+            }
+        }
+        if (lane == 0) {
+            data.summaries[slot].status = status;
+            if (status == RUNNING) {
+                Progress& progress = data.progress[slot];
+                progress.position = half.last;
+                progress.passed = half.passed, progress.half = half.number, progress.step = half.step;
+            }
+        }
+        if (status == RUNNING) return;
+        if (lane == 0) turn = atomicAdd(data.queue, 1u);
+        turn = __shfl_sync(ALL_LANES, turn, 0);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(64, 8) odf_tracking_arcs_8(Rules rules, Data data) { follow<Arcs<8>>(rules, data); }
+extern "C" __global__ void __launch_bounds__(64, 8) odf_tracking_arcs_12(Rules rules, Data data) { follow<Arcs<12>>(rules, data); }
+
+// `Streamline` in cuda.rs: a half from its end to the seed, the seed, the other half; and the place of the first point.
+struct Streamline {
+    u32 slot, first_half, first_count, last_count;
+    u64 place;
+};
+
+// A warp copies the points of one streamline.
+extern "C" __global__ void __launch_bounds__(256) odf_tracking_gather(const Streamline* wanted, u32 count, u32 room, const Seed* seeds,
+                                                                      const float4* points, f32x3* out) {
+    u32 i = thread_index() / 32;
+    if (!(i < count)) return;
+    Streamline line = wanted[i];
+    const float4* first = points + ((size_t)line.slot * 2 + line.first_half) * room;
+    const float4* last = points + ((size_t)line.slot * 2 + 1 - line.first_half) * room;
+    for (u32 k = threadIdx.x % 32; k <= line.first_count + line.last_count; k += 32) {
+        f32x3 point = seeds[line.slot].at;
+        if (k != line.first_count) {
+            float4 p = k < line.first_count ? first[line.first_count - 1 - k] : last[k - line.first_count - 1];
+            point = make(p.x, p.y, p.z);
+        }
+        out[line.place + k] = point;
+    }
+}
