@@ -39,8 +39,8 @@ struct Seed {
     u32 flags;
 };
 const u32 IN_DEEP_GREY = 1, MAY_LEAVE = 2, ONE_STEP_IN_CORTEX = 4, IN_CORTEX = 7 << 2;
-// `along` points inwards; a region ends both halves; it leaves in one sense only; `along` is the direction.
-const u32 INWARDS = 1 << 8, CUT = 1 << 9, ONE_WAY = 1 << 10, DIRECTED = 1 << 11;
+// `along` points inwards; a region ends both halves; it leaves in one sense only.
+const u32 INWARDS = 1 << 8, CUT = 1 << 9, ONE_WAY = 1 << 10;
 
 // `Summary` in cuda.rs; an end is its reason, and KEPT.
 struct Summary {
@@ -67,11 +67,19 @@ struct Progress {
 };
 static_assert(sizeof(Progress) == 64, "as in cuda.rs");
 
-// A half that is being followed: its last point, and the random numbers of this attempt.
+// A half that is being followed: its last point, and what all lanes share besides.
 struct Half {
     Position last;
-    u32 passed, number, step;
-    u64 numbers;
+    u32 passed, step;
+    struct Shared {
+        // Random numbers of this attempt.
+        u64 numbers;
+        u32 slot, number, left;
+        // The point of a step, and its three random numbers.
+        Position next;
+        float uniform[3];
+    };
+    Shared& shared;
 };
 
 // Buffers, as in `KernelData` in cuda.rs.
@@ -259,6 +267,9 @@ template <int ORDER> struct Series {
     }
 };
 
+// A condition that is the same in all lanes, of which the compiler thus knows that they stay together.
+__device__ __forceinline__ bool all_lanes(bool condition) { return __any_sync(ALL_LANES, condition); }
+
 // The sum of the lanes up to this one.
 __device__ __forceinline__ float sum_to(float value, u32 lane) {
 #pragma unroll
@@ -311,7 +322,8 @@ template <int ORDER> struct Arcs {
         f32x3 direction = seed.at, earlier = seed.at;
         // 64 candidates, half of them at a time.
 #pragma unroll 1
-        for (int k = lane; k < 64; k += 32) {
+        for (int set = 0; set < 64; set += 32) {
+            int k = set + lane;
             earlier = direction, earlier_end = end, earlier_share = share;
             double z = (k + offset) / 64, turns = turn + 0.381966011250105 * k;
             float at = (float)(turns - floor(turns)), radius = sqrtf(fmaxf((float)(1 - z * z), 0.0f));
@@ -321,7 +333,7 @@ template <int ORDER> struct Arcs {
             end = total + sum_to(share, lane);
             total = __shfl_sync(ALL_LANES, end, 31);
         }
-        if (!(total > 0.0f)) return false;
+        if (!all_lanes(total > 0.0f)) return false;
         u32 first = __ballot_sync(ALL_LANES, earlier_share > 0.0f && earlier_end > choice * total);
         u32 later = __ballot_sync(ALL_LANES, share > 0.0f && end > choice * total);
         // Rounding may place the number at the total: the last candidate with a share.
@@ -334,9 +346,12 @@ template <int ORDER> struct Arcs {
         return true;
     }
 
-    __device__ __forceinline__ u32 advance(const Rules& rules, const Data& data, const Position& from, u64 numbers, u32 lane, Position& next) {
-        float mine = uniform(numbers, min(lane, 2u));
-        float turn = __shfl_sync(ALL_LANES, mine, 0), offset = __shfl_sync(ALL_LANES, mine, 1), choice = __shfl_sync(ALL_LANES, mine, 2);
+    __device__ __forceinline__ u32 advance(const Rules& rules, const Data& data, Half& half, u32 lane) {
+        __syncwarp();
+        if (lane < 3) half.shared.uniform[lane] = uniform(stream(half.shared.numbers, half.step), lane);
+        __syncwarp();
+        const Position& from = half.last;
+        float turn = half.shared.uniform[0], offset = half.shared.uniform[1];
         // Two axes across the direction (Duff et al. 2017), turned.
         f32x3 d = from.along, out;
         {
@@ -357,7 +372,6 @@ template <int ORDER> struct Arcs {
         float cosine = fmaf(square, fmaf(square, fmaf(square, fmaf(square, fmaf(square, -1.0f / 3628800.0f, 1.0f / 40320.0f), -1.0f / 720.0f), 1.0f / 24.0f), -0.5f), 1.0f);
         float s = sine, c = cosine, product = 1.0f;
         bool alive = true;
-        f32x3 end, shift;
 #pragma unroll 1
         for (u32 sample = 1; sample <= rules.samples; sample++) {
             // Reads the frame again.
@@ -374,18 +388,20 @@ template <int ORDER> struct Arcs {
                 c = c * cosine - s * sine, s = next_s;
             } else {
                 product *= sqrtf(f);
-                end = tangent, shift = forward * frame.ahead + sideways * out;
             }
         }
         float share = alive ? __powf(product, 1.0f / (float)rules.samples) : 0.0f, sum = sum_to(share, lane);
         float total = __shfl_sync(ALL_LANES, sum, 31);
-        if (!(total > 0.0f)) return LOW_AMPLITUDE;
-        u32 above = __ballot_sync(ALL_LANES, sum > choice * total), some = __ballot_sync(ALL_LANES, share > 0.0f);
+        if (!all_lanes(total > 0.0f)) return LOW_AMPLITUDE;
+        float at = half.shared.uniform[2] * total;
+        u32 above = __ballot_sync(ALL_LANES, sum > at), some = __ballot_sync(ALL_LANES, share > 0.0f);
         // Rounding may place the number at the total: the last candidate with a share.
-        u32 chosen = above ? __ffs(above) - 1 : 31 - __clz(some);
-        end = rsqrtf(dot(end, end)) * end;
-        next.at = from.at + of_lane(shift, chosen);
-        next.along = of_lane(end, chosen);
+        if (lane == (above ? __ffs(above) - 1 : 31 - __clz(some))) {
+            f32x3 end = c * frame.ahead + s * out;
+            float forward = radius * s, sideways = radius * s * s / (1.0f + c);
+            half.shared.next = {half.last.at + (forward * frame.ahead + sideways * out), rsqrtf(dot(end, end)) * end};
+        }
+        __syncwarp();
         return GO;
     }
 };
@@ -393,7 +409,7 @@ template <int ORDER> struct Arcs {
 // The tissue with the largest fraction at a world point: lanes of eight read the eight voxels around it.
 __device__ u32 tissue(const Rules& rules, const float4* fractions, f32x3 at, u32 lane) {
     f32x3 v = to_voxel(rules.tissues, at);
-    if (!contains(rules.tissues, v)) return OUTSIDE;
+    if (!all_lanes(contains(rules.tissues, v))) return OUTSIDE;
     Axis x = axis(v.x, rules.tissues.shape[0]), y = axis(v.y, rules.tissues.shape[1]), z = axis(v.z, rules.tissues.shape[2]);
     u32 voxel = (lane & 1 ? x.high : x.low) + rules.tissues.shape[0] * ((lane & 2 ? y.high : y.low) + rules.tissues.shape[1] * (lane & 4 ? z.high : z.low));
     float share = (lane & 1 ? x.t : 1.0f - x.t) * (lane & 2 ? y.t : 1.0f - y.t) * (lane & 4 ? z.t : 1.0f - z.t);
@@ -429,9 +445,9 @@ struct End {
 };
 __device__ __forceinline__ End stopped(const Rules& rules, const Data& data, const Position& at, u32 reason, u32 passed, u32 lane) {
     if (!rules.has_tissues) return {reason, NONE, true};
-    if (passed & IN_DEEP_GREY) return {DEEP_GREY, NONE, true};
+    if (all_lanes(passed & IN_DEEP_GREY)) return {DEEP_GREY, NONE, true};
     bool left = reason == LEFT_VOLUME || reason == LOW_AMPLITUDE;
-    if (left && at.along.z < 0.0f && at.at.z <= rules.stem_below) return {BRAIN_STEM, NONE, true};
+    if (all_lanes(left && at.along.z < 0.0f && at.at.z <= rules.stem_below)) return {BRAIN_STEM, NONE, true};
     return {reason, NONE, tissue(rules, data.fractions, at.at, lane) == OF_OTHER};
 }
 
@@ -471,16 +487,17 @@ __device__ __forceinline__ void forget(const Rules& rules, u32* met, u32 points,
 
 // One step of a half, or its end.
 template <class Model>
-__device__ __forceinline__ End step(Model& model, const Rules& rules, const Data& data, u32 slot, Half& half, u32 lane) {
-    if (half.step >= rules.max_steps) return stopped(rules, data, half.last, MAX_LENGTH, half.passed, lane);
-    Position next;
-    u32 reason = model.advance(rules, data, half.last, stream(half.numbers, half.step), lane, next);
+__device__ __forceinline__ End step(Model& model, const Rules& rules, const Data& data, Half& half, u32 lane) {
+    if (all_lanes(half.step >= rules.max_steps)) return stopped(rules, data, half.last, MAX_LENGTH, half.passed, lane);
+    u32 reason = model.advance(rules, data, half, lane);
+    Position& next = half.shared.next;
     if (reason == GO && !contains(rules.fibres, to_voxel(rules.fibres, next.at))) reason = LEFT_VOLUME;
     // Low amplitudes beyond the last voxel with fibres are those of a border.
     if (reason == LOW_AMPLITUDE && !has_fibres(rules.fibres, data.record_of, half.last.at)) reason = LEFT_MASK;
     if (reason == GO && rules.masks && !allowed(rules, data.gates, data.bytes, next.at)) reason = LEFT_MASK;
-    if (reason != GO) return stopped(rules, data, half.last, reason, half.passed, lane);
-    u32* met = data.met + ((size_t)slot * 2 + half.number) * rules.gates;
+    if (all_lanes(reason != GO)) return stopped(rules, data, half.last, reason, half.passed, lane);
+    u32 slot = half.shared.slot, row = slot * 2 + half.shared.number;
+    u32* met = data.met + (size_t)row * rules.gates;
     End end = {GO, NONE, true};
     if (rules.gates) {
         Steps noted = {met, half.step + 1};
@@ -489,21 +506,24 @@ __device__ __forceinline__ End step(Model& model, const Rules& rules, const Data
         __syncwarp();
         if (cut_by != NONE) {
             const Gate& gate = data.gates[cut_by];
-            next.at = half.last.at + cut * (next.at - half.last.at);
+            f32x3 at = half.last.at + cut * (next.at - half.last.at);
+            __syncwarp();
+            if (lane == 0) next.at = at;
+            __syncwarp();
             end.reason = gate.effect == 0 ? REACHED : TERMINATED;
             end.target = gate.effect == 0 ? gate.target : NONE;
         }
     }
-    if (end.reason == GO && rules.has_tissues) {
+    if (all_lanes(end.reason == GO && rules.has_tissues)) {
         bool with_point;
         end = entered(rules, data, next.at, next.at.z < half.last.at.z, half.passed, with_point, lane);
-        if (end.reason != GO && !with_point) {
+        if (all_lanes(end.reason != GO && !with_point)) {
             if (rules.gates) forget(rules, met, half.step, lane);
             return end;
         }
     }
     if (lane == 0) {
-        data.points[((size_t)slot * 2 + half.number) * rules.room + half.step] = make_float4(next.at.x, next.at.y, next.at.z, __uint_as_float(half.passed));
+        data.points[(size_t)row * rules.room + half.step] = make_float4(next.at.x, next.at.y, next.at.z, __uint_as_float(half.passed));
         if (rules.goes_back) data.directions[(size_t)slot * rules.room + half.step] = next.along;
     }
     half.step++;
@@ -513,47 +533,53 @@ __device__ __forceinline__ End step(Model& model, const Rules& rules, const Data
 
 __device__ __forceinline__ u64 numbers_of(const Rules& rules, u32 id) { return stream((u64)rules.key_high << 32 | rules.key_low, id); }
 
+// Sets what all lanes share.
+__device__ __forceinline__ void share(Half& half, u64 numbers, u32 slot, u32 number, u32 lane) {
+    __syncwarp();
+    if (lane == 0) half.shared.numbers = numbers, half.shared.slot = slot, half.shared.number = number;
+    __syncwarp();
+}
+
 // At the seed, for the first attempt.
 __device__ __forceinline__ void begin(const Rules& rules, const Data& data, u32 slot, u32 number, Half& half, u32 lane) {
     const Seed& seed = data.seeds[slot];
     Progress& progress = data.progress[slot];
-    __syncwarp();
+    share(half, stream(numbers_of(rules, seed.id), 1 + number), slot, number, lane);
     half.last = {seed.at, number ? -progress.start : progress.start};
-    half.passed = seed.flags & 0xff;
-    half.number = number, half.step = 0;
-    half.numbers = stream(numbers_of(rules, seed.id), 1 + number);
-    __syncwarp();
+    half.passed = seed.flags & 0xff, half.step = 0;
     if (lane == 0) progress.attempt = 0, progress.longest = 0, progress.back = 1, progress.tries = 0;
+    __syncwarp();
 }
 
 // Goes back from an end that the tissue rejects, to try again; false if the half ends.
-__device__ __forceinline__ bool tries_again(const Rules& rules, const Data& data, u32 slot, const End& end, Half& half, u32 lane) {
+__device__ __forceinline__ bool tries_again(const Rules& rules, const Data& data, const End& end, Half& half, u32 lane) {
     bool too_long = end.reason == MAX_LENGTH || end.reason == MAX_STEPS;
-    if (end.is_kept || !rules.goes_back || too_long) return false;
+    if (all_lanes(end.is_kept || !rules.goes_back || too_long)) return false;
+    u32 slot = half.shared.slot, number = half.shared.number, row = slot * 2 + number;
     const Seed& seed = data.seeds[slot];
     Progress& progress = data.progress[slot];
     __syncwarp();
     u32 attempt = progress.attempt + 1, longest = progress.longest, back = progress.back, tries = progress.tries;
     f32x3 start = progress.start;
-    if (attempt >= MAX_ATTEMPTS) return false;
+    if (all_lanes(attempt >= MAX_ATTEMPTS)) return false;
     if (half.step > longest)
         longest = half.step, back = 1, tries = 0;
     else if (tries == TRIES_PER_LENGTH)
         back++, tries = 0;
     tries++;
-    if (back > longest) return false;
+    if (all_lanes(back > longest)) return false;
     __syncwarp();
     if (lane == 0) progress.attempt = attempt, progress.longest = longest, progress.back = back, progress.tries = tries;
     half.step = min(half.step, longest - back);
-    half.numbers = stream(numbers_of(rules, seed.id), 1 + 2 * (u64)attempt + half.number);
-    half.last = {seed.at, half.number ? -start : start};
+    share(half, stream(numbers_of(rules, seed.id), 1 + 2 * (u64)attempt + number), slot, number, lane);
+    half.last = {seed.at, number ? -start : start};
     half.passed = seed.flags & 0xff;
     if (half.step > 0) {
-        float4 p = data.points[((size_t)slot * 2 + half.number) * rules.room + half.step - 1];
+        float4 p = data.points[(size_t)row * rules.room + half.step - 1];
         half.last = {make(p.x, p.y, p.z), data.directions[(size_t)slot * rules.room + half.step - 1]};
         half.passed = __float_as_uint(p.w);
     }
-    if (rules.gates) forget(rules, data.met + ((size_t)slot * 2 + half.number) * rules.gates, half.step, lane);
+    if (rules.gates) forget(rules, data.met + (size_t)row * rules.gates, half.step, lane);
     return true;
 }
 
@@ -562,7 +588,7 @@ __device__ __forceinline__ void shorten(const Rules& rules, const Data& data, u3
     __syncwarp();
     Summary& summary = data.summaries[slot];
     u32 forward = summary.steps[0], backward = summary.steps[1], total = rules.max_steps, half = total / 2;
-    if (forward + backward <= total) return;
+    if (all_lanes(forward + backward <= total)) return;
     u32 most[2] = {half, half};
     if (forward <= half)
         most[0] = forward, most[1] = total - forward;
@@ -570,7 +596,7 @@ __device__ __forceinline__ void shorten(const Rules& rules, const Data& data, u3
         most[0] = total - backward, most[1] = backward;
     for (u32 h = 0; h < 2; h++) {
         u32 steps = h ? backward : forward, keep = h ? most[1] : most[0];
-        if (steps <= keep || keep == 0) continue;
+        if (all_lanes(steps <= keep || keep == 0)) continue;
         if (rules.gates) forget(rules, data.met + ((size_t)slot * 2 + h) * rules.gates, keep, lane);
         float4 p = data.points[((size_t)slot * 2 + h) * rules.room + keep - 1];
         Position at = {make(p.x, p.y, p.z), make(0.0f, 0.0f, 0.0f)};
@@ -580,57 +606,84 @@ __device__ __forceinline__ void shorten(const Rules& rules, const Data& data, u3
     }
 }
 
+// Begins the next streamline of the queue, or continues it where the previous launch left it; false if none is left.
+template <class Model> __device__ __forceinline__ bool takes(Model& model, const Rules& rules, const Data& data, bool is_first, Half& half, u32 lane) {
+    for (;; is_first = false) {
+        u32 turn = thread_index() / 32;
+        if (!is_first) {
+            if (lane == 0) turn = atomicAdd(data.queue, 1u);
+            turn = __shfl_sync(ALL_LANES, turn, 0);
+        }
+        if (!all_lanes(turn < rules.running)) return false;
+        u32 slot = data.running[turn];
+        Progress& progress = data.progress[slot];
+        Seed seed = data.seeds[slot];
+        u64 numbers = numbers_of(rules, seed.id);
+        if (all_lanes(data.summaries[slot].status == RUNNING)) {
+            half.last = progress.position;
+            half.passed = progress.passed, half.step = progress.step;
+            share(half, stream(numbers, 1 + 2 * (u64)progress.attempt + progress.half), slot, progress.half, lane);
+            return true;
+        }
+        f32x3 along;
+        bool starts = model.start(rules, data, seed, numbers, lane, along);
+        if (lane == 0) progress.start = along;
+        if (all_lanes(starts && !(seed.flags & CUT))) {
+            begin(rules, data, slot, 0, half, lane);
+            return true;
+        }
+        if (lane == 0) data.summaries[slot].status = starts ? DONE : NO_START;
+    }
+}
+
+// Notes the end of a half, and begins the other one; false if the streamline ends.
+__device__ __forceinline__ bool goes_on(const Rules& rules, const Data& data, const End& end, Half& half, u32 lane) {
+    u32 slot = half.shared.slot, number = half.shared.number;
+    Summary& summary = data.summaries[slot];
+    if (lane == 0) {
+        summary.steps[number] = half.step;
+        summary.ends[number] = end.reason | (end.is_kept ? KEPT : 0);
+        summary.targets[number] = end.target;
+        summary.taken += half.step;
+    }
+    if (all_lanes(number == 0 && end.is_kept && rules.both_ways && !(data.seeds[slot].flags & ONE_WAY))) {
+        begin(rules, data, slot, 1, half, lane);
+        return true;
+    }
+    if (all_lanes(number == 1)) shorten(rules, data, slot, lane);
+    if (lane == 0) summary.status = DONE;
+    return false;
+}
+
 // A warp follows one streamline after the other, taken from a queue, for `window` steps in total.
 template <class Model> __device__ __forceinline__ void follow(const Rules& rules, const Data& data) {
-    u32 lane = threadIdx.x % 32, turn = thread_index() / 32, left = rules.window;
     __shared__ typename Model::Shared shared;
+    __shared__ Half::Shared halves[WARPS];
+    u32 lane = threadIdx.x % 32;
     Model model(shared, data, lane);
-    while (turn < rules.running) {
-        u32 slot = data.running[turn], status = data.summaries[slot].status;
-        Half half;
-        if (status == RUNNING) {
-            const Progress& progress = data.progress[slot];
-            half.last = progress.position;
-            half.passed = progress.passed, half.number = progress.half, half.step = progress.step;
-            half.numbers = stream(numbers_of(rules, data.seeds[slot].id), 1 + 2 * (u64)progress.attempt + half.number);
-        } else {
-            Seed seed = data.seeds[slot];
-            f32x3 along;
-            status = model.start(rules, data, seed, numbers_of(rules, seed.id), lane, along) ? RUNNING : NO_START;
-            if (lane == 0) data.progress[slot].start = along;
-            begin(rules, data, slot, 0, half, lane);
-            if (status == RUNNING && seed.flags & CUT) status = DONE;
-        }
-        while (status == RUNNING && left > 0) {
-            left--;
-            End end = step(model, rules, data, slot, half, lane);
-            if (end.reason == GO || tries_again(rules, data, slot, end, half, lane)) continue;
-            if (lane == 0) {
-                Summary& summary = data.summaries[slot];
-                summary.steps[half.number] = half.step;
-                summary.ends[half.number] = end.reason | (end.is_kept ? KEPT : 0);
-                summary.targets[half.number] = end.target;
-                summary.taken += half.step;
-            }
-            if (half.number == 0 && end.is_kept && rules.both_ways && !(data.seeds[slot].flags & ONE_WAY)) {
-                begin(rules, data, slot, 1, half, lane);
-            } else {
-                status = DONE;
-                if (half.number == 1) shorten(rules, data, slot, lane);
-            }
-        }
-        if (lane == 0) {
-            data.summaries[slot].status = status;
-            if (status == RUNNING) {
-                Progress& progress = data.progress[slot];
-                progress.position = half.last;
-                progress.passed = half.passed, progress.half = half.number, progress.step = half.step;
-            }
-        }
-        if (status == RUNNING) return;
-        if (lane == 0) turn = atomicAdd(data.queue, 1u);
-        turn = __shfl_sync(ALL_LANES, turn, 0);
+    Half half = {{}, 0, 0, halves[threadIdx.x / 32]};
+    if (lane == 0) half.shared.left = rules.window;
+    __syncwarp();
+    bool has_one = takes(model, rules, data, true, half, lane);
+    while (all_lanes(has_one)) {
+        u32 left = half.shared.left;
+        __syncwarp();
+        if (all_lanes(left == 0)) break;
+        if (lane == 0) half.shared.left = left - 1;
+        End end = step(model, rules, data, half, lane);
+        if (all_lanes(end.reason == GO)) continue;
+        bool again = tries_again(rules, data, end, half, lane);
+        if (all_lanes(again)) continue;
+        bool goes = goes_on(rules, data, end, half, lane);
+        if (all_lanes(goes)) continue;
+        has_one = takes(model, rules, data, false, half, lane);
     }
+    if (!has_one || lane != 0) return;
+    u32 slot = half.shared.slot;
+    data.summaries[slot].status = RUNNING;
+    Progress& progress = data.progress[slot];
+    progress.position = half.last;
+    progress.passed = half.passed, progress.half = half.shared.number, progress.step = half.step;
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) odf_tracking_arcs_8(Rules rules, Data data) { follow<Arcs<8>>(rules, data); }
