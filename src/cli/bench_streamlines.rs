@@ -24,7 +24,7 @@ const ORDER: usize = 8;
 #[derive(Clone, Copy, PartialEq)]
 enum Extent {
     Brain,
-    /// A million, for graphics cards alone.
+    /// A million of at most 60 steps, for graphics cards alone.
     Million,
     Sphere,
 }
@@ -104,6 +104,10 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
                 },
                 params: Params {
                     seeding: Seeding::Random { count },
+                    max_length_mm: Some(match extent {
+                        Extent::Million => 60.0,
+                        _ => 250.0,
+                    }),
                     ..Params::defaults_for(method, 2.0, with_tissues)
                 },
             };
