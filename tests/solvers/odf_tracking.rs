@@ -1,7 +1,8 @@
-//! Streamlines through distributions and peaks: the law of a step, closed forms, anatomical rules, selection.
+//! Streamlines through distributions and peaks: the law of a step, closed forms, anatomical rules, selection, cards.
 
 mod law;
 mod lines;
+mod parity;
 mod rules;
 mod select;
 mod tissues;
@@ -21,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
     let all = [
         law::tests(),
         lines::tests(),
+        parity::tests(),
         rules::tests(),
         select::tests(),
         tissues::tests(),

@@ -147,7 +147,26 @@ pub const CSD: KernelFile = KernelFile {
     entries: &["csd_project", "csd_fit_8", "csd_fit_12"],
 };
 
+/// Streamlines through distributions.
+pub const ODF_TRACKING: KernelFile = KernelFile {
+    stem: "odf_tracking",
+    ptx: include_str!("../../../kernels/ptx/odf_tracking.sm70.ptx"),
+    entries: &[
+        "odf_tracking_arcs_8",
+        "odf_tracking_arcs_12",
+        "odf_tracking_gather",
+    ],
+};
+
 /// Every kernel file.
 pub const ALL: &[KernelFile] = &[
-    PROBE, TRACKING, GEODESIC, EIKONAL, PATHWAY, LEVEL_SET, COMMIT, CSD,
+    PROBE,
+    TRACKING,
+    GEODESIC,
+    EIKONAL,
+    PATHWAY,
+    LEVEL_SET,
+    COMMIT,
+    CSD,
+    ODF_TRACKING,
 ];

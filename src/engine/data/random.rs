@@ -48,6 +48,11 @@ impl Random {
         }
     }
 
+    /// The key of the stream, for kernels that compute the same numbers.
+    pub fn key(self) -> u64 {
+        self.key
+    }
+
     pub fn bits(self, index: u64) -> u64 {
         mix(self.key.wrapping_add(index.wrapping_mul(GOLDEN)))
     }

@@ -148,13 +148,13 @@ fn rules(
         (None, Some(path)) => file_name(path),
         (None, None) => "an image".to_owned(),
     };
-    let again = match params.back_track && params.method == odf_tracking::Method::Probabilistic {
+    let retry = match params.back_track && params.method == odf_tracking::Method::Probabilistic {
         true => "; before that they went back and tried again",
         false => "",
     };
     format!(
         " By the tissues of “{name}”, they ended in cortical grey matter, inside deep grey matter or at the brain stem, \
-         and were rejected in CSF and where they stopped in white matter {}{again}.",
+         and were rejected in CSF and where they stopped in white matter {}{retry}.",
         citations.cite(TISSUES)
     )
 }

@@ -124,7 +124,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         actions.push(Action::Track(TrackAction::SetFibres { params, phase }));
     };
     parameters::rows(ui, &params, &defaults, Rows::Only(&["method"]), &mut set);
-    if state.runtime.is_on_card() {
+    if state.runtime.is_on_card() && params.method == FibreMethod::Deterministic {
         rows::hint(ui, "Computed on the CPU");
     }
     let kind = SeedingParts::from(params.seeding).kind;

@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-const CENTRE: DVec3 = DVec3::new(24.0, 24.0, 24.0);
+pub const CENTRE: DVec3 = DVec3::new(24.0, 24.0, 24.0);
 const VENTRICLE: DVec3 = DVec3::new(24.0, 31.0, 24.0);
 const NUCLEUS: DVec3 = DVec3::new(24.0, 15.0, 24.0);
 
@@ -74,7 +74,7 @@ fn tissue_at(map: &TissueMap, at: [f32; 3]) -> Option<TissueType> {
     (sums.iter().sum::<f64>() >= 0.5).then_some(TissueType::ALL[best])
 }
 
-fn head() -> (Fibres, TissueMap) {
+pub fn head() -> (Fibres, TissueMap) {
     let grid = grid([49, 49, 49], 1.0);
     let straight = lobes(&[(DVec3::X, 1.0)]);
     let empty = vec![0.0; 45];
@@ -86,7 +86,7 @@ fn head() -> (Fibres, TissueMap) {
     (Fibres::Distributions(fibres), map)
 }
 
-fn with_tissues(method: Method, seeds: usize) -> Params {
+pub fn with_tissues(method: Method, seeds: usize) -> Params {
     Params {
         seeding: Seeding::Random { count: seeds },
         ..Params::defaults_for(method, 1.0, true)
@@ -94,7 +94,7 @@ fn with_tissues(method: Method, seeds: usize) -> Params {
 }
 
 /// Both ends of every streamline are in grey matter, and none of its points is in CSF.
-fn check_ends(output: &Output, map: &TissueMap) {
+pub fn check_ends(output: &Output, map: &TissueMap) {
     for line in output.kept.streamlines() {
         for end in [line[0], line[line.len() - 1]] {
             let tissue = tissue_at(map, end);

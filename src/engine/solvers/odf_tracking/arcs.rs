@@ -44,9 +44,13 @@ pub struct ArcTables {
     pub samples: usize,
 }
 
+/// The azimuth of a candidate, rad.
+pub fn azimuth(k: usize) -> f64 {
+    std::f64::consts::TAU * GOLDEN_TURN * k as f64
+}
+
 impl ArcTables {
     pub fn new(order: usize, step_mm: f64, max_angle_rad: f64, cut: f64, samples: usize) -> Self {
-        let azimuth = |k: usize| std::f64::consts::TAU * GOLDEN_TURN * k as f64;
         Self {
             harmonics: EvenRecurrence::new(order),
             cosines: std::array::from_fn(|k| azimuth(k).cos() as f32),

@@ -1,6 +1,7 @@
 //! One streamline: its start, its halves with back-tracking, and its outcome.
 
 use super::interface::InterfaceSeeds;
+use super::lattice::Lattice;
 use super::model::{Model, Position};
 use super::tissue_rules::{Passed, TissueEffect, TissueRules};
 use crate::data::random::Random;
@@ -25,9 +26,8 @@ pub enum SeedPoints<'a> {
     Interface(InterfaceSeeds<'a>),
 }
 
-/// Shared by all streamlines of a run.
-pub struct Tracker<'a> {
-    pub model: &'a dyn Model,
+/// Shared by all streamlines of a run, whatever follows them.
+pub struct Conditions<'a> {
     pub tissues: Option<&'a TissueRules>,
     pub gates: &'a RegionTests<'a>,
     pub seeds: &'a SeedPoints<'a>,
@@ -37,6 +37,21 @@ pub struct Tracker<'a> {
     /// Largest number of steps of both halves.
     pub max_steps: u32,
     pub min_length_mm: f32,
+}
+
+/// Follows streamlines on the CPU.
+pub struct Tracker<'a> {
+    pub model: &'a dyn Model,
+    pub conditions: &'a Conditions<'a>,
+}
+
+/// A seed at which a streamline may start if there is a direction.
+pub struct SeedPoint {
+    pub at: [f32; 3],
+    pub inwards: Option<[f32; 3]>,
+    pub passed: Passed,
+    /// The end at the seed itself, if a streamline leaves in one sense only.
+    pub end: Option<StopReason>,
 }
 
 /// A seed that starts.
@@ -59,10 +74,66 @@ struct Half {
 
 /// How a half ended.
 #[derive(Clone, Copy)]
-struct HalfEnd {
-    reason: StopReason,
-    target: Option<u32>,
-    is_kept: bool,
+pub struct HalfEnd {
+    pub reason: StopReason,
+    pub target: Option<u32>,
+    pub is_kept: bool,
+}
+
+impl HalfEnd {
+    pub fn at_seed(reason: StopReason) -> Self {
+        Self {
+            reason,
+            target: None,
+            is_kept: true,
+        }
+    }
+
+    /// Targets precede other ends, and the first named one the others.
+    pub fn order(&self) -> u32 {
+        self.target.unwrap_or(u32::MAX)
+    }
+}
+
+impl Conditions<'_> {
+    /// The seed of the streamline with this number; `None` if none starts there.
+    pub fn seed(&self, id: u64, lattice: &Lattice) -> Option<SeedPoint> {
+        let (at, inwards) = match self.seeds {
+            SeedPoints::Anywhere(seeds) => (seeds.point(id as usize), None),
+            SeedPoints::Interface(seeds) => {
+                let seed = seeds.seed(id)?;
+                (seed.at, Some(seed.inwards))
+            }
+        };
+        if !self.gates.allows(at) || !lattice.contains(lattice.voxel(at)) {
+            return None;
+        }
+        let passed = match self.tissues {
+            Some(rules) => rules.at_seed(at, inwards.is_some())?,
+            None => Passed::default(),
+        };
+        let end = self
+            .tissues
+            .and_then(|_| TissueRules::ends_at_seed(&passed));
+        Some(SeedPoint {
+            at,
+            inwards,
+            passed,
+            end,
+        })
+    }
+
+    /// The outcome of a streamline whose halves ended like this, as far as its length has no part in it.
+    pub fn outcome(&self, ends: &[HalfEnd; 2], meets: impl Fn(usize) -> bool) -> SeedOutcome {
+        match ends.iter().find(|end| !end.is_kept) {
+            Some(end) if end.reason == StopReason::EnteredCsf => SeedOutcome::EndsInCsf,
+            Some(_) => SeedOutcome::EndsInWhite,
+            None => {
+                let reached = ends.iter().any(|end| end.target.is_some());
+                self.gates.outcome(reached, meets)
+            }
+        }
+    }
 }
 
 impl Half {
@@ -80,12 +151,12 @@ impl Half {
 impl Tracker<'_> {
     /// Tracks the streamline with this number, and adds it or its outcome.
     pub fn add_streamline(&self, id: u64, joined: &mut JoinedCurves) {
-        let numbers = self.random.stream(id);
+        let numbers = self.conditions.random.stream(id);
         let Some(start) = self.start(id, numbers) else {
             joined.no_start(1);
             return;
         };
-        let (inside, cut) = self.gates.gates_containing(start.position.at);
+        let (inside, cut) = self.conditions.gates.gates_containing(start.position.at);
         let met_at_seed: Vec<u32> = inside
             .iter()
             .map(|inside| if *inside { 0 } else { u32::MAX })
@@ -95,11 +166,6 @@ impl Tracker<'_> {
             ..Half::default()
         };
         let (mut forward, mut backward) = (new_half(), new_half());
-        let at_seed = |reason| HalfEnd {
-            reason,
-            target: None,
-            is_kept: true,
-        };
         let cut_at_seed = cut.map(|(reason, target)| HalfEnd {
             reason,
             target,
@@ -109,15 +175,16 @@ impl Tracker<'_> {
             Some(end) => end,
             None => self.follow(&start, sense, numbers, number, most, half),
         };
-        let tail = follow(&mut forward, 1.0, 0, self.max_steps);
-        let mut ends = [at_seed(start.end.unwrap_or(StopReason::Seed)), tail];
+        let tail = follow(&mut forward, 1.0, 0, self.conditions.max_steps);
+        let at_seed = HalfEnd::at_seed(start.end.unwrap_or(StopReason::Seed));
+        let mut ends = [at_seed, tail];
         joined.steps += forward.points.len() as u64;
-        let has_backward = self.both_ways && start.end.is_none();
+        let has_backward = self.conditions.both_ways && start.end.is_none();
         if tail.is_kept && has_backward {
-            ends[0] = follow(&mut backward, -1.0, 1, self.max_steps);
+            ends[0] = follow(&mut backward, -1.0, 1, self.conditions.max_steps);
             joined.steps += backward.points.len() as u64;
             let steps = [&forward, &backward].map(|half| half.points.len() as u32);
-            let most = split_total(steps[0], steps[1], self.max_steps);
+            let most = split_total(steps[0], steps[1], self.conditions.max_steps);
             self.shorten(&mut forward, most[0], &mut ends[1]);
             self.shorten(&mut backward, most[1], &mut ends[0]);
         }
@@ -143,35 +210,13 @@ impl Tracker<'_> {
     }
 
     fn start(&self, id: u64, numbers: Random) -> Option<Start> {
-        let (at, inwards) = match self.seeds {
-            SeedPoints::Anywhere(seeds) => (seeds.point(id as usize), None),
-            SeedPoints::Interface(seeds) => {
-                let seed = seeds.seed(id)?;
-                (seed.at, Some(seed.inwards))
-            }
-        };
-        if !self.gates.allows(at)
-            || !self
-                .model
-                .lattice()
-                .contains(self.model.lattice().voxel(at))
-        {
-            return None;
-        }
-        let passed = match self.tissues {
-            Some(rules) => rules.at_seed(at, inwards.is_some())?,
-            None => Passed::default(),
-        };
-        let along = self
-            .model
-            .start(at, inwards, numbers.stream(START_STREAM))?;
-        let end = self
-            .tissues
-            .and_then(|_| TissueRules::ends_at_seed(&passed));
+        let seed = self.conditions.seed(id, self.model.lattice())?;
+        let numbers = numbers.stream(START_STREAM);
+        let along = self.model.start(seed.at, seed.inwards, numbers)?;
         Some(Start {
-            position: Position { at, along },
-            passed,
-            end,
+            position: Position { at: seed.at, along },
+            passed: seed.passed,
+            end: seed.end,
         })
     }
 
@@ -195,7 +240,8 @@ impl Tracker<'_> {
             let stream = numbers.stream(1 + 2 * attempt + number);
             let end = self.attempt(seed, start.passed, stream, most, half);
             let too_long = matches!(end.reason, StopReason::MaxLength | StopReason::MaxSteps);
-            if end.is_kept || !self.goes_back || too_long || attempt + 1 >= MAX_ATTEMPTS {
+            if end.is_kept || !self.conditions.goes_back || too_long || attempt + 1 >= MAX_ATTEMPTS
+            {
                 return end;
             }
             let reached = half.points.len();
@@ -240,11 +286,12 @@ impl Tracker<'_> {
             if !lattice.contains(lattice.voxel(next.at)) {
                 return self.stopped(position, StopReason::LeftVolume, &passed);
             }
-            if !self.gates.allows(next.at) {
+            if !self.conditions.gates.allows(next.at) {
                 return self.stopped(position, StopReason::LeftMask, &passed);
             }
             let met = &mut half.met;
             let crossing = self
+                .conditions
                 .gates
                 .crossed(position.at, next.at, |gate| met[gate] == u32::MAX);
             for gate in &crossing.met {
@@ -262,7 +309,7 @@ impl Tracker<'_> {
                     is_kept: true,
                 };
             }
-            if let Some(rules) = self.tissues {
+            if let Some(rules) = self.conditions.tissues {
                 let downwards = next.at[2] < position.at[2];
                 let effect = rules.enter(next.at, downwards, &mut passed);
                 if let TissueEffect::End {
@@ -303,7 +350,7 @@ impl Tracker<'_> {
     }
 
     fn stopped(&self, at: Position, reason: StopReason, passed: &Passed) -> HalfEnd {
-        let (reason, is_kept) = match self.tissues {
+        let (reason, is_kept) = match self.conditions.tissues {
             Some(rules) => rules.stopped(at.at, at.along[2] < 0.0, reason, passed),
             None => (reason, true),
         };
@@ -325,18 +372,10 @@ impl Tracker<'_> {
     ) {
         let [mut head, mut tail] = ends;
         let [mut first, mut last] = halves;
-        let mut outcome = match ends.iter().find(|end| !end.is_kept) {
-            Some(end) if end.reason == StopReason::EnteredCsf => SeedOutcome::EndsInCsf,
-            Some(_) => SeedOutcome::EndsInWhite,
-            None => {
-                let reached = ends.iter().any(|end| end.target.is_some());
-                let meets = |gate: usize| [&first, &last].iter().any(|h| h.met[gate] != u32::MAX);
-                self.gates.outcome(reached, meets)
-            }
-        };
+        let meets = |gate: usize| [&first, &last].iter().any(|h| h.met[gate] != u32::MAX);
+        let mut outcome = self.conditions.outcome(&ends, meets);
         // A streamline that reached a target ends in it; with targets at both ends, in the first named one.
-        let order = |end: &HalfEnd| end.target.unwrap_or(u32::MAX);
-        if order(&head) < order(&tail) {
+        if head.order() < tail.order() {
             std::mem::swap(&mut head, &mut tail);
             std::mem::swap(&mut first, &mut last);
         }
@@ -347,7 +386,7 @@ impl Tracker<'_> {
                 .chain(tail)
                 .collect()
         };
-        let short = points.len() < 2 || (length_mm(&points) as f32) < self.min_length_mm;
+        let short = points.len() < 2 || (length_mm(&points) as f32) < self.conditions.min_length_mm;
         if outcome == SeedOutcome::Kept && short {
             outcome = SeedOutcome::TooShort;
         }
@@ -365,7 +404,7 @@ impl Tracker<'_> {
         lines.points.extend(points);
         lines.stops.push([head.reason, tail.reason]);
         lines.seeds.push(id as u32);
-        lines.targets.push(order(&tail));
+        lines.targets.push(tail.order());
         if outcome == SeedOutcome::Kept {
             joined.reached([head.target, tail.target]);
         }

@@ -3,6 +3,7 @@
 use crate::data::Grid;
 use crate::solvers::curves::cells::rows;
 
+#[derive(Clone)]
 pub struct Lattice {
     pub shape: [usize; 3],
     /// Rows of the affine from world to voxel.

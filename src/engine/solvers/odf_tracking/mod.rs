@@ -12,7 +12,8 @@
 //! thread and in any order. A requested number of streamlines are the first ones by their number that are kept.
 //!
 //! *Layout.* Coefficients are one record for each voxel, tissues one of 32 bytes; a step reads the records around a
-//! point, which a kernel for graphics cards can read as they are.
+//! point. A graphics card (`cuda`) draws arcs up to order 12 with the same random numbers, a warp for each streamline;
+//! lobes and peaks are followed on the CPU.
 //!
 //! # Example
 //!
@@ -44,6 +45,8 @@
 //! ```
 
 mod arcs;
+mod batch;
+mod cuda;
 mod error;
 mod follow;
 mod harmonics;
@@ -51,6 +54,7 @@ mod interface;
 mod lattice;
 mod model;
 mod parameters;
+mod prepare;
 mod records;
 mod run;
 mod tissue_rules;
@@ -59,39 +63,26 @@ pub use error::InputError;
 pub use parameters::{Method, Params};
 
 use super::Error;
-use super::curves::collect::gather;
-use super::curves::memory_budget::MemoryBudget;
-use super::curves::regions::RegionTests;
-use super::curves::seeding::{SeedableVoxels, Seeds};
-use super::curves::{self, MAX_SEEDS, Output, Seeding, check_regions};
+use super::curves::{Output, check_regions};
 use super::peaks::Search;
-use crate::compute::{Backend, Control};
+use crate::compute::{Accelerator, Backend, Control};
 use crate::data::random::Random;
 use crate::data::spherical_harmonics::{Polynomials, count};
 use crate::data::{Grid, OdfField, PeakField, Region, Role, TissueMap};
 use arcs::ArcTables;
-use follow::{SeedPoints, Tracker};
-use interface::InterfaceSeeds;
 use lattice::Lattice;
 use model::{Arcs, Lobes, Model, Peaks, StepRules};
+use prepare::Job;
 use records::Records;
-use run::Run;
 use std::fmt;
 use std::sync::Arc;
-use tissue_rules::TissueRules;
 
 /// Coefficients of the highest order that an image may have, and one more to make their number even.
 const MAX_COEFFICIENTS: usize = count(crate::data::odf_field::MAX_ODF_ORDER) + 1;
-/// Streamlines that are tried for each one that is requested.
-const TRIES_PER_STREAMLINE: u64 = 1000;
 /// Largest step in voxels: candidates of longer arcs would pass whole bundles.
 const MAX_STEP_VOXELS: f64 = 2.0;
-/// Largest number of steps without a length limit.
-const MAX_STEPS: f64 = 100_000.0;
 /// Above this share of implausible voxels an image holds something else.
 const MAX_IMPLAUSIBLE: f64 = 0.25;
-/// The share of voxels with fibres that a tissue map has to cover.
-const MIN_COVERED: f64 = 0.9;
 
 /// The directions of fibres.
 #[derive(Clone, Debug)]
@@ -123,9 +114,9 @@ impl Prepared {
     pub fn new(fibres: &Fibres, backend: &Backend, control: &Control) -> Result<Self, Error> {
         let records = match fibres {
             Fibres::Peaks(_) => None,
-            Fibres::Distributions(field) => {
-                Some(Arc::new(backend.install(|| records(field, control))?))
-            }
+            Fibres::Distributions(field) => Some(Arc::new(
+                backend.install(|| plausible_records(field, control))?,
+            )),
         };
         Ok(Self {
             fibres: fibres.clone(),
@@ -145,23 +136,6 @@ impl fmt::Debug for Prepared {
     }
 }
 
-/// The records of distributions. Needs the backend's threads installed.
-fn records(field: &OdfField, control: &Control) -> Result<Records, Error> {
-    if field.order() == 0 {
-        return Err(InputError::NoDirections.into());
-    }
-    control.begin("Preparing distributions", 0);
-    let records = Records::new(field, control)?;
-    if records.is_empty() {
-        return Err(InputError::Empty.into());
-    }
-    let share = records.implausible_share();
-    if share > MAX_IMPLAUSIBLE {
-        return Err(InputError::NoDistributions { share }.into());
-    }
-    Ok(records)
-}
-
 /// Tracks from the regions with role seed (from all voxels with fibres if there is none), filters by the others and,
 /// with tissues, by anatomical rules. Returns an error if the streamlines take more than this much memory, in bytes.
 pub fn track(
@@ -175,10 +149,20 @@ pub fn track(
 ) -> Result<Output, Error> {
     check_inputs(fibres, tissues, regions, params)?;
     control.check()?;
+    let job = Job {
+        grid: fibres.grid(),
+        tissues,
+        regions,
+        params,
+        memory,
+        backend,
+        control,
+    };
+    if let Some(output) = track_on_cards(&job, fibres) {
+        return output;
+    }
     let prepared = Prepared::new(fibres, backend, control)?;
-    track_prepared(
-        &prepared, tissues, regions, params, memory, backend, control,
-    )
+    backend.install(|| job.on_cpu(&*model(&prepared, params)?))
 }
 
 /// [`track`] in fibres that were prepared before.
@@ -194,10 +178,31 @@ pub fn track_prepared(
     let fibres = &prepared.fibres;
     check_inputs(fibres, tissues, regions, params)?;
     control.check()?;
-    backend.install(|| {
-        let model = model(prepared, params)?;
-        run(&*model, fibres, tissues, regions, params, memory, control)
-    })
+    let job = Job {
+        grid: fibres.grid(),
+        tissues,
+        regions,
+        params,
+        memory,
+        backend,
+        control,
+    };
+    if let Some(output) = track_on_cards(&job, fibres) {
+        return output;
+    }
+    backend.install(|| job.on_cpu(&*model(prepared, params)?))
+}
+
+/// Streamlines from graphics cards; `None` if there is none, or it cannot follow these.
+fn track_on_cards(job: &Job, fibres: &Fibres) -> Option<Result<Output, Error>> {
+    match (fibres, job.backend.accelerator()) {
+        (Fibres::Distributions(field), Some(Accelerator::Cuda(devices)))
+            if cuda::obstacle(field, job.params).is_none() =>
+        {
+            Some(cuda::track(job, field, devices))
+        }
+        _ => None,
+    }
 }
 
 fn check_inputs(
@@ -276,6 +281,23 @@ fn model(prepared: &Prepared, params: &Params) -> Result<Box<dyn Model>, Error> 
     })
 }
 
+/// The records of a field; refuses images that hold no distributions. Needs the backend's threads installed.
+fn plausible_records(field: &OdfField, control: &Control) -> Result<Records, Error> {
+    if field.order() == 0 {
+        return Err(InputError::NoDirections.into());
+    }
+    control.begin("Preparing distributions", 0);
+    let records = Records::new(field, control)?;
+    if records.is_empty() {
+        return Err(InputError::Empty.into());
+    }
+    let share = records.implausible_share();
+    match share > MAX_IMPLAUSIBLE {
+        true => Err(InputError::NoDistributions { share }.into()),
+        false => Ok(records),
+    }
+}
+
 fn arc_tables(order: usize, params: &Params) -> ArcTables {
     ArcTables::new(
         order,
@@ -284,113 +306,6 @@ fn arc_tables(order: usize, params: &Params) -> ArcTables {
         params.min_amplitude,
         params.samples,
     )
-}
-
-fn run(
-    model: &dyn Model,
-    fibres: &Fibres,
-    tissues: Option<&TissueMap>,
-    regions: &[Region],
-    params: &Params,
-    memory: Option<u64>,
-    control: &Control,
-) -> Result<Output, Error> {
-    let grid = fibres.grid();
-    let has_data = |voxel: usize| model.has_fibres(voxel);
-    if let Some(map) = tissues {
-        check_covered(grid, &has_data, map)?;
-    }
-    let rules = tissues.map(TissueRules::new);
-    let limit = params.select.map(|n| {
-        (n as u64)
-            .saturating_mul(TRIES_PER_STREAMLINE)
-            .min(MAX_SEEDS as u64)
-    });
-    let seeding = match (params.seeding, limit) {
-        (Seeding::Random { .. }, Some(limit)) => Seeding::Random {
-            count: limit as usize,
-        },
-        (seeding, _) => seeding,
-    };
-    let (seeds, available) = match (tissues, &rules) {
-        (Some(map), Some(rules)) if params.at_interface => {
-            let seeds = InterfaceSeeds::new(map, rules, regions, params.random_seed)?;
-            let count = match seeding {
-                Seeding::Random { count } => count,
-                _ => MAX_SEEDS,
-            };
-            (SeedPoints::Interface(seeds), count as u64)
-        }
-        _ => {
-            let voxels = SeedableVoxels {
-                grid,
-                has_data: &has_data,
-            };
-            let seeds = Seeds::in_voxels(voxels, regions, seeding, params.random_seed, control)?;
-            let count = seeds.len() as u64;
-            (SeedPoints::Anywhere(seeds), count)
-        }
-    };
-    let curve_params = curves::Params {
-        targets: params.targets,
-        includes: params.includes,
-        ..curves::Params::defaults()
-    };
-    let gates = RegionTests::new(regions, params.step_mm, &curve_params);
-    let longest = params
-        .max_length_mm
-        .map_or(MAX_STEPS, |mm| mm / params.step_mm);
-    let run = Run {
-        tracker: Tracker {
-            model,
-            tissues: rules.as_ref(),
-            gates: &gates,
-            seeds: &seeds,
-            random: Random::new(params.random_seed),
-            both_ways: params.both_ways,
-            goes_back: params.back_track
-                && rules.is_some()
-                && params.method == Method::Probabilistic,
-            // A small margin keeps 250 mm at 250 steps of 1 mm despite rounding.
-            max_steps: (longest * (1.0 + 1e-9)).min(MAX_STEPS) as u32,
-            min_length_mm: params.min_length_mm as f32,
-        },
-        control,
-        memory: MemoryBudget::new("streamlines", available as usize, memory, control),
-    };
-    let parts = match params.select {
-        Some(requested) => {
-            run.select(requested as u64, available.min(limit.unwrap_or(available)))?
-        }
-        None => run.all(available)?,
-    };
-    Ok(gather(parts, &gates, false)?)
-}
-
-/// Refuses tissues elsewhere than the fibres: of another head, or before alignment.
-fn check_covered(
-    grid: &Grid,
-    has_fibres: &(dyn Fn(usize) -> bool + Sync),
-    map: &TissueMap,
-) -> Result<(), Error> {
-    /// Voxels that are examined, evenly spaced.
-    const MAX_EXAMINED: usize = 20_000;
-    let voxels: Vec<usize> = (0..grid.voxel_count()).filter(|v| has_fibres(*v)).collect();
-    if voxels.is_empty() {
-        return Err(InputError::Empty.into());
-    }
-    let step = voxels.len().div_ceil(MAX_EXAMINED);
-    let (mut covered, mut examined) = (0usize, 0usize);
-    for voxel in voxels.into_iter().step_by(step) {
-        let centre = grid.world(glam::DVec3::from_array(grid.voxel(voxel).map(|v| v as f64)));
-        covered += usize::from(map.grid.nearest(centre).is_some());
-        examined += 1;
-    }
-    let share = covered as f64 / examined as f64;
-    match share >= MIN_COVERED {
-        true => Ok(()),
-        false => Err(InputError::TissuesElsewhere { share }.into()),
-    }
 }
 
 /// End directions of arcs that leave a world point along a unit vector, one for each number: the law of a probabilistic

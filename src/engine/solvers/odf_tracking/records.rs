@@ -11,6 +11,7 @@ use rayon::prelude::*;
 /// Voxels that one thread copies at a time.
 const CHUNK: usize = 2048;
 
+#[derive(Clone)]
 pub struct Records {
     pub order: usize,
     /// Numbers per record: those of the order and zeros up to an even number.
@@ -70,6 +71,26 @@ impl Records {
             coefficients,
             lattice: Lattice::new(&field.grid),
         })
+    }
+
+    /// Records of `width` numbers: the coefficients with these indices, and zeros; 0 for those that the order lacks.
+    /// Needs the backend's threads installed.
+    pub fn reordered(&self, functions: &[usize], width: usize) -> Vec<f32> {
+        let mut out = vec![0f32; self.coefficients.len() / self.stride * width];
+        let records = out.par_chunks_mut(width * CHUNK);
+        records
+            .zip(self.coefficients.par_chunks(self.stride * CHUNK))
+            .for_each(|(to, from)| {
+                for (to, from) in to
+                    .chunks_exact_mut(width)
+                    .zip(from.chunks_exact(self.stride))
+                {
+                    for (slot, function) in to.iter_mut().zip(functions) {
+                        *slot = from.get(*function).copied().unwrap_or(0.0);
+                    }
+                }
+            });
+        out
     }
 
     pub fn is_empty(&self) -> bool {

@@ -22,7 +22,7 @@ pub struct Run<'a> {
 impl Run<'_> {
     /// Streamlines with these numbers, up to and including the one that is the `most`-th kept.
     fn part(&self, ids: Range<u64>, most: Option<u64>) -> Result<JoinedCurves, Cancelled> {
-        let mut joined = JoinedCurves::new(self.tracker.gates);
+        let mut joined = JoinedCurves::new(self.tracker.conditions.gates);
         for id in ids {
             self.control.check()?;
             self.tracker.add_streamline(id, &mut joined);

@@ -24,9 +24,9 @@ const STEPS_IN_CORTEX: u8 = 4;
 
 pub struct TissueRules {
     fractions: std::sync::Arc<[Fractions]>,
-    lattice: Lattice,
+    pub lattice: Lattice,
     /// World z below which white matter ends at the brain stem.
-    stem_below: f32,
+    pub stem_below: f32,
 }
 
 /// The tissues that a streamline has passed.
@@ -38,6 +38,15 @@ pub struct Passed {
     may_leave: bool,
     /// Steps that it may still take in cortical grey matter.
     steps_in_cortex: u8,
+}
+
+impl Passed {
+    /// As kernels/odf_tracking.cu stores it.
+    pub fn bits(self) -> u32 {
+        u32::from(self.in_deep_grey)
+            | u32::from(self.may_leave) << 1
+            | u32::from(self.steps_in_cortex) << 2
+    }
 }
 
 /// The effect of a tissue at a new point.

@@ -1,0 +1,290 @@
+// What streamlines through fibre orientation distributions share: the data of a launch, random numbers, cells of the
+// lattice, and series of spherical harmonics.
+#pragma once
+#include "curves.cuh"
+
+// `StopReason` of distributions.
+const u32 LOW_AMPLITUDE = 12, CORTICAL_GREY = 13, DEEP_GREY = 14, BRAIN_STEM = 15, ENTERED_CSF = 16;
+// `TissueType`, and no tissue.
+enum { OF_CORTEX, OF_DEEP_GREY, OF_WHITE, OF_CSF, OF_OTHER, OUTSIDE };
+const u32 ALL_LANES = 0xffffffffu, WARPS = 2;
+const float MIN_AMPLITUDE = 1e-4f, MIN_FRACTIONS = 0.5f;
+const u32 TRIES_PER_LENGTH = 3, MAX_ATTEMPTS = 300;
+
+struct Lattice {
+    // Rows of the affine from world to voxel.
+    float voxel[12];
+    u32 shape[3];
+};
+
+// `KernelRules` in src/engine/solvers/odf_tracking/cuda.rs, in the same order.
+struct Rules {
+    // Streamlines to be followed, steps per warp in one launch, and room for steps of a half.
+    u32 running, window, room;
+    u32 max_steps;
+    u32 gates, masks;
+    u32 both_ways, goes_back, has_tissues;
+    u32 samples;
+    float step_mm, cap_height, cut, min_cos, stem_below;
+    u32 key_low, key_high;
+    Lattice fibres, tissues;
+};
+static_assert(sizeof(Rules) == 47 * 4, "as in cuda.rs");
+
+// `Seed` in cuda.rs: the tissues passed in the lowest eight bits of `flags`.
+struct Seed {
+    f32x3 at;
+    u32 id;
+    f32x3 along;
+    u32 flags;
+};
+const u32 IN_DEEP_GREY = 1, MAY_LEAVE = 2, ONE_STEP_IN_CORTEX = 4, IN_CORTEX = 7 << 2;
+// `along` points inwards; a region ends both halves; it leaves in one sense only.
+const u32 INWARDS = 1 << 8, CUT = 1 << 9, ONE_WAY = 1 << 10;
+
+// `Summary` in cuda.rs; an end is its reason, and KEPT.
+struct Summary {
+    u32 steps[2];
+    u32 ends[2];
+    u32 targets[2];
+    // Before the limit of both halves is applied.
+    u32 taken;
+    u32 status;
+};
+enum { FRESH, RUNNING, DONE, NO_START };
+const u32 KEPT = 1 << 8;
+
+struct Position {
+    f32x3 at, along;
+};
+
+// A streamline between two launches, and what is rarely needed.
+struct Progress {
+    Position position;
+    f32x3 start;
+    u32 passed, half, step;
+    u32 attempt, longest, back, tries;
+};
+static_assert(sizeof(Progress) == 64, "as in cuda.rs");
+
+// A half that is being followed: its last point, and what all lanes share besides.
+struct Half {
+    Position last;
+    u32 passed, step;
+    struct Shared {
+        // Random numbers of this attempt.
+        u64 numbers;
+        u32 slot, number, left;
+        // The point of a step, and its three random numbers.
+        Position next;
+        float uniform[3];
+    };
+    Shared& shared;
+};
+
+// Buffers, as in `KernelData` in cuda.rs.
+struct Data {
+    const float4* records;
+    const u32* record_of;
+    // Cosine and sine of each candidate's azimuth; steps of the recurrence of each frequency.
+    const float2* azimuths;
+    const float4* fractions;
+    const Seed* seeds;
+    const u32* running;
+    const Gate* gates;
+    const unsigned char* bytes;
+    Progress* progress;
+    Summary* summaries;
+    // By streamline, half and region; by streamline, half and step, with the tissues passed; by streamline and step.
+    u32* met;
+    float4* points;
+    f32x3* directions;
+    u32* queue;
+};
+static_assert(sizeof(Data) == 14 * 8, "as in cuda.rs");
+
+// Random numbers: src/engine/data/random.rs.
+__device__ __forceinline__ u64 mix(u64 z) {
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+    return z ^ z >> 31;
+}
+__device__ __forceinline__ u64 stream(u64 key, u64 name) { return mix(key ^ mix(name + 0xD1B54A32D192ED03ull)); }
+__device__ __forceinline__ u64 random_bits(u64 key, u64 index) { return mix(key + index * 0x9E3779B97F4A7C15ull); }
+__device__ __forceinline__ float uniform(u64 key, u64 index) {
+    return __ull2float_rn((random_bits(key, index) >> 11) * 2 + 1) * 0x1p-54f;
+}
+__device__ __forceinline__ double uniform_double(u64 key, u64 index) {
+    return ((double)(random_bits(key, index) >> 11) + 0.5) * 0x1p-53;
+}
+
+__device__ __forceinline__ float sine(float turns) {
+    const float ROUND = 12582912.0f;
+    turns -= 0.25f;
+    float away = fabsf(turns - ((turns + ROUND) - ROUND)), x = 6.28318530717958647692f * (0.25f - away), s = x * x;
+    return x * fmaf(s, fmaf(s, fmaf(s, fmaf(s, 1.0f / 362880.0f, -1.0f / 5040.0f), 1.0f / 120.0f), -1.0f / 6.0f), 1.0f);
+}
+
+__device__ __forceinline__ f32x3 to_voxel(const Lattice& lattice, f32x3 x) {
+    const float* m = lattice.voxel;
+    return make(fmaf(m[0], x.x, fmaf(m[1], x.y, fmaf(m[2], x.z, m[3]))), fmaf(m[4], x.x, fmaf(m[5], x.y, fmaf(m[6], x.z, m[7]))),
+                fmaf(m[8], x.x, fmaf(m[9], x.y, fmaf(m[10], x.z, m[11]))));
+}
+__device__ __forceinline__ f32x3 turned(const Lattice& lattice, f32x3 x) {
+    const float* m = lattice.voxel;
+    return make(fmaf(m[0], x.x, fmaf(m[1], x.y, m[2] * x.z)), fmaf(m[4], x.x, fmaf(m[5], x.y, m[6] * x.z)),
+                fmaf(m[8], x.x, fmaf(m[9], x.y, m[10] * x.z)));
+}
+// NaN is outside.
+__device__ __forceinline__ bool contains(const Lattice& lattice, f32x3 v) {
+    return v.x >= -0.5f && v.x <= (float)lattice.shape[0] - 0.5f && v.y >= -0.5f && v.y <= (float)lattice.shape[1] - 0.5f &&
+           v.z >= -0.5f && v.z <= (float)lattice.shape[2] - 0.5f;
+}
+// Whether the voxel around a world point has a distribution.
+__device__ bool has_fibres(const Lattice& lattice, const u32* record_of, f32x3 at) {
+    f32x3 v = to_voxel(lattice, at);
+    if (!contains(lattice, v)) return false;
+    u32 x = min((u32)fmaxf(v.x + 0.5f, 0.0f), lattice.shape[0] - 1), y = min((u32)fmaxf(v.y + 0.5f, 0.0f), lattice.shape[1] - 1),
+        z = min((u32)fmaxf(v.z + 0.5f, 0.0f), lattice.shape[2] - 1);
+    return record_of[x + lattice.shape[0] * (y + lattice.shape[1] * z)] != 0;
+}
+
+// The samples around a coordinate; beyond the outer centres the nearest values continue.
+struct Axis {
+    u32 low, high;
+    float t;
+};
+__device__ __forceinline__ Axis axis(float v, u32 count) {
+    u32 last = count - 1;
+    v = fminf(fmaxf(v, 0.0f), (float)last);
+    Axis axis;
+    axis.low = min((u32)v, last > 0 ? last - 1 : 0);
+    axis.high = min(axis.low + 1, last);
+    axis.t = v - (float)axis.low;
+    return axis;
+}
+
+// Eight records around a position, and its place between them.
+struct Cell {
+    u32 at[8];
+    float x, y, z;
+};
+__device__ __forceinline__ Cell cell(const Lattice& lattice, const u32* record_of, f32x3 v) {
+    Axis x = axis(v.x, lattice.shape[0]), y = axis(v.y, lattice.shape[1]), z = axis(v.z, lattice.shape[2]);
+    Cell cell;
+    u32 nx = lattice.shape[0], ny = lattice.shape[1];
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        u32 row = nx * ((k & 2 ? y.high : y.low) + ny * (k & 4 ? z.high : z.low));
+        cell.at[k] = __ldg(record_of + row + (k & 1 ? x.high : x.low));
+    }
+    cell.x = x.t, cell.y = y.t, cell.z = z.t;
+    return cell;
+}
+
+// Factors of the recurrence over even degrees: src/engine/data/spherical_harmonics/even.rs.
+__device__ constexpr double root(double v) {
+    double r = v > 1 ? v : 1;
+    for (int i = 0; i < 60; ++i) r = 0.5 * (r + v / r);
+    return r;
+}
+__device__ constexpr double above(int l, int m) { return root((4.0 * l * l - 1) / double(l * l - m * m)); }
+__device__ constexpr double below(int l, int m) {
+    return l - 1 > m ? root(double((l - 1) * (l - 1) - m * m) / (4.0 * (l - 1) * (l - 1) - 1)) : 0;
+}
+__device__ constexpr int begin(int m) { return m + m % 2; }
+__device__ constexpr double first_value(int m) {
+    double square = 1 / (4 * 3.14159265358979323846);
+    for (int i = 1; i <= m; ++i) square *= double(2 * i + 1) / (2 * i);
+    double value = root(square) * (m == 0 ? 1 : m % 2 ? -root(2) : root(2));
+    return m % 2 ? value * above(m + 1, m) : value;
+}
+__device__ constexpr double by_square(int l, int m) { return above(l + 2, m) * above(l + 1, m); }
+__device__ constexpr double constant(int l, int m) {
+    return -above(l + 2, m) * (above(l + 1, m) * below(l + 1, m) / (l > m ? above(l, m) : 1) + below(l + 2, m));
+}
+__device__ constexpr double before(int l, int m) {
+    return l > m ? -above(l + 2, m) * above(l + 1, m) * below(l + 1, m) * below(l, m) : 0;
+}
+
+template <int ORDER> struct Series {
+    static constexpr int COUNT = (ORDER + 1) * (ORDER + 2) / 2;
+    // Records of four numbers in the order of the recurrence: by m, then by l, cosine before sine.
+    static constexpr int FOURS = (COUNT + 3) / 4;
+
+    static __device__ constexpr int number(int l, int m) {
+        int n = 0;
+        for (int k = 0; k < m; ++k) n += (k ? 2 : 1) * ((ORDER - begin(k)) / 2 + 1);
+        return n + (m ? 2 : 1) * (l - begin(m)) / 2;
+    }
+
+    // The amplitudes of eight records, four coefficients of each at a time.
+    struct Sums {
+        const float4* records;
+        u32 at[8];
+        float4 now[8];
+        float sum[8];
+        template <int N> __device__ __forceinline__ void take(float y) {
+            if constexpr (N % 4 == 0)
+#pragma unroll
+                for (int k = 0; k < 8; k++) now[k] = __ldg(records + at[k] + N / 4);
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                float c = N % 4 == 0 ? now[k].x : N % 4 == 1 ? now[k].y : N % 4 == 2 ? now[k].z : now[k].w;
+                sum[k] = fmaf(c, y, sum[k]);
+            }
+        }
+    };
+
+    template <int M, int L> static __device__ __forceinline__ void degrees(float square, float q, float earlier, float re, float im, Sums& sums) {
+        constexpr int N = number(L, M);
+        sums.template take<N>(q * re);
+        if constexpr (M > 0) sums.template take<N + 1>(q * im);
+        if constexpr (L < ORDER) {
+            constexpr float a = by_square(L, M), b = constant(L, M), c = before(L, M);
+            float factor = fmaf(square, a, b);
+            degrees<M, L + 2>(square, L == begin(M) ? factor * q : fmaf(earlier, c, factor * q), q, re, im, sums);
+        }
+    }
+    template <int M> static __device__ __forceinline__ void frequencies(f32x3 u, float square, float re, float im, Sums& sums) {
+        constexpr float first = first_value(M);
+        degrees<M, begin(M)>(square, M % 2 ? first * u.z : first, 0.0f, re, im, sums);
+        if constexpr (M < ORDER) frequencies<M + 1>(u, square, fmaf(re, u.x, -im * u.y), fmaf(re, u.y, im * u.x), sums);
+    }
+
+    // The interpolated amplitude in a unit direction, of each lane its own.
+    static __device__ __forceinline__ float amplitude(const float4* records, const Cell& cell, f32x3 u) {
+        Sums sums;
+        sums.records = records;
+#pragma unroll
+        for (int k = 0; k < 8; k++) sums.at[k] = cell.at[k] * FOURS, sums.sum[k] = 0.0f;
+        frequencies<0>(u, u.z * u.z, 1.0f, 0.0f, sums);
+        float row[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) row[k] = fmaf(cell.x, sums.sum[2 * k + 1] - sums.sum[2 * k], sums.sum[2 * k]);
+        float low = fmaf(cell.y, row[1] - row[0], row[0]), high = fmaf(cell.y, row[3] - row[2], row[2]);
+        return fmaf(cell.z, high - low, low);
+    }
+};
+
+// A condition that is the same in all lanes, of which the compiler thus knows that they stay together.
+__device__ __forceinline__ bool all_lanes(bool condition) { return __any_sync(ALL_LANES, condition); }
+
+// The sum of the lanes up to this one.
+__device__ __forceinline__ float sum_to(float value, u32 lane) {
+#pragma unroll
+    for (u32 apart = 1; apart < 32; apart *= 2) {
+        float other = __shfl_up_sync(ALL_LANES, value, apart);
+        if (lane >= apart) value += other;
+    }
+    return value;
+}
+__device__ __forceinline__ f32x3 of_lane(f32x3 v, u32 lane) {
+    return make(__shfl_sync(ALL_LANES, v.x, lane), __shfl_sync(ALL_LANES, v.y, lane), __shfl_sync(ALL_LANES, v.z, lane));
+}
+
+// The sense of an axis with positive z (then y, then x), or the one that points inwards.
+__device__ __forceinline__ f32x3 oriented(f32x3 v, const Seed& seed) {
+    bool keeps = seed.flags & INWARDS ? dot(v, seed.along) >= 0.0f : v.z > 0.0f || (v.z == 0.0f && (v.y > 0.0f || (v.y == 0.0f && v.x >= 0.0f)));
+    return keeps ? v : -v;
+}
