@@ -61,7 +61,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let min_weight = state.document.filter.min_weight(layer.id);
     let kept = weights.count_above(min_weight);
     let is_stale = state.weights_are_stale();
-    let fact = match is_stale && !state.is_filtering() {
+    let fact = match is_stale {
         true => "out of date".to_owned(),
         false => format!("{} of {} kept", count(kept as u64), count(all as u64)),
     };
