@@ -33,6 +33,7 @@ pub fn tests() -> Vec<Trial> {
             independent,
         ),
         test("ui::fold::nothing moves under a pointer", pointed),
+        test("ui::fold::a block that a click opens is in sight", unfolded),
         test("ui::fold::notes make room when nobody points", excluded),
         test("ui::fold::the named controls are visible", demanded),
         test(
@@ -287,6 +288,29 @@ fn pointed() {
         moved |= heading(&window).top() < border;
     }
     assert!(moved, "none of these windows lacks room");
+}
+
+/// A click on the lowest fold in sight opens it and scrolls to its rows; nothing scrolls before.
+fn unfolded() {
+    let mut tried = false;
+    for height in (700..1100).step_by(20) {
+        let mut window = window(tracking(), [1270.0, height as f32]);
+        let before = window.get_by_label("Inputs").rect();
+        let row = window.get_by_label("Whole brain").rect();
+        let is_open = window.query_by_label("Track whole brain").is_some();
+        // Controls begin under the name of the task.
+        assert!(before.top() < row.top());
+        if is_open || row.bottom() > heading(&window).top() {
+            continue;
+        }
+        click(&mut window, "Whole brain");
+        window.run();
+        let button = window.get_by_label("Track whole brain").rect();
+        let border = heading(&window).top();
+        assert!(button.bottom() <= border, "{height}: {button:?} {border}");
+        tried = true;
+    }
+    assert!(tried, "the fold is in sight in none of these windows");
 }
 
 /// The note about layers left out of a save is above the controls, which move down once the pointer is elsewhere.
