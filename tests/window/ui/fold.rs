@@ -5,6 +5,7 @@ use super::segment::leaked;
 use super::{Window, click, pathways, sample, small_scan, tracking, window};
 use crate::support::{start_of_old_job, test};
 use arcuate::compute::Control;
+use arcuate::solvers::commit::solver::Ended;
 use arcuate::state::files::jobs::LOAD;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::runtime::TourStep;
@@ -14,6 +15,7 @@ use arcuate::state::{
 use egui::Rect;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
+use std::sync::Arc;
 use std::time::Duration;
 
 const SIZE: [f32; 2] = [1270.0, 770.0];
@@ -34,6 +36,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::fold::nothing moves under a pointer", pointed),
         test("ui::fold::a block that a click opens is in sight", unfolded),
+        test("ui::fold::the guide shows the whole histogram", histogram),
         test("ui::fold::notes make room when nobody points", excluded),
         test("ui::fold::the named controls are visible", demanded),
         test(
@@ -311,6 +314,24 @@ fn unfolded() {
         tried = true;
     }
     assert!(tried, "the fold is in sight in none of these windows");
+}
+
+/// In the guide's last step but one, the bars to cut, their line and its field are in sight under all notes.
+fn histogram() {
+    let mut state = state_with_weights();
+    let weights = state.document.weights.values_mut().next();
+    Arc::make_mut(weights.expect("weights")).figures.ended = Ended::Iterations;
+    state.runtime.tour = Some(TourStep::FitWeights);
+    for height in [700.0, 770.0, 800.0] {
+        let window = window(state.clone(), [1280.0, height]);
+        let cut = window.get_by_role_and_label(egui::Role::Slider, "Weight");
+        let field = window.get_by_label("Weight, cut");
+        let foot = height - 28.0 - 50.0;
+        let (bars, field) = (cut.rect(), field.rect());
+        assert!(field.bottom() <= foot, "{height}: {field:?} {foot}");
+        let card = window.get_by_label_contains("Guide ·").rect();
+        assert!(bars.top() >= card.bottom(), "{height}: {bars:?} {card:?}");
+    }
 }
 
 /// The note about layers left out of a save is above the controls, which move down once the pointer is elsewhere.
