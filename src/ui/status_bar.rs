@@ -1,6 +1,6 @@
 //! The bar at the bottom: crosshair position, running jobs, device.
 
-use super::forms::commit::expected_end;
+use super::forms::commit::share_of_fit;
 use super::probe::{self, Quantity};
 use super::theme::{self, size};
 use super::widgets::{charts, focus, paint};
@@ -207,6 +207,7 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<RunningWork<'a>> {
         label,
         text,
         share: Some(*done as f32 / turntable.frames as f32),
+        is_open: false,
         slot: PICTURE,
         ticket: TURN,
     })
@@ -222,7 +223,7 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> RunningWork<'a> {
         (progress.done, progress.total) = (fit.iterations(), fit.max_iterations());
     }
     let share = match open {
-        true => Some(progress.done as f32 / expected_end(progress.done, progress.total) as f32),
+        true => share_of_fit(progress.done, progress.total),
         false => progress.fraction(),
     };
     let elapsed = job.started.elapsed();
@@ -255,6 +256,7 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> RunningWork<'a> {
         label: &job.label,
         text,
         share,
+        is_open: open,
         slot: job.slot,
         ticket: job.ticket,
     }
@@ -265,6 +267,8 @@ struct RunningWork<'a> {
     label: &'a str,
     text: String,
     share: Option<f32>,
+    /// Its end is not known beforehand.
+    is_open: bool,
     slot: Slot,
     ticket: u64,
 }
@@ -281,6 +285,7 @@ fn show_work(ui: &mut Ui, free: Rect, shown: RunningWork<'_>, actions: &mut Vec<
         label,
         text,
         share,
+        is_open,
         slot,
         ticket,
     } = shown;
@@ -306,7 +311,10 @@ fn show_work(ui: &mut Ui, free: Rect, shown: RunningWork<'_>, actions: &mut Vec<
     let mut before = free.with_max_x(place.left() - PART_GAP);
     if room >= MINIMUM_BAR + PART_GAP + MINIMUM_TEXT {
         let bar = paint::at_right(before, vec2(wide, 3.0));
-        charts::progress(ui.painter(), bar, share, p.b3, p.accent);
+        match is_open && share.is_none() {
+            true => charts::endless_progress(ui.painter(), bar, p.b3, p.accent),
+            false => charts::progress(ui.painter(), bar, share, p.b3, p.accent),
+        }
         let response = ui.interact(bar.expand2(vec2(0.0, 6.0)), id.with("bar"), Sense::hover());
         response.widget_info(|| WidgetInfo {
             value: share.map(f64::from),

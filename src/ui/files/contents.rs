@@ -118,6 +118,12 @@ fn notes(ui: &mut Ui, width: f32, state: &State, sheet: &Sheet) {
             Note::new(p, Severity::Warning, &text).show(ui)
         });
     }
+    if let Some(note) = sheet.purpose.stale_note(state) {
+        ui.scope(|ui| {
+            ui.set_width(width);
+            Note::new(p, Severity::Warning, note).show(ui)
+        });
+    }
     let path = Path::new(sheet.text.trim());
     let message = sheet.purpose.selection_note(state);
     if let Some(note) = message.or_else(|| sheet.purpose.numbered_files_note(path)) {

@@ -177,6 +177,20 @@ impl PathPurpose {
         ))
     }
 
+    /// Warns that the files of a fit are those of other streamlines or settings than the present ones.
+    pub(super) fn stale_note(&self, state: &State) -> Option<&'static str> {
+        let is_stale = matches!(self, Self::Filter(..)) && state.weights_are_stale();
+        is_stale.then(|| {
+            if state.is_filtering() {
+                "These weights are those of an earlier fit: wait for the running fit first"
+            } else if state.has_weights_of_other_streamlines() {
+                "These weights are from before the streamlines were changed or moved: run the fit again first"
+            } else {
+                "These weights are those of earlier settings: run the fit again first"
+            }
+        })
+    }
+
     /// All files that would be written under this name.
     pub(super) fn files(&self, path: &Path) -> Vec<PathBuf> {
         let mut files = vec![self.named(path)];

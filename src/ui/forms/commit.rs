@@ -15,7 +15,7 @@ use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{menu, section};
 use crate::ui::{Memory, icons, panels, theme};
 use egui::{Rect, Ui, vec2};
-pub use progress::expected_end;
+pub use progress::share_of_fit;
 
 const RUN_AGAIN: &str = "Run again";
 const CONTINUE: &str = "Continue";

@@ -1,5 +1,6 @@
 //! A scrolled panel in which nothing moves under the pointer. When rows appear or disappear above the control under
-//! the pointer, the panel scrolls by their height; once the pointer has left, it scrolls back.
+//! the pointer, the panel scrolls by their height; once the pointer has left, it scrolls back. A block that a click
+//! opens is scrolled into view.
 
 use egui::{Context, Id, LayerId, Order, Rangef, Rect, ScrollArea, Ui, WidgetRect};
 use std::fmt::Debug;
@@ -22,6 +23,55 @@ struct AnchorState {
     followed: Option<(u64, u8)>,
     /// Height of the panel: until its heights have settled, nothing counts as hidden.
     height: f32,
+    /// Height of all rows.
+    natural: f32,
+    unfolded: Option<Unfolded>,
+}
+
+/// A block that a click has opened, and that the panel scrolls to.
+#[derive(Clone, Copy)]
+struct Unfolded {
+    /// The row that was clicked, from the top of all rows.
+    row: Rangef,
+    /// Height of all rows without the block.
+    natural: f32,
+    /// How many passes have looked whether it is in sight.
+    times: u8,
+}
+
+impl AnchorState {
+    /// Scrolls to a block that a click has just opened. `view`: what is in sight; `top`: where the rows begin.
+    fn show_unfolded(
+        &mut self,
+        ctx: &Context,
+        before: Option<Self>,
+        (view, top, offset): (Rect, f32, f32),
+        settled: bool,
+    ) {
+        if let Some((row, before)) = take_unfolded_row(ctx).zip(before) {
+            self.unfolded = Some(Unfolded {
+                row: Rangef::new(row.min - top, row.max - top),
+                natural: before.natural,
+                times: 0,
+            });
+            ctx.request_repaint();
+            return;
+        }
+        let Some(mut block) = self.unfolded.take() else {
+            return;
+        };
+        // The border of the panel may first move to make room.
+        if settled {
+            block.times += 1;
+            let added = (self.natural - block.natural).max(0.0);
+            let rows = Rangef::new(top + block.row.min, top + block.row.max + added);
+            if let Some(to) = into_sight(view, rows, offset) {
+                self.next_offset = Some(to);
+            }
+        }
+        self.unfolded = Some(block).filter(|block| block.times < FOLLOWS);
+        ctx.request_repaint();
+    }
 }
 
 /// The axis of a scroll area's bar, which is a part of the bar's id.
@@ -45,6 +95,21 @@ fn opened_rows_id() -> Id {
 /// The user has opened rows above: the panel shows them, even if what is under the pointer then moves.
 pub fn opened(ui: &Ui) {
     ui.data_mut(|d| d.insert_temp(opened_rows_id(), true));
+}
+
+fn unfolded_row_id() -> Id {
+    Id::unique("the row of a block that a click has opened")
+}
+
+/// A click on this row has opened the block below it: the panel scrolls until the block is in sight.
+pub fn unfolded(ui: &Ui, row: Rangef) {
+    ui.data_mut(|d| d.insert_temp(unfolded_row_id(), Some(row)));
+}
+
+/// Removes the row of the block just opened.
+fn take_unfolded_row(ctx: &Context) -> Option<Rangef> {
+    let row: Option<Option<Rangef>> = ctx.data_mut(|d| d.remove_temp(unfolded_row_id()));
+    row.flatten()
 }
 
 /// The offset at which the rows are visible; `None` if they already are.
@@ -117,6 +182,8 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         area = area.vertical_scroll_offset(offset);
     }
     let mut origin = 0.0;
+    // A panel that is scrolled otherwise may have left one.
+    take_unfolded_row(&ctx);
     let shown = area.show(ui, |ui| {
         ui.spacing_mut().scroll.kinetic.rubber_band = spring;
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -195,6 +262,9 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         }
         ctx.request_repaint();
     }
+    kept.natural = natural;
+    let place = (shown.inner_rect, panel.top() + origin, offset);
+    kept.show_unfolded(&ctx, before, place, settled);
     ctx.data_mut(|d| d.insert_temp(id, kept));
     natural
 }

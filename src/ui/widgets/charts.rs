@@ -256,6 +256,21 @@ pub fn progress(painter: &Painter, rect: Rect, share: Option<f32>, rail: Color32
     }
 }
 
+/// A bar of work whose end is unknown: a piece of it moves from left to right, again and again.
+pub fn endless_progress(painter: &Painter, rect: Rect, rail: Color32, fill: Color32) {
+    const PERIOD_S: f64 = 2.0;
+    const PIECE: f32 = 0.25;
+    painter.rect_filled(rect, 1.5, rail);
+    let time_s = painter.ctx().input(|i| i.time);
+    let turn = (time_s / PERIOD_S).fract() as f32;
+    let left = rect.left() + rect.width() * (turn * (1.0 + PIECE) - PIECE);
+    let right = left + rect.width() * PIECE;
+    let piece = rect
+        .with_min_x(left.max(rect.left()))
+        .with_max_x(right.min(rect.right()));
+    painter.rect_filled(piece, 1.5, fill);
+}
+
 /// A strip of a colour map, low on the left (or at the bottom where it is taller than wide).
 pub fn colour_strip(painter: &Painter, rect: Rect, colour: impl Fn(f32) -> Color32) {
     const PIECES: usize = 48;

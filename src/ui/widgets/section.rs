@@ -3,7 +3,7 @@
 use super::super::icons;
 use super::super::theme::{self, size, space};
 use super::button::IconButton;
-use super::paint;
+use super::{anchor, paint};
 use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 /// Height of the head of a block.
@@ -85,5 +85,8 @@ pub fn fold(ui: &mut Ui, title: &str, open: bool) -> (bool, bool) {
     paint::focus_ring(ui.painter(), p, &response, inner, theme::radius::CONTROL);
     response.widget_info(|| WidgetInfo::selected(Role::DisclosureTriangle, true, open, title));
     let clicked = response.clicked();
+    if clicked && !open {
+        anchor::unfolded(ui, rect.y_range());
+    }
     (open != clicked, clicked)
 }

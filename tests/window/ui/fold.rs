@@ -5,6 +5,7 @@ use super::segment::leaked;
 use super::{Window, click, pathways, sample, small_scan, tracking, window};
 use crate::support::{start_of_old_job, test};
 use arcuate::compute::Control;
+use arcuate::solvers::commit::solver::Ended;
 use arcuate::state::files::jobs::LOAD;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::runtime::TourStep;
@@ -14,6 +15,7 @@ use arcuate::state::{
 use egui::Rect;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
+use std::sync::Arc;
 use std::time::Duration;
 
 const SIZE: [f32; 2] = [1270.0, 770.0];
@@ -33,6 +35,8 @@ pub fn tests() -> Vec<Trial> {
             independent,
         ),
         test("ui::fold::nothing moves under a pointer", pointed),
+        test("ui::fold::a block that a click opens is in sight", unfolded),
+        test("ui::fold::the guide shows the whole histogram", histogram),
         test("ui::fold::notes make room when nobody points", excluded),
         test("ui::fold::the named controls are visible", demanded),
         test(
@@ -287,6 +291,47 @@ fn pointed() {
         moved |= heading(&window).top() < border;
     }
     assert!(moved, "none of these windows lacks room");
+}
+
+/// A click on the lowest fold in sight opens it and scrolls to its rows; nothing scrolls before.
+fn unfolded() {
+    let mut tried = false;
+    for height in (700..1100).step_by(20) {
+        let mut window = window(tracking(), [1270.0, height as f32]);
+        let before = window.get_by_label("Inputs").rect();
+        let row = window.get_by_label("Whole brain").rect();
+        let is_open = window.query_by_label("Track whole brain").is_some();
+        // Controls begin under the name of the task.
+        assert!(before.top() < row.top());
+        if is_open || row.bottom() > heading(&window).top() {
+            continue;
+        }
+        click(&mut window, "Whole brain");
+        window.run();
+        let button = window.get_by_label("Track whole brain").rect();
+        let border = heading(&window).top();
+        assert!(button.bottom() <= border, "{height}: {button:?} {border}");
+        tried = true;
+    }
+    assert!(tried, "the fold is in sight in none of these windows");
+}
+
+/// In the guide's last step but one, the bars to cut, their line and its field are in sight under all notes.
+fn histogram() {
+    let mut state = state_with_weights();
+    let weights = state.document.weights.values_mut().next();
+    Arc::make_mut(weights.expect("weights")).figures.ended = Ended::Iterations;
+    state.runtime.tour = Some(TourStep::FitWeights);
+    for height in [700.0, 770.0, 800.0] {
+        let window = window(state.clone(), [1280.0, height]);
+        let cut = window.get_by_role_and_label(egui::Role::Slider, "Weight");
+        let field = window.get_by_label("Weight, cut");
+        let foot = height - 28.0 - 50.0;
+        let (bars, field) = (cut.rect(), field.rect());
+        assert!(field.bottom() <= foot, "{height}: {field:?} {foot}");
+        let card = window.get_by_label_contains("Guide ·").rect();
+        assert!(bars.top() >= card.bottom(), "{height}: {bars:?} {card:?}");
+    }
 }
 
 /// The note about layers left out of a save is above the controls, which move down once the pointer is elsewhere.

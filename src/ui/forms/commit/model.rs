@@ -1,10 +1,12 @@
 //! The model of fibres, their surroundings and free water, the settings of the fit, and its estimated cost.
 
 use super::act;
+use super::progress::ITERATIONS;
 use crate::parameters::{Parameters as _, row};
 use crate::solvers::commit::cylinder::GammaRadii;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::{self, Params, WaterParts};
+use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FilterAction, FitEstimate};
 use crate::state::{Action, Phase, Severity, State};
 use crate::ui::format::{count, fixed, with_unit};
@@ -296,20 +298,21 @@ fn needs(ui: &mut Ui, state: &State) {
     }
     let pace = runtime.pace.unwrap_or(1.0);
     let max_iterations = document.filter_params().stop.iterations;
-    let text = format!(
-        "about {}, {} segments",
-        duration(seconds(needs, pace, max_iterations)),
-        rounded(needs.demand.segments)
-    );
+    let estimate_s = seconds(needs, pace, max_iterations);
+    let running = state.runtime.jobs.of_slot(FIT_WEIGHTS);
+    let elapsed_s = running.map_or(0.0, |job| job.started.elapsed().as_secs_f64());
+    // An estimate that a fit has exceeded says nothing about its end.
+    let time = match elapsed_s > estimate_s {
+        true => format!("{} so far", duration(elapsed_s)),
+        false => format!("about {}", duration(estimate_s)),
+    };
+    let text = format!("{time}, {} segments", rounded(needs.demand.segments));
     rows::reading(ui, TIME, &text);
 }
 
 const MEMORY: &str = "Memory needed";
 const ON_CARD: &str = "On the card";
 const TIME: &str = "Time";
-
-/// Most fits end earlier at a relative change of 10⁻⁵.
-const ITERATIONS: u32 = 350;
 
 /// Estimated duration of the fit.
 fn seconds(needs: &FitEstimate, pace: f64, max_iterations: u32) -> f64 {

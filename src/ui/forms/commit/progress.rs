@@ -66,10 +66,13 @@ fn running_fit(ui: &mut Ui, state: &State, running: &Running) {
     let bar = Rect::from_min_size(bar.min + vec2(0.0, 4.0), vec2(bar.width(), 3.0));
     let share = match running.own_iterations() {
         0 => progress.and_then(|p| p.fraction()),
-        _ => Some(done as f32 / expected_end(done, max_iterations) as f32),
+        _ => share_of_fit(done, max_iterations),
     };
     let p = theme::palette(ui.style());
-    charts::progress(ui.painter(), bar, share, p.b3, p.accent);
+    match (share, running.own_iterations()) {
+        (None, 1..) => charts::endless_progress(ui.painter(), bar, p.b3, p.accent),
+        _ => charts::progress(ui.painter(), bar, share, p.b3, p.accent),
+    }
     response.widget_info(|| WidgetInfo {
         value: share.map(f64::from),
         ..WidgetInfo::labeled(Role::ProgressIndicator, true, "Fitting weights")
@@ -97,8 +100,18 @@ pub fn unfinished(weights: &FittedWeights) -> Option<String> {
     }
 }
 
-/// An estimate of the last iteration: enough for most fits, and always more than those already done.
-pub fn expected_end(done: u64, max_iterations: u64) -> u64 {
+/// Most fits end earlier at a relative change of 10⁻⁵.
+pub const ITERATIONS: u32 = 350;
+
+/// The share of the expected iterations that are done; `None` once there are more, as the end is then unknown.
+pub fn share_of_fit(done: u64, max_iterations: u64) -> Option<f32> {
+    let expected = max_iterations.min(u64::from(ITERATIONS)).max(1);
+    let is_known = done < expected || max_iterations <= expected;
+    is_known.then(|| (done as f32 / expected as f32).min(1.0))
+}
+
+/// The right end of the plot: enough for most fits, and always more than those already done.
+fn expected_end(done: u64, max_iterations: u64) -> u64 {
     const DEFAULT: u64 = 200;
     (done + done / 4)
         .max(DEFAULT)

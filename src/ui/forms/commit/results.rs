@@ -2,6 +2,7 @@
 
 use super::{act, bundles};
 use crate::state::filter::{FilterAction, FittedWeights, ShownStreamlines, WEIGHT, WeightMap};
+use crate::state::runtime::TourStep;
 use crate::state::streamlines::{BottomPanel, Column, TableView};
 use crate::state::{Action, Layer, Severity, State, StreamlineAction};
 use crate::ui::format::{count, significant};
@@ -11,9 +12,9 @@ use crate::ui::widgets::button::{Button, segmented};
 use crate::ui::widgets::cut::CutHistogram;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::{self, Columns};
-use crate::ui::widgets::{paint, rows, section};
+use crate::ui::widgets::{anchor, paint, rows, section};
 use crate::ui::{Memory, panels};
-use egui::{Color32, Rect, Sense, Ui, vec2};
+use egui::{Color32, Rangef, Rect, Sense, Ui, vec2};
 use std::sync::Arc;
 
 const SINGLE: &str = "Individual weights";
@@ -61,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let min_weight = state.document.filter.min_weight(layer.id);
     let kept = weights.count_above(min_weight);
     let is_stale = state.weights_are_stale();
-    let fact = match is_stale && !state.is_filtering() {
+    let fact = match is_stale {
         true => "out of date".to_owned(),
         false => format!("{} of {} kept", count(kept as u64), count(all as u64)),
     };
@@ -118,6 +119,7 @@ fn histogram(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
+    let from = ui.cursor().top();
     let zero = all.saturating_sub(weights.sorted.len());
     let fact = format!("weight 0: {}", count(zero as u64));
     let help = "Fraction of the b = 0 signal that a streamline explains per mm of its length in a voxel. The \
@@ -143,6 +145,10 @@ fn histogram(
         colour: &colour,
     }
     .show(ui);
+    if state.runtime.tour == Some(TourStep::FitWeights) && !state.is_filtering() {
+        // The guide asks to drag the line: bars, line and field are in sight.
+        anchor::scroll_to(ui, 0, Rangef::new(from, ui.cursor().top()));
+    }
     if let Some((value, phase)) = moved {
         let min_weight = if value <= low { 0.0 } else { value };
         act(actions, FilterAction::Cut { min_weight, phase });

@@ -90,6 +90,32 @@ pub fn stale() {
     let shown = badge::text(&window.state().state).map(|(text, _)| text);
     assert_eq!(shown.as_deref(), Some("Out of date"));
     window.get_by_label_contains("before the settings were changed: run the fit again");
+    window.get_by_label("out of date");
+    // The card of each export says the same.
+    for file in [FilterFile::Kept, FilterFile::Weights] {
+        click(&mut window, "Export…");
+        click(&mut window, &file.name());
+        window.get_by_label_contains("those of earlier settings: run the fit again first");
+        click(&mut window, "Cancel");
+    }
+    // Until the new fit has ended, all figures are those of the old one.
+    let mut running = super::window(window.state().state.clone(), [1920.0, 1080.0]);
+    act(&mut running, Action::Filter(FilterAction::Run));
+    assert!(running.state().state.is_filtering());
+    running.get_by_label("out of date");
+    click(&mut running, "Export…");
+    click(&mut running, &FilterFile::Kept.name());
+    running.get_by_label_contains("an earlier fit: wait for the running fit first");
+    click(&mut running, "Cancel");
+    carry_out::<FitWeights>(&mut running);
+    assert!(running.query_by_label("out of date").is_none());
+    click(&mut running, "Export…");
+    click(&mut running, &FilterFile::Kept.name());
+    assert!(
+        running
+            .query_by_label_contains("These weights are")
+            .is_none()
+    );
     // A later end of the iterations is no other model; another task shows the values of the layer.
     let mut longer = before;
     longer.stop.iterations += 100;
