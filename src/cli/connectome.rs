@@ -88,6 +88,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let labels = scalar_image(&options.labels, &options.reading, runner)?;
     let place = (options.labels.as_path(), "have no label there");
     check_overlap(&tractogram, &labels.grid, place, runner)?;
+    if labels.labels.is_none() && is_mottled(labels.frame(0), labels.grid.shape[0]) {
+        warning!(
+            "Most neighbouring voxels have different values, as in an image of intensities, so the matrix may be \
+             meaningless; name a label map: {}",
+            options.labels.display()
+        );
+    }
     let value = match (&options.value, &options.image) {
         (Some(name), _) => Some(Measure::Value(name.clone())),
         (None, Some(path)) => {
@@ -152,4 +159,18 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     });
     runner.report(&value, &text);
     Ok(())
+}
+
+/// Whether most neighbours along x differ, background aside: within structures they are equal.
+fn is_mottled(values: &[f32], row: usize) -> bool {
+    /// Fewer pairs may be the borders of small structures.
+    const FEWEST: usize = 1000;
+    let (mut pairs, mut equal) = (0, 0);
+    for row in values.chunks_exact(row) {
+        for pair in row.windows(2).filter(|pair| !pair.contains(&0.0)) {
+            pairs += 1;
+            equal += usize::from(pair[0] == pair[1]);
+        }
+    }
+    pairs >= FEWEST && 2 * equal < pairs
 }

@@ -70,6 +70,8 @@ pub struct Options {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     io::convert::check_output(&options.output).map_err(|e| Failure::usage(e.to_string()))?;
+    io::convert::check_kinds(&options.input, &options.output)
+        .map_err(|e| Failure::usage(e.to_string()))?;
     let is_image = |format: io::Format| format.content() == io::Content::Image;
     if options.reading.vtk_space.is_some()
         && io::Format::named(&options.input).is_some_and(is_image)

@@ -243,6 +243,9 @@ impl Renderer {
         let looked = glyphs::Look::slice(&list);
         let glyphs = scenes.glyphs(gpu, list.glyphs.as_ref(), &looked);
         let slots = slice_lines::slice_slots(&list.lines, &keys, store, quality.max_slots);
+        // Faint lines add up where many lie on each other: the outline of a pathway stays above them.
+        let above = list.lines.iter().any(|l| l.context);
+        let (images, contours) = layers.split_at(list.images.len());
         let aside = !(part.begins && part.ends);
         if aside && pane.back.is_none() {
             pane.back = Some(pane_texture(gpu, list.size_px));
@@ -269,9 +272,12 @@ impl Renderer {
                 ..Default::default()
             });
             if part.begins {
-                slices.draw_pane(&mut pass, &layers);
+                slices.draw_pane(&mut pass, if above { images } else { &layers });
             }
             lines.draw_slice(&mut pass, &capsules);
+            if above && part.ends {
+                slices.draw_pane(&mut pass, contours);
+            }
             if let Some(ReadyGlyphs::Tensors(tensors)) = &glyphs {
                 scenes.tensor_glyphs.draw(gpu, &mut pass, tensors, 1);
             }

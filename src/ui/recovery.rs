@@ -7,7 +7,7 @@ use super::widgets::note::{Note, NoteResponse};
 use super::{Memory, icons, theme};
 use crate::state::core::text::{counted, shortened_list};
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
-use crate::state::sessions::{RecoverableSession, saved};
+use crate::state::sessions::{RecoverableSession, SessionContents, saved};
 use crate::state::{Action, LayerId, SessionAction, Severity, State, UnsavedAction};
 use egui::{Id, Key, Ui};
 use std::path::PathBuf;
@@ -29,13 +29,32 @@ fn name(left: &RecoverableSession) -> String {
 fn sentence(left: &RecoverableSession) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |d| d.as_secs());
+    let ago = ago(now.saturating_sub(left.written_s));
+    let mut parts = parts(&left.contents);
+    parts.push(format!("from {ago}"));
     format!(
-        "Arcuate quit without saving {}: {}, {}, from {}",
+        "Arcuate quit without saving {}: {}",
         name(left),
-        counted(left.layers, "layer"),
-        counted(left.regions, "region"),
-        ago(now.saturating_sub(left.written_s)),
+        parts.join(", ")
     )
+}
+
+/// What the copy holds, such as `2 layers` and `a surface`; nothing that it lacks.
+fn parts(contents: &SessionContents) -> Vec<String> {
+    let numbers = [
+        (contents.layers, "layer"),
+        (contents.regions, "region"),
+        (contents.pathways, "pathway"),
+    ];
+    let present = numbers.into_iter().filter(|(n, _)| *n > 0);
+    let mut parts: Vec<String> = present.map(|(n, what)| counted(n, what)).collect();
+    if contents.weighted > 0 {
+        parts.push("weights".to_owned());
+    }
+    if contents.has_surface {
+        parts.push("a surface".to_owned());
+    }
+    parts
 }
 
 /// `3 minutes ago`.

@@ -145,7 +145,7 @@ fn broken() {
     let score = ["score", "head/fibres.tck", "--truth", "head"];
     refuses(
         &["score", "head/fibres.tck", "--truth", "none"],
-        &["none"],
+        &["no folder of this name", "truth.json", "--crossing"],
         here,
     );
     refuses(

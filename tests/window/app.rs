@@ -6,8 +6,8 @@ use arcuate::app::autosave::look::Look;
 use arcuate::app::{store, window_size};
 use arcuate::compute::BackendKind;
 use arcuate::data::{Role, Shape};
-use arcuate::state::sessions::RecoverableSession;
 use arcuate::state::sessions::jobs::{FindRecoverable, Recoverable};
+use arcuate::state::sessions::{RecoverableSession, SessionContents};
 use arcuate::state::{
     Action, Convention, Effect, FilesAction, LayerAction, Mouse, Preferences, RegionAction,
     SessionAction, State, ViewAction, update,
@@ -222,8 +222,11 @@ fn again() {
         session: PathBuf::from(name),
         written_s: 1,
         name: name.to_owned(),
-        regions: 1,
-        layers: 1,
+        contents: SessionContents {
+            regions: 1,
+            layers: 1,
+            ..SessionContents::default()
+        },
         origin: None,
     };
     let looked = |state: &mut State, sessions: Vec<RecoverableSession>, stored: bool| {

@@ -77,6 +77,37 @@ pub fn check_output(output: &Path) -> Result<Format, Error> {
         })
 }
 
+/// Checks whether the kind of file that the input is can become the output. An input that cannot be read passes.
+pub fn check_kinds(input: &Path, output: &Path) -> Result<(), Error> {
+    let (Ok(from), to) = (detect(input), check_output(output)?) else {
+        return Ok(());
+    };
+    match (from.content(), to.content()) {
+        (Content::Streamlines, Content::Image | Content::Surface) => Err(of_streamlines(input)),
+        (Content::Image, Content::Streamlines) => Err(of_image(input)),
+        _ => Ok(()),
+    }
+}
+
+fn of_streamlines(input: &Path) -> Error {
+    Error::unsupported(
+        input,
+        "a file of streamlines",
+        format!(
+            "end the output in one of {}; a map of where they pass is made by arcuate density",
+            Format::streamline_endings()
+        ),
+    )
+}
+
+fn of_image(input: &Path) -> Error {
+    Error::unsupported(
+        input,
+        "an image",
+        "end the output in .nii.gz, .nrrd or .mif, or a mask's in .ply, .stl, .obj or .gii",
+    )
+}
+
 /// Checks whether the output could be written here now without replacing anything.
 pub fn check_place(output: &Path) -> Result<(), Error> {
     if Format::named(output) == Some(Format::Trx) && trx::means_folder(output) {
@@ -140,14 +171,7 @@ pub fn plan(
     let (mut companions, mut losses) = (Vec::new(), Vec::new());
     match &mut stored {
         Opened::Tractogram(..) if format.content() != Content::Streamlines => {
-            return Err(Error::unsupported(
-                input,
-                "a file of streamlines",
-                format!(
-                    "end the output in one of {}; a map of where they pass is made by arcuate density",
-                    Format::streamline_endings()
-                ),
-            ));
+            return Err(of_streamlines(input));
         }
         Opened::Tractogram(tractogram, info) => {
             notes.extend(streamlines::not_finite(tractogram).map(Remark::from));
@@ -297,11 +321,7 @@ fn surface_of(
                 counted(net.triangles.len(), "triangle")
             ))
         }
-        _ => Err(Error::unsupported(
-            input,
-            "an image",
-            "end the output in .nii.gz, .nrrd or .mif, or a mask's in .ply, .stl, .obj or .gii",
-        )),
+        _ => Err(of_image(input)),
     }
 }
 

@@ -43,6 +43,19 @@ pub fn read(folder: &Path) -> Result<TruthFiles, Error> {
         return Err(Error::malformed(folder, "a file", expected));
     }
     let path = folder.join(FILE);
+    let is_missing =
+        |path: &Path| disk::metadata(path).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+    if is_missing(&path) {
+        let found = match is_missing(folder) {
+            true => "no folder of this name",
+            false => "a folder without truth.json",
+        };
+        let expected = (
+            "a folder with truth.json and the files that it names",
+            "name one that arcuate phantom --crossing has written",
+        );
+        return Err(Error::malformed(folder, found, expected));
+    }
     let text = read_text(&path, TEXT_LIMIT_BYTES)?;
     let files: Result<TruthFiles, _> = serde_json::from_str(&text);
     let mut files = files.map_err(|e| Error::malformed(&path, json::problem(&e), EXPECTED))?;

@@ -14,6 +14,18 @@ impl State {
         self.pathway_relation().map(Relation::standing)
     }
 
+    /// Why there is no live pathway: the failure that the results show, or what is missing.
+    pub fn why_no_pathway(&self) -> &str {
+        let live = &self.runtime.pathways.live;
+        match self.document.pathway_key() {
+            None => "There is no pathway yet: place a seed and a target first",
+            Some(key) if live.has_failed_for(&key) => {
+                live.failure().unwrap_or("The pathway could not be solved")
+            }
+            Some(_) => "There is no pathway yet: wait until it is solved",
+        }
+    }
+
     /// Whether the live pathway is stale, and will be for longer than a coarse solve takes.
     pub fn pathway_is_stale(&self) -> bool {
         self.pathway_relation().is_some_and(Relation::is_stale)

@@ -222,10 +222,11 @@ pub fn command_line(state: &State, kept: Option<LayerId>) -> Option<CommandLine>
 pub(in crate::state) fn keep(state: &mut State) {
     let Some(result) = state.final_pathway().cloned() else {
         let sentence = match state.pathway_standing() {
-            None => "There is no pathway yet: place a seed and a target first",
+            None => state.why_no_pathway(),
             Some(Standing::OutOfDate) => "The pathway is out of date: solve it again first",
             Some(_) => "There is no full pathway yet: wait until it is solved",
-        };
+        }
+        .to_owned();
         return state.runtime.notify(Severity::Information, sentence);
     };
     let Some(fit) = commands::fit_of(&state.document, result.field) else {

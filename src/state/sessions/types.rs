@@ -17,7 +17,8 @@ pub use crate::state::sessions::types::draft::{
 };
 pub use crate::state::sessions::types::file::{
     Change, Difference, EXTENSION, Entry, FileComparison, FileStatus, Match, Missing, PackedMask,
-    PackedNumbers, Parse, ReadSession, RecoverableSession, ResultStorage, Sum, UnreadableArray,
+    PackedNumbers, Parse, ReadSession, RecoverableSession, ResultStorage, SessionContents, Sum,
+    UnreadableArray,
 };
 pub use crate::state::sessions::types::restore_error::{
     ArrayError, NotRestored, ParseError, PartError,

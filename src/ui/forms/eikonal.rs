@@ -249,7 +249,7 @@ pub fn foot(
     actions: &mut Vec<Action>,
 ) {
     let why = match state.pathway_standing() {
-        None => Some("There is no pathway yet: place a seed and a target first"),
+        None => Some(state.why_no_pathway()),
         Some(Standing::Updating | Standing::Coarse) => Some("Waiting for the full result"),
         Some(Standing::OutOfDate) => Some("Out of date: the controls have changed since"),
         Some(Standing::Final) => None,

@@ -144,7 +144,9 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
     };
     let p = theme::palette(ui.style());
-    let note = Note::new(p, Severity::Information, &text).action("Use this mask");
+    let note = Note::new(p, Severity::Information, &text)
+        .action("Use this mask")
+        .action_hint("Fits the tensors within this mask instead");
     if note.show(ui) == Some(NoteResponse::Accepted) {
         actions.push(Action::Tensors(TensorAction::TakeOfferedMask));
     }
@@ -232,10 +234,17 @@ fn inputs(ui: &mut Ui, state: &State) {
                     .on_hover_text(layout.description());
                 continue;
             }
-            match gradients {
-                Some(g) => rows::input(ui, icons::ARROW_RIGHT, "", "Gradients", &shells(g)),
-                None => rows::input(ui, icons::ARROW_RIGHT, "", "Gradients", "none found"),
+            let (fact, about) = match gradients {
+                Some(g) => (
+                    shells(g),
+                    "Number of volumes at each b-value in s/mm², as the gradient table gives them",
+                ),
+                None => (
+                    "none found".to_owned(),
+                    "No gradient table lies beside the scan or in its header, so nothing can be fitted",
+                ),
             };
+            rows::input(ui, icons::ARROW_RIGHT, "", "Gradients", &fact).on_hover_text(about);
         }
     }
 }
@@ -404,7 +413,9 @@ pub fn foot(
             .icon(icons::EXPORT)
             .disabled(nothing)
             .hint("Ctrl+E"),
-        Button::plain("Screenshot…").icon(icons::CAMERA),
+        Button::plain("Screenshot…")
+            .icon(icons::CAMERA)
+            .hint("Saves a picture of the views"),
     ];
     let (responses, end) = panels::button_row(ui, place, buttons);
     let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));

@@ -25,6 +25,7 @@ pub struct Note<'a> {
     title: Option<&'a str>,
     text: &'a str,
     action: Option<(&'a str, Option<&'a str>)>,
+    action_hint: Option<&'a str>,
     second_action: Option<&'a str>,
     cross: bool,
     primary: bool,
@@ -46,6 +47,7 @@ impl<'a> Note<'a> {
             title: None,
             text,
             action: None,
+            action_hint: None,
             second_action: None,
             cross: false,
             primary: false,
@@ -72,6 +74,12 @@ impl<'a> Note<'a> {
 
     pub fn action_with_icon(mut self, label: &'a str, icon: &'a str) -> Self {
         self.action = Some((label, Some(icon)));
+        self
+    }
+
+    /// Explains the suggestion on hover.
+    pub fn action_hint(mut self, hint: &'a str) -> Self {
+        self.action_hint = Some(hint);
         self
     }
 
@@ -266,8 +274,12 @@ impl<'a> Note<'a> {
             true => Button::primary(label),
             false => Button::plain(label),
         };
-        match icon {
+        let button = match icon {
             Some(icon) => button.icon(icon),
+            None => button,
+        };
+        match self.action_hint {
+            Some(hint) => button.hint(hint),
             None => button,
         }
     }

@@ -93,6 +93,21 @@ fn outside() {
         code == Some(0) && error.contains("no label there"),
         "{error}"
     );
+    // Whole numbers that differ from voxel to voxel are no labels.
+    let grey = ["connectome", "in.tck", "x.nii.gz", "g.csv"];
+    let (code, error) = errors(&grey, here);
+    assert!(
+        code == Some(0) && error.contains("image of intensities"),
+        "{error}"
+    );
+    let (_, error) = errors(&["connectome", "in.tck", "labels.nii.gz", "d.csv"], here);
+    assert!(!error.contains("intensities"), "{error}");
+    // Another kind of file is a mistake in the command line, as another ending is.
+    let (code, error) = errors(&["convert", "in.tck", "o.nii.gz"], here);
+    assert!(
+        code == Some(2) && error.contains("arcuate density"),
+        "{error}"
+    );
     let density = [
         "density",
         "in.tck",

@@ -15,6 +15,10 @@ pub fn tests() -> Vec<Trial> {
             panels,
         ),
         test("ui::hints::a greyed icon gives its reason", reasons),
+        test(
+            "ui::hints::rows and buttons of View explain themselves",
+            view,
+        ),
     ]
 }
 
@@ -96,4 +100,21 @@ fn reasons() {
     let undo = window.get_by_label("Undo").rect().center();
     assert!(explained(&mut window, undo));
     window.get_by_label_contains("Nothing to undo");
+}
+
+fn view() {
+    let mut state = small_scan();
+    state.view.task = Task::View;
+    let mut window = eager(state);
+    let panel = window.state().views.right();
+    for name in ["Screenshot…", "Gradients", "Gradient directions, "] {
+        let found = window.query_all_by_label_contains(name);
+        let mut places = found.map(|node| node.rect());
+        let place = places.find(|rect| rect.left() >= panel);
+        drop(places);
+        let place = place.unwrap_or_else(|| panic!("no {name}"));
+        window.hover_at(egui::pos2(2.0, SIZE[1] - 2.0));
+        window.run_steps(2);
+        assert!(explained(&mut window, place.center()), "{name}");
+    }
 }

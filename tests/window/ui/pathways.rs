@@ -2,8 +2,8 @@
 
 use super::{Window, click, double_click, sample, submitted, type_over, window};
 use crate::support::{self, start_of_new_job, test};
-use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
+use arcuate::data::{Role, Shape};
 use arcuate::scene::draw_list::{Colours, Transfer};
 use arcuate::state::core::volume_look::VolumeCut;
 use arcuate::state::files::jobs::LOAD;
@@ -23,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::pathways::keys move the width and α", keys),
         test("ui::pathways::the width at which the ends meet", tick),
         test("ui::pathways::a width that joins nothing", not_joined),
+        test("ui::pathways::a seed outside the mask", outside),
         test("ui::pathways::kept, selected, renamed", table),
         test("ui::pathways::menus of the rows", menus),
         test("ui::pathways::the weakest stretch is shown", chart),
@@ -532,4 +533,24 @@ fn early() {
     });
     let mut busy = window(state, [1280.0, 800.0]);
     assert_eq!(command(&mut busy), Task::Pathways);
+}
+
+/// Both ends are placed, but one lies far from the mask: the buttons give the reason that the results show.
+fn outside() {
+    let mut window = support::Window::new();
+    let mut state = sample::tracked(sample::state([32, 40, 30], 6));
+    let mut regions = state.document.regions.iter();
+    let seed = regions.find(|r| r.role == Role::Seed).expect("a seed").id;
+    let shape = Arc::new(Shape::Sphere {
+        centre: glam::DVec3::new(0.0, 0.0, 500.0),
+        radius_mm: 5.0,
+    });
+    state.document.edit_region(seed, |r| r.shape = shape);
+    window.state = state;
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
+    let state = &window.state;
+    let failure = state.runtime.pathways.live.failure();
+    let failure = failure.expect("the pathway failed");
+    assert!(failure.contains("lies outside"), "{failure}");
+    assert_eq!(state.why_no_pathway(), failure);
 }

@@ -10,7 +10,7 @@ use arcuate::state::sessions::jobs::{
 };
 use arcuate::state::sessions::{
     Change, Difference, Entry, FileComparison, FileStatus, Missing, ReadSession,
-    RecoverableSession, RestoreProgress, ResultStorage,
+    RecoverableSession, RestoreProgress, ResultStorage, SessionContents,
 };
 use arcuate::state::sessions::{FileDecision, Opening, saved};
 use arcuate::state::view::SideList;
@@ -182,12 +182,21 @@ fn recovery() {
                 session: session.clone(),
                 written_s: 0,
                 name: "sub-01".to_owned(),
-                regions: 2,
-                layers: 1,
+                contents: SessionContents {
+                    regions: 2,
+                    layers: 1,
+                    has_surface: true,
+                    ..SessionContents::default()
+                },
                 origin: None,
             });
         let mut window = window(state, [1280.0, 800.0]);
         let banner = "Arcuate quit without saving";
+        // Nothing that the copy lacks is counted.
+        assert!(is_shown(
+            &window,
+            "sub-01: 1 layer, 2 regions, a surface, from "
+        ));
         assert!(is_shown(&window, banner));
         click(&mut window, answer);
         confirms_first(&mut window, read);
@@ -246,8 +255,11 @@ fn recovery_in_a_task() {
                     session: session.clone(),
                     written_s: 0,
                     name: "sub-01_ses-02_acq-mb3dir97".to_owned(),
-                    regions: 2,
-                    layers: 1,
+                    contents: SessionContents {
+                        regions: 2,
+                        layers: 1,
+                        ..SessionContents::default()
+                    },
                     origin: None,
                 });
             let mut window = window(state, size);

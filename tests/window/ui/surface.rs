@@ -13,7 +13,7 @@ use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::filter::{WeightMap, WeightMapRecipe};
 use arcuate::state::segment::jobs::{RunRequest, RunUpdate, SEGMENT, SurfaceUpdate};
-use arcuate::state::sessions::RecoverableSession;
+use arcuate::state::sessions::{RecoverableSession, SessionContents};
 use arcuate::state::{
     Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, ViewAction, update,
 };
@@ -318,8 +318,11 @@ fn note_gone() {
                 session: "/home/me/recovery/1/session.arcuate".into(),
                 written_s: 0,
                 name: "sub-01".to_owned(),
-                regions: 2,
-                layers: 1,
+                contents: SessionContents {
+                    regions: 2,
+                    layers: 1,
+                    ..SessionContents::default()
+                },
                 origin: None,
             });
         let mut window = window(state, size);

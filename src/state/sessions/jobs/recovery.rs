@@ -7,7 +7,7 @@ use crate::state::job_end::ended;
 use crate::state::sessions::jobs::memory::SessionMemory;
 use crate::state::sessions::jobs::save::write_if_new;
 use crate::state::sessions::types::draft::SessionDraft;
-use crate::state::sessions::types::file::RecoverableSession;
+use crate::state::sessions::types::file::{RecoverableSession, SessionContents};
 use crate::state::sessions::update;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
@@ -177,18 +177,23 @@ fn recoverable_in(root: &Path, memory: &SessionMemory) -> Recoverable {
         let Ok(session) = session::read(&path) else {
             continue;
         };
-        let list = |name: &str| {
-            let list = session.content["document"][name].as_array();
-            list.map_or(0, Vec::len)
-        };
+        let document = &session.content["document"];
+        let list = |name: &str| document[name].as_array().map_or(&[][..], Vec::as_slice);
+        let layers = list("layers");
+        let weighted = layers.iter().filter(|l| !l["weights"].is_null());
         sessions.push(RecoverableSession {
             written_s: session.saved_s,
             name: session.content["document"]["name"]
                 .as_str()
                 .unwrap_or_default()
                 .to_owned(),
-            regions: list("regions"),
-            layers: list("layers"),
+            contents: SessionContents {
+                layers: layers.len(),
+                regions: list("regions").len(),
+                weighted: weighted.count(),
+                pathways: list("kept_pathways").len(),
+                has_surface: !document["segment"]["run"].is_null(),
+            },
             origin: session.content["origin"].as_str().map(PathBuf::from),
             session: path,
         });

@@ -87,6 +87,19 @@ pub struct FileStatus {
     pub suggestion: Option<PathBuf>,
 }
 
+/// The parts of a session, by their numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SessionContents {
+    pub layers: usize,
+    pub regions: usize,
+    /// Layers with weights of their streamlines.
+    pub weighted: usize,
+    /// Kept pathways.
+    pub pathways: usize,
+    /// Whether there is a surface of Segment.
+    pub has_surface: bool,
+}
+
 /// Unsaved work of an earlier window.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecoverableSession {
@@ -95,8 +108,7 @@ pub struct RecoverableSession {
     pub written_s: u64,
     /// Name of the document.
     pub name: String,
-    pub regions: usize,
-    pub layers: usize,
+    pub contents: SessionContents,
     /// The session file that it belongs to, if it had been saved.
     pub origin: Option<PathBuf>,
 }

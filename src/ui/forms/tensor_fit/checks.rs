@@ -47,6 +47,23 @@ impl CheckSubject {
             Self::Repaired => "Repaired tensors",
         }
     }
+
+    /// The question that the check answers.
+    fn about(self) -> &'static str {
+        match self {
+            Self::Space => {
+                "Whether the files lie in one space; opened: the affine that each of them uses"
+            }
+            Self::Gradients => "Whether the axes of the gradient table agree with the image",
+            Self::TensorOrder => {
+                "Whether the six numbers of each tensor are read in the right order"
+            }
+            Self::Fit => "How well the tensors explain the signal",
+            Self::BrainMask => "The voxels that are fitted, and where they come from",
+            Self::ExcludedVolumes => "Volumes whose b-value the fit does not use",
+            Self::Repaired => "Voxels whose tensor had too small an eigenvalue, which was raised",
+        }
+    }
 }
 
 pub struct Check {
@@ -112,7 +129,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let name = check.subject.name();
         let asks = check.subject == CheckSubject::TensorOrder && orders::asks(state);
         let open = memory.is_open(name, asks);
-        let response = rows::check(ui, check.verdict, name, &check.fact, open);
+        let response = rows::check(ui, check.verdict, name, &check.fact, open)
+            .on_hover_text(check.subject.about());
         if response.clicked() {
             memory.toggle(name);
         }
