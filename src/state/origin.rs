@@ -7,6 +7,7 @@
 pub mod commands;
 mod fods;
 mod masks;
+pub mod scripts;
 
 pub use fods::{FodMapRecipe, FodRecipe};
 pub use masks::MaskOrigins;

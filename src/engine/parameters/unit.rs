@@ -49,7 +49,15 @@ impl Unit {
                 stored
             }
             // Rounded to a billionth: 45° stay 45°.
-            Self::Degrees => (stored.to_degrees() * 1e9).round() / 1e9,
+            Self::Degrees => {
+                let degrees = stored.to_degrees();
+                let rounded = (degrees * 1e9).round() / 1e9;
+                if rounded.is_finite() {
+                    rounded
+                } else {
+                    degrees
+                }
+            }
             Self::Percent => without_last_digits(stored * 100.0),
             Self::Diffusivity => without_last_digits(stored * 1000.0),
         }

@@ -5,6 +5,7 @@ use super::curve_parameters::{self, TYPED_LENGTH_MM};
 use super::display::{segment_row_but, select_row};
 use super::parameters::{self, Rows, Shown};
 use super::tracking::whole_brain;
+use crate::data::Shells;
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::SeedingParts;
 use crate::solvers::odf_tracking::{Method as FibreMethod, Params};
@@ -32,9 +33,24 @@ const PLACED: &[&str] = &[
     "includes",
 ];
 
-/// Whether the document has, or can have, distributions.
+/// Whether there is a choice: the document has distributions, or requests them, or should have them, since its scan has
+/// several shells. Otherwise the card below is enough.
 fn has_model(state: &State) -> bool {
-    super::can_estimate_fods(state) || super::fod_images(state).next().is_some()
+    let fods = &state.document.distributions;
+    fods.settings.requested
+        || fods.result.is_some()
+        || state.document.track.model == Model::Distributions
+        || super::fod_images(state).next().is_some()
+        || super::can_estimate_fods(state) && has_several_shells(state)
+}
+
+fn has_several_shells(state: &State) -> bool {
+    let gradients = state.document.scan().and_then(|scan| match &scan.content {
+        Content::Scan { gradients, .. } => gradients.as_ref(),
+        _ => None,
+    });
+    let shells = gradients.map(|gradients| Shells::new(gradients).shells);
+    shells.is_some_and(|shells| shells.iter().filter(|s| s.b_s_per_mm2 > 0.0).count() > 1)
 }
 
 /// What streamlines follow, and which volumes of the scan that uses. A scan without signals has tensors alone, and rays

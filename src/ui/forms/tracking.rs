@@ -137,7 +137,7 @@ pub(super) fn inputs(
     }
 }
 
-/// Shows the remarks about regions that `wanted` accepts, among the results, where they move no control.
+/// Shows the remarks about regions that `is_shown` accepts, among the results, where they move no control.
 pub(super) fn remarks(
     ui: &mut Ui,
     state: &State,

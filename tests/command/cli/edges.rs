@@ -60,7 +60,7 @@ const IMAGES: &[&str] = &[
     "fit {} --mask mask.nii --out O",
     "fit dwi.nii --mask {} --out O",
     "fod {} --out O",
-    "streamlines {} --out O.tck",
+    "track --fod {} --out O.tck",
     "fod dwi.nii --mask {} --out O",
     "track {} --mask mask.nii --seed sphere:0,0,0,4 --seeds random:50 --out O.tck",
     "geodesic {} --mask mask.nii --seed sphere:0,0,0,4 --seeds random:20 --out O.tck",

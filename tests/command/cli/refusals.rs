@@ -164,7 +164,7 @@ fn usage() {
             "a similar argument exists: '--threads'",
         ),
         (
-            &["track", "dwi", "--step", "abc"],
+            &["track", "dwi", "--step", "abc", "--out", "t.tck"],
             "expected a number of at least 1e-7",
         ),
         (

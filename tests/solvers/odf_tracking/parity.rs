@@ -95,21 +95,26 @@ fn compare(
             continue;
         };
         let (a, b) = (cpu.kept.streamline(i), card.kept.streamline(j));
-        let apart = a
+        let gap_mm = a
             .iter()
             .zip(b)
             .flat_map(|(a, b)| (0..3).map(|k| (a[k] - b[k]).abs()));
-        let apart = apart.fold(0f32, f32::max);
+        let gap_mm = gap_mm.fold(0f32, f32::max);
         // Far above rounding, far below the distance of candidates.
-        if a.len() == b.len() && apart < 1e-2 {
+        if a.len() == b.len() && gap_mm < 1e-2 {
             same += 1;
-            largest = largest.max(apart);
+            largest = largest.max(gap_mm);
         }
     }
     let total = |o: &Output| o.seed_outcomes.iter().sum::<u64>();
     assert_eq!(total(&cpu), total(&card));
     let all = cpu.kept.len().max(card.kept.len()) as f64;
-    let others = 1.0 - f64::from(same) / all.max(1.0);
+    // Nothing kept by either is the same, too.
+    let others = if all == 0.0 {
+        0.0
+    } else {
+        1.0 - f64::from(same) / all
+    };
     println!(
         "{} and {} streamlines, {:.2} % others, largest distance of the same {largest:.1e} mm",
         cpu.kept.len(),

@@ -64,7 +64,7 @@ impl Summary {
 /// `Streamline` in kernels/odf_tracking.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-pub struct Wanted {
+pub struct Gathered {
     pub slot: u32,
     first_half: u32,
     first_count: u32,
@@ -82,7 +82,7 @@ pub struct Batch {
 
 /// What is known of a streamline before its points are.
 #[derive(Clone, Copy)]
-struct Judged {
+struct Evaluated {
     outcome: SeedOutcome,
     /// The first and the last end.
     ends: [HalfEnd; 2],
@@ -94,31 +94,31 @@ struct Judged {
 /// Streamlines of a part, and the points of those that may be kept.
 pub struct Part {
     first_id: u64,
-    judged: Vec<Judged>,
-    wanted: Vec<Wanted>,
+    evaluated: Vec<Evaluated>,
+    gathered: Vec<Gathered>,
     points: Vec<[f32; 3]>,
 }
 
 impl Part {
     /// Streamlines that are kept.
     pub fn kept(&self) -> u64 {
-        let kept = |j: &&Judged| j.outcome == SeedOutcome::Kept;
-        self.judged.iter().filter(kept).count() as u64
+        let kept = |j: &&Evaluated| j.outcome == SeedOutcome::Kept;
+        self.evaluated.iter().filter(kept).count() as u64
     }
 
     pub fn seeds(&self) -> u64 {
-        self.judged.len() as u64
+        self.evaluated.len() as u64
     }
 
-    pub fn wanted(&self) -> &[Wanted] {
-        &self.wanted
+    pub fn gathered(&self) -> &[Gathered] {
+        &self.gathered
     }
 
     /// The outcome of the streamlines up to the `most`-th one that is kept.
     pub fn joined(mut self, conditions: &Conditions, most: Option<u64>) -> JoinedCurves {
         let mut joined = JoinedCurves::new(conditions.gates);
         let (mut from, mut to) = (0, 0);
-        for (i, streamline) in self.judged.iter().enumerate() {
+        for (i, streamline) in self.evaluated.iter().enumerate() {
             if most.is_some_and(|most| joined.kept.count() as u64 >= most) {
                 break;
             }
@@ -185,7 +185,7 @@ impl Batch {
 
     /// The streamlines in parts; their points are to be placed one after the other. Needs the backend's threads
     /// installed.
-    pub fn judged(
+    pub fn evaluated(
         &self,
         conditions: &Conditions,
         step_mm: f32,
@@ -198,14 +198,14 @@ impl Batch {
                 let first = self.seeds.partition_point(|s| u64::from(s.id) < ids.start);
                 let mut part = Part {
                     first_id: ids.start,
-                    judged: Vec::with_capacity((ids.end - ids.start) as usize),
-                    wanted: Vec::new(),
+                    evaluated: Vec::with_capacity((ids.end - ids.start) as usize),
+                    gathered: Vec::new(),
                     points: Vec::new(),
                 };
                 let mut slot = first;
                 for id in ids {
                     let is_next = self.seeds.get(slot).is_some_and(|s| u64::from(s.id) == id);
-                    let judged = match is_next {
+                    let evaluated = match is_next {
                         true => {
                             let gates = conditions.gates.gates.len();
                             let own = SlotResult {
@@ -217,19 +217,19 @@ impl Batch {
                                 met: &met[2 * gates * slot..2 * gates * (slot + 1)],
                             };
                             slot += 1;
-                            own.judge(&mut part.wanted)
+                            own.evaluate(&mut part.gathered)
                         }
                         false => NOT_STARTED,
                     };
-                    part.judged.push(judged);
+                    part.evaluated.push(evaluated);
                 }
                 part
             })
             .collect();
         let mut place = 0;
-        for wanted in parts.iter_mut().flat_map(|part| &mut part.wanted) {
-            wanted.place = place;
-            place += u64::from(wanted.points());
+        for gathered in parts.iter_mut().flat_map(|part| &mut part.gathered) {
+            gathered.place = place;
+            place += u64::from(gathered.points());
         }
         parts
     }
@@ -243,14 +243,14 @@ pub fn complete(
     download: impl Fn(u64, &mut [[f32; 3]]) -> Result<(), Error> + Sync,
 ) -> Result<(), Error> {
     parts.par_iter_mut().try_for_each(|part| {
-        let Some(first) = part.wanted.first() else {
+        let Some(first) = part.gathered.first() else {
             return Ok(());
         };
-        let count: u64 = part.wanted.iter().map(|w| u64::from(w.points())).sum();
+        let count: u64 = part.gathered.iter().map(|w| u64::from(w.points())).sum();
         part.points = vec![[0.0; 3]; count as usize];
         download(first.place, &mut part.points)?;
         let mut from = 0;
-        for streamline in &mut part.judged {
+        for streamline in &mut part.evaluated {
             let points = &part.points[from..from + streamline.points as usize];
             from += points.len();
             if streamline.outcome == SeedOutcome::Kept
@@ -269,13 +269,13 @@ pub fn joined(parts: Vec<Part>, conditions: &Conditions) -> Vec<JoinedCurves> {
     parts.map(|part| part.joined(conditions, None)).collect()
 }
 
-impl Wanted {
+impl Gathered {
     pub fn points(&self) -> u32 {
         self.first_count + 1 + self.last_count
     }
 }
 
-const NOT_STARTED: Judged = Judged {
+const NOT_STARTED: Evaluated = Evaluated {
     outcome: SeedOutcome::NoStart,
     ends: [HalfEnd {
         reason: StopReason::Seed,
@@ -365,8 +365,8 @@ impl SlotResult<'_> {
         }
     }
 
-    /// Adds the streamline to `wanted` if its points are needed.
-    fn judge(&self, wanted: &mut Vec<Wanted>) -> Judged {
+    /// Adds the streamline to `gathered` if its points are needed.
+    fn evaluate(&self, gathered: &mut Vec<Gathered>) -> Evaluated {
         if self.summary.status == NO_START {
             return NOT_STARTED;
         }
@@ -375,7 +375,7 @@ impl SlotResult<'_> {
         let met = |gate: usize| [0, gates].iter().any(|h| self.met[h + gate] != u32::MAX);
         let mut outcome = self.conditions.outcome(&ends, met);
         let [forward, backward] = self.summary.steps;
-        let mut streamline = Wanted {
+        let mut streamline = Gathered {
             slot: self.slot as u32,
             first_half: 1,
             first_count: backward,
@@ -397,20 +397,20 @@ impl SlotResult<'_> {
             outcome = SeedOutcome::TooShort;
         }
         let is_shown = u64::from(self.seed.id).is_multiple_of(MISSED_EVERY as u64) && steps > 0;
-        let is_wanted = match outcome {
+        let needs_points = match outcome {
             SeedOutcome::Kept => true,
             SeedOutcome::MissedTargets => is_shown,
             _ => false,
         };
-        if is_wanted {
-            wanted.push(streamline);
+        if needs_points {
+            gathered.push(streamline);
         }
-        Judged {
+        Evaluated {
             outcome,
             ends,
             counts_first,
             taken: self.summary.taken,
-            points: if is_wanted { streamline.points() } else { 0 },
+            points: if needs_points { streamline.points() } else { 0 },
         }
     }
 }

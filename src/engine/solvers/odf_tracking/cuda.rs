@@ -9,7 +9,7 @@
 #![allow(unsafe_code)]
 
 use super::arcs::{CANDIDATES, azimuth};
-use super::batch::{Batch, KernelSeed, Part, Summary, Wanted, complete, joined};
+use super::batch::{Batch, Gathered, KernelSeed, Part, Summary, complete, joined};
 use super::follow::Conditions;
 use super::lattice::Lattice;
 use super::parameters::{Method, Params};
@@ -106,7 +106,7 @@ unsafe impl DeviceRepr for KernelSeed {}
 // SAFETY: as above.
 unsafe impl DeviceRepr for Summary {}
 // SAFETY: as above.
-unsafe impl DeviceRepr for Wanted {}
+unsafe impl DeviceRepr for Gathered {}
 
 /// `Progress` in kernels/odf_tracking.cu.
 type Progress = [u32; 16];
@@ -361,11 +361,11 @@ impl Cards<'_> {
         let step_mm = job.params.step_mm as f32;
         let mut parts = job
             .backend
-            .install(|| batch.judged(conditions, step_mm, &summaries, &met));
-        let wanted: Vec<Wanted> = parts.iter().flat_map(Part::wanted).copied().collect();
-        let points = wanted.iter().map(|w| u64::from(w.points())).sum();
+            .install(|| batch.evaluated(conditions, step_mm, &summaries, &met));
+        let gathered: Vec<Gathered> = parts.iter().flat_map(Part::gathered).copied().collect();
+        let points = gathered.iter().map(|w| u64::from(w.points())).sum();
         self.memory.check_points(count, points)?;
-        let (gathered, gather_ms) = card.gather(&seeds, &wanted, points)?;
+        let (gathered, gather_ms) = card.gather(&seeds, &gathered, points)?;
         job.backend.install(|| {
             complete(&mut parts, conditions, |place, points| {
                 let numbers = bytemuck::cast_slice_mut::<[f32; 3], f32>(points);
@@ -510,18 +510,18 @@ impl Card<'_> {
     fn gather(
         &self,
         seeds: &CudaSlice<KernelSeed>,
-        wanted: &[Wanted],
+        gathered: &[Gathered],
         points: u64,
     ) -> Result<(CudaSlice<f32>, f64), Error> {
         const THREADS: u32 = 256;
         let device = self.device;
         device.needs(12 * points, "gathering the streamlines", LOWER)?;
         let mut out = device.alloc_zeros::<f32>(3 * points as usize)?;
-        if wanted.is_empty() {
+        if gathered.is_empty() {
             return Ok((out, 0.0));
         }
-        let list = device.upload(wanted)?;
-        let count = wanted.len() as u32;
+        let list = device.upload(gathered)?;
+        let count = gathered.len() as u32;
         let kernel = device.kernel(kernels::ODF_TRACKING, "odf_tracking_gather")?;
         let config = LaunchConfig {
             grid_dim: (count.div_ceil(THREADS / WARP), 1, 1),

@@ -8,7 +8,7 @@ use crate::state::core::text::{counted, ml};
 use crate::state::core::{colours, display};
 use crate::state::edit::edit;
 use crate::state::files::jobs::SaveMask;
-use crate::state::origin::commands::{segment_script, segmented_command};
+use crate::state::origin::scripts::{segment_script, segmented_command};
 use crate::state::regions::jobs::save::SaveLabels;
 use crate::state::segment::jobs::{PlacedSphere, RunControl, SaveField, SaveScript, SurfaceUpdate};
 use crate::state::segment::update::{NONE_YET, restart};

@@ -92,7 +92,7 @@ fn no_folder() {
         ("missing.nii.gz", "No such file"),
         ("x.nii.gz", "Found a single volume, expected at least 6"),
     ] {
-        let line = format!("streamlines {name} --select 10 --out s.tck");
+        let line = format!("track --fod {name} --select 10 --out s.tck");
         check(here, &line, 1, text);
         let arguments: Vec<&str> = line.split(' ').collect();
         assert_eq!(errors(&arguments, here).1.lines().count(), 1, "{name}");
