@@ -92,4 +92,9 @@ impl Origins {
             _ => None,
         }
     }
+
+    /// Whether curves can be computed again in what this origin gives: tensors or distributions.
+    pub fn has_field(&self, id: OriginId) -> bool {
+        self.fit(id).is_some() || self.fods(id).is_some()
+    }
 }

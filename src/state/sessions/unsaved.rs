@@ -199,10 +199,9 @@ impl Document {
     fn can_be_saved(&self, layer: &Layer) -> bool {
         !matches!(layer.content, Content::Tractogram(_))
             || self.path(layer).is_some()
-            || self.curve_recipe(layer.id).is_some_and(|made| {
-                let origins = &self.origins;
-                origins.fit(made.fit).is_some() || origins.fods(made.fit).is_some()
-            })
+            || self
+                .curve_recipe(layer.id)
+                .is_some_and(|recipe| self.origins.has_field(recipe.fit))
             || self.missing_origin(layer.id).is_some()
     }
 

@@ -92,7 +92,9 @@ fn grown_surface() {
     window.act(Action::Segment(SegmentAction::Set { settings, phase }));
     assert!(copies(&mut window));
     window.act(Action::Segment(SegmentAction::Step));
-    assert!(step(&window) > 0);
+    let live = window.state.runtime.segment.live.as_ref();
+    let ended = live.map(|live| live.ended);
+    assert!(step(&window) > 0, "{ended:?} {}", window.messages());
     assert!(window.state.runtime.sessions.autosave.is_due);
     assert!(copies(&mut window));
     // Steps alone are unsaved work.

@@ -264,7 +264,9 @@ impl ReferencedItems<'_> {
                 _,
             ) => return None,
             (Origin::Computed(Recipe::Curves(recipe)), _) => {
-                document.origins.fit(recipe.fit)?;
+                if !document.origins.has_field(recipe.fit) {
+                    return None;
+                }
                 None
             }
             (Origin::Computed(Recipe::Segment(_)), DocumentContent::Mask(mask)) => {
