@@ -37,7 +37,10 @@ pub fn round(grid: &Arc<Grid>, gradients: &Gradients) -> Fods {
     coefficients[..n].fill(0.28);
     let image = |value: f32| Volume::scalar(grid.clone(), vec![value; n]);
     let response = Response::isotropic(&[1000.0], &[300.0]);
+    let shells = Shells::new(gradients);
     Fods {
+        // An image that was read has no shells.
+        used_shells: if shells.shells.is_empty() { 0..0 } else { 1..2 },
         output: csd::Output {
             field: OdfField::new(grid.clone(), ORDER, coefficients),
             tissues: Vec::new(),
@@ -45,14 +48,13 @@ pub fn round(grid: &Arc<Grid>, gradients: &Gradients) -> Fods {
                 order: ORDER,
                 reason: "12 directions at b 1000".to_owned(),
             },
-            shells: Shells::new(gradients),
+            shells,
             counts: csd::Counts::default(),
             on_cpu: None,
         },
         responses: vec![(Tissue::WhiteMatter, response)],
         measured: Vec::new(),
         algorithm: Some(ResponseAlgorithm::Tournier),
-        used_shells: 1..2,
         mask: Mask::new(grid.clone(), vec![1; n]),
         mask_found: None,
         peaks: Some(PeakField::new(grid.clone(), 1, vec![0.0f32; 3 * n])),
