@@ -171,7 +171,9 @@ fn parameters() {
         message.contains("(Tolerance ε 20.00 → 30.00, Smoothness 0.15 → 0.40)"),
         "{message}"
     );
+    assert_eq!(live(&window).step, 20, "the surface comes back, too");
     window.act(Action::Redo);
+    assert_eq!(live(&window).step, 4);
     assert!(
         status(&window).contains("Tolerance ε 30.00 → 20.00"),
         "{}",

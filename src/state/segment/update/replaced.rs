@@ -66,14 +66,19 @@ impl State {
     }
 }
 
-/// Called after every action in Segment: if the surface belongs to another image, volume or start than the document, a
-/// new run begins.
+/// Called after every action in Segment: if the surface belongs to another image, volume or start than the document, or
+/// to another step of the history, a new run begins.
 pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let runtime = &mut state.runtime.segment;
     let Some(requested) = runtime.requested.take() else {
         return;
     };
-    if is_of(&state.document, &requested) {
+    // Undo and redo bring back a document with the progress of its surface.
+    let restored = state.document.segment.resume.as_ref().filter(|resume| {
+        let known = requested.resume.as_ref();
+        known.is_none_or(|known| !Arc::ptr_eq(known, resume))
+    });
+    if is_of(&state.document, &requested) && restored.is_none() {
         runtime.requested = Some(requested);
         return;
     }
