@@ -81,15 +81,17 @@ pub fn model(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 fn volumes(state: &State) -> Option<String> {
     let document = &state.document;
     let Content::Scan {
-        dwi,
         gradients: Some(gradients),
+        ..
     } = &document.scan()?.content
     else {
         return None;
     };
     let all = gradients.len();
-    debug_assert_eq!(dwi.frames, all);
-    let fods = document.distributions.result.as_ref().map(|r| &r.fods);
+    // Distributions that were read use no volume of the scan.
+    let result = document.distributions.result.as_ref();
+    let estimated = result.filter(|result| !result.key.is_read());
+    let fods = estimated.map(|result| &result.fods);
     let by_fods = fods.map(|fods| fods.used_volumes());
     let number = |n: usize| format::count(n as u64);
     match document.track.model {
@@ -115,8 +117,8 @@ fn volumes(state: &State) -> Option<String> {
             let used = number(all.saturating_sub(left));
             let text = format!("Tensors use {used} of {} volumes", number(all));
             Some(match by_fods {
-                Some(used) if used >= all => format!("{text}, distributions all"),
-                Some(used) => format!("{text}, distributions {}", number(used)),
+                Some(used) if used >= all => format!("{text}, distributions use all"),
+                Some(used) => format!("{text}, distributions use {}", number(used)),
                 None => text,
             })
         }

@@ -88,6 +88,7 @@ fn grown_surface() {
     assert_eq!(step(&window), 0);
     let mut settings = window.state.document.segment.settings.clone();
     (settings.params.target, settings.params.tolerance) = (3.0, 10.0);
+    (settings.target_chosen, settings.watched) = (true, false);
     let phase = Phase::Done;
     window.act(Action::Segment(SegmentAction::Set { settings, phase }));
     assert!(copies(&mut window));

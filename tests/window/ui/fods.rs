@@ -393,7 +393,9 @@ fn model() {
 }
 
 fn no_model() {
-    let mut window = window(state(), SIZE);
+    let mut state = state();
+    state.document.distributions.settings.requested = true;
+    let mut window = window(state, SIZE);
     assert!(is_disabled(&window, SWITCH));
     window.get_by_label(SWITCH).click();
     window.run();

@@ -186,12 +186,12 @@ fn volumes_of_peaks(state: &State) -> Option<String> {
     match document.filter.peaks {
         Some(GivenPeaks::Distributions(())) => {
             let result = document.distributions.result.as_ref()?;
+            let peaks = counted(result.fods.peaks.as_ref()?.count(), "peak");
             let used = count(result.fods.used_volumes() as u64);
-            let peaks = result.fods.peaks.as_ref()?.count();
-            Some(format!(
-                "Up to {} in a voxel, from {used} of {all} volumes",
-                counted(peaks, "peak")
-            ))
+            Some(match result.key.is_read() {
+                true => format!("Up to {peaks} in a voxel, from an image of distributions"),
+                false => format!("Up to {peaks} in a voxel, from {used} of {all} volumes"),
+            })
         }
         _ if document.peak_image().is_some() => None,
         _ => {
