@@ -88,13 +88,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let labels = scalar_image(&options.labels, &options.reading, runner)?;
     let place = (options.labels.as_path(), "have no label there");
     check_overlap(&tractogram, &labels.grid, place, runner)?;
-    if labels.labels.is_none() && is_mottled(labels.frame(0), labels.grid.shape[0]) {
-        warning!(
-            "Most neighbouring voxels have different values, as in an image of intensities, so the matrix may be \
-             meaningless; name a label map: {}",
-            options.labels.display()
-        );
-    }
     let value = match (&options.value, &options.image) {
         (Some(name), _) => Some(Measure::Value(name.clone())),
         (None, Some(path)) => {
@@ -115,6 +108,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         value,
     };
     let (connectome, wall_ms) = runner.run(compute)?;
+    if labels.labels.is_none() && is_mottled(labels.frame(0), labels.grid.shape[0]) {
+        warning!(
+            "Most neighbouring voxels have different values, as in an image of intensities, so the matrix may be \
+             meaningless; name a label map: {}",
+            options.labels.display()
+        );
+    }
     let names = connectome.names(&labels);
     let matrix = match options.matrix {
         Matrix::Count => ConnectomeTable::Count,
