@@ -219,17 +219,11 @@ const PREPARING: f32 = 0.6;
 /// A series of images that appear to be the coefficients of distributions.
 fn distributions(volumes: usize, order: usize, known: Option<OdfLayout>) -> io::Remark {
     let then = match known {
-        Some(layout) => format!(
-            "{}, as MRtrix writes them; the command “arcuate gradients distributions” compares others",
-            layout.description()
-        ),
-        None => "of unknown basis and axes, which “Use as distributions” and the command “arcuate gradients \
-                 distributions” compare"
-            .to_owned(),
+        Some(layout) => format!("read in {}", layout.description()),
+        None => "state their basis and axes to use them".to_owned(),
     };
     let sentence = format!(
-        "The {volumes} volumes appear to be coefficients of spherical harmonics of order {order} (the first is \
-         positive, the others have both signs), as in images of fibre orientation distributions: {then}"
+        "The {volumes} volumes appear to be fibre orientation distributions (harmonics of order {order}); {then}"
     );
     io::Remark {
         topic: Some(io::RemarkTopic::Distributions),
