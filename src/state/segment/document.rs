@@ -51,7 +51,7 @@ impl Document {
         }
         let fitted = |l: &Layer| self.origin(l).is_recomputed_from_scan();
         let layers = || self.layers.iter().rev().filter(|l| !self.is_error(l));
-        let images = || layers().filter(|l| !self.is_of_weights(l));
+        let images = || layers().filter(|l| !self.is_derived(l));
         let mut opened = images().filter(|l| matches!(l.content, Content::Image(_)) && !fitted(l));
         let chosen = self.segment.image.and_then(|id| self.layer(id));
         let opened = opened.find_map(with_volume);
@@ -67,11 +67,12 @@ impl Document {
             .or_else(|| layers().find_map(with_volume))
     }
 
-    /// Whether a layer is a map of a COMMIT fit; files of other programs are recognised by their names.
-    fn is_of_weights(&self, layer: &Layer) -> bool {
+    /// Whether a layer is a map of distributions or of a COMMIT fit; files of other programs are recognised by their names.
+    fn is_derived(&self, layer: &Layer) -> bool {
         let name = layer.name.to_lowercase();
         let named = ["compartment_ic", "compartment_ec", "compartment_iso"];
-        let own = self.weight_map_recipe(layer.id).is_some();
+        let is_fod_map = self.origin(layer).fod_map().is_some();
+        let own = is_fod_map || self.weight_map_recipe(layer.id).is_some();
         own || named.iter().any(|part| name.contains(part))
     }
 
