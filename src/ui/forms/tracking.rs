@@ -7,7 +7,7 @@ mod results;
 pub(super) mod whole_brain;
 
 use super::{command_line, csd, curve_parameters, geodesic, odf_tracking};
-use crate::data::Role;
+use crate::data::{OdfField, Role};
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
 use crate::state::core::layer::OriginId;
@@ -16,9 +16,10 @@ use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::track::types::CurveKind;
+use crate::state::track::types::fibres::Model;
 use crate::state::{
-    Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Standing, State, Tool,
-    TrackAction, ViewAction,
+    Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Standing, State, Task,
+    Tool, TrackAction, ViewAction,
 };
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::theme::{self, space};
@@ -113,8 +114,13 @@ pub(super) fn inputs(
         );
         ui.add_space(4.0);
     }
-    match &state.document.tensors {
-        Some(tensors) => {
+    match (&state.document.tensors, followed_fods(state)) {
+        (_, Some(field)) => {
+            let name = format!("FODs of order {}", field.order());
+            let spacing = format::spacing(field.grid.spacing());
+            rows::input(ui, icons::IMAGE, "Field", &name, &spacing);
+        }
+        (Some(tensors), None) => {
             let method = match tensors.key.params.method {
                 tensor_fit::Method::Ols => "OLS",
                 tensor_fit::Method::Wls => "WLS",
@@ -124,7 +130,7 @@ pub(super) fn inputs(
             let spacing = format::spacing(tensors.field.grid.spacing());
             rows::input(ui, icons::IMAGE, "Field", &name, &spacing);
         }
-        None => no_field(ui, state, memory),
+        (None, None) => no_field(ui, state, memory),
     }
     if state.document.tensors.is_some() && !regions.iter().any(|r| r.role == Role::Seed) {
         missing_region(ui, state, Role::Seed, actions);
@@ -226,6 +232,15 @@ fn source_name(source: &ScanSource) -> String {
             name.split(".nii").next().unwrap_or_default().to_owned()
         }
     }
+}
+
+/// The distributions that the streamlines of Track follow; `None` for tensors.
+fn followed_fods(state: &State) -> Option<&OdfField> {
+    let track = &state.document.track;
+    let is_followed = state.view.task == Task::Track
+        && track.method == Method::Streamlines
+        && track.model == Model::Distributions;
+    state.document.distributions.field().filter(|_| is_followed)
 }
 
 fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
