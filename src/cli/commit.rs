@@ -224,7 +224,9 @@ impl Options {
     /// The peaks of an image, or those of distributions.
     fn open_peaks(&self, scan: &Grid, runner: &mut Runner) -> Result<Option<Volume>, Failure> {
         if let Some(path) = &self.peaks {
-            return Ok(Some(noted_volume(path, runner)?.0));
+            let (volume, _) = noted_volume(path, runner)?;
+            orientations::must_not_be_distributions(path, &volume)?;
+            return Ok(Some(volume));
         }
         let Some(path) = &self.fod else {
             return Ok(None);

@@ -18,6 +18,8 @@ pub use value_error::ValueError;
 use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::axis_change::AxisChange;
+use crate::data::odf_field::order_of_distributions;
+use crate::data::text::counted;
 use crate::data::{BuiltInHead, Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::{self, AffineReading, Reading, Remark, RemarkTopic, Space};
 use crate::solvers::tensor_fit::{self, MaskReport};
@@ -438,6 +440,16 @@ impl ScanOptions {
                 gradients_refused: Some(why),
                 ..
             }) => Err(Failure::new(why)),
+            Some(OpenedFile {
+                loaded: Loaded::Scan { dwi, .. },
+                ..
+            }) if order_of_distributions(&dwi).is_some() => Err(Failure::new(format!(
+                "Found an image of fibre orientation distributions ({}), expected a scan with its gradients; name the \
+                 scan, or state the basis and the axes of the distributions to “arcuate fod” with --odf-basis and \
+                 --odf-frame: {}",
+                counted(dwi.frames, "volume"),
+                path.display()
+            ))),
             Some(OpenedFile {
                 loaded: Loaded::Scan { dwi, .. },
                 notes,

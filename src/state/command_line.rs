@@ -9,6 +9,7 @@ use crate::solvers::geodesic::{self, RayMetricParams, Rays};
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::solvers::{curves, density};
+use crate::state::core::chain::chain;
 use crate::state::core::pane::Pane;
 use crate::state::core::text::quoted_path;
 use crate::state::pictures::Look;
@@ -173,23 +174,28 @@ fn moved_command(base: &CommandLine, transform: DAffine3, out: &Path) -> String 
     )
 }
 
-/// The command of a density map without the output file; it first computes streamlines that have no file.
-fn density_command(
+/// The commands of a density map: those of streamlines that have no file come first.
+fn density_commands(
     streamlines: &CommandLine,
     template: Option<&Path>,
     voxel_mm: Option<f64>,
     params: &density::Params,
-) -> String {
+    out: &Path,
+) -> Vec<String> {
     let arguments = density_arguments(params, template, voxel_mm);
     let StreamlineInput { first, tracks, .. } = streamlines.as_streamline_input();
-    let first: String = first
-        .map(|command| format!("{command} && "))
-        .unwrap_or_default();
-    format!("{first}arcuate density {tracks}{arguments}")
+    let out = quoted_path(out);
+    let mut commands = first;
+    commands.push(format!("arcuate density {tracks}{arguments} --out {out}"));
+    commands
 }
 
-/// A sequence of commands: one that computes the streamlines, and one for each step that keeps some of them.
-fn selection_command(base: &CommandLine, steps: &[Option<SelectionOptions>], out: &Path) -> String {
+/// A sequence of commands: those that compute the streamlines, and one for each step that keeps some of them.
+fn selection_commands(
+    base: &CommandLine,
+    steps: &[Option<SelectionOptions>],
+    out: &Path,
+) -> Vec<String> {
     let (mut input, mut reported, mut commands) =
         (PathBuf::from("all.trx"), String::new(), Vec::new());
     match base {
@@ -197,18 +203,14 @@ fn selection_command(base: &CommandLine, steps: &[Option<SelectionOptions>], out
             input.clone_from(file);
             reported = reading.to_string();
         }
-        command => commands.push(command.text_to(&input)),
+        command => commands.extend(command.commands_to(&input)),
     }
     for (i, step) in steps.iter().flatten().enumerate() {
         let output = match i + 1 == steps.len() {
             true => out.to_owned(),
             false => PathBuf::from(format!("step{}.trx", i + 1)),
         };
-        for need in &step.needs {
-            if !commands.contains(need) {
-                commands.push(need.clone());
-            }
-        }
+        commands.extend(step.needs.iter().cloned());
         commands.push(format!(
             "arcuate select {} {}{}{reported}",
             quoted(&input.to_string_lossy()),
@@ -218,7 +220,7 @@ fn selection_command(base: &CommandLine, steps: &[Option<SelectionOptions>], out
         reported.clear();
         input = output;
     }
-    commands.join(" && ")
+    commands
 }
 
 /// The command of a picture of a session: of a view, or of the whole window, with this crosshair.
@@ -283,10 +285,10 @@ impl CommandLine {
     /// The streamlines that this command writes, as the input of another one.
     pub fn as_streamline_input(&self) -> StreamlineInput {
         let (first, tracks) = match self {
-            Self::File { file, reading } => (None, format!("{}{reading}", quoted_path(file))),
+            Self::File { file, reading } => (Vec::new(), format!("{}{reading}", quoted_path(file))),
             command => {
                 let file = Path::new("tracks.trx");
-                (Some(command.text_to(file)), quoted_path(file))
+                (command.commands_to(file), quoted_path(file))
             }
         };
         let no_command = self.no_command();
@@ -337,20 +339,40 @@ impl CommandLine {
         self.text_to(Path::new(name))
     }
 
-    /// The command that recomputes the result and writes it to this file.
+    /// The command that recomputes the result and writes it to this file, after those whose results it needs.
     pub fn text_to(&self, out: &Path) -> String {
+        chain(self.commands_to(out))
+    }
+
+    /// The commands of [`Self::text_to`], one after another.
+    fn commands_to(&self, out: &Path) -> Vec<String> {
+        match self {
+            Self::Fibres(made) => made.commands(out),
+            Self::Density {
+                streamlines: base,
+                template,
+                voxel_mm,
+                params,
+            } => density_commands(base, template.as_deref(), *voxel_mm, params, out),
+            Self::Edited { base, steps } if self.no_command().is_none() => {
+                selection_commands(base, steps, out)
+            }
+            line => vec![line.own_text_to(out)],
+        }
+    }
+
+    /// The text of a command that needs no other.
+    fn own_text_to(&self, out: &Path) -> String {
         let to_out = || format!(" --out {}", quoted_path(out));
         match self {
             Self::Segment(made) => made.text(out),
             Self::Commit(made) => made.text(out),
             Self::Fods(made) => made.command(out),
-            Self::Fibres(made) => made.text(out),
             Self::Table(made) => made.text(out),
-            Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
-            Self::Edited { base, steps } => match self.no_command() {
-                Some(sentence) => format!("# {sentence}"),
-                None => selection_command(base, steps, out),
-            },
+            Self::NoCommand { .. } | Self::Edited { .. } => {
+                format!("# {}", self.no_command().unwrap_or_default())
+            }
+            Self::Fibres(_) | Self::Density { .. } => chain(self.commands_to(out)),
             Self::Scan(ScanSource::File { dwi, .. }) => {
                 format!("arcuate info {}", quoted_path(dwi))
             }
@@ -399,12 +421,6 @@ impl CommandLine {
                 });
                 text + &to_out()
             }
-            Self::Density {
-                streamlines: base,
-                template,
-                voxel_mm,
-                params,
-            } => density_command(base, template.as_deref(), *voxel_mm, params) + &to_out(),
             Self::Pathway {
                 fit,
                 regions,

@@ -132,6 +132,8 @@ fn refusals() {
         &format!("--fod head/dwi.nii.gz {layout}"),
         &["49 volumes", "1, 6, 15, 28, 45, 66 or 91"],
     );
+    // The 15 coefficients of order 4 are not 5 peaks.
+    refused("--peaks fod/wm_fod.nii.gz", &["15 volumes", "--fod"]);
     refused(
         &format!("--fod head/brain_mask.nii.gz {layout}"),
         &["a single volume", "name the image of white matter"],
@@ -308,6 +310,12 @@ fn weights() {
         let line = format!("{base} {rest} {world} --out e");
         refuses(&line.split(' ').collect::<Vec<_>>(), &parts, here);
     }
+    let line = format!("{base} --peaks fod/wm_fod.nii.gz --out e");
+    refuses(
+        &line.split(' ').collect::<Vec<_>>(),
+        &["15 volumes", "--fod"],
+        here,
+    );
     for (rest, sentence) in [
         (
             "--fod fod/wm_fod.nii.gz --across 0",

@@ -337,6 +337,12 @@ fn given() {
         &["without directions", "white matter"],
         here,
     );
+    // Without its basis and axes it is no scan.
+    refuses(
+        &["fod", "fod/wm_fod.nii.gz", "--out", "o"],
+        &["15 volumes", "--odf-basis and --odf-frame"],
+        here,
+    );
 }
 
 fn refusals() {

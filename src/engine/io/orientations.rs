@@ -8,7 +8,7 @@ use super::text::counted;
 use super::{AffineReading, Error, Format, dsi_studio, image, in_world, moved_grid};
 use crate::compute::{Control, memory};
 use crate::data::axis_change::world_from_fsl;
-use crate::data::odf_field::{OdfConversion, OdfField, OdfLayout, Tissue};
+use crate::data::odf_field::{OdfConversion, OdfField, OdfLayout, Tissue, order_of_distributions};
 use crate::data::odf_turn::OdfTurn;
 use crate::data::spherical_harmonics::count;
 use crate::data::{Grid, PeakField, Volume, VolumeKind};
@@ -234,8 +234,27 @@ pub fn open_peaks(
     Ok(opened)
 }
 
+/// Refuses coefficients of distributions where peaks are expected: 45 of them are not 15 peaks.
+pub fn must_not_be_distributions(path: &Path, volume: &Volume) -> Result<(), Error> {
+    match order_of_distributions(volume) {
+        None => Ok(()),
+        Some(order) => Err(Error::malformed(
+            path,
+            format!(
+                "{} with coefficients of spherical harmonics of order {order}",
+                counted(volume.frames, "volume")
+            ),
+            (
+                "three volumes per peak",
+                "name distributions with --fod, or an image of peaks",
+            ),
+        )),
+    }
+}
+
 fn open_vectors(path: &Path, control: &Control) -> Result<OpenedPeaks, Error> {
     let (volume, info) = image::read(path, control)?;
+    must_not_be_distributions(path, &volume)?;
     let field = PeakField::from_volume(&volume).ok_or_else(|| {
         Error::malformed(
             path,

@@ -1,6 +1,7 @@
 //! Types that all features build on and that depend on no feature.
 
 pub mod camera;
+pub(in crate::state) mod chain;
 pub(in crate::state) mod citations;
 pub mod colours;
 pub mod display;

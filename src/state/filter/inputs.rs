@@ -13,6 +13,7 @@ use crate::solvers::commit::{self, Params};
 use crate::state::State;
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::document::Document;
+use crate::state::origin::Origin;
 use crate::state::origin::commands::is_own_mask;
 use crate::state::streamlines::{RegionRule, StreamlineRules, ValueLimits, streamlines_of};
 use std::sync::Arc;
@@ -88,9 +89,16 @@ impl Document {
         }
     }
 
-    /// Whether a layer may hold peaks: three volumes each, without any other known meaning.
+    /// Whether a layer may hold peaks: three volumes each, without any other known meaning. Maps of the program are no
+    /// peaks: those of the distributions are a choice of their own.
     pub fn can_be_peaks(&self, layer: &Layer) -> bool {
-        let three = |v: &Volume| v.frames > 0 && v.frames.is_multiple_of(3) && v.labels.is_none();
+        let three = |v: &Volume| {
+            let is_plain = v.kind == VolumeKind::Scalar && v.labels.is_none();
+            is_plain && v.frames > 0 && v.frames.is_multiple_of(3)
+        };
+        if matches!(self.origins.base(layer.origin), Origin::Computed(_)) {
+            return false;
+        }
         match &layer.content {
             Content::Image(volume) => three(volume),
             Content::Scan { dwi, gradients } => gradients.is_none() && three(dwi),

@@ -3,6 +3,7 @@
 use crate::parameters::arguments;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
+use crate::state::core::chain::chain;
 use crate::state::core::text::quoted_path;
 use crate::state::filter::ScanTimings;
 use crate::state::streamlines::recipe::StreamlineInput;
@@ -47,9 +48,9 @@ impl CommitCommand {
         let StreamlineInput { tracks, first, .. } = &self.streamlines;
         let folder = Path::new("fod");
         let fods = self.fods.as_ref().map(|fods| fods.command(folder));
-        let first = first.iter().chain(&fods);
-        let first: String = first.map(|command| format!("{command} && ")).collect();
-        let mut text = format!("{first}arcuate commit {tracks} {}", self.scan.arguments());
+        let mut commands = first.clone();
+        commands.extend(fods);
+        let mut text = format!("arcuate commit {tracks} {}", self.scan.arguments());
         if let Some(mask) = &self.mask {
             let _ = write!(text, " --mask {}", quoted_path(mask));
         }
@@ -68,7 +69,9 @@ impl CommitCommand {
         if self.min_weight > f32::MIN_POSITIVE {
             let _ = write!(text, " --threshold {}", self.min_weight);
         }
-        text + &format!(" --out {}", quoted_path(out))
+        text += &format!(" --out {}", quoted_path(out));
+        commands.push(text);
+        chain(commands)
     }
 
     /// The parameters, including those not in their table.

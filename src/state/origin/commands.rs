@@ -266,7 +266,10 @@ pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
             cut: recipe.cut,
         }),
         CurveParams::Fibres(params) => document.origins.fods(recipe.fit).map(|fods| {
-            let fods = fods.arguments(document, vec![FodMap::Peaks]);
+            let fods = match fods.arguments(document, vec![FodMap::Peaks]) {
+                Err(MaskWithoutFile(region)) => return CommandLine::NoCommand { region },
+                Ok(fods) => fods,
+            };
             let (tissues, unfiled) = tissue_file(document, recipe.tissues);
             CommandLine::Fibres(Box::new(FibreCommand {
                 fods,
@@ -430,9 +433,12 @@ fn commit_command(document: &Document, fit: &WeightRecipe, min_weight: f32) -> C
         Some(GivenPeaks::Image(input)) => peaks = path(Some(input)),
         Some(GivenPeaks::Distributions(id)) => {
             let recipe = origins.fods(id);
-            fods = recipe.map(|recipe| recipe.arguments(document, vec![FodMap::Peaks]));
-            if fods.is_none() {
-                unfiled = unfiled.or(Some("Fibre orientation distributions".to_owned()));
+            match recipe.map(|recipe| recipe.arguments(document, vec![FodMap::Peaks])) {
+                Some(Err(MaskWithoutFile(region))) => return CommandLine::NoCommand { region },
+                Some(Ok(arguments)) => fods = Some(arguments),
+                None => {
+                    unfiled = unfiled.or(Some("Fibre orientation distributions".to_owned()));
+                }
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::state::command_line::CommandLine;
 use crate::state::core::layer::OriginId;
 use crate::state::document::Document;
 use crate::state::origin::{Describe, Origin, Origins, Recipe};
+use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::tensors::recipe::FitMask;
 use crate::state::tensors::recipe::fod::{FodArguments, FodMap, ResponseSource};
 use std::sync::Arc;
@@ -30,16 +31,27 @@ pub struct FodMapRecipe {
 impl FodRecipe {
     /// The command that writes these maps.
     fn command_of(&self, document: &Document, maps: Vec<FodMap>) -> CommandLine {
-        match self.responses.region_without_file() {
-            Some(name) => CommandLine::NoCommand {
-                region: name.to_owned(),
-            },
-            None => CommandLine::Fods(Box::new(self.arguments(document, maps))),
+        match self.arguments(document, maps) {
+            Err(MaskWithoutFile(region)) => CommandLine::NoCommand { region },
+            Ok(fods) => CommandLine::Fods(Box::new(fods)),
         }
     }
 
-    /// The arguments of the command that writes these maps.
-    pub fn arguments(&self, document: &Document, mut maps: Vec<FodMap>) -> FodArguments {
+    /// The arguments of the command that writes these maps; an error if a response function was measured in a region
+    /// without a file.
+    pub fn arguments(
+        &self,
+        document: &Document,
+        maps: Vec<FodMap>,
+    ) -> Result<FodArguments, MaskWithoutFile> {
+        match self.responses.region_without_file() {
+            Some(region) => Err(MaskWithoutFile(region.to_owned())),
+            None => Ok(self.description(document, maps)),
+        }
+    }
+
+    /// Sources and parameters for a report, whether or not a command can name them.
+    pub fn description(&self, document: &Document, mut maps: Vec<FodMap>) -> FodArguments {
         if self.responses == ResponseSource::NotUsed {
             // An image of distributions is that of one tissue.
             maps.retain(|map| *map != FodMap::Fractions);

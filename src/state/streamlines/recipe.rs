@@ -16,8 +16,8 @@ use std::path::Path;
 pub struct StreamlineInput {
     /// Their file as an argument, with the user's reading.
     pub tracks: String,
-    /// The command that writes this file, if they come from none.
-    pub first: Option<String>,
+    /// The commands that write this file, one after another, if they come from none.
+    pub first: Vec<String>,
     /// Why no command computes them, and what to do about it.
     pub no_command: Option<String>,
 }

@@ -208,7 +208,7 @@ pub fn save(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     effects.push(Effect::submit(SaveFods {
         fods: result.fods.clone(),
         gradients: gradients.filter(|_| !result.key.is_read()),
-        recipe: recipe.arguments(document, SAVED_MAPS.to_vec()),
+        recipe: recipe.description(document, SAVED_MAPS.to_vec()),
         params: result.key.settings.params.clone(),
         path: path.clone(),
     }));

@@ -48,19 +48,20 @@ impl FibreCommand {
         ))
     }
 
-    pub fn text(&self, out: &Path) -> String {
+    /// The estimation of the distributions and the tracking.
+    pub fn commands(&self, out: &Path) -> Vec<String> {
         if let Some(sentence) = self.no_command() {
-            return format!("# {sentence}");
+            return vec![format!("# {sentence}")];
         }
         let folder = Path::new(FODS);
         let image = folder.join("wm_fod.nii.gz");
-        let mut text = self.fods.command(folder);
-        let _ = write!(text, " && arcuate track --fod {}", quoted_path(&image));
+        let mut text = format!("arcuate track --fod {}", quoted_path(&image));
         if let Some(tissues) = &self.tissues {
             let _ = write!(text, " --tissues {}", quoted_path(tissues));
         }
         text += &region_arguments(&self.regions);
         text += &arguments(&self.params);
-        text + &format!(" --out {}", quoted_path(out))
+        text += &format!(" --out {}", quoted_path(out));
+        vec![self.fods.command(folder), text]
     }
 }

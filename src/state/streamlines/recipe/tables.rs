@@ -1,5 +1,6 @@
 //! Tables of streamlines, and the commands that compute them.
 
+use crate::state::core::chain::chain;
 use crate::state::core::text::quoted_path;
 use crate::state::streamlines::BottomPanel;
 use crate::state::streamlines::recipe::StreamlineInput;
@@ -52,12 +53,8 @@ impl TableCommand {
             BottomPanel::Matrix => "connectome",
         };
         let tracks = &self.streamlines.tracks;
-        let mut commands: Vec<String> = self.streamlines.first.iter().cloned().collect();
-        for need in &self.needs {
-            if !commands.contains(need) {
-                commands.push(need.clone());
-            }
-        }
+        let mut commands = self.streamlines.first.clone();
+        commands.extend(self.needs.iter().cloned());
         let input = self.input.iter().map(|input| format!(" {input}"));
         let input: String = input.collect();
         let options = &self.options;
@@ -65,6 +62,6 @@ impl TableCommand {
             "arcuate {verb} {tracks}{input} {}{options}",
             quoted_path(out)
         ));
-        commands.join(" && ")
+        chain(commands)
     }
 }

@@ -1,22 +1,32 @@
 //! The peaks of fibre orientation distributions as directions of the water around fibres.
 
 use super::{Window, act, fitted_weights, opened};
-use crate::support::{distributions, test};
-use arcuate::data::PeakField;
+use crate::support::{distributions, done_event, test};
+use arcuate::data::odf_field::Tissue;
+use arcuate::data::{Grid, Mask, PeakField, Role, Shape, Volume, VolumeKind};
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::filter::jobs::FitWeights;
 use arcuate::state::filter::{ChosenPeaks, FilterAction, GivenPeaks};
 use arcuate::state::methods::methods;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
-use arcuate::state::tensors::types::fods::Fods;
-use arcuate::state::{Action, Event, LayerId, TensorAction, update};
+use arcuate::state::tensors::types::fods::{Fods, TissueChoice};
+use arcuate::state::track::types::fibres::Model;
+use arcuate::state::{Action, Event, LayerId, Task, TensorAction, TrackAction, ViewAction, update};
+use glam::DVec3;
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::filter::peaks_of_distributions", chosen),
         test("update::filter::other_peaks_are_stale", switched),
         test("update::filter::the_choice_of_peaks_is_stored", stored),
+        test("update::filter::distributions_are_estimated_once", chained),
+        test(
+            "update::filter::a_drawn_response_has_no_command",
+            without_file,
+        ),
+        test("update::filter::own_maps_are_no_peaks", own_maps),
     ]
 }
 
@@ -33,13 +43,18 @@ fn request(window: &mut Window, count: usize) -> EstimateFods {
     jobs.next().expect("an estimation").clone()
 }
 
-/// The estimation ends with a large peak along y and a smaller one along x in every voxel.
-fn end(window: &mut Window, job: EstimateFods) {
-    let grid = job.dwi.grid.clone();
+/// A large peak along y and a smaller one along x in every voxel.
+fn two_peaks(grid: &Arc<Grid>) -> PeakField {
     let plane = |value: f32| vec![value; grid.voxel_count()];
     let values = [0.0, 1.0, 0.0, 0.4, 0.0, 0.0].map(plane).concat();
+    PeakField::new(grid.clone(), 2, values)
+}
+
+/// The estimation ends with these peaks.
+fn end(window: &mut Window, job: EstimateFods) {
+    let grid = job.dwi.grid.clone();
     let fods = Fods {
-        peaks: Some(PeakField::new(grid.clone(), 2, values)),
+        peaks: Some(two_peaks(&grid)),
         ..distributions::round(&grid, &job.gradients)
     };
     let delivery = Delivery {
@@ -106,6 +121,13 @@ fn chosen() {
     }
 }
 
+fn weights(window: &Window) -> Vec<f32> {
+    let document = &window.state.document;
+    let (layer, _) = document.filtered().expect("streamlines");
+    let (_, weights) = document.weights_of_layer(layer).expect("weights");
+    weights.to_vec()
+}
+
 /// Other peaks make the weights stale, and undo makes them current again; so do other distributions.
 fn switched() {
     let mut window = opened();
@@ -113,12 +135,19 @@ fn switched() {
     end(&mut window, job);
     choose(&mut window, OF_FODS);
     act(&mut window, FilterAction::Run);
+    let fitted = weights(&window);
     choose(&mut window, None);
     assert_eq!(window.state.history.undo_label(), Some("Peaks"));
     assert!(window.state.weights_are_stale());
+    // They stay, and are dimmed.
+    assert_eq!(weights(&window), fitted);
+    let layer = window.state.document.filtered().map(|(layer, _)| layer.id);
+    assert_eq!(window.state.layer_of_stale_weights(), layer);
     window.act(Action::Undo);
     assert_eq!(window.state.document.filter.peaks, OF_FODS);
     assert!(!window.state.weights_are_stale());
+    assert_eq!(weights(&window), fitted);
+    assert_eq!(window.state.layer_of_stale_weights(), None);
     // The estimation that runs has not changed them yet.
     let job = request(&mut window, 2);
     assert!(!window.state.weights_are_stale());
@@ -153,5 +182,86 @@ fn stored() {
         choose(&mut window, peaks);
         let text = serde_json::to_string(&window.state.document.filter).expect("JSON");
         assert_eq!(read(&text), peaks, "{text}");
+    }
+}
+
+/// The estimation ends with crossing bundles; streamlines along them are kept, and are to be filtered by their peaks.
+fn keep_along(window: &mut Window, job: EstimateFods) {
+    let grid = job.dwi.grid.clone();
+    let fods = Fods {
+        peaks: Some(two_peaks(&grid)),
+        ..distributions::crossing(&grid, &job.gradients, 20.0)
+    };
+    window.act(Action::Event(done_event(job, 7, Box::new(fods))));
+    window.place(Role::Seed, DVec3::ZERO);
+    window.act(Action::Track(TrackAction::SetModel(Model::Distributions)));
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
+    choose(window, OF_FODS);
+    let kept = window.state.document.layer_named("Tracks").expect("kept");
+    let filtered = window.state.document.filtered().expect("streamlines").0;
+    assert_eq!(filtered.id, kept.id);
+}
+
+/// The command line of weights estimates distributions once, for the streamlines and for the peaks.
+fn chained() {
+    let mut window = Window::fitted();
+    let job = request(&mut window, 3);
+    keep_along(&mut window, job);
+    let line = arcuate::state::update::filter_command(&window.state);
+    let text = line.expect("a command line").text();
+    assert_eq!(text.matches("arcuate fod ").count(), 1, "{text}");
+    for part in [
+        " --maps peaks --out fod && arcuate track --fod fod/wm_fod.nii.gz ",
+        " --out tracks.trx && arcuate commit tracks.trx /data/scan.nii.gz ",
+        " --peaks fod/peaks.nii.gz ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// Response functions that were measured in a region without a file: no command names that region as a file.
+fn without_file() {
+    let mut window = Window::fitted();
+    let job = request(&mut window, 3);
+    let mask = Mask::new(job.dwi.grid.clone(), vec![1; job.dwi.grid.voxel_count()]);
+    let shape = Arc::new(Shape::Mask(mask));
+    let document = &mut window.state.document;
+    let drawn = document.add_region("Drawn".to_owned(), Role::Region, shape);
+    let action = Action::Tensors(TensorAction::SetResponse {
+        tissue: Tissue::WhiteMatter,
+        choice: TissueChoice::Region(drawn),
+    });
+    let effects = update(&mut window.state, action);
+    let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
+    let job = jobs.next().expect("an estimation").clone();
+    keep_along(&mut window, job);
+    let document = &window.state.document;
+    let of_layer = |name: &str| document.command_line(document.layer_named(name).expect(name));
+    let of_weights = arcuate::state::update::filter_command(&window.state);
+    for line in [
+        of_layer("AFD"),
+        of_layer("Tracks"),
+        of_weights.expect("a command line"),
+    ] {
+        let why = line.no_command().unwrap_or_default();
+        assert!(why.contains("“Drawn” is a mask without a file"), "{line:?}");
+        assert!(!line.text().contains("arcuate fod"), "{}", line.text());
+    }
+}
+
+/// Maps with three volumes that the program computes are not offered as images of peaks.
+fn own_maps() {
+    let mut window = opened();
+    let job = request(&mut window, 3);
+    let grid = job.dwi.grid.clone();
+    let mut fods = distributions::round(&grid, &job.gradients);
+    let values = vec![0.3; 3 * grid.voxel_count()];
+    fods.maps.as_mut().expect("maps").dec = Volume::new(grid, 3, VolumeKind::Scalar, values);
+    window.act(Action::Event(done_event(job, 7, Box::new(fods))));
+    let document = &window.state.document;
+    for name in ["DEC", "DEC of fibres"] {
+        let map = document.layer_named(name).expect(name);
+        assert!(!document.can_be_peaks(map), "{name}");
     }
 }
