@@ -104,7 +104,7 @@ impl Blocks {
 #[derive(Clone, Debug)]
 pub struct DarkBlocks {
     /// Largest mean of a dark block.
-    pub most: f64,
+    pub upper: f64,
     /// Largest mean that noise alone reaches, also in blocks of a few voxels.
     pub reach: f64,
     /// Voxels up to this value are filled, not imaged: they carry no information about air. `None`: the whole background
@@ -119,19 +119,19 @@ impl DarkBlocks {
     /// crop of tissue.
     pub fn new(blocks: &Blocks, means: &[f64], top: f64) -> Option<Self> {
         let total = blocks.total();
-        let least = means
+        let floor = means
             .iter()
             .copied()
             .filter(|m| m.is_finite())
             .fold(f64::INFINITY, f64::min);
-        let range = top - least;
+        let range = top - floor;
         if !(range > 0.0) {
             return None;
         }
         let border: Vec<usize> = (0..total)
             .filter(|b| blocks.is_outermost(*b) && means[*b].is_finite())
             .collect();
-        let dark = least + DARK * range;
+        let dark = floor + DARK * range;
         let mut darks: Vec<f64> = border
             .iter()
             .map(|b| means[*b])
@@ -139,15 +139,15 @@ impl DarkBlocks {
             .collect();
         // Voxels set to one value, as around a defaced or skull-stripped head, carry no information about air in the
         // same image.
-        let filled_up_to = least + 1e-6 * range;
+        let filled_up_to = floor + 1e-6 * range;
         let noisy = |m: f64| m > filled_up_to;
         let filled = darks.iter().filter(|m| !noisy(**m)).count();
         let imaged = (darks.len() - filled) as f64 > SHARE[0] * border.len() as f64;
         if imaged {
             darks.retain(|m| noisy(*m));
         }
-        let reach = reach_of_noise(&darks).min(least + REACH * range);
-        let centre = mode(darks.iter().copied(), (least, dark));
+        let reach = reach_of_noise(&darks).min(floor + REACH * range);
+        let centre = mode(darks.iter().copied(), (floor, dark));
         // Above the mode, tissue contributes to the blocks; below it, only noise does.
         let mut below: Vec<f64> = darks
             .iter()
@@ -156,19 +156,19 @@ impl DarkBlocks {
             .collect();
         below.sort_by(f64::total_cmp);
         let spread = 1.48 * below.get(below.len() / 2).copied().unwrap_or(0.0);
-        let most = centre + (BLOCK_SPREADS * spread).max(GHOST_SHARE * range);
+        let upper = centre + (BLOCK_SPREADS * spread).max(GHOST_SHARE * range);
         let seeds: Vec<usize> = border
             .iter()
             .copied()
-            .filter(|b| means[*b] <= most)
+            .filter(|b| means[*b] <= upper)
             .collect();
         if (seeds.len() as f64) < SHARE[0] * border.len() as f64 || seeds.is_empty() {
             return None;
         }
-        let is_dark = connected(seeds, blocks.counts, |b| means[b] <= most);
+        let is_dark = connected(seeds, blocks.counts, |b| means[b] <= upper);
         let all = is_dark.iter().filter(|b| **b).count();
         ((all as f64) >= SHARE[1] * total as f64).then_some(Self {
-            most,
+            upper,
             reach,
             filled: imaged.then_some(filled_up_to),
             is_dark,
@@ -198,11 +198,11 @@ pub fn mode(values: impl Iterator<Item = f64>, (low, high): (f64, f64)) -> f64 {
             counts[bin as usize] += 1;
         }
     }
-    let most = counts
+    let fullest = counts
         .iter()
         .enumerate()
         .max_by_key(|(i, n)| (**n, BINS - i));
-    low + (most.map_or(0, |(i, _)| i) as f64 + 0.5) * width
+    low + (fullest.map_or(0, |(i, _)| i) as f64 + 0.5) * width
 }
 
 /// The counted blocks that are connected to the seeds through faces of counted blocks.

@@ -201,7 +201,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         };
         panels::caption(ui, "Grows where T − ε < value < T + ε", &fact);
         let frame = crate::state::segment::frame_of(layer, volume);
-        let (least, most) = extent(memory, volume, frame);
+        let (darkest, brightest) = extent(memory, volume, frame);
         let scale = layer.unit_scale;
         let (low, high) = volume.percentiles(frame, 0.01, 0.998);
         let range = (
@@ -237,7 +237,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             (
                 "target",
                 scaled(low)..=scaled(high),
-                scaled(least)..=scaled(most),
+                scaled(darkest)..=scaled(brightest),
             ),
             (
                 "tolerance",

@@ -42,7 +42,7 @@ impl Background {
         let means: Vec<f64> = means.collect();
         let (_, top) = image.percentiles(frame, 0.01, 0.99);
         let DarkBlocks {
-            most,
+            upper,
             filled,
             is_dark,
             ..
@@ -61,7 +61,7 @@ impl Background {
         Some(Self {
             mode: mode as f32,
             spread: spread as f32,
-            limit: (mode + VOXEL_SPREADS * spread).max(most) as f32,
+            limit: (mode + VOXEL_SPREADS * spread).max(upper) as f32,
             blocks,
             is_dark,
         })

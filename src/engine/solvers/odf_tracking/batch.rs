@@ -115,11 +115,11 @@ impl Part {
     }
 
     /// The outcome of the streamlines up to the `most`-th one that is kept.
-    pub fn joined(mut self, conditions: &Conditions, most: Option<u64>) -> JoinedCurves {
+    pub fn joined(mut self, conditions: &Conditions, max_kept: Option<u64>) -> JoinedCurves {
         let mut joined = JoinedCurves::new(conditions.gates);
         let (mut from, mut to) = (0, 0);
         for (i, streamline) in self.evaluated.iter().enumerate() {
-            if most.is_some_and(|most| joined.kept.count() as u64 >= most) {
+            if max_kept.is_some_and(|max_kept| joined.kept.count() as u64 >= max_kept) {
                 break;
             }
             let (id, outcome) = (self.first_id + i as u64, streamline.outcome);

@@ -139,7 +139,7 @@ impl Fibres {
     fn upload(job: &Job, field: &OdfField, devices: &[Device]) -> Result<Vec<Self>, Error> {
         let id = field.id();
         let has = |d: &Device| d.has::<f32>(id, RECORDS) && d.has::<u32>(id, RECORD_OF);
-        let made = match devices.iter().all(has) {
+        let built = match devices.iter().all(has) {
             true => None,
             false => Some(
                 job.backend
@@ -147,7 +147,7 @@ impl Fibres {
             ),
         };
         // Another thread may have freed them since.
-        let records = |device: &Device| match &made {
+        let records = |device: &Device| match &built {
             Some(records) => Ok(Cow::Borrowed(records)),
             None => {
                 let rebuilt = || Records::new(field, &Control::new());
@@ -293,9 +293,10 @@ impl Cards<'_> {
             for part in parts {
                 let (found, seeds) = (part.kept(), part.seeds());
                 let is_last = kept + found >= requested;
-                let most = is_last.then(|| requested - kept);
-                let joined = part.joined(self.conditions, most);
-                self.memory.count(seeds, most.unwrap_or(found), [&joined])?;
+                let max_kept = is_last.then(|| requested - kept);
+                let joined = part.joined(self.conditions, max_kept);
+                self.memory
+                    .count(seeds, max_kept.unwrap_or(found), [&joined])?;
                 all.push(joined);
                 kept += found;
                 if is_last {

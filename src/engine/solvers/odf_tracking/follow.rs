@@ -171,9 +171,9 @@ impl Tracker<'_> {
             target,
             is_kept: true,
         });
-        let follow = |half: &mut Half, sense: f32, number: u64, most: u32| match cut_at_seed {
+        let follow = |half: &mut Half, sense: f32, number: u64, max_steps: u32| match cut_at_seed {
             Some(end) => end,
-            None => self.follow(&start, sense, numbers, number, most, half),
+            None => self.follow(&start, sense, numbers, number, max_steps, half),
         };
         let tail = follow(&mut forward, 1.0, 0, self.conditions.max_steps);
         let at_seed = HalfEnd::at_seed(start.end.unwrap_or(StopReason::Seed));
@@ -184,9 +184,9 @@ impl Tracker<'_> {
             ends[0] = follow(&mut backward, -1.0, 1, self.conditions.max_steps);
             joined.steps += backward.points.len() as u64;
             let steps = [&forward, &backward].map(|half| half.points.len() as u32);
-            let most = split_total(steps[0], steps[1], self.conditions.max_steps);
-            self.shorten(&mut forward, most[0], &mut ends[1]);
-            self.shorten(&mut backward, most[1], &mut ends[0]);
+            let shares = split_total(steps[0], steps[1], self.conditions.max_steps);
+            self.shorten(&mut forward, shares[0], &mut ends[1]);
+            self.shorten(&mut backward, shares[1], &mut ends[0]);
         }
         joined.stops[ends[1].reason as usize] += 1;
         if tail.is_kept {
@@ -196,16 +196,16 @@ impl Tracker<'_> {
     }
 
     /// Applies the length limit of both halves to one of them; later events are discarded.
-    fn shorten(&self, half: &mut Half, most: u32, end: &mut HalfEnd) {
-        let most = most as usize;
-        if half.points.len() <= most || most == 0 {
+    fn shorten(&self, half: &mut Half, max_steps: u32, end: &mut HalfEnd) {
+        let max_steps = max_steps as usize;
+        if half.points.len() <= max_steps || max_steps == 0 {
             return;
         }
-        half.cut_to(most);
+        half.cut_to(max_steps);
         *end = self.stopped(
-            half.points[most - 1],
+            half.points[max_steps - 1],
             StopReason::MaxLength,
-            &half.passed[most - 1],
+            &half.passed[max_steps - 1],
         );
     }
 
@@ -228,7 +228,7 @@ impl Tracker<'_> {
         sense: f32,
         numbers: Random,
         number: u64,
-        most: u32,
+        max_steps: u32,
         half: &mut Half,
     ) -> HalfEnd {
         let seed = Position {
@@ -238,7 +238,7 @@ impl Tracker<'_> {
         let (mut longest, mut back, mut tries) = (0, 1, 0);
         for attempt in 0.. {
             let stream = numbers.stream(1 + 2 * attempt + number);
-            let end = self.attempt(seed, start.passed, stream, most, half);
+            let end = self.attempt(seed, start.passed, stream, max_steps, half);
             let too_long = matches!(end.reason, StopReason::MaxLength | StopReason::MaxSteps);
             if end.is_kept || !self.conditions.goes_back || too_long || attempt + 1 >= MAX_ATTEMPTS
             {
@@ -265,14 +265,14 @@ impl Tracker<'_> {
         seed: Position,
         passed: Passed,
         numbers: Random,
-        most: u32,
+        max_steps: u32,
         half: &mut Half,
     ) -> HalfEnd {
         let mut position = half.points.last().copied().unwrap_or(seed);
         let mut passed = half.passed.last().copied().unwrap_or(passed);
         loop {
             let step = half.points.len();
-            if step as u32 >= most {
+            if step as u32 >= max_steps {
                 return self.stopped(position, StopReason::MaxLength, &passed);
             }
             let next = match self.model.advance(position, numbers.stream(step as u64)) {

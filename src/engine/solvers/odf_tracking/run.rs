@@ -21,12 +21,12 @@ pub struct Run<'a> {
 
 impl Run<'_> {
     /// Streamlines with these numbers, up to and including the one that is the `most`-th kept.
-    fn part(&self, ids: Range<u64>, most: Option<u64>) -> Result<JoinedCurves, Cancelled> {
+    fn part(&self, ids: Range<u64>, max_kept: Option<u64>) -> Result<JoinedCurves, Cancelled> {
         let mut joined = JoinedCurves::new(self.tracker.conditions.gates);
         for id in ids {
             self.control.check()?;
             self.tracker.add_streamline(id, &mut joined);
-            if most.is_some_and(|most| joined.kept.count() as u64 >= most) {
+            if max_kept.is_some_and(|max_kept| joined.kept.count() as u64 >= max_kept) {
                 break;
             }
         }
