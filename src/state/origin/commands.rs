@@ -6,6 +6,7 @@ use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
+use crate::state::command_line::NoCommand;
 use crate::state::core::layer::{Content, Input, Layer, LayerId, OriginId};
 use crate::state::density::recipe::DensityRecipe;
 use crate::state::filter::recipe::CommitCommand;
@@ -69,9 +70,7 @@ impl Document {
 
 /// The command line of a result that no command computes.
 fn unknown() -> CommandLine {
-    CommandLine::NoCommand {
-        region: String::new(),
-    }
+    CommandLine::NoCommand(NoCommand::OriginUnknown)
 }
 
 impl Describe for BrainMaskRecipe {
@@ -248,7 +247,9 @@ impl FitRecipe {
 /// The command line of kept streamlines.
 pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
     let regions = match document.specs(&recipe.regions) {
-        Err(MaskWithoutFile(region)) => return CommandLine::NoCommand { region },
+        Err(MaskWithoutFile(region)) => {
+            return CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
+        }
         Ok(regions) => regions,
     };
     let fit = || fit_arguments(document, recipe.fit);

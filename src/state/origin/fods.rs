@@ -1,7 +1,7 @@
 //! Recipes of fibre orientation distributions and of their maps.
 
 use crate::solvers::{csd, peaks, response};
-use crate::state::command_line::CommandLine;
+use crate::state::command_line::{CommandLine, NoCommand};
 use crate::state::core::layer::OriginId;
 use crate::state::document::Document;
 use crate::state::origin::{Describe, Origin, Origins, Recipe};
@@ -31,9 +31,7 @@ impl FodRecipe {
     /// The command that writes these maps.
     fn command_of(&self, document: &Document, maps: Vec<FodMap>) -> CommandLine {
         match self.responses.region_without_file() {
-            Some(name) => CommandLine::NoCommand {
-                region: name.to_owned(),
-            },
+            Some(name) => CommandLine::NoCommand(NoCommand::MaskWithoutFile(name.to_owned())),
             None => CommandLine::Fods(Box::new(self.arguments(document, maps))),
         }
     }
@@ -77,9 +75,7 @@ impl Describe for FodMapRecipe {
     fn command_line(&self, document: &Document) -> CommandLine {
         match document.origins.fods(self.fods) {
             Some(fods) => fods.command_of(document, vec![self.map]),
-            None => CommandLine::NoCommand {
-                region: String::new(),
-            },
+            None => CommandLine::NoCommand(NoCommand::OriginUnknown),
         }
     }
 }
