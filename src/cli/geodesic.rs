@@ -65,7 +65,7 @@ impl Options {
 
 /// Counts as JSON and as text.
 fn summary(tracked: &TrackingResult, ray_output: &RayOutput) -> (Value, String) {
-    let (mut value, text) = track::summary(tracked, "rays");
+    let (mut value, text) = track::summary(tracked, "ray");
     let rays = ray_output.seeds * ray_output.directions;
     let passed = ray_output.measures.len();
     let gates = [Role::Target, Role::Include, Role::Exclude];

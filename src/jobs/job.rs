@@ -9,6 +9,7 @@ use crate::data::{Sentence, Tractogram};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -23,6 +24,11 @@ pub trait Job: Clone + fmt::Debug + Send + Sync + 'static {
 
     /// Text for the status line while it runs: `Fitting tensors`.
     fn label(&self) -> String;
+
+    /// The file that the label names, if it names one.
+    fn named_file(&self) -> Option<&Path> {
+        None
+    }
 
     fn run(
         self,
@@ -171,6 +177,7 @@ impl<T> PartialSender<'_, T> {
 pub trait AnyJob<S: JobState>: Send + Sync {
     fn slot(&self) -> Slot;
     fn label(&self) -> String;
+    fn named_file(&self) -> Option<&Path>;
     fn clone_box(&self) -> Box<dyn AnyJob<S>>;
     fn as_any(&self) -> &dyn Any;
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
@@ -198,6 +205,10 @@ impl<S: JobState, J: Receive<S>> AnyJob<S> for J {
 
     fn label(&self) -> String {
         Job::label(self)
+    }
+
+    fn named_file(&self) -> Option<&Path> {
+        Job::named_file(self)
     }
 
     fn clone_box(&self) -> Box<dyn AnyJob<S>> {

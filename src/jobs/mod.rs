@@ -40,6 +40,7 @@ use crate::data::ImageExporter;
 use disposal::Disposal;
 use job::Run;
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -201,6 +202,10 @@ impl<S: JobState> Jobs<S> {
         let job = job.into();
         let slot = job.slot();
         let handle = self.handle(slot, job.label());
+        if let Some(name) = job.named_file().and_then(Path::file_name) {
+            let name = name.to_string_lossy().into_owned();
+            handle.control.set_named_file(name);
+        }
         if !slot.queues() {
             self.newest.retain(|(s, _)| *s != slot);
             self.newest.push((slot, handle.ticket));

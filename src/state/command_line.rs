@@ -22,8 +22,34 @@ use crate::state::tensors::recipe::fod::FodArguments;
 use crate::state::track::recipe::FibreCommand;
 use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+/// Why no command computes a result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoCommand {
+    /// This region is a mask without a file.
+    MaskWithoutFile(String),
+    /// It is not known how the result was computed.
+    OriginUnknown,
+}
+
+impl fmt::Display for NoCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MaskWithoutFile(region) => write!(
+                f,
+                "There is no command for this result, since the region “{region}” is a mask without a \
+                 file: export that region as a mask first, or save the session, whose command recomputes all of \
+                 it"
+            ),
+            Self::OriginUnknown => f.write_str(
+                "There is no command for this result, since its origin is unknown: save the session, or compute \
+                 the result again",
+            ),
+        }
+    }
+}
 
 /// A command line of Arcuate, sometimes several, with the files and options of its inputs. A result also has an origin in
 /// the document's table ([`Recipe`](crate::state::origin::Recipe)), which names its inputs by number and lasts as long as
@@ -47,11 +73,8 @@ pub enum CommandLine {
     },
     /// Streamlines along distributions.
     Fibres(Box<FibreCommand>),
-    /// Streamlines that no command can compute, since a region is a mask without a file.
-    NoCommand {
-        /// The region's name.
-        region: String,
-    },
+    /// A result that no command can compute.
+    NoCommand(NoCommand),
     Geodesic {
         fit: FitArguments,
         regions: Vec<RegionSpec>,
@@ -302,15 +325,11 @@ impl CommandLine {
     /// Why there is no command, and what to do about it.
     pub fn no_command(&self) -> Option<String> {
         match self {
-            Self::NoCommand { region } => Some(format!(
-                "There is no command for this result, since the region “{region}” is a mask without a \
-                 file: export that region as a mask first, or save the session, whose command recomputes all \
-                 of it"
-            )),
-            Self::Segment(made) => made.no_command(),
-            Self::Fibres(made) => made.no_command(),
-            Self::Commit(made) => made.no_command(),
-            Self::Table(made) => made.no_command(),
+            Self::NoCommand(reason) => Some(reason.to_string()),
+            Self::Segment(command) => command.no_command(),
+            Self::Fibres(command) => command.no_command(),
+            Self::Commit(command) => command.no_command(),
+            Self::Table(command) => command.no_command(),
             Self::Density { streamlines: base, .. } | Self::Moved { base, .. } => base.no_command(),
             Self::Edited { base, steps } => base.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
@@ -347,7 +366,7 @@ impl CommandLine {
     /// The commands of [`Self::text_to`], one after another.
     fn commands_to(&self, out: &Path) -> Vec<String> {
         match self {
-            Self::Fibres(made) => made.commands(out),
+            Self::Fibres(command) => command.commands(out),
             Self::Density {
                 streamlines: base,
                 template,
@@ -365,11 +384,11 @@ impl CommandLine {
     fn own_text_to(&self, out: &Path) -> String {
         let to_out = || format!(" --out {}", quoted_path(out));
         match self {
-            Self::Segment(made) => made.text(out),
-            Self::Commit(made) => made.text(out),
-            Self::Fods(made) => made.command(out),
-            Self::Table(made) => made.text(out),
-            Self::NoCommand { .. } | Self::Edited { .. } => {
+            Self::Segment(command) => command.text(out),
+            Self::Commit(command) => command.text(out),
+            Self::Fods(command) => command.command(out),
+            Self::Table(command) => command.text(out),
+            Self::NoCommand(_) | Self::Edited { .. } => {
                 format!("# {}", self.no_command().unwrap_or_default())
             }
             Self::Fibres(_) | Self::Density { .. } => chain(self.commands_to(out)),

@@ -48,6 +48,11 @@ pub fn methods(state: &State) -> String {
     text += &distributions(document, &mut citations);
     text += &moves(document, &mut citations);
     text += &file_changes(document);
+    let live = state.runtime.track.live.value();
+    let live = live.filter(|l| !l.coarse && !l.output.kept.is_empty());
+    let live_recipe = live.map(live_curve_recipe);
+    // A live result that was kept is described with its layer.
+    let mut is_described = false;
     for layer in &document.layers {
         let Content::Tractogram(tractogram) = &layer.content else {
             continue;
@@ -84,19 +89,14 @@ pub fn methods(state: &State) -> String {
             text += " ";
         }
         text += &curves(document, made, &kept, &mut citations);
+        is_described |= edits.is_none() && Some(&**made) == live_recipe.as_ref();
         text += &edits.unwrap_or_default();
     }
-    let live = state.runtime.track.live.value();
-    if let Some(live) = live.filter(|l| !l.coarse && !l.output.kept.is_empty()) {
+    if let Some((live, recipe)) = live.zip(live_recipe).filter(|_| !is_described) {
         // The controls may have changed since.
-        let made = live_curve_recipe(live);
         let kept = format!("{} ", count(live.output.kept.len() as u64));
-        let sentences = curves(document, &made, &kept, &mut citations);
-        // A result that was kept is already described with its layer.
-        if !text.contains(&sentences) {
-            text.push(' ');
-            text += &sentences;
-        }
+        text.push(' ');
+        text += &curves(document, &recipe, &kept, &mut citations);
     }
     text += &density::methods::maps(document, &mut citations);
     text += &pathways::methods::pathways(state, &mut citations);

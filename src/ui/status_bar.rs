@@ -5,6 +5,7 @@ use super::probe::{self, Quantity};
 use super::theme::{self, size};
 use super::widgets::{charts, focus, paint};
 use super::{devices, format, icons};
+use crate::data::text::within_sentence;
 use crate::state::device::jobs::DEVICE;
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::pictures::TurntableProgress;
@@ -229,8 +230,10 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> RunningWork<'a> {
     let elapsed = job.started.elapsed();
 
     let mut text = job.label.clone();
-    if let Some(stage) = stage_suffix(&job.label, &progress.stage) {
-        text = format!("{text} · {stage}");
+    // `Opening t1.nii.gz` need not be followed by reading t1.nii.gz, nor a job of one stage by its own label.
+    let is_in_label = progress.stage_is_named || progress.stage == job.label;
+    if !is_in_label && !progress.stage.is_empty() {
+        text = format!("{text} · {}", within_sentence(&progress.stage));
     }
     if open {
         let [done, total] = [progress.done, progress.total].map(format::count);
@@ -330,16 +333,6 @@ fn show_work(ui: &mut Ui, free: Rect, shown: RunningWork<'_>, actions: &mut Vec<
     if cut != text {
         response.on_hover_text(&text);
     }
-}
-
-/// A stage as a continuation of the job's label, with file names unchanged; `None` if the label already says it:
-/// `Opening t1.nii.gz` need not be followed by reading t1.nii.gz.
-fn stage_suffix(label: &str, stage: &str) -> Option<String> {
-    let object = |text: &str| text.split_once(' ').map(|(_, rest)| rest.to_owned());
-    let known = label.contains(stage) || object(stage).is_some_and(|o| label.ends_with(&o));
-    let mut letters = stage.chars();
-    let first = letters.next().filter(|_| !known)?;
-    Some(first.to_lowercase().chain(letters).collect())
 }
 
 /// Rate of a stage of a job.

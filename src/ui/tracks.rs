@@ -246,18 +246,21 @@ pub fn params(document: &Document) -> Params {
 pub fn rejected(output: &Output) -> Option<String> {
     let [csf, white] =
         [SeedOutcome::EndsInCsf, SeedOutcome::EndsInWhite].map(|o| count_of(output, o));
-    let of = |n: u64| format::count(n);
+    let streamlines = |n: u64| counted(n as usize, "streamline");
     Some(match (csf, white) {
         (0, 0) => return None,
-        (n, 0) => format!("The anatomical rules rejected {} that ended in CSF", of(n)),
+        (n, 0) => format!(
+            "The anatomical rules rejected {} that ended in CSF",
+            streamlines(n)
+        ),
         (0, n) => format!(
             "The anatomical rules rejected {} that ended in white matter",
-            of(n)
+            streamlines(n)
         ),
         (csf, white) => format!(
-            "The anatomical rules rejected {} that ended in CSF and {} in white matter",
-            of(csf),
-            of(white)
+            "The anatomical rules rejected {} that ended in CSF and {} that ended in white matter",
+            streamlines(csf),
+            format::count(white)
         ),
     })
 }

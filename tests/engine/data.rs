@@ -2,8 +2,9 @@
 
 use crate::support::{Random, test};
 use arcuate::compute::memory;
-use arcuate::data::text::scientific;
+use arcuate::data::text::{scientific, within_sentence};
 use arcuate::data::{AffineSource, Grid, Mask, Shape, Tractogram, Volume};
+use arcuate::solvers::curves::StopReason;
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -20,7 +21,27 @@ pub fn tests() -> Vec<Trial> {
         test("data::filtered_streamlines_keep_their_values", filtered),
         test("data::the range of lengths is of the lengths", lengths),
         test("data::sizes have units", sizes),
+        test("data::labels within sentences", labels_within_sentences),
     ]
+}
+
+/// Abbreviations keep their capitals.
+fn labels_within_sentences() {
+    let pairs = [
+        ("CSF", "CSF"),
+        ("T1 image", "T1 image"),
+        ("Reading t1.nii.gz", "reading t1.nii.gz"),
+        ("Ångström", "ångström"),
+        ("A seed", "a seed"),
+        ("", ""),
+    ];
+    for (label, text) in pairs {
+        assert_eq!(within_sentence(label), text);
+    }
+    for label in StopReason::ALL.map(StopReason::label) {
+        let is_abbreviation = label.chars().take(2).all(char::is_uppercase);
+        assert_eq!(within_sentence(label) == label, is_abbreviation, "{label}");
+    }
 }
 
 /// A rotated, sheared, anisotropic grid.

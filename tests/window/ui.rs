@@ -543,6 +543,17 @@ fn running_job() {
     window.state_mut().state.runtime.jobs.running[0].started = start_of_old_job(age);
     window.run_steps(2);
     window.get_by_label("Fitting tensors · voxels · 25\u{202F}%");
+    // A stage about the file that the label names is not told twice.
+    let control = window.state().state.runtime.jobs.running[0].control.clone();
+    control.set_named_file("t1.nii.gz".to_owned());
+    control.begin_file("Reading", "T1.nii.gz", 200);
+    control.advance(50);
+    window.run_steps(2);
+    window.get_by_label("Fitting tensors · reading T1.nii.gz · 25\u{202F}%");
+    control.begin_file("Reading", "t1.nii.gz", 200);
+    control.advance(50);
+    window.run_steps(2);
+    window.get_by_label("Fitting tensors · 25\u{202F}%");
     window.get_by_label("Cancel fitting tensors").click();
     window.run_steps(2);
     assert!(matches!(window.state().effects[..], [Effect::Cancel(FIT)]));

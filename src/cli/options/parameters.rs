@@ -2,6 +2,7 @@
 
 use super::super::runner::Failure;
 use super::ValueError;
+use crate::data::text::within_sentence;
 use crate::parameters::{Choice, DefaultText, Kind, Param, ParamError, Parameters, Value, check};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use clap::error::ErrorKind;
@@ -196,8 +197,7 @@ pub fn shared_option<A: Parameters, B: Parameters>(
         }
         (true, (x, y)) => format!("{}{}", a.help, default(x.or(y))),
         (false, (x, y)) => {
-            let (initial, rest) = b.help.split_at(1);
-            let second = initial.to_lowercase() + rest;
+            let second = within_sentence(b.help);
             format!("{}{}; {other}: {second}{}", a.help, default(x), default(y))
         }
     };

@@ -67,15 +67,15 @@ pub struct TrackingResult {
     pub wall_ms: f64,
 }
 
-/// Counts as JSON, and as text with this name for the curves.
-pub fn summary(tracked: &TrackingResult, curves: &str) -> (Value, String) {
+/// Counts as JSON, and as text with this name for one of the curves.
+pub fn summary(tracked: &TrackingResult, curve: &str) -> (Value, String) {
     let counted = CountedCurves {
         output: &tracked.output,
         regions: &tracked.regions,
         wall_ms: tracked.wall_ms,
         in_distributions: false,
     };
-    counted.summary(curves)
+    counted.summary(curve)
 }
 
 /// Regions that no curve can reach, as the end of a sentence: `; Target lies outside the automatic mask`.

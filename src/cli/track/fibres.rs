@@ -154,7 +154,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         wall_ms,
         in_distributions: true,
     };
-    let (mut value, mut text) = counted.summary("streamlines");
+    let (mut value, mut text) = counted.summary("streamline");
     value["file"] = json!(options.out);
     value["files"] = json!(files);
     value["parameters"] = crate::parameters::json(&params);

@@ -1,17 +1,11 @@
 //! Outcomes of traced curves, as JSON and as text.
 
-use crate::data::text::counted;
+use crate::data::text::{counted, within_sentence};
 use crate::data::{Region, Role};
 use crate::solvers::curves::{self, SeedOutcome, StopReason};
 use crate::state::core::text::{self, count};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-/// The sentence with a lower-case first letter.
-fn within_sentence(text: &str) -> String {
-    let (first, rest) = text.split_at(1);
-    first.to_lowercase() + rest
-}
 
 /// Curves whose outcomes are reported.
 pub struct CountedCurves<'a> {
@@ -23,8 +17,8 @@ pub struct CountedCurves<'a> {
 }
 
 impl CountedCurves<'_> {
-    /// Counts as JSON, and as text with this name for the curves.
-    pub fn summary(&self, curves: &str) -> (Value, String) {
+    /// Counts as JSON, and as text with this name for one of the curves.
+    pub fn summary(&self, curve: &str) -> (Value, String) {
         let output = self.output;
         let seeds: u64 = output.seed_outcomes.iter().sum();
         let targets: Vec<_> = self
@@ -67,7 +61,7 @@ impl CountedCurves<'_> {
         let mut text = format!(
             "Kept {} of {} in {}\n",
             count(output.kept.len() as u64),
-            counted(seeds as usize, curves.trim_end_matches('s')),
+            counted(seeds as usize, curve),
             text::duration_text(self.wall_ms)
         );
         let numbered =
@@ -90,12 +84,8 @@ impl CountedCurves<'_> {
             text += &format!("Ends: {}\n", ends.join(", "));
         }
         for (region, n) in targets.iter().zip(&output.per_target) {
-            let one = if *n == 1 {
-                curves.trim_end_matches('s')
-            } else {
-                curves
-            };
-            text += &format!("{}: reached by {} {one}\n", region.name, count(*n));
+            let reached = counted(*n as usize, curve);
+            text += &format!("{}: reached by {reached}\n", region.name);
         }
         (value, text)
     }

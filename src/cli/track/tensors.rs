@@ -105,7 +105,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let fitted = curves.fit.run(runner)?;
     let tracked = track(&fitted, options, runner)?;
     let files = curves.save(&tracked, runner)?;
-    let (mut value, mut text) = summary(&tracked, "streamlines");
+    let (mut value, mut text) = summary(&tracked, "streamline");
     value["file"] = json!(curves.out);
     value["files"] = json!(files);
     value["repeat"] = json!(tracked.command_line.text_to(&curves.out));

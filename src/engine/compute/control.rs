@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The job was cancelled; the solver discards its partial results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +20,8 @@ impl std::error::Error for Cancelled {}
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Progress {
     pub stage: String,
+    /// The stage is about the file that the label of the job names.
+    pub stage_is_named: bool,
     pub done: u64,
     pub total: u64,
     /// The total is a limit, which the stage usually does not reach.
@@ -51,6 +53,9 @@ struct Shared {
     total: AtomicU64,
     total_is_limit: AtomicBool,
     stage: Mutex<String>,
+    stage_is_named: AtomicBool,
+    /// The file that the label of the job names.
+    named_file: OnceLock<String>,
     parts: Mutex<Parts>,
 }
 
@@ -130,6 +135,19 @@ impl Control {
         self.start(stage, total, Parts::next);
     }
 
+    /// The label of the job names this file, so stages about it need not be shown.
+    pub fn set_named_file(&self, name: String) {
+        // The label of a job does not change.
+        let _ = self.0.named_file.set(name);
+    }
+
+    /// Starts a stage that reads or writes a file of this name: `Reading t1.nii.gz`.
+    pub fn begin_file(&self, verb: &str, name: &str, total: u64) {
+        self.begin(&format!("{verb} {name}"), total);
+        let is_named = self.0.named_file.get().is_some_and(|file| file == name);
+        self.0.stage_is_named.store(is_named, Ordering::Relaxed);
+    }
+
     /// Starts a named stage of at most `limit` units, which usually ends before: iterations until convergence.
     pub fn begin_up_to(&self, stage: &str, limit: u64) {
         self.start(stage, limit, Parts::next);
@@ -145,6 +163,7 @@ impl Control {
 
     fn start(&self, stage: &str, total: u64, part: impl FnOnce(&mut Parts) -> Option<(f32, f32)>) {
         *self.0.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage.to_owned();
+        self.0.stage_is_named.store(false, Ordering::Relaxed);
         self.0.done.store(0, Ordering::Relaxed);
         self.0.total.store(total, Ordering::Relaxed);
         self.0.total_is_limit.store(false, Ordering::Relaxed);
@@ -164,6 +183,7 @@ impl Control {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
+            stage_is_named: self.0.stage_is_named.load(Ordering::Relaxed),
             done: self.0.done.load(Ordering::Relaxed),
             total: self.0.total.load(Ordering::Relaxed),
             total_is_limit: self.0.total_is_limit.load(Ordering::Relaxed),

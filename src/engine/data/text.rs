@@ -18,6 +18,19 @@ pub fn counted(n: usize, singular: &str) -> String {
     format!("{} {}", count(n as u64), plural(n, singular))
 }
 
+/// A label inside a sentence: its first letter in lower case, unless it begins with an abbreviation (`CSF`, `T1`).
+pub fn within_sentence(label: &str) -> String {
+    let mut letters = label.chars();
+    let Some(first) = letters.next() else {
+        return String::new();
+    };
+    let second = letters.clone().next();
+    match second.is_some_and(|c| c.is_uppercase() || c.is_ascii_digit()) {
+        true => label.to_owned(),
+        false => first.to_lowercase().chain(letters).collect(),
+    }
+}
+
 /// `1 492`.
 pub fn count(n: u64) -> String {
     grouped(&n.to_string())

@@ -95,7 +95,7 @@ impl Source {
         let compressed = compressed.unwrap_or(looks);
         file.seek(SeekFrom::Start(start)).map_err(failed)?;
         let file_bytes = metadata.len().saturating_sub(start);
-        control.begin(&format!("Reading {}", shown_name(path)), file_bytes);
+        control.begin_file("Reading", &shown_name(path), file_bytes);
         let counted = CountedReader {
             file,
             control: control.clone(),

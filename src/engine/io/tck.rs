@@ -390,7 +390,7 @@ pub(super) fn prepare(
         ));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    control.begin(&format!("Writing {name}"), tractogram.len() as u64);
+    control.begin_file("Writing", &name, tractogram.len() as u64);
     let header = header(tractogram.len(), command);
     atomic::prepare(
         path,

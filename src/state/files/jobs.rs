@@ -51,6 +51,10 @@ impl<W: WriteFile> Job for W {
         self.title()
     }
 
+    fn named_file(&self) -> Option<&Path> {
+        Some(self.path())
+    }
+
     fn run(
         self,
         worker: &Worker,
@@ -272,6 +276,10 @@ impl Job for SaveWithValues {
         label("Saving", &self.path)
     }
 
+    fn named_file(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
     fn run(
         self,
         _: &Worker,
@@ -334,6 +342,10 @@ impl Job for PlanToConvert {
         label("Opening", &self.input)
     }
 
+    fn named_file(&self) -> Option<&Path> {
+        Some(&self.input)
+    }
+
     fn run(
         self,
         _: &Worker,
@@ -370,6 +382,10 @@ impl Job for Convert {
 
     fn label(&self) -> String {
         label("Converting", self.plan.input())
+    }
+
+    fn named_file(&self) -> Option<&Path> {
+        Some(self.plan.input())
     }
 
     fn run(

@@ -6,6 +6,7 @@ use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
+use crate::state::command_line::NoCommand;
 use crate::state::core::layer::{Content, Input, Layer, LayerId, OriginId};
 use crate::state::density::recipe::DensityRecipe;
 use crate::state::filter::recipe::CommitCommand;
@@ -69,9 +70,7 @@ impl Document {
 
 /// The command line of a result that no command computes.
 fn unknown() -> CommandLine {
-    CommandLine::NoCommand {
-        region: String::new(),
-    }
+    CommandLine::NoCommand(NoCommand::OriginUnknown)
 }
 
 impl Describe for BrainMaskRecipe {
@@ -248,7 +247,9 @@ impl FitRecipe {
 /// The command line of kept streamlines.
 pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
     let regions = match document.specs(&recipe.regions) {
-        Err(MaskWithoutFile(region)) => return CommandLine::NoCommand { region },
+        Err(MaskWithoutFile(region)) => {
+            return CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
+        }
         Ok(regions) => regions,
     };
     let fit = || fit_arguments(document, recipe.fit);
@@ -267,7 +268,9 @@ pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
         }),
         CurveParams::Fibres(params) => document.origins.fods(recipe.fit).map(|fods| {
             let fods = match fods.arguments(document, vec![FodMap::Peaks]) {
-                Err(MaskWithoutFile(region)) => return CommandLine::NoCommand { region },
+                Err(MaskWithoutFile(region)) => {
+                    return CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
+                }
                 Ok(fods) => fods,
             };
             let (tissues, unfiled) = tissue_file(document, recipe.tissues);
@@ -434,7 +437,9 @@ fn commit_command(document: &Document, fit: &WeightRecipe, min_weight: f32) -> C
         Some(GivenPeaks::Distributions(id)) => {
             let recipe = origins.fods(id);
             match recipe.map(|recipe| recipe.arguments(document, vec![FodMap::Peaks])) {
-                Some(Err(MaskWithoutFile(region))) => return CommandLine::NoCommand { region },
+                Some(Err(MaskWithoutFile(region))) => {
+                    return CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
+                }
                 Some(Ok(arguments)) => fods = Some(arguments),
                 None => {
                     unfiled = unfiled.or(Some("Fibre orientation distributions".to_owned()));

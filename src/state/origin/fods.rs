@@ -1,7 +1,7 @@
 //! Recipes of fibre orientation distributions and of their maps.
 
 use crate::solvers::{csd, peaks, response};
-use crate::state::command_line::CommandLine;
+use crate::state::command_line::{CommandLine, NoCommand};
 use crate::state::core::layer::OriginId;
 use crate::state::document::Document;
 use crate::state::origin::{Describe, Origin, Origins, Recipe};
@@ -32,7 +32,9 @@ impl FodRecipe {
     /// The command that writes these maps.
     fn command_of(&self, document: &Document, maps: Vec<FodMap>) -> CommandLine {
         match self.arguments(document, maps) {
-            Err(MaskWithoutFile(region)) => CommandLine::NoCommand { region },
+            Err(MaskWithoutFile(region)) => {
+                CommandLine::NoCommand(NoCommand::MaskWithoutFile(region))
+            }
             Ok(fods) => CommandLine::Fods(Box::new(fods)),
         }
     }
@@ -89,9 +91,7 @@ impl Describe for FodMapRecipe {
     fn command_line(&self, document: &Document) -> CommandLine {
         match document.origins.fods(self.fods) {
             Some(fods) => fods.command_of(document, vec![self.map]),
-            None => CommandLine::NoCommand {
-                region: String::new(),
-            },
+            None => CommandLine::NoCommand(NoCommand::OriginUnknown),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
 use crate::jobs::ValueNames;
 use crate::parameters;
+use crate::state::command_line::NoCommand;
 use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Detail, Live, Order, Pace};
@@ -184,7 +185,7 @@ fn recipe_of(
     epsilon: f64,
 ) -> CommandLine {
     match document.specs(&result.regions) {
-        Err(MaskWithoutFile(region)) => CommandLine::NoCommand { region },
+        Err(MaskWithoutFile(region)) => CommandLine::NoCommand(NoCommand::MaskWithoutFile(region)),
         Ok(regions) => CommandLine::Pathway {
             fit,
             regions,

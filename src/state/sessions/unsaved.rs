@@ -313,7 +313,7 @@ impl State {
         parts.extend(counts.map(|(n, part)| part(n)));
         let segment = &document.segment;
         let spheres = segment.spheres.len();
-        let grown = self.surface_steps() != base.surface_steps;
+        let grown = self.surface_run() != base.surface_run;
         if spheres != base.spheres || !base.has_start(document) || grown {
             parts.push(UnsavedPart::Surface(spheres));
         }

@@ -316,8 +316,10 @@ pub(in crate::state) fn was_loaded(
     let built = saved::build(&origins, &content.document, &session, restored, unreadable);
     let (document, mut notes) = (built.document, built.notes);
     // A remark about the present document also holds for the same layer of a snapshot.
+    let mut known = notes.clone();
     for (name, note) in reported.notes {
-        if !notes.iter().any(|known| known.ends_with(&*note)) {
+        if !known.contains(&note) {
+            known.push(note.clone());
             let sentence = format!("Snapshot {name}: {note}");
             notes.push(Remark { sentence, ..note });
         }

@@ -60,7 +60,7 @@ pub fn model(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if track.method == Method::Rays || !has_model(state) {
         return;
     }
-    let help = "What a voxel holds: one direction, or how much fibre lies along every direction";
+    let help = "What streamlines follow: one direction per voxel, or the amount of fibres in every direction";
     let now = Model::ALL.iter().position(|m| *m == track.model);
     let has_fods = state.document.distributions.field().is_some();
     let why = |i: usize| {
@@ -196,7 +196,7 @@ fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut parameters::OnChan
         limits: curve_parameters::typed_seeds(parts.kind),
         unused: params
             .select
-            .map(|_| "as many as the streamlines to keep need"),
+            .map(|_| "the number of streamlines to keep decides"),
         ..Shown::default()
     };
     parameters::number(ui, &parts, &defaults, key, shown, set);
@@ -217,8 +217,8 @@ fn tissues(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         (Some(_), Some(layer)) => layer.name.as_str(),
         (Some(_), None) => "missing",
     };
-    let help = "Anatomical rules: streamlines end in grey matter or at the brain stem and are rejected in CSF and white \
-                matter. Needs an image of five tissues (5ttgen) or a label map of FreeSurfer or SynthSeg";
+    let help = "Anatomical rules: streamlines end in grey matter or at the brain stem; those that end in CSF or white \
+                matter are rejected. Needs a five-tissue image (5ttgen) or a label map of FreeSurfer or SynthSeg";
     let chosen = select_row(ui, "Tissues", help, shown, |ui| {
         let mut chosen = None;
         if menu::Item::new(NONE).chosen(now.is_none()).show(ui) {
@@ -250,7 +250,7 @@ fn tissues(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
     if now.is_some() && layer.is_none() {
         rows::hint(
             ui,
-            "The tissues that were chosen are no longer among the layers: choose others, or none",
+            "The chosen tissues are no longer among the layers: choose others, or none",
         );
     }
 }

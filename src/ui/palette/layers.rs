@@ -60,7 +60,7 @@ fn of_layer(state: &State, layer: &Layer) -> Vec<Entry> {
         all.push(entry);
     }
     let line = document.command_line(layer);
-    if !matches!(line, CommandLine::NoCommand { .. }) {
+    if !matches!(line, CommandLine::NoCommand(_)) {
         all.push(entry(
             format!("Copy as command: layer {name}"),
             Action::CopyCommand(line),

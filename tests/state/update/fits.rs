@@ -5,6 +5,7 @@ use crate::support::{Random, test};
 use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
 use arcuate::jobs::Outcome;
 use arcuate::solvers::tensor_fit::{self, FitMap};
+use arcuate::state::command_line::{CommandLine, NoCommand};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::tensors::jobs::fit::FitTensors;
@@ -353,6 +354,9 @@ fn no_file() {
     let sentence = line.no_command().expect("no command");
     assert!(sentence.contains("“Brain mask”"), "{sentence}");
     assert!(line.text().starts_with("# "));
+    let unknown = CommandLine::NoCommand(NoCommand::OriginUnknown);
+    let text = unknown.no_command().expect("no command");
+    assert!(!text.contains("region") && unknown.text() == format!("# {text}"));
     window.act(Action::CopyCommand(line));
     assert!(window.copied.is_empty(), "{:?}", window.copied);
     let reported = |m: &arcuate::state::Message| m.text == sentence;

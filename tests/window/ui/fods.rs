@@ -452,6 +452,6 @@ fn rejected() {
     output.seed_outcomes[SeedOutcome::EndsInWhite as usize] = 1_552;
     output.stops[StopReason::EnteredCsf as usize] = 1_151;
     let text = sentence(&output).expect("a sentence");
-    assert!(text.contains("151 that ended in CSF"), "{text}");
-    assert!(text.contains("552 in white matter"), "{text}");
+    assert!(text.contains("151 streamlines that ended in CSF"), "{text}");
+    assert!(text.contains("552 that ended in white matter"), "{text}");
 }

@@ -218,7 +218,7 @@ fn prepare(path: &Path, image: &Image<'_>, control: &Control) -> Result<Vec<Prep
     let header = header(path, image)?;
     let count = image.grid.voxel_count() * image.frames;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    control.begin(&format!("Writing {name}"), count as u64);
+    control.begin_file("Writing", &name, count as u64);
     if super::has_two_files(path) {
         return prepare_pair(path, &header, image, control);
     }

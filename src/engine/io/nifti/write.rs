@@ -207,7 +207,7 @@ fn prepare(
     let header = header(grid, &further, voxels, description);
     let stored = grid.voxel_count() * frames;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    control.begin(&format!("Writing {name}"), stored as u64);
+    control.begin_file("Writing", &name, stored as u64);
     atomic::prepare(
         path,
         |file| {

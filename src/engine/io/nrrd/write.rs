@@ -76,7 +76,7 @@ pub fn prepare(
 ) -> Result<PreparedFile, Error> {
     let header = header(stored, gradients, description);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    control.begin(&format!("Writing {name}"), stored.bytes.len() as u64);
+    control.begin_file("Writing", &name, stored.bytes.len() as u64);
     atomic::prepare(
         path,
         |file| {

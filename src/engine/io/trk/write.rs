@@ -58,7 +58,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         tolerance_mm: tolerance_mm(tractogram, grid),
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    control.begin(&format!("Writing {name}"), tractogram.len() as u64);
+    control.begin_file("Writing", &name, tractogram.len() as u64);
     let write = |file: &mut dyn Write| -> Result<(), atomic::WriteStop> {
         file.write_all(&header.bytes())?;
         writer.write(file, control)

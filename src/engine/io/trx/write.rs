@@ -99,7 +99,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let total = 12 * tractogram.points.len() + 8 * tractogram.offsets.len();
-    control.begin(&format!("Writing {name}"), total as u64);
+    control.begin_file("Writing", &name, total as u64);
     if means_folder(path) {
         return atomic::write_folder_verified(
             path,

@@ -34,7 +34,7 @@ pub fn save(
         ));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    control.begin(&format!("Writing {name}"), tractogram.points.len() as u64);
+    control.begin_file("Writing", &name, tractogram.points.len() as u64);
     atomic::write_verified(
         path,
         |file| write(file, tractogram, command, control),

@@ -17,7 +17,7 @@ const LENGTH_BYTES: usize = 8;
 /// Writes all points and values; reads the file back and compares.
 pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(), Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    control.begin(&format!("Writing {name}"), tractogram.points.len() as u64);
+    control.begin_file("Writing", &name, tractogram.points.len() as u64);
     let (points, lines) = (tractogram.points.len(), tractogram.len());
     let of_points = columns(&tractogram.per_point);
     let of_lines = columns(&tractogram.per_streamline);

@@ -96,6 +96,10 @@ impl Job for OpenFile {
         label("Opening", &self.path)
     }
 
+    fn named_file(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
     fn run(
         self,
         _: &Worker,

@@ -8,7 +8,7 @@ use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker}
 use crate::state::files::jobs::LOAD;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How a user says that a file holds fibre orientations.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -43,6 +43,10 @@ impl Job for OpenOrientations {
 
     fn label(&self) -> String {
         label("Opening", &self.path)
+    }
+
+    fn named_file(&self) -> Option<&Path> {
+        Some(&self.path)
     }
 
     fn run(

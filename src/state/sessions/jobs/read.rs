@@ -42,6 +42,10 @@ impl Job for OpenSession {
         format!("Opening {}", file_name(&self.path))
     }
 
+    fn named_file(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
     fn run(
         self,
         _: &Worker,
@@ -255,7 +259,7 @@ fn verify(
     files: Vec<(PathBuf, Entry)>,
     control: &Control,
 ) -> Result<Vec<(PathBuf, FileComparison)>, io::Error> {
-    control.begin("Verifying files", files.len() as u64);
+    control.begin("Verifying the session's files", files.len() as u64);
     let mut differ = Vec::new();
     for (path, entry) in files {
         let standing = session::check(&path, &entry, true, control)?;

@@ -34,6 +34,10 @@ impl Job for SaveSession {
         format!("Saving {}", file_name(&self.path))
     }
 
+    fn named_file(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
     fn run(
         self,
         worker: &Worker,

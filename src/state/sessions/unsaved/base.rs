@@ -8,6 +8,7 @@ use crate::state::State;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::filter::{ChosenPeaks, FittedWeights, ScanTimings};
+use crate::state::segment::update::replaced::SurfaceRun;
 use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{same_start, turned};
 use crate::state::tensors::types::fods::FodSettings;
@@ -167,7 +168,7 @@ pub struct Base {
     /// The recovered start differs from that of the file, which is unknown.
     pub(in crate::state) start_differs: bool,
     pub(in crate::state) spheres: usize,
-    pub(in crate::state) surface_steps: u64,
+    pub(in crate::state) surface_run: SurfaceRun,
     pub(in crate::state) measurements: usize,
     pub(in crate::state) snapshots: usize,
     pub(in crate::state) axes: usize,
@@ -205,7 +206,7 @@ impl Base {
             listed: listed(document),
             start: document.segment.start.clone(),
             spheres: document.segment.spheres.len(),
-            surface_steps: state.surface_steps(),
+            surface_run: state.surface_run(),
             measurements: document.streamlines.measurements.len(),
             snapshots: state.runtime.snapshots.all.len(),
             axes: turned(document),
@@ -247,7 +248,7 @@ impl Base {
             },
             start_differs: in_session.start_differs,
             spheres: in_session.spheres,
-            surface_steps: in_session.surface_steps,
+            surface_run: in_session.surface_run.clone(),
             measurements: in_session.measurements,
             snapshots: in_session.snapshots,
             axes: in_session.axes,
@@ -353,7 +354,7 @@ pub struct PartsInSession {
     /// It is known to differ.
     start_differs: bool,
     spheres: usize,
-    surface_steps: u64,
+    surface_run: SurfaceRun,
     measurements: usize,
     snapshots: usize,
     axes: usize,
@@ -386,7 +387,7 @@ impl PartsInSession {
             same_start,
             start_differs: !same_start,
             spheres: base.spheres,
-            surface_steps: base.surface_steps,
+            surface_run: base.surface_run.clone(),
             measurements: base.measurements,
             snapshots: base.snapshots,
             axes: base.axes,
