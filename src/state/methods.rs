@@ -66,7 +66,7 @@ pub fn methods(state: &State) -> String {
             None => format!("{} ", count(tractogram.len() as u64)),
             Some(_) => String::new(),
         };
-        let Some(made) = document.curve_recipe(layer.id) else {
+        let Some(recipe) = document.curve_recipe(layer.id) else {
             let _ = write!(
                 text,
                 " The {kept}streamlines “{}” were read from a file.{}",
@@ -76,8 +76,8 @@ pub fn methods(state: &State) -> String {
             continue;
         };
         let _ = write!(text, " “{}”: ", layer.name);
-        let basis = document.origins.fit(made.fit);
-        let basis = basis.filter(|_| !document.origins.is_imported(made.fit));
+        let basis = document.origins.fit(recipe.fit);
+        let basis = basis.filter(|_| !document.origins.is_imported(recipe.fit));
         let other = |fit: &FitRecipe| fit.params != document.fit || document.tensors.is_none();
         if let Some(basis) = basis.filter(|fit| other(fit)) {
             let mask = match &basis.mask {
@@ -88,8 +88,8 @@ pub fn methods(state: &State) -> String {
             text += fit(&basis.params, mask, &mut citations).trim_start();
             text += " ";
         }
-        text += &curves(document, made, &kept, &mut citations);
-        is_described |= edits.is_none() && Some(&**made) == live_recipe.as_ref();
+        text += &curves(document, recipe, &kept, &mut citations);
+        is_described |= edits.is_none() && Some(&**recipe) == live_recipe.as_ref();
         text += &edits.unwrap_or_default();
     }
     if let Some((live, recipe)) = live.zip(live_recipe).filter(|_| !is_described) {

@@ -96,7 +96,7 @@ pub fn run(options: &Options, layout: OdfLayout, runner: &mut Runner) -> Result<
     let mut value = json(&files, &recipe.params, &recipe, &fods, None);
     value["repeat"] = Value::from(command.as_str());
     value["files"] = serde_json::json!(written);
-    let _made = make_folder(&options.out)?;
+    let _folder = make_folder(&options.out)?;
     let provenance = provenance(&value);
     runner.run(SaveSet {
         first: (report_file, provenance),

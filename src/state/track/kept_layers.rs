@@ -30,7 +30,7 @@ pub fn whole_brain_done(
     requested: &CurveKey,
     wall_ms: f64,
 ) {
-    let Some(made) = commands::curve_recipe(&state.document, requested, Cut::All) else {
+    let Some(recipe) = commands::curve_recipe(&state.document, requested, Cut::All) else {
         let sentence = match requested.curves.kind().model() {
             Model::Tensors => {
                 "Whole-brain streamlines discarded because the tensors changed during tracking: track again"
@@ -44,7 +44,7 @@ pub fn whole_brain_done(
     };
     let content = Content::Tractogram(output.kept.clone());
     let display = state.document.track.streamline_display.clone();
-    add_layer(state, "Whole brain", content, made.into(), display);
+    add_layer(state, "Whole brain", content, recipe.into(), display);
     state.runtime.notices.status = format!(
         "{} from {} in {:.1}{THIN}s",
         counted(output.kept.len(), "streamline"),

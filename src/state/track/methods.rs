@@ -47,15 +47,15 @@ pub(in crate::state) fn curves(
     kept: &str,
     citations: &mut Citations,
 ) -> String {
-    let (made, regions) = (&recipe.curves, &recipe.regions);
-    let (mut text, walk, cut) = match made {
+    let (curve_params, regions) = (&recipe.curves, &recipe.regions);
+    let (mut text, walk, cut) = match curve_params {
         CurveParams::Streamlines(walk) => {
-            let text = following(made, walk, regions, citations) + &ends(walk);
+            let text = following(curve_params, walk, regions, citations) + &ends(walk);
             (text, walk.clone(), None)
         }
         CurveParams::Rays(_, params) => {
             let walk = &params.curves;
-            let text = following(made, walk, regions, citations) + &ends(walk);
+            let text = following(curve_params, walk, regions, citations) + &ends(walk);
             (text, walk.clone(), Some(recipe.cut))
         }
         CurveParams::Fibres(params) => {
