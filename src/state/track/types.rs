@@ -375,7 +375,7 @@ impl Parameters for RayCount {
 #[derive(Clone, Debug)]
 pub struct TrackSettings {
     pub method: Method,
-    /// What streamlines follow; rays follow tensors whatever it is.
+    /// The model that streamlines follow; rays always follow tensors.
     pub model: Model,
     pub fibres: FibreSettings,
     pub streamlines: curves::Params,
