@@ -28,7 +28,7 @@ tensor was not positive definite and was repaired by raising its eigenvalues).";
 pub struct Options {
     #[command(flatten)]
     pub fit: FitOptions,
-    /// Which maps to write
+    /// Maps to write
     #[arg(
         long,
         value_parser = map_keys(),

@@ -67,7 +67,7 @@ pub struct Options {
     pub params: GivenParameters<csd::Params>,
     #[command(flatten)]
     pub peaks: GivenParameters<peaks::Params>,
-    /// Which maps to write besides the distributions
+    /// Maps to write besides the distributions
     #[arg(
         long,
         value_parser = map_keys(),

@@ -52,7 +52,7 @@ pub enum Options {
     Fibres(Box<fibres::Options>),
 }
 
-/// What streamlines follow.
+/// The directions that streamlines follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Model {
     Tensors,

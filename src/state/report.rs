@@ -112,7 +112,7 @@ fn filter(state: &State) -> Value {
     })
 }
 
-/// The pathway of the present regions, and kept ones.
+/// The pathway of the current regions, and kept ones.
 fn pathways(state: &State) -> Value {
     let kept = state.document.kept_pathways.iter().map(|kept| {
         let command = pathway_command(state, Some(kept.id)).map(|r| r.text());

@@ -176,7 +176,7 @@ fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut V
     response.on_hover_text("The surface of the task Segment. Keep as mask makes it a layer");
 }
 
-/// The result of the present regions; kept only on request.
+/// The result of the current regions; kept only on request.
 fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>) {
     let name = state.document.track.method.live_name();
     let response = rows::list_row(ui, name, "live", false);

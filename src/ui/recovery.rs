@@ -39,7 +39,7 @@ fn sentence(left: &RecoverableSession) -> String {
     )
 }
 
-/// What the copy holds, such as `2 layers` and `a surface`; nothing that it lacks.
+/// The contents of the copy, such as `2 layers` and `a surface`; nothing that it lacks.
 fn parts(contents: &SessionContents) -> Vec<String> {
     let numbers = [
         (contents.layers, "layer"),

@@ -7,6 +7,7 @@ use arcuate_tests as support;
 
 mod caps;
 mod keys;
+mod openings;
 mod planted;
 mod ranks;
 mod rules;
@@ -20,6 +21,7 @@ fn main() {
         rules::tests(),
         caps::tests(),
         keys::tests(),
+        openings::tests(),
         ranks::tests(),
         #[cfg(unix)]
         setup::tests(),

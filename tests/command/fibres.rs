@@ -1,6 +1,5 @@
 //! `arcuate track` through distributions and peaks: files and report, tissues, the same streamlines on any number of
-//! threads, refusals, options of another model;
-//! weights of streamlines by the peaks of distributions.
+//! threads, refusals, options of another model, and weights of streamlines by the peaks of distributions.
 
 use crate::cli::{arcuate, json, refuses};
 use crate::support::test;

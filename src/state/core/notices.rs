@@ -50,7 +50,7 @@ pub enum Topic {
     MaskOnOtherGrid,
     /// This version does not know a part of the session that is being opened, or that is open.
     UnknownParts,
-    /// The surface of Segment vanished, or filled the image, with its present parameters.
+    /// The surface of Segment vanished, or filled the image, with its current parameters.
     SurfaceEnded,
 }
 

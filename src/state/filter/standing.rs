@@ -1,4 +1,4 @@
-//! Questions to the state about the shown weights: whether they are those of the present settings.
+//! Whether the shown weights are those of the current settings.
 
 use crate::solvers::commit::Params;
 use crate::state::core::layer::LayerId;
@@ -13,7 +13,7 @@ impl State {
         self.weights_relation().map(Relation::standing)
     }
 
-    /// Whether these weights are those of other streamlines or settings than the present ones.
+    /// Whether the weights belong to other streamlines or settings than the current ones.
     pub fn weights_are_stale(&self) -> bool {
         self.weights_relation().is_some_and(Relation::is_stale)
     }
@@ -56,7 +56,7 @@ impl State {
     }
 }
 
-/// Whether both fits have the same result: where the iterations end changes none of the model.
+/// Whether two fits solve the same problem: the stopping rule is no part of it.
 fn same_fit(a: &FitInputs, b: &FitInputs) -> bool {
     let until_same_end = FitInputs {
         params: Params {

@@ -69,7 +69,7 @@ pub type PeakInput = GivenPeaks<LayerId, OriginId>;
 pub type PeakOrigin = GivenPeaks<Input, OriginId>;
 
 impl<Image, Fods> GivenPeaks<Image, Fods> {
-    /// The same peaks, with another record of an image.
+    /// Replaces the record of an image, and keeps the peaks.
     pub fn with_image<Other>(self, record: impl FnOnce(Image) -> Other) -> GivenPeaks<Other, Fods> {
         match self {
             Self::Image(image) => GivenPeaks::Image(record(image)),

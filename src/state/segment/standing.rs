@@ -125,7 +125,7 @@ impl State {
         self.rewinding_to().or_else(|| self.undoing_to())
     }
 
-    /// Whether the surface results from the present parameters and spheres.
+    /// Whether the surface results from the current parameters and spheres.
     fn is_moved_as_requested(&self, live: &SurfaceUpdate) -> bool {
         let segment = &self.document.segment;
         live.script.params_at(u64::MAX).0 == &self.document.surface_params()

@@ -431,8 +431,8 @@ pub fn stopped(state: &mut State) {
     }
 }
 
-/// The job ended without a result: the next request asks for the present state. The document stays as it is: what the user has done
-/// since the job was stopped counts.
+/// The job ended without a result: the next request asks for the current state. The document stays as it is: what the user
+/// has done since the job was stopped counts.
 pub fn cancelled(state: &mut State) {
     let runtime = &mut state.runtime.segment;
     runtime.play = RunControl::Rest;
@@ -456,7 +456,7 @@ pub fn backend_changed(state: &mut State) {
 }
 
 impl SegmentRuntime {
-    /// How the surface of the present run reaches its present state.
+    /// How the surface of the current run reaches its current state.
     pub fn resume(&self) -> Option<Arc<RunCheckpoint>> {
         let live = self.live.as_ref().filter(|live| live.run == self.run)?;
         Some(Arc::new(RunCheckpoint {

@@ -181,7 +181,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     state.view.visible.side_list = side_list;
 }
 
-/// Nothing has been done yet with the opened files.
+/// Records the document as unchanged since its files were opened.
 pub fn untouched(state: &mut State) {
     state.runtime.sessions.base = Arc::new(Base::untouched(state));
 }

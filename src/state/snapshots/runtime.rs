@@ -66,7 +66,7 @@ impl SnapshotComparison {
         {
             seen.document.edit_layer(id, |l| l.display.visible = false);
         }
-        // For an opened session: recomputed for the present document.
+        // For an opened session: recomputed for the current document.
         for kept in seen
             .document
             .kept_pathways

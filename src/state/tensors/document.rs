@@ -80,7 +80,7 @@ impl Document {
         }
     }
 
-    /// The key of the fit of the present document; `None` without a scan.
+    /// The key of the fit of the current document; `None` without a scan.
     pub fn requested_fit(&self) -> Option<FitKey> {
         Some(FitKey {
             scan: self.scan()?.content.volume()?.id(),
@@ -136,7 +136,7 @@ impl Document {
         }
     }
 
-    /// The key of the distributions of the present document; `None` if the user has not requested any, or without their
+    /// The key of the distributions of the current document; `None` if the user has not requested any, or without their
     /// source: a scan with gradients, or an image of distributions.
     pub fn requested_fods(&self) -> Option<FodKey> {
         let settings = &self.distributions.settings;

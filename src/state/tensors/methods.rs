@@ -35,7 +35,7 @@ const TOURNIER: &str = "Tournier JD, Calamante F, Connelly A (2013). Determinati
     number of gradient directions for high-angular-resolution diffusion-weighted imaging. NMR in Biomedicine \
     26:1775–1786.";
 
-/// Fibre orientation distributions, if they belong to the present settings.
+/// Fibre orientation distributions, if they belong to the current settings.
 pub(in crate::state) fn distributions(document: &Document, citations: &mut Citations) -> String {
     let result = document.distributions.result.as_ref();
     let Some(result) = result.filter(|r| document.requested_fods().as_ref() == Some(&r.key)) else {

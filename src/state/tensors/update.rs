@@ -35,7 +35,7 @@ pub struct FinishedFit<'a> {
     pub wall_ms: f64,
 }
 
-/// Requests the fit of the present document unless it exists or is running; cancels one that is no longer needed.
+/// Requests the fit of the current document unless it exists or is running; cancels one that is no longer needed.
 pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
     let fitted = document.tensors.as_ref();

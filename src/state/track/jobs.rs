@@ -16,7 +16,7 @@ use crate::state::{State, track};
 pub const LIVE: Slot = Slot::latest_wins("live");
 
 /// Ends a job of live curves that has no output; the panel of the curves shows the reason. After a failure of a
-/// graphics card, the user may repeat the curves of the present document.
+/// graphics card, the user may repeat the curves of the current document.
 fn live_unfinished(end: &Unfinished, state: &mut State) -> bool {
     let runtime = &mut state.runtime;
     match end {

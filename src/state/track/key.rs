@@ -77,8 +77,7 @@ impl Document {
         chosen.unwrap_or_else(|| self.fibre_defaults(odf_tracking::Method::Probabilistic))
     }
 
-    /// The tissues of anatomical rules; the inner `None` if there are to be none, the outer one if the layer that was
-    /// chosen is missing.
+    /// The tissues of the anatomical rules. The inner `None`: no rules; the outer one: the chosen layer is missing.
     pub fn tissue_key(&self) -> Option<Option<TissueKey>> {
         if self.track.fibres.tissues.is_none() {
             return Some(None);

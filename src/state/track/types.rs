@@ -189,7 +189,7 @@ pub enum TrackAction {
     },
     /// Tracks from the whole mask; not live, because it takes long.
     WholeBrain,
-    /// Requests the live result of the present document again after it was stopped.
+    /// Requests the live result of the current document again after it was stopped.
     Repeat,
     Keep,
 }
@@ -213,7 +213,7 @@ pub struct TrackRuntime {
     pub rays_passed: Option<f64>,
 }
 
-/// The streamlines of the present regions; kept only on request.
+/// The streamlines of the current regions; kept only on request.
 #[derive(Clone, Debug)]
 pub struct CurveResult {
     pub output: Arc<curves::Output>,
@@ -375,7 +375,7 @@ impl Parameters for RayCount {
 #[derive(Clone, Debug)]
 pub struct TrackSettings {
     pub method: Method,
-    /// What streamlines follow; rays follow tensors whatever it is.
+    /// The model that streamlines follow; rays always follow tensors.
     pub model: Model,
     pub fibres: FibreSettings,
     pub streamlines: curves::Params,

@@ -1,4 +1,4 @@
-//! Receives streamlines and rays of the present regions, and reports what remains after a stop.
+//! Receives streamlines and rays of the current regions, and reports what remains after a stop.
 
 use crate::data::Region;
 use crate::data::Role;

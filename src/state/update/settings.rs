@@ -3,7 +3,7 @@
 use crate::state::settings::Preferences;
 use crate::state::{Effect, State};
 
-/// The present document keeps its parameters; the next one starts with the new defaults.
+/// The current document keeps its parameters; the next one starts with the new defaults.
 pub fn set(state: &mut State, settings: Preferences, effects: &mut Vec<Effect>) {
     let settings = settings.sanitized();
     let before = std::mem::replace(&mut state.runtime.settings, settings);

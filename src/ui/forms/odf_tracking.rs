@@ -53,8 +53,8 @@ fn has_several_shells(state: &State) -> bool {
     shells.is_some_and(|shells| shells.iter().filter(|s| s.b_s_per_mm2 > 0.0).count() > 1)
 }
 
-/// What streamlines follow, and which volumes of the scan that uses. A scan without signals has tensors alone, and rays
-/// follow them whatever is chosen.
+/// The switch between the models, and the volumes of the scan that the chosen one uses. A scan without signals has tensors
+/// only; rays follow tensors whatever is chosen.
 pub fn model(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let track = &state.document.track;
     if track.method == Method::Rays || !has_model(state) {

@@ -9,7 +9,7 @@ use crate::ui::widgets::paint;
 use egui::{Align2, Id, Rect, Role, Sense, Ui, WidgetInfo};
 use std::path::Path;
 
-/// What is still to come: files of the session, or the images of its fit; `None` if nothing is.
+/// Progress of what is still loading: files of the session, or the images of its fit; `None` if nothing is.
 pub fn text(state: &State) -> Option<String> {
     let (runtime, unrestored) = (&state.runtime, &state.document.unrestored);
     let named = |path: &Path| {

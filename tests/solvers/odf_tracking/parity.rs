@@ -76,7 +76,7 @@ fn seed(output: &Output, i: usize) -> u32 {
     output.kept.per_streamline["seed"][i] as u32
 }
 
-/// The output of the card, of which nearly all streamlines are those of the CPU, and the others alike.
+/// The output of the card: nearly all streamlines are those of the CPU, and the others are alike on average.
 fn compare(
     cuda: &Backend,
     fibres: &Fibres,
@@ -124,7 +124,7 @@ fn compare(
     println!("{:?}\n{:?}", cpu.seed_outcomes, card.seed_outcomes);
     println!("{:?}\n{:?}", cpu.stops, card.stops);
     assert!(others < OTHERS, "{others}");
-    // Streamlines that are others differ at random: their counts by at most their number.
+    // Streamlines that differ do so at random, so counts differ by at most their number.
     let most = (2.0 * OTHERS * total(&cpu) as f64) as u64;
     let off = |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).sum::<u64>();
     assert!(off(&cpu.seed_outcomes, &card.seed_outcomes) <= most);

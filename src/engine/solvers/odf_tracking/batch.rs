@@ -80,7 +80,7 @@ pub struct Batch {
     pub met: Vec<u32>,
 }
 
-/// What is known of a streamline before its points are.
+/// The outcome of a streamline, known before its points are downloaded.
 #[derive(Clone, Copy)]
 struct Evaluated {
     outcome: SeedOutcome,
@@ -327,7 +327,7 @@ fn kernel_seed(
     })
 }
 
-/// What the card found for one seed.
+/// The card's result for one seed.
 struct SlotResult<'a> {
     conditions: &'a Conditions<'a>,
     step_mm: f32,

@@ -1,9 +1,9 @@
 //! Probabilistic streamlines on graphics cards (kernels/odf_tracking.cu): batches of streamlines, each followed by a
 //! warp in launches of some milliseconds; the points of those that may be kept are gathered on the card.
 //!
-//! Seeds, outcomes and lengths are those of the host. The card draws the same random numbers and evaluates the same
-//! expressions as the CPU, so that most streamlines differ by rounding only; where a number falls next to the limit of
-//! two candidates, another one is chosen.
+//! The host draws the seeds, and decides outcomes and lengths. The card draws the same random numbers and evaluates the
+//! same expressions as the CPU, so most streamlines differ by rounding only; where a random number lies next to the limit
+//! between two candidates, the card may choose the other one.
 
 // Kernel launches.
 #![allow(unsafe_code)]

@@ -123,7 +123,7 @@ impl Conditions<'_> {
         })
     }
 
-    /// The outcome of a streamline whose halves ended like this, as far as its length has no part in it.
+    /// The outcome of a streamline whose halves ended like this, regardless of its length.
     pub fn outcome(&self, ends: &[HalfEnd; 2], meets: impl Fn(usize) -> bool) -> SeedOutcome {
         match ends.iter().find(|end| !end.is_kept) {
             Some(end) if end.reason == StopReason::EnteredCsf => SeedOutcome::EndsInCsf,

@@ -1,4 +1,4 @@
-//! What a run needs besides the directions: seeds, regions, tissues, limits.
+//! The conditions of a run besides its directions: seeds, regions, tissues, limits.
 
 use super::error::InputError;
 use super::follow::{Conditions, SeedPoints, Tracker};

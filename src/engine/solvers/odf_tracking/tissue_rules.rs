@@ -41,7 +41,7 @@ pub struct Passed {
 }
 
 impl Passed {
-    /// As kernels/odf_tracking.cu stores it.
+    /// The bits in which kernels/odf_tracking.cu stores it.
     pub fn bits(self) -> u32 {
         u32::from(self.in_deep_grey)
             | u32::from(self.may_leave) << 1

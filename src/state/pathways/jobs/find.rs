@@ -31,7 +31,7 @@ pub struct FindPathway {
     pub coarse: bool,
     /// Results of the last pathway of the same resolution.
     pub prepared: Option<Arc<PreparedCosts>>,
-    /// A kept pathway; `None`: that of the present regions.
+    /// A kept pathway; `None`: that of the current regions.
     pub kept: Option<u64>,
     /// The name of the tensors' mask in sentences.
     pub mask_name: String,

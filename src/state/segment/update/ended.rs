@@ -5,11 +5,11 @@ use crate::solvers::level_set::Ended;
 use crate::state::State;
 use crate::state::core::notices::{Severity, Topic};
 
-/// A range that already includes other tissue must not be widened.
+/// Shown if the range includes other tissue: widening it would not help.
 const OUT_OF_RANGE: &str = "The surface vanished, expected voxels inside it; the state before is kept: place a sphere \
                             where the values are within T ± ε, or lower the smoothness";
 
-/// How the surface has ended with the present parameters, as a sentence; `None` if it can move.
+/// The way the surface ended with the current parameters, as a sentence; `None` if it can move.
 fn sentence(state: &State) -> Option<String> {
     let live = state.runtime.segment.live.as_ref()?;
     let ended = Some(live.ended).filter(|e| matches!(e, Ended::Vanished | Ended::Filled))?;
@@ -22,7 +22,7 @@ fn sentence(state: &State) -> Option<String> {
     }
 }
 
-/// Called after every action in Segment. A message that the user has dismissed returns when the surface has ended anew.
+/// Called after every action in Segment. A message that the user has dismissed returns when the surface ends again.
 pub(in crate::state) fn report(state: &mut State) {
     let sentence = sentence(state);
     let is_known = std::mem::replace(&mut state.runtime.segment.end_reported, sentence.is_some());

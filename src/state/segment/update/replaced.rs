@@ -1,5 +1,5 @@
-//! A surface gives way to one on another image, volume or start: the step of the history that it belongs to keeps its
-//! progress, so undo and redo bring back both surfaces as they were.
+//! The surface is replaced by one on another image, volume or start. The history step that it belongs to keeps its
+//! progress, so undo and redo restore either surface.
 
 use crate::state::core::notices::{Status, StatusSubject};
 use crate::state::core::text::count;
@@ -34,7 +34,7 @@ pub(in crate::state) fn initial_surface(start: &Start) -> InitialSurface {
     }
 }
 
-/// Whether a request is about the image of a document, whichever of its volumes.
+/// Whether a request is about the image of a document, in any of its volumes.
 fn has_image(document: &Document, requested: &RunRequest) -> bool {
     let image = document.segmented_image();
     image.is_some_and(|(_, image)| image.id() == requested.image.id())

@@ -101,7 +101,7 @@ impl ReferencedItems<'_> {
         SavedInputs { layer, painted }
     }
 
-    /// `run`: how the surface reaches its present state.
+    /// `run`: how the surface reaches its current state.
     pub(in crate::state) fn segmentation(
         &mut self,
         document: &Document,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Numbers of layers are below this power of two; the bits above give the document.
 const BITS: u32 = 53;
 
-/// The number of a layer among those of all documents of a session: 0 is the present document, followed by the
+/// The number of a layer among those of all documents of a session: 0 is the current document, followed by the
 /// snapshots.
 fn key(document: usize, layer: u64) -> u64 {
     ((document as u64) << BITS) | layer

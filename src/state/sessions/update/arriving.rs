@@ -23,7 +23,7 @@ pub fn several_sessions(sessions: &[PathBuf]) -> String {
     )
 }
 
-/// Opens a session, alone or with files. In company it is examined first: a session that cannot be read must not keep the
+/// Opens a session, alone or with files. With files it is examined first: a session that cannot be read must not keep the
 /// files from opening.
 pub(in crate::state) fn open_session(
     state: &mut State,
@@ -82,7 +82,7 @@ pub(in crate::state) fn read(
     submit(effects, job);
 }
 
-/// No session is opened: the files that waited for it are added to the present document.
+/// No session is opened: the files that waited for it are added to the current document.
 pub(in crate::state) fn open_waiting(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(files) = state.runtime.sessions.arriving.take() {
         together::open_together(state, files, effects);

@@ -66,7 +66,7 @@ pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
     submit(effects, Autosave { draft });
 }
 
-/// A session was written, or was not, since another program has changed it.
+/// A session was written, or was not because another program has changed the file.
 pub(in crate::state) fn save_ended(
     state: &mut State,
     path: &Path,

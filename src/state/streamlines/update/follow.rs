@@ -1,4 +1,4 @@
-//! Requests what follows from the present document and is not known yet: the result of rules, the table's values and
+//! Requests what follows from the current document and is not known yet: the result of rules, the table's values and
 //! rows, the profile, the matrix.
 
 use crate::data::{Region, Tractogram};

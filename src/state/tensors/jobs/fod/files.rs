@@ -84,7 +84,7 @@ impl FodFiles<'_> {
 #[derive(Clone, Debug)]
 pub struct SaveFods {
     pub fods: Arc<Fods>,
-    /// Those of the scan; `None` for distributions that were read.
+    /// The gradients of the scan; `None` for distributions that were read.
     pub gradients: Option<Arc<Gradients>>,
     /// How they were computed, with the maps to write.
     pub recipe: FodArguments,

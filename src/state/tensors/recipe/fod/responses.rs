@@ -39,7 +39,7 @@ pub enum TissueSource {
     Mask(PathBuf),
     /// The voxels of the scan whose centres lie in a region.
     Region(ShapeSpec),
-    /// Those of a region whose mask has no file, by its name.
+    /// The voxels of a region whose mask has no file, by its name.
     NoFile(String),
 }
 
