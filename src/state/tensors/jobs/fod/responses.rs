@@ -151,8 +151,8 @@ impl EstimateFods {
                     continue;
                 }
                 ResponseInput::Algorithm => {
-                    let all = estimate.iter().flat_map(|estimate| &estimate.tissues);
-                    let own = all.filter(|t| t.tissue == *tissue).cloned().next();
+                    let mut all = estimate.iter().flat_map(|estimate| &estimate.tissues);
+                    let own = all.find(|t| t.tissue == *tissue).cloned();
                     own.ok_or_else(|| not_estimated(*tissue))?
                 }
                 ResponseInput::Inside(shape) => self.inside(*tissue, shape, run)?,
