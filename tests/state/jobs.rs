@@ -297,7 +297,7 @@ fn distributions() {
             panic!("{name} opens")
         };
         let mut notes = file.notes.into_iter();
-        notes.find(|note| note.contains("spherical harmonics"))
+        notes.find(|note| note.contains("fibre orientation distributions"))
     };
     // A lobe along an axis, smoothed so that it has no negative values; air in some voxels.
     let lobe = |order: usize, basis: Basis| {
@@ -318,7 +318,7 @@ fn distributions() {
                 assert!(note.is_note, "{note}");
                 let found = format!("The {volumes} volumes appear to be");
                 assert!(note.starts_with(&found), "{note}");
-                assert!(note.contains(&format!("of order {order} ")), "{note}");
+                assert!(note.contains(&format!("of order {order})")), "{note}");
                 assert!(note.contains("arcuate gradients distributions"), "{note}");
             }
         }

@@ -223,8 +223,12 @@ const PREPARING: f32 = 0.6;
 /// A series of images that appear to be the coefficients of distributions.
 fn distributions(volumes: usize, order: usize, known: Option<OdfLayout>) -> io::Remark {
     let then = match known {
-        Some(layout) => format!("read in {}", layout.description()),
-        None => "state their basis and axes to use them".to_owned(),
+        Some(layout) => format!(
+            "read in {}; “arcuate gradients distributions” compares others",
+            layout.description()
+        ),
+        None => "state their basis and axes, which “arcuate gradients distributions” compares"
+            .to_owned(),
     };
     let sentence = format!(
         "The {volumes} volumes appear to be fibre orientation distributions (harmonics of order {order}); {then}"
