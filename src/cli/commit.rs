@@ -3,7 +3,8 @@
 use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
     GivenParameters, ImageEnding, OdfLayoutOptions, ReadingOptions, ScanOptions, ValueError,
-    about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, positive,
+    about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, opened_volume,
+    positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
@@ -224,8 +225,11 @@ impl Options {
     /// The peaks of an image, or those of distributions.
     fn open_peaks(&self, scan: &Grid, runner: &mut Runner) -> Result<Option<Volume>, Failure> {
         if let Some(path) = &self.peaks {
-            let (volume, _) = noted_volume(path, runner)?;
+            let ((volume, _), notes) = opened_volume(path, runner)?;
             orientations::must_not_be_distributions(path, &volume)?;
+            for note in &notes {
+                remark(note, path.display());
+            }
             return Ok(Some(volume));
         }
         let Some(path) = &self.fod else {

@@ -264,11 +264,23 @@ pub fn noted(read: Result<(Mask, Vec<Remark>), io::Error>, path: &Path) -> Resul
     Ok(mask)
 }
 
-/// An image, with the gradients of a scan; remarks about its file go to standard error.
-pub fn noted_volume(
+/// An image, with the gradients of a scan.
+pub type OpenedVolume = (Volume, Option<Arc<Gradients>>);
+
+/// An image; remarks about its file go to standard error.
+pub fn noted_volume(path: &Path, runner: &mut Runner) -> Result<OpenedVolume, Failure> {
+    let (volume, notes) = opened_volume(path, runner)?;
+    for note in &notes {
+        remark(note, path.display());
+    }
+    Ok(volume)
+}
+
+/// An image with the remarks about its file.
+pub fn opened_volume(
     path: &Path,
     runner: &mut Runner,
-) -> Result<(Volume, Option<Arc<Gradients>>), Failure> {
+) -> Result<(OpenedVolume, Vec<io::Remark>), Failure> {
     let (Opened::File(file), _) = runner.run(OpenFile::new(path.to_owned()))? else {
         return Err(Failure::new(format!(
             "Found a folder, expected an image; name a file in it: {}",
@@ -276,18 +288,18 @@ pub fn noted_volume(
         )));
     };
     let OpenedFile { loaded, notes, .. } = *file;
-    for note in &notes {
-        remark(note, path.display());
-    }
-    match loaded {
-        Loaded::Scan { dwi, gradients, .. } => Ok((dwi, gradients)),
-        Loaded::Image(volume) => Ok((volume, None)),
-        Loaded::Mask(mask) => Ok((mask.image().clone(), None)),
-        Loaded::Tractogram(_) => Err(Failure::new(format!(
-            "Found streamlines, expected an image; name one: {}",
-            path.display()
-        ))),
-    }
+    let volume = match loaded {
+        Loaded::Scan { dwi, gradients, .. } => (dwi, gradients),
+        Loaded::Image(volume) => (volume, None),
+        Loaded::Mask(mask) => (mask.image().clone(), None),
+        Loaded::Tractogram(_) => {
+            return Err(Failure::new(format!(
+                "Found streamlines, expected an image; name one: {}",
+                path.display()
+            )));
+        }
+    };
+    Ok((volume, notes))
 }
 
 /// Creates a folder for results, with its parents; they are removed with the returned value unless they contain files.

@@ -229,7 +229,7 @@ fn orientations() {
     refuses(
         &[
             "convert",
-            "odf.nii.gz",
+            "peaks.nii.gz",
             "b.mif",
             "--peaks",
             "--affine",
