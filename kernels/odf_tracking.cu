@@ -9,7 +9,7 @@
 // Arcs drawn by their shares: src/engine/solvers/odf_tracking/arcs.rs.
 template <int ORDER> struct Arcs {
     using S = Series<ORDER>;
-    // What all lanes share of a step: in registers it would leave too few for the coefficients.
+    // Shared by all lanes during a step: in registers it would leave too few for the coefficients.
     struct Frame {
         f32x3 ahead, at, ahead_in_voxels;
     };
@@ -75,7 +75,7 @@ template <int ORDER> struct Arcs {
             float sign = d.z < 0.0f ? -1.0f : 1.0f, q = -1.0f / (sign + d.z), t = d.x * d.y * q;
             f32x3 e = make(1.0f + sign * d.x * d.x * q, sign * t, -sign * d.x), g = make(t, sign + d.y * d.y * q, -d.y);
             float s = sine(turn), c = sine(turn + 0.25f);
-            // Of this lane.
+            // The candidate of this lane.
             float by_e = azimuth.x * c - azimuth.y * s, by_g = azimuth.x * s + azimuth.y * c;
             out = by_e * e + by_g * g;
         }

@@ -65,7 +65,7 @@ pub fn is_named_twice(path: &Path) -> bool {
     let arguments = std::env::args_os().skip(1);
     let names = arguments.filter(|word| {
         let word = word.to_string_lossy();
-        // As in `--out=FILE` and `mask:FILE`.
+        // The path follows a prefix in `--out=FILE` and `mask:FILE`.
         let value = word.rsplit_once('=').map_or(&*word, |(_, value)| value);
         let file = value.split_once(':').map_or(value, |(_, file)| file);
         [&*word, value, file]

@@ -517,7 +517,6 @@ pub const OPENINGS_LEFT: &[(&str, usize)] = &[
     ("kernels/csd.cuh", 1),
     ("kernels/eikonal.cu", 1),
     ("kernels/level_set.cu", 1),
-    ("kernels/odf_tracking.cu", 2),
     ("kernels/odf_tracking.cuh", 1),
 ];
 

@@ -288,7 +288,7 @@ pub struct SegmentRuntime {
     pub speed: Option<Volume>,
     /// Why there is no result.
     pub failed: Option<String>,
-    /// Whether the user was told that it vanished or filled the image.
+    /// Whether the message that it vanished or filled the image has been shown.
     pub end_reported: bool,
     pub earlier_runs: Vec<EarlierRun>,
     /// The known steps at which the user began to change the motion; a drag is one change, however many of its values

@@ -323,7 +323,7 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     let known = before.as_ref().map(|live| live.run);
     runtime.live = update.surface.map(Arc::new);
     if let Some(live) = runtime.live.clone() {
-        // The same spheres on another image are in the same place.
+        // If only the image changes, the spheres, and so the surface, stay in place: the camera need not move.
         let is_elsewhere = before
             .as_ref()
             .is_none_or(|before| before.spheres.is_empty() || before.spheres != live.spheres);

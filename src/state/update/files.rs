@@ -39,7 +39,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     let (mut sessions, files): (Vec<_>, Vec<_>) = paths
         .into_iter()
         .partition(|p| sessions::update::is_session(p));
-    // The same session may be named twice.
+    // A session may be named twice.
     sessions.sort();
     sessions.dedup();
     if sessions.len() > 1 {

@@ -279,7 +279,7 @@ impl Cards<'_> {
         let (mut all, mut kernel_ms) = (Vec::new(), 0.0);
         let (mut first, mut kept) = (0, 0);
         while first < limit {
-            // As many as are expected to suffice, by the share that has been kept; any number gives the same result.
+            // The number that should suffice, given the share kept so far; any number gives the same result.
             let missing = requested - kept;
             let share = if first == 0 {
                 0.8
