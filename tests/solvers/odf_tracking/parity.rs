@@ -131,7 +131,7 @@ fn compare(
     assert!(off(&cpu.stops, &card.stops) <= 2 * most);
     assert!(off(&cpu.per_target, &card.per_target) <= most);
     // Below a step, no step is taken and nothing is kept.
-    let relative = |a: f64, b: f64| (a - b).abs() / a.max(b).max(f64::MIN_POSITIVE);
+    let relative = |a: f64, b: f64| (a - b).abs() / b.max(f64::MIN_POSITIVE);
     let steps = relative(cpu.steps as f64, card.steps as f64);
     assert!(steps < OTHERS, "{} and {} steps", cpu.steps, card.steps);
     let mean = |o: &Output| {
