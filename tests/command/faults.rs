@@ -145,6 +145,7 @@ fn case(name: &str) {
             "lie outside the image",
             "Most streamlines have no weight",
             "The alignment is doubtful",
+            "The surface is not at rest",
             "wholly outside the voxels",
         ];
         let is_note = |l: &&str| notes.iter().any(|text| l.contains(text));
