@@ -6,6 +6,7 @@ use super::display::{segment_row_but, select_row};
 use super::parameters::{self, Rows, Shown};
 use super::tracking::whole_brain;
 use crate::data::Shells;
+use crate::data::tissue_map::unknown_labels_text;
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::SeedingParts;
 use crate::solvers::odf_tracking::{Method as FibreMethod, Params};
@@ -257,26 +258,6 @@ fn tissues(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
 
 /// Labels of the tissue image that denote no tissue, in a sentence.
 pub fn unknown_labels(state: &State, live: &CurveResult) -> Option<String> {
-    /// Labels that are named.
-    const SHOWN: usize = 5;
     let inputs = &state.runtime.track.fibre_inputs;
-    let unknown = inputs.unknown_labels(live.key.tissues?.image);
-    if unknown.is_empty() {
-        return None;
-    }
-    let names = unknown
-        .iter()
-        .take(SHOWN)
-        .map(|(number, name, _)| match name {
-            Some(name) => format!("{number} {name}"),
-            None => number.to_string(),
-        });
-    let names = names.collect::<Vec<_>>().join(", ");
-    let more = if unknown.len() > SHOWN { ", …" } else { "" };
-    let voxels = unknown.iter().map(|(_, _, voxels)| voxels).sum();
-    Some(format!(
-        "{} in {} denote no tissue, so streamlines do not enter them ({names}{more})",
-        counted(unknown.len(), "label"),
-        counted(voxels, "voxel")
-    ))
+    unknown_labels_text(inputs.unknown_labels(live.key.tissues?.image))
 }
