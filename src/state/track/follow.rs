@@ -7,7 +7,7 @@ use crate::state::core::live::{CoarseFirst, Detail, Order, Pace, SLOW_MS, Standi
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::fibres::TrackFibres;
 use crate::state::track::jobs::stopped::CollectStopped;
-use crate::state::track::jobs::streamlines::TrackStreamlines;
+use crate::state::track::jobs::streamlines::{LiveTracking, TrackStreamlines};
 use crate::state::track::key::{coarse_fibre_params, coarse_params, regions};
 use crate::state::track::types::fibres::FibreInputs;
 use crate::state::track::types::{
@@ -166,7 +166,7 @@ fn start(state: &mut State, key: &CurveKey, detail: Detail, effects: &mut Vec<Ef
             };
             let regions = regions(&state.document);
             let job = update::fibres(state, regions, params);
-            job.map(|job| Effect::submit(TrackFibres { coarse, ..job }))
+            job.map(|job| Effect::submit(LiveTracking(TrackFibres { coarse, ..job })))
         }
     };
     effects.extend(job);
@@ -175,14 +175,14 @@ fn start(state: &mut State, key: &CurveKey, detail: Detail, effects: &mut Vec<Ef
 fn streamlines(state: &State, params: curves::Params, coarse: bool) -> Option<Effect> {
     let document = &state.document;
     let tensors = document.tensors.as_ref()?;
-    Some(Effect::submit(TrackStreamlines {
+    Some(Effect::submit(LiveTracking(TrackStreamlines {
         field: tensors.field.clone(),
         fa: tensors.fa.clone(),
         regions: regions(document),
         params,
         resample: update::resample(document),
         coarse,
-    }))
+    })))
 }
 
 fn stopped(state: &mut State, effects: &mut Vec<Effect>) {

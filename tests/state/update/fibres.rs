@@ -12,7 +12,7 @@ use arcuate::state::methods::methods;
 use arcuate::state::sessions::jobs::RecomputeCurves;
 use arcuate::state::tensors::jobs::fod::EstimateFods;
 use arcuate::state::track::jobs::fibres::TrackFibres;
-use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
+use arcuate::state::track::jobs::streamlines::{LiveTracking, Streamlines as _, TrackWholeBrain};
 use arcuate::state::track::types::fibres::Model;
 use arcuate::state::track::types::{CurveKind, CurveResult};
 use arcuate::state::{
@@ -96,6 +96,12 @@ fn live(state: &State) -> &CurveResult {
     live.unwrap_or_else(|| panic!("no live result: {why:?}"))
 }
 
+/// The live jobs along distributions.
+fn live_jobs(window: &Window) -> Vec<&TrackFibres> {
+    let jobs = window.jobs_of::<LiveTracking<TrackFibres>>();
+    jobs.map(|LiveTracking(track)| track).collect()
+}
+
 fn kind(window: &Window) -> CurveKind {
     live(&window.state).key.curves.kind()
 }
@@ -143,10 +149,8 @@ fn bundles() {
 
 fn dragged() {
     let mut window = tracked();
-    let coarse = |window: &Window| -> Vec<bool> {
-        let jobs = window.jobs_of::<TrackFibres>();
-        jobs.map(|job| job.coarse).collect()
-    };
+    let coarse =
+        |window: &Window| -> Vec<bool> { live_jobs(window).iter().map(|job| job.coarse).collect() };
     let full = live(&window.state).seeds;
     assert_eq!(full, 2_000);
     let before = coarse(&window).len();
@@ -168,7 +172,7 @@ fn dragged() {
     assert!(requests[0] && requests.ends_with(&[false]), "{requests:?}");
     assert_eq!(window.state.standing(), Some(Standing::Final));
     // The distributions are prepared once.
-    let jobs: Vec<&TrackFibres> = window.jobs_of::<TrackFibres>().collect();
+    let jobs = live_jobs(&window);
     let [.., first, second] = jobs[..] else {
         panic!("{}", jobs.len());
     };
@@ -179,7 +183,7 @@ fn dragged() {
 fn threads() {
     let mut window = tracked();
     with_tissues(&mut window);
-    let job = window.jobs_of::<TrackFibres>().last().expect("a job");
+    let job = *live_jobs(&window).last().expect("a job");
     let control = Control::new();
     let points = |threads: usize| {
         let backend = Backend::choose(&BackendChoice::cpu(Some(threads))).expect("a backend");

@@ -17,7 +17,7 @@ use crate::state::tensors::jobs::input::{Distributions, Tensors};
 use crate::state::track::inputs::tissues;
 use crate::state::track::jobs::fibres::TrackFibres;
 use crate::state::track::jobs::shoot::ShootRays;
-use crate::state::track::jobs::streamlines::TrackStreamlines;
+use crate::state::track::jobs::streamlines::{Streamlines as _, TrackStreamlines};
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
 use crate::state::track::types::fibres::{FibreInput, TissueInput, TissueKey};

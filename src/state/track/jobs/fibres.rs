@@ -1,21 +1,14 @@
 //! Tracking along the distributions of the document, from the regions and in the whole brain.
 
 use crate::compute::{Backend, Control};
-use crate::data::{Region, Tractogram};
-use crate::jobs::{
-    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
-};
+use crate::data::Region;
+use crate::jobs::{JobError, memory_for_curves};
 use crate::solvers::odf_tracking::{self, Fibres, Prepared};
 use crate::solvers::{self, curves};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
-use crate::state::job_end::ended;
 use crate::state::track::jobs::streamlines::Streamlines;
-use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::types::fibres::{FibreInput, TissueInput, TissueKey};
 use crate::state::track::types::{CurveKey, CurveParams};
-use crate::state::track::update;
-use crate::state::{Effect, State};
-use std::sync::Arc;
 
 /// Tracks from the regions along distributions, with anatomical rules if there are tissues.
 #[derive(Clone, Debug)]
@@ -28,35 +21,6 @@ pub struct TrackFibres {
     pub coarse: bool,
 }
 
-impl TrackFibres {
-    pub fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
-        let prepared = prepared(&self.fibres, backend, control)?;
-        let tissues = match &self.tissues {
-            Some((_, input)) => {
-                let read = input.read();
-                Some(
-                    &read
-                        .map_err(|e| JobError::Sentence(e.to_string().into()))?
-                        .map,
-                )
-            }
-            None => None,
-        };
-        let mut output = odf_tracking::track_prepared(
-            &prepared,
-            tissues,
-            &self.regions,
-            &self.params,
-            memory_for_curves(),
-            backend,
-            control,
-        )?;
-        let kept = with_target_names(with_lengths(output.kept), &self.regions);
-        output.kept = kept.with_grid(self.fibres.field.grid.clone());
-        Ok(output)
-    }
-}
-
 impl Streamlines for TrackFibres {
     fn key(&self) -> CurveKey {
         CurveKey {
@@ -66,6 +30,26 @@ impl Streamlines for TrackFibres {
             tissues: self.tissues.as_ref().map(|(key, _)| *key),
             coarse: self.coarse,
         }
+    }
+
+    fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
+        let prepared = prepared(&self.fibres, backend, control)?;
+        let tissues = self.tissues.as_ref().map(|(_, input)| input.read());
+        let tissues = tissues
+            .transpose()
+            .map_err(|e| JobError::Sentence(e.to_string().into()))?;
+        let mut output = odf_tracking::track_prepared(
+            &prepared,
+            tissues.map(|tissues| &tissues.map),
+            &self.regions,
+            &self.params,
+            memory_for_curves(),
+            backend,
+            control,
+        )?;
+        let kept = with_target_names(with_lengths(output.kept), &self.regions);
+        output.kept = kept.with_grid(self.fibres.field.grid.clone());
+        Ok(output)
     }
 }
 
@@ -81,52 +65,4 @@ fn prepared(
     let fibres = Fibres::Distributions(input.field.clone());
     let prepared = Prepared::new(&fibres, backend, control)?;
     Ok(input.prepared.get_or_init(|| prepared).clone())
-}
-
-impl Job for TrackFibres {
-    type Output = Arc<curves::Output>;
-
-    fn slot(&self) -> Slot {
-        LIVE
-    }
-
-    fn label(&self) -> String {
-        "Tracking".to_owned()
-    }
-
-    fn run(
-        self,
-        worker: &Worker,
-        control: &Control,
-        _: &PartialSender<Self::Output>,
-    ) -> Result<Self::Output, JobError> {
-        Ok(Arc::new(self.track(&worker.backend(), control)?))
-    }
-
-    fn curves(output: &Self::Output) -> Vec<&Tractogram> {
-        vec![&output.kept, &output.missed]
-    }
-}
-
-impl Receive<State> for TrackFibres {
-    fn receive(
-        &self,
-        delivery: Delivery<Self::Output>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        ended(
-            state,
-            self,
-            delivery,
-            effects,
-            |state, output, wall_ms, _| {
-                update::live_done(state, output, self.key(), wall_ms);
-            },
-        );
-    }
-
-    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
-        live_unfinished(end, state)
-    }
 }
