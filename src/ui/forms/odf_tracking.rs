@@ -1,11 +1,11 @@
 //! Streamlines along fibre orientation distributions in the task Track: the switch between the models, and the controls
 //! of streamlines along distributions.
 
+use super::csd;
 use super::curve_parameters::{self, TYPED_LENGTH_MM};
 use super::display::{segment_row_but, select_row};
 use super::parameters::{self, Rows, Shown};
 use super::tracking::whole_brain;
-use crate::data::Shells;
 use crate::data::tissue_map::unknown_labels_text;
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::SeedingParts;
@@ -36,29 +36,25 @@ const PLACED: &[&str] = &[
 
 /// Whether there is a choice: the document has distributions, or requests them, or should have them, since its scan has
 /// several shells. Otherwise the card below is enough.
-fn has_model(state: &State) -> bool {
+fn has_model(state: &State, memory: &mut Memory) -> bool {
     let fods = &state.document.distributions;
     fods.settings.requested
         || fods.result.is_some()
         || state.document.track.model == Model::Distributions
         || super::fod_images(state).next().is_some()
-        || super::can_estimate_fods(state) && has_several_shells(state)
+        || has_several_shells(state, memory)
 }
 
-fn has_several_shells(state: &State) -> bool {
-    let gradients = state.document.scan().and_then(|scan| match &scan.content {
-        Content::Scan { gradients, .. } => gradients.as_ref(),
-        _ => None,
-    });
-    let shells = gradients.map(|gradients| Shells::new(gradients).shells);
-    shells.is_some_and(|shells| shells.iter().filter(|s| s.b_s_per_mm2 > 0.0).count() > 1)
+fn has_several_shells(state: &State, memory: &mut Memory) -> bool {
+    let shells = csd::shells(state, memory);
+    shells.is_some_and(|shells| shells.weighted().count() > 1)
 }
 
 /// The switch between the models, and the volumes of the scan that the chosen one uses. A scan without signals has tensors
 /// only; rays follow tensors whatever is chosen.
-pub fn model(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+pub fn model(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let track = &state.document.track;
-    if track.method == Method::Rays || !has_model(state) {
+    if track.method == Method::Rays || !has_model(state, memory) {
         return;
     }
     let help = "What streamlines follow: one direction per voxel, or the amount of fibres in every direction";
@@ -99,7 +95,7 @@ fn volumes(state: &State) -> Option<String> {
         Model::Distributions => {
             let (fods, used) = (fods?, by_fods?);
             let shells = &fods.output.shells.shells[fods.used_shells.clone()];
-            let weighted = shells.iter().filter(|s| s.b_s_per_mm2 > 0.0).count();
+            let weighted = shells.iter().filter(|s| s.is_weighted()).count();
             let shells = counted(weighted, "shell");
             Some(match used >= all {
                 true => format!("Distributions use all {} volumes, {shells}", number(all)),

@@ -7,6 +7,7 @@ mod results;
 pub(super) mod whole_brain;
 
 use super::{command_line, csd, curve_parameters, geodesic, odf_tracking};
+use crate::data::text::file_name;
 use crate::data::{OdfField, Role};
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
@@ -39,7 +40,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
     let rays = state.document.track.method == Method::Rays;
     inputs(ui, state, memory, rays, actions);
-    odf_tracking::model(ui, state, actions);
+    odf_tracking::model(ui, state, memory, actions);
     csd::card(ui, state, memory, actions);
     section::end(ui);
     match state.document.track.kind() {
@@ -222,13 +223,13 @@ fn scan_name(document: &Document, fit: OriginId) -> String {
 fn source_name(source: &ScanSource) -> String {
     match source {
         ScanSource::File { dwi, .. } => {
-            let name = dwi.file_name().unwrap_or_default().to_string_lossy();
+            let name = file_name(dwi);
             name.split(".nii").next().unwrap_or_default().to_owned()
         }
         ScanSource::Phantom { .. } => "Demo head".to_owned(),
         ScanSource::Turned { base, .. } => source_name(base),
         ScanSource::Tensors { file, .. } | ScanSource::Distributions { file, .. } => {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let name = file_name(file);
             name.split(".nii").next().unwrap_or_default().to_owned()
         }
     }

@@ -82,7 +82,7 @@ impl EstimateFods {
             }
         };
         let shells = Shells::new(&self.gradients);
-        if !shells.shells.iter().any(|s| s.b_s_per_mm2 > 0.0) {
+        if shells.weighted().next().is_none() {
             return Err(JobError::Sentence(format!(
                 "Found no volume with diffusion weighting and a direction among {}, expected at least one shell; \
                  name the gradients of this scan",
