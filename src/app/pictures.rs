@@ -2,10 +2,10 @@
 //! frame, so that it stays responsive.
 
 use super::App;
-use crate::data::text::file_name;
 use crate::jobs::JobHandle;
 use crate::render::Renderer;
 use crate::render::offscreen::{Error, Picture as DrawnPicture};
+use crate::state::core::text::file_name;
 use crate::state::files::jobs::SAVE;
 use crate::state::pictures::Look;
 use crate::state::pictures::jobs::{PICTURE, SavePng};
