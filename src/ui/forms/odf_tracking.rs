@@ -9,10 +9,10 @@ use super::tracking::whole_brain;
 use crate::data::tissue_map::unknown_labels_text;
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::SeedingParts;
-use crate::solvers::odf_tracking::{Method as FibreMethod, Params};
+use crate::solvers::odf_tracking::{Method as OdfMethod, Params};
 use crate::state::core::layer::LayerId;
 use crate::state::core::text::counted;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::{Action, Content, CurveResult, Method, Phase, State, TrackAction};
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::widgets::{menu, rows, section};
@@ -125,21 +125,21 @@ fn volumes(state: &State) -> Option<String> {
 /// The controls of streamlines along distributions.
 pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
-    let params = state.document.fibre_params();
-    let defaults = state.document.fibre_defaults(params.method);
-    let chosen = &state.document.track.fibres.params;
-    let first = state.document.fibre_defaults(FibreMethod::Probabilistic);
+    let params = state.document.odf_params();
+    let defaults = state.document.odf_defaults(params.method);
+    let chosen = &state.document.track.odf.params;
+    let first = state.document.odf_defaults(OdfMethod::Probabilistic);
     let is_default = chosen.as_ref().is_none_or(|params| *params == first);
     if curve_parameters::reset(ui, place, is_default) {
         let (params, phase) = (None, Phase::Done);
-        actions.push(Action::Track(TrackAction::SetFibres { params, phase }));
+        actions.push(Action::Track(TrackAction::SetOdfParams { params, phase }));
     }
     let mut set = |params: Params, phase: Phase| {
         let params = Some(params);
-        actions.push(Action::Track(TrackAction::SetFibres { params, phase }));
+        actions.push(Action::Track(TrackAction::SetOdfParams { params, phase }));
     };
     parameters::rows(ui, &params, &defaults, Rows::Only(&["method"]), &mut set);
-    if state.runtime.is_on_card() && params.method == FibreMethod::Deterministic {
+    if state.runtime.is_on_card() && params.method == OdfMethod::Deterministic {
         rows::hint(ui, "Computed on the CPU");
     }
     let kind = SeedingParts::from(params.seeding).kind;
@@ -163,7 +163,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     if open {
         let mut set = |params: Params, phase: Phase| {
             let params = Some(params);
-            actions.push(Action::Track(TrackAction::SetFibres { params, phase }));
+            actions.push(Action::Track(TrackAction::SetOdfParams { params, phase }));
         };
         seeding(ui, &params, "kind", &mut set);
         parameters::rows(ui, &params, &defaults, Rows::Only(&["select"]), &mut set);
@@ -207,7 +207,7 @@ fn tissues(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
     }
     const NONE: &str = "none";
     let document = &state.document;
-    let now = document.track.fibres.tissues;
+    let now = document.track.odf.tissues;
     let layer = document.tissues().map(|(layer, _)| layer);
     let shown = match (now, layer) {
         (None, _) => NONE,
@@ -254,6 +254,6 @@ fn tissues(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
 
 /// Labels of the tissue image that denote no tissue, in a sentence.
 pub fn unknown_labels(state: &State, live: &CurveResult) -> Option<String> {
-    let inputs = &state.runtime.track.fibre_inputs;
+    let inputs = &state.runtime.track.odf_inputs;
     unknown_labels_text(inputs.unknown_labels(live.key.tissues?.image))
 }

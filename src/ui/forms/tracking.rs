@@ -17,7 +17,7 @@ use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::track::types::CurveKind;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::{
     Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Standing, State, Task,
     Tool, TrackAction, ViewAction,
@@ -45,7 +45,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
     match state.document.track.kind() {
         CurveKind::Streamlines => controls(ui, state, memory, actions),
-        CurveKind::Fibres => odf_tracking::controls(ui, state, memory, actions),
+        CurveKind::OdfStreamlines => odf_tracking::controls(ui, state, memory, actions),
         CurveKind::Rays => geodesic::controls(ui, state, memory, actions),
     }
     section::end(ui);

@@ -10,7 +10,7 @@ use arcuate::jobs::Outcome;
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::sessions::jobs::RecomputeCurves;
 use arcuate::state::tensors::jobs::fod::EstimateFods;
-use arcuate::state::track::types::fibres::Model;
+use arcuate::state::track::types::odf::Model;
 use arcuate::state::{
     Action, Content, FilesAction, LayerId, Phase, State, TensorAction, TrackAction, update,
 };
@@ -54,10 +54,10 @@ fn fibres() {
     let track = |action: TrackAction| Action::Track(action);
     window.act(track(TrackAction::SetModel(Model::Distributions)));
     window.act(track(TrackAction::SetTissues(Some(layers[0]))));
-    let mut params = window.state.document.fibre_params();
+    let mut params = window.state.document.odf_params();
     params.seeding = Seeding::Random { count: 300 };
     params.samples = 4;
-    window.act(track(TrackAction::SetFibres {
+    window.act(track(TrackAction::SetOdfParams {
         params: Some(params),
         phase: Phase::Done,
     }));
@@ -89,7 +89,7 @@ fn fibres() {
     let again = Window::opened(&path);
     let track = &again.state.document.track;
     assert_eq!(track.model, Model::Distributions);
-    assert_eq!(track.fibres, window.state.document.track.fibres);
+    assert_eq!(track.odf, window.state.document.track.odf);
     assert_eq!(kept(&again.state), before);
     assert!(again.state.document.tissue_key().flatten().is_some());
 }
@@ -107,9 +107,9 @@ fn again() {
     window.place(Role::Seed, dvec3(0.0, 0.0, 0.0), 5.0);
     let model = Model::Distributions;
     window.act(Action::Track(TrackAction::SetModel(model)));
-    let mut params = window.state.document.fibre_params();
+    let mut params = window.state.document.odf_params();
     params.seeding = Seeding::Random { count: 300 };
-    window.act(Action::Track(TrackAction::SetFibres {
+    window.act(Action::Track(TrackAction::SetOdfParams {
         params: Some(params),
         phase: Phase::Done,
     }));

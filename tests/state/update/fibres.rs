@@ -11,9 +11,9 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::methods::methods;
 use arcuate::state::sessions::jobs::RecomputeCurves;
 use arcuate::state::tensors::jobs::fod::EstimateFods;
-use arcuate::state::track::jobs::fibres::TrackFibres;
+use arcuate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use arcuate::state::track::jobs::streamlines::{LiveTracking, Streamlines as _, TrackWholeBrain};
-use arcuate::state::track::types::fibres::Model;
+use arcuate::state::track::types::odf::Model;
 use arcuate::state::track::types::{CurveKind, CurveResult};
 use arcuate::state::{
     Action, CommandLine, Content, LayerAction, LayerId, Phase, RegionAction, State, TensorAction,
@@ -97,8 +97,8 @@ fn live(state: &State) -> &CurveResult {
 }
 
 /// The live jobs along distributions.
-fn live_jobs(window: &Window) -> Vec<&TrackFibres> {
-    let jobs = window.jobs_of::<LiveTracking<TrackFibres>>();
+fn live_jobs(window: &Window) -> Vec<&TrackOdfStreamlines> {
+    let jobs = window.jobs_of::<LiveTracking<TrackOdfStreamlines>>();
     jobs.map(|LiveTracking(track)| track).collect()
 }
 
@@ -111,7 +111,7 @@ fn switched() {
     assert_eq!(kind(&window), CurveKind::Streamlines);
     let tensors = live(&window.state).output.kept.points.clone();
     set_model(&mut window, Model::Distributions);
-    assert_eq!(kind(&window), CurveKind::Fibres);
+    assert_eq!(kind(&window), CurveKind::OdfStreamlines);
     assert_eq!(window.state.standing(), Some(Standing::Final));
     assert!(!live(&window.state).output.kept.is_empty());
     window.act(Action::Undo);
@@ -119,7 +119,7 @@ fn switched() {
     assert_eq!(kind(&window), CurveKind::Streamlines);
     assert_eq!(live(&window.state).output.kept.points, tensors);
     window.act(Action::Redo);
-    assert_eq!(kind(&window), CurveKind::Fibres);
+    assert_eq!(kind(&window), CurveKind::OdfStreamlines);
     // Without distributions there is nothing to follow.
     let mut bare = Window::fitted();
     bare.place(Role::Seed, DVec3::ZERO);
@@ -176,8 +176,11 @@ fn dragged() {
     let [.., first, second] = jobs[..] else {
         panic!("{}", jobs.len());
     };
-    assert!(Arc::ptr_eq(&first.fibres.prepared, &second.fibres.prepared));
-    assert!(first.fibres.prepared.get().is_some());
+    assert!(Arc::ptr_eq(
+        &first.distributions.prepared,
+        &second.distributions.prepared
+    ));
+    assert!(first.distributions.prepared.get().is_some());
 }
 
 fn threads() {
@@ -202,10 +205,10 @@ fn rules() {
     // Going back would turn some of them into the other bundle.
     let params = Some(Params {
         back_track: false,
-        ..window.state.document.fibre_params()
+        ..window.state.document.odf_params()
     });
     let phase = Phase::Done;
-    window.act(Action::Track(TrackAction::SetFibres { params, phase }));
+    window.act(Action::Track(TrackAction::SetOdfParams { params, phase }));
     let ruled = live(&window.state).output.clone();
     let rejected = ruled.seed_outcomes[SeedOutcome::EndsInCsf as usize];
     assert!(rejected > 100, "{:?}", ruled.seed_outcomes);
@@ -229,11 +232,16 @@ fn missing() {
     let mut window = tracked();
     let layer = with_tissues(&mut window);
     window.act(Action::Layer(LayerAction::Delete(layer)));
-    assert_eq!(window.state.document.track.fibres.tissues, Some(layer));
+    assert_eq!(window.state.document.track.odf.tissues, Some(layer));
     assert!(window.state.document.curve_key().is_none());
     assert!(window.state.final_live().is_none());
     window.act(Action::Track(TrackAction::WholeBrain));
-    assert_eq!(window.jobs_of::<TrackWholeBrain<TrackFibres>>().count(), 0);
+    assert_eq!(
+        window
+            .jobs_of::<TrackWholeBrain<TrackOdfStreamlines>>()
+            .count(),
+        0
+    );
     window.act(Action::Undo);
     assert!(window.state.final_live().is_some());
 }
@@ -241,13 +249,13 @@ fn missing() {
 /// Values that the user has not chosen follow the method and the tissues; others stay.
 fn defaults() {
     let mut window = tracked();
-    let params = |window: &Window| window.state.document.fibre_params();
+    let params = |window: &Window| window.state.document.odf_params();
     let first = params(&window);
     assert_eq!((first.step_mm, first.min_amplitude), (1.0, 0.1));
     assert_eq!(first.method, Method::Probabilistic);
     let set = |window: &mut Window, params: Params| {
         let (params, phase) = (Some(params), Phase::Done);
-        window.act(Action::Track(TrackAction::SetFibres { params, phase }));
+        window.act(Action::Track(TrackAction::SetOdfParams { params, phase }));
     };
     let mut changed = first.clone();
     changed.method = Method::Deterministic;
@@ -262,7 +270,7 @@ fn defaults() {
     assert_eq!(params(&window).min_amplitude, 0.05);
     let undone = window.state.history.undo_label().map(str::to_owned);
     assert_eq!(undone.as_deref(), Some("Tissues"));
-    window.act(Action::Track(TrackAction::SetFibres {
+    window.act(Action::Track(TrackAction::SetOdfParams {
         params: None,
         phase: Phase::Done,
     }));
@@ -277,7 +285,7 @@ fn described() {
     let state = &window.state;
     let kept = state.document.layer_named("Tracks").expect("kept").clone();
     let line = state.document.command_line(&kept);
-    assert!(matches!(line, CommandLine::Fibres(_)), "{line:?}");
+    assert!(matches!(line, CommandLine::OdfStreamlines(_)), "{line:?}");
     let text = line.text_to("tracks.trx".as_ref());
     for part in [
         "arcuate fod /data/scan.nii.gz ",
@@ -335,7 +343,7 @@ fn whole_brain() {
     }));
     window.place(Role::Target, dvec3(60.0, 0.0, 0.0));
     window.act(Action::Track(TrackAction::WholeBrain));
-    let jobs = window.jobs_of::<TrackWholeBrain<TrackFibres>>();
+    let jobs = window.jobs_of::<TrackWholeBrain<TrackOdfStreamlines>>();
     let TrackWholeBrain(job) = jobs.last().expect("the whole brain");
     assert_eq!(job.params.seeding, Seeding::Random { count: 300 });
     assert!(job.regions.is_empty());
@@ -343,5 +351,5 @@ fn whole_brain() {
     assert!(layer.name.starts_with("Whole brain"), "{}", layer.name);
     let recipe = window.state.document.curve_recipe(layer.id);
     let curves = &recipe.expect("a recipe").curves;
-    assert_eq!(curves.kind(), CurveKind::Fibres);
+    assert_eq!(curves.kind(), CurveKind::OdfStreamlines);
 }

@@ -13,7 +13,7 @@ use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{same_start, turned};
 use crate::state::tensors::types::fods::FodSettings;
 use crate::state::track::types::WholeBrain;
-use crate::state::track::types::fibres::FibreSettings;
+use crate::state::track::types::odf::OdfTrackingSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(in crate::state) struct Parameters {
     fods: FodSettings,
     fit_mask: Option<LayerId>,
     track: curves::Params,
-    fibres: FibreSettings,
+    odf: OdfTrackingSettings,
     whole_brain: WholeBrain,
     rays: (RayMetricParams, geodesic::Params, Cut),
     pathways: PathwayParameters,
@@ -100,7 +100,7 @@ impl Parameters {
             fods: document.distributions.settings.clone(),
             fit_mask: document.fit_mask,
             track: document.track.streamlines.clone(),
-            fibres: document.track.fibres.clone(),
+            odf: document.track.odf.clone(),
             whole_brain: document.track.whole_brain,
             rays: (rays.metric, rays.params.clone(), rays.cut),
             pathways: PathwayParameters {
@@ -120,7 +120,7 @@ impl Parameters {
         let tracking = |of: &Self| {
             (
                 of.track.clone(),
-                of.fibres.clone(),
+                of.odf.clone(),
                 of.whole_brain,
                 of.rays.clone(),
             )

@@ -10,7 +10,7 @@ use arcuate::state::filter::{ChosenPeaks, FilterAction, GivenPeaks};
 use arcuate::state::methods::methods;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
 use arcuate::state::tensors::types::fods::{Fods, TissueChoice};
-use arcuate::state::track::types::fibres::Model;
+use arcuate::state::track::types::odf::Model;
 use arcuate::state::{Action, Event, LayerId, Task, TensorAction, TrackAction, ViewAction, update};
 use glam::DVec3;
 use libtest_mimic::Trial;

@@ -7,13 +7,13 @@ use crate::solvers::odf_tracking::{self, Fibres, Prepared};
 use crate::solvers::{self, curves};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::track::jobs::streamlines::Streamlines;
-use crate::state::track::types::fibres::{FibreInput, TissueInput, TissueKey};
+use crate::state::track::types::odf::{OdfInput, TissueInput, TissueKey};
 use crate::state::track::types::{CurveKey, CurveParams};
 
 /// Tracks from the regions along distributions, with anatomical rules if there are tissues.
 #[derive(Clone, Debug)]
-pub struct TrackFibres {
-    pub fibres: FibreInput,
+pub struct TrackOdfStreamlines {
+    pub distributions: OdfInput,
     pub tissues: Option<(TissueKey, TissueInput)>,
     pub regions: Vec<Region>,
     pub params: odf_tracking::Params,
@@ -21,19 +21,19 @@ pub struct TrackFibres {
     pub coarse: bool,
 }
 
-impl Streamlines for TrackFibres {
+impl Streamlines for TrackOdfStreamlines {
     fn key(&self) -> CurveKey {
         CurveKey {
-            field: self.fibres.field.id(),
+            field: self.distributions.field.id(),
             regions: self.regions.clone(),
-            curves: CurveParams::Fibres(self.params.clone()),
+            curves: CurveParams::OdfStreamlines(self.params.clone()),
             tissues: self.tissues.as_ref().map(|(key, _)| *key),
             coarse: self.coarse,
         }
     }
 
     fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
-        let prepared = prepared(&self.fibres, backend, control)?;
+        let prepared = prepared(&self.distributions, backend, control)?;
         let tissues = self.tissues.as_ref().map(|(_, input)| input.read());
         let tissues = tissues
             .transpose()
@@ -48,14 +48,14 @@ impl Streamlines for TrackFibres {
             control,
         )?;
         let kept = with_target_names(with_lengths(output.kept), &self.regions);
-        output.kept = kept.with_grid(self.fibres.field.grid.clone());
+        output.kept = kept.with_grid(self.distributions.field.grid.clone());
         Ok(output)
     }
 }
 
 /// The distributions as tracking reads them, from the cache if they are there.
 fn prepared(
-    input: &FibreInput,
+    input: &OdfInput,
     backend: &Backend,
     control: &Control,
 ) -> Result<Prepared, solvers::Error> {
