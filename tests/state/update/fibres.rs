@@ -1,7 +1,7 @@
 //! The model that streamlines follow: tensors or fibre orientation distributions, with tissues for anatomical rules.
 
 use super::{Window, file};
-use crate::support::{distributions, done_event, test};
+use crate::support::{distributions, test};
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::curves::{SeedOutcome, Seeding, StopReason};
@@ -10,14 +10,13 @@ use arcuate::state::core::live::Standing;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::methods::methods;
 use arcuate::state::sessions::jobs::RecomputeCurves;
-use arcuate::state::tensors::jobs::fod::EstimateFods;
 use arcuate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use arcuate::state::track::jobs::streamlines::{LiveTracking, Streamlines as _, TrackWholeBrain};
 use arcuate::state::track::types::odf::Model;
 use arcuate::state::track::types::{CurveKind, CurveResult};
 use arcuate::state::{
-    Action, CommandLine, Content, LayerAction, LayerId, Phase, RegionAction, State, TensorAction,
-    TrackAction, WholeBrain, update,
+    Action, CommandLine, Content, LayerAction, LayerId, Phase, RegionAction, State, TrackAction,
+    WholeBrain,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -50,14 +49,9 @@ fn set_model(window: &mut Window, model: Model) {
 /// A fitted scan with a seed, and distributions of two bundles that cross in every voxel.
 fn estimated() -> Window {
     let mut window = Window::fitted();
-    let mut settings = window.state.document.distributions.settings.clone();
-    settings.requested = true;
-    let action = Action::Tensors(TensorAction::SetFods(settings));
-    let effects = update(&mut window.state, action);
-    let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
-    let job = jobs.next().expect("an estimation").clone();
+    let job = distributions::requested(&mut window.state, |_| {});
     let fods = distributions::crossing(&job.dwi.grid, &job.gradients, BALL_MM);
-    window.act(Action::Event(done_event(job, 7, Box::new(fods))));
+    window.act(distributions::estimated(job, fods));
     window.place(Role::Seed, DVec3::ZERO);
     window
 }
