@@ -139,8 +139,10 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         actions.push(Action::Track(TrackAction::SetOdfParams { params, phase }));
     };
     parameters::rows(ui, &params, &defaults, Rows::Only(&["method"]), &mut set);
-    if state.runtime.is_on_card() && params.method == OdfMethod::Deterministic {
-        rows::hint(ui, "Computed on the CPU");
+    let field = state.document.distributions.field();
+    let why = field.and_then(|field| params.cpu_reason(field.order()));
+    if let Some(why) = why.filter(|_| state.runtime.is_on_card()) {
+        rows::hint(ui, &format!("Computed on the CPU: {why}"));
     }
     let kind = SeedingParts::from(params.seeding).kind;
     seeding(ui, &params, kind.key(), &mut set);

@@ -200,7 +200,7 @@ fn checked<'a>(
 fn track_on_cards(job: &Job, fibres: &Fibres) -> Option<Result<Output, Error>> {
     match (fibres, job.backend.accelerator()) {
         (Fibres::Distributions(field), Some(Accelerator::Cuda(devices)))
-            if cuda::obstacle(field, job.params).is_none() =>
+            if job.params.cpu_reason(field.order()).is_none() =>
         {
             Some(cuda::track(job, field, devices))
         }
