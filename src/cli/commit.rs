@@ -3,8 +3,8 @@
 use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
     GivenParameters, ImageEnding, OdfLayoutOptions, ReadingOptions, ScanOptions, ValueError,
-    about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, opened_volume,
-    positive,
+    about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, open_distributions,
+    opened_volume, positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
@@ -236,22 +236,7 @@ impl Options {
             return Ok(None);
         };
         let control = Control::new();
-        let stated = self.layout.layout();
-        let stated = stated.or_else(|| orientations::implied_layout(path));
-        let layout = stated.unwrap_or(OdfLayout::MRTRIX);
-        let opened = orientations::open_odf(path, layout, None, &control)?;
-        if opened.field.order() == 0 {
-            return Err(Failure::new(format!(
-                "Found a single volume, expected at least 6 with coefficients of distributions; name the image of \
-                 white matter: {}",
-                path.display()
-            )));
-        }
-        if stated.is_none() {
-            note!(
-                "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame state others"
-            );
-        }
+        let opened = open_distributions(path, &self.layout, &control)?;
         for warning in opened.warnings {
             warning!("{warning}: {}", path.display());
         }
@@ -260,12 +245,10 @@ impl Options {
         }
         let field = opened.field;
         if !scan.matches(&field.grid) {
-            let voxels = |grid: &Grid| grid.shape.map(|n| n.to_string()).join(" × ");
             return Err(Failure::new(format!(
-                "Found distributions with other voxels ({}) than those of the scan ({}), expected the same; estimate \
-                 them from this scan: {}",
-                voxels(&field.grid),
-                voxels(scan),
+                "The distributions lie on another grid than the scan ({}), expected the same; estimate them from this \
+                 scan: {}",
+                field.grid.difference_from_scan(scan),
                 path.display()
             )));
         }

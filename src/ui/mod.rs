@@ -125,6 +125,7 @@ struct FormMemory {
 #[derive(Default)]
 struct Caches {
     visits: choose_visit::Cache,
+    shells: forms::ShellCache,
     tracks: tracks::Cache,
     rays: rays::Cache,
     weights: weights::Cache,

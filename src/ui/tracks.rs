@@ -9,7 +9,7 @@ use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
 use crate::solvers::curves::{Output, Params, SeedOutcome, StopReason};
 use crate::state::track::empty::none_kept;
 use crate::state::track::types::CurveKind;
-use crate::state::track::types::fibres::shared_params;
+use crate::state::track::types::odf::shared_params;
 use crate::state::{CurveResult, Document};
 use egui::Color32;
 use glam::{DVec3, Vec3};
@@ -238,7 +238,7 @@ pub fn params(document: &Document) -> Params {
     match document.track.kind() {
         CurveKind::Streamlines => document.track.streamlines.clone(),
         CurveKind::Rays => document.track.rays.params.curves.clone(),
-        CurveKind::Fibres => shared_params(&document.fibre_params()),
+        CurveKind::OdfStreamlines => shared_params(&document.odf_params()),
     }
 }
 

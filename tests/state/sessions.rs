@@ -4,7 +4,7 @@ mod fibres;
 mod views;
 
 use crate::support::session_window::{Window, document_text};
-use crate::support::{distributions, done_event, test};
+use crate::support::{distributions, test};
 use arcuate::compute::Control;
 use arcuate::data::odf_field::Tissue;
 use arcuate::data::{BuiltInHead, OdfLayout, Role, Shape};
@@ -18,7 +18,6 @@ use arcuate::state::sessions::jobs::OpenSession;
 use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
-use arcuate::state::tensors::jobs::fod::EstimateFods;
 use arcuate::state::tensors::types::fods::TissueChoice;
 use arcuate::state::{
     Action, Content, Event, FilesAction, LayerId, RegionAction, SessionAction, SnapshotAction,
@@ -92,17 +91,13 @@ fn reading() {
 fn fods() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    let mut settings = window.state.document.distributions.settings.clone();
-    settings.requested = true;
-    settings.params.order = Some(4);
-    settings.peak_params.count = 2;
-    let action = Action::Tensors(TensorAction::SetFods(settings.clone()));
-    let effects = update(&mut window.state, action);
-    let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
-    let job = jobs.next().expect("an estimation").clone();
-    let round = Box::new(distributions::round(&job.dwi.grid, &job.gradients));
-    let done = done_event(job, 7, round);
-    update(&mut window.state, Action::Event(done));
+    let job = distributions::requested(&mut window.state, |settings| {
+        settings.params.order = Some(4);
+        settings.peak_params.count = 2;
+    });
+    let settings = window.state.document.distributions.settings.clone();
+    let round = distributions::round(&job.dwi.grid, &job.gradients);
+    update(&mut window.state, distributions::estimated(job, round));
     let table = origins(&window.state);
     for kind in ["fods", "fod_map"] {
         assert!(table.iter().any(|o| o[kind].is_object()), "{kind}");

@@ -21,11 +21,21 @@ use std::time::Instant;
 pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, Box<dyn Error>> {
     let at = |name: &str| folder.join(name);
     let sizes: Vec<u32> = arrays::read(&at("sizes.u32"))?;
-    let [fibres, voxels, samples, rows, atoms, peak_rows, extra, free] = sizes[..] else {
+    let [
+        streamlines,
+        voxels,
+        samples,
+        rows,
+        atoms,
+        peak_rows,
+        extra,
+        free,
+    ] = sizes[..]
+    else {
         return Err("sizes.u32 does not hold eight numbers".into());
     };
     let n = |v: u32| v as usize;
-    let (fibre, voxel): (Vec<u32>, Vec<u32>) = (
+    let (streamline, voxel): (Vec<u32>, Vec<u32>) = (
         arrays::read(&at("fibre.u32"))?,
         arrays::read(&at("voxel.u32"))?,
     );
@@ -38,13 +48,13 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
         arrays::read(&at("peak_direction.u16"))?,
     );
     let given = ImportedDictionary {
-        fibre: &fibre,
+        streamline: &streamline,
         voxel: &voxel,
         direction: &direction,
         length: &length,
         peak_voxel: &peak_voxel,
         peak_direction: &peak_direction,
-        fibres: n(fibres),
+        streamlines: n(streamlines),
         voxels: n(voxels),
     };
     let dictionary = given.dictionary().ok_or("there are no voxels")?;
@@ -56,12 +66,12 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
     // Their order: column by column over all streamlines, then over all peaks, then over all voxels.
     let theirs: Vec<f64> = arrays::read(&at("x.f64"))?;
     let mut ours = vec![0usize; theirs.len()];
-    for fibre in 0..n(fibres) {
+    for streamline in 0..n(streamlines) {
         for atom in 0..n(atoms) {
-            ours[atom * n(fibres) + fibre] = fibre * n(atoms) + atom;
+            ours[atom * n(streamlines) + streamline] = streamline * n(atoms) + atom;
         }
     }
-    let first = n(fibres) * n(atoms);
+    let first = n(streamlines) * n(atoms);
     let mut seen = vec![0usize; n(voxels)];
     for (i, &voxel) in peak_voxel.iter().enumerate() {
         let place = seen[n(voxel)];
@@ -214,12 +224,13 @@ fn own(folder: &Path, given: &ImportedDictionary) -> Result<Vec<f32>, Box<dyn Er
     // For columns that are not scaled.
     let weights: Vec<f64> = arrays::read(&at("x_own.f64"))?;
     let mut x = vec![0f32; operator.columns()];
-    for fibre in 0..given.fibres {
+    for streamline in 0..given.streamlines {
         for atom in 0..shape.atoms {
-            x[fibre * shape.atoms + atom] = weights[atom * given.fibres + fibre] as f32;
+            x[streamline * shape.atoms + atom] =
+                weights[atom * given.streamlines + streamline] as f32;
         }
     }
-    let first = given.fibres * shape.atoms;
+    let first = given.streamlines * shape.atoms;
     let mut seen = vec![0usize; given.voxels];
     for (i, &voxel) in given.peak_voxel.iter().enumerate() {
         let place = seen[voxel as usize];

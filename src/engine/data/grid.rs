@@ -311,6 +311,21 @@ impl Grid {
         corners.map(|(a, b)| a.distance(b)).fold(0.0, f64::max)
     }
 
+    /// The difference from the grid of a scan, for parentheses: `3 × 3 × 3 voxels, the scan has 96 × 96 × 60`.
+    pub fn difference_from_scan(&self, scan: &Grid) -> String {
+        let shape = |[x, y, z]: [usize; 3]| format!("{x} × {y} × {z}");
+        match self.shape == scan.shape {
+            true => format!(
+                "up to {:.1} mm away from the scan's voxels",
+                scan.separation_mm(self)
+            ),
+            false => {
+                let (own, of_scan) = (shape(self.shape), shape(scan.shape));
+                format!("{own} voxels, the scan has {of_scan}")
+            }
+        }
+    }
+
     /// Nearest anatomical letters of the three voxel axes, as in `LAS` (the direction in which each points).
     pub fn orientation(&self) -> String {
         let letter = |(world, same): (usize, bool)| {

@@ -32,6 +32,13 @@ pub struct ShellVolumes {
     pub volumes: Vec<usize>,
 }
 
+impl ShellVolumes {
+    /// Whether these volumes have diffusion weighting.
+    pub fn is_weighted(&self) -> bool {
+        self.b_s_per_mm2 > 0.0
+    }
+}
+
 /// The volumes of a scan by shell.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Shells {
@@ -75,6 +82,11 @@ impl Shells {
             shells,
             without_direction: of(Weighting::NoDirection),
         }
+    }
+
+    /// The shells with diffusion weighting.
+    pub fn weighted(&self) -> impl Iterator<Item = &ShellVolumes> {
+        self.shells.iter().filter(|shell| shell.is_weighted())
     }
 
     /// Number of volumes in all shells.

@@ -1,5 +1,6 @@
 //! Fractions of five tissues in each voxel, for the anatomical rules of tracking.
 
+use super::text::counted;
 use super::tissue_labels::{self, Labelled};
 use super::{DataId, Grid, Mask, Volume, VolumeKind, keyed};
 use glam::DVec3;
@@ -64,6 +65,28 @@ pub struct TissueMap {
 
 /// A label without a known tissue: number, name if it has one, number of voxels.
 pub type UnknownLabel = (u32, Option<String>, usize);
+
+/// Labels that denote no tissue, as a sentence without a full stop; `None` if there are none.
+pub fn unknown_labels_text(unknown: &[UnknownLabel]) -> Option<String> {
+    /// Labels that are named.
+    const SHOWN: usize = 5;
+    if unknown.is_empty() {
+        return None;
+    }
+    let label = |(number, name, _): &UnknownLabel| match name {
+        Some(name) => format!("{number} {name}"),
+        None => number.to_string(),
+    };
+    let names: Vec<String> = unknown.iter().take(SHOWN).map(label).collect();
+    let more = if unknown.len() > SHOWN { ", …" } else { "" };
+    let voxels = unknown.iter().map(|(_, _, voxels)| voxels).sum();
+    Some(format!(
+        "{} in {} denote no tissue, so streamlines do not enter them ({}{more})",
+        counted(unknown.len(), "label"),
+        counted(voxels, "voxel"),
+        names.join(", ")
+    ))
+}
 
 /// An image from which no fractions follow.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,6 +3,7 @@
 
 use super::format::{Content, Format};
 use super::{Error, extension, names_in};
+use crate::data::text::file_name;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -89,7 +90,7 @@ pub struct Folder {
 /// pipelines.
 pub fn is_folder(path: &Path) -> bool {
     let starts = |p: &Path, start: &str| {
-        let name = p.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(p);
         name.starts_with(start)
     };
     let is_set = |p: &Path| p.join("dataset_description.json").is_file();
@@ -116,7 +117,7 @@ pub fn inherited_table(map: &Path) -> Option<PathBuf> {
         return None;
     }
     let belongs = |file: &PathBuf| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(file);
         let own = name.strip_suffix(".tsv");
         own.is_some_and(|own| {
             own.ends_with("dseg") && own.split('_').all(|e| entities.contains(&e))
@@ -183,7 +184,7 @@ const LOOKED_AT_FOLDERS: usize = 4;
 
 /// Whether a file is DICOM, by its name or by the letters after its preamble (PS3.10, 7.1).
 fn is_dicom(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     if extension(path) == "dcm" || name.eq_ignore_ascii_case("DICOMDIR") {
         return true;
     }
@@ -307,7 +308,7 @@ fn walk_folder(
             return;
         }
         *left -= 1;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(&path);
         if name.starts_with('.') || name == "sourcedata" {
             continue;
         }
@@ -371,7 +372,7 @@ fn classify(path: &Path, files: &[PathBuf]) -> Option<BidsFile> {
 fn inherited(scan: &Path, stem: &str, ending: &str, files: &[PathBuf]) -> Option<PathBuf> {
     let entities: Vec<&str> = stem.split('_').collect();
     let belongs = |file: &&PathBuf| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(file);
         let above = file.parent().is_some_and(|folder| scan.starts_with(folder));
         let own = name.strip_suffix(&format!(".{ending}"));
         above && own.is_some_and(|own| own.split('_').all(|e| entities.contains(&e)))

@@ -307,6 +307,19 @@ impl Format {
         Self::all().find(|f| f.extensions().contains(&extension.as_str()))
     }
 
+    /// Whether a file's name is that of a table of gradients.
+    pub fn is_gradients(path: &Path) -> bool {
+        Self::named(path).is_some_and(|format| format.content() == Content::Gradients)
+    }
+
+    /// Extensions of colour tables for label maps, which are text in several forms.
+    pub const COLOUR_TABLE_ENDINGS: [&str; 5] = ["txt", "lut", "tsv", "label", "ctab"];
+
+    /// Whether a file's name may be that of a colour table: other text has the same endings.
+    pub fn may_be_colour_table(path: &Path) -> bool {
+        Self::COLOUR_TABLE_ENDINGS.contains(&super::extension(path).as_str())
+    }
+
     /// Formats in which streamlines can be saved.
     pub fn of_saved_streamlines() -> impl Iterator<Item = Self> {
         Self::all().filter(|f| f.content() == Content::Streamlines && f.saves())

@@ -37,6 +37,7 @@ use crate::data::Grid;
 use crate::data::axis_change::{image_from_fsl, world_from_fsl};
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use crate::data::rotation::rotation;
+use crate::data::text::file_name;
 use crate::data::text::singular_or_plural;
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
@@ -145,7 +146,7 @@ fn is_own_table(scan: &Path) -> bool {
 
 /// `dwi.bval` → `dwi.bvec`, which must exist.
 fn pair_of(path: &Path, from: &str, to: &str) -> Result<PathBuf, Error> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     let other = path.with_file_name(name.replacen(from, to, 1));
     if other != path && other.is_file() {
         Ok(other)

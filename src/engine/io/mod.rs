@@ -106,6 +106,7 @@ pub use streamlines::FibreInfo;
 pub const DISCLAIMER: &str = "For research only: not a medical device";
 
 use crate::compute::Control;
+use crate::data::text::file_name;
 use crate::data::{Grid, Sentence, TensorLayout, Tractogram, Volume, VolumeKind};
 use glam::DAffine3;
 use source::Source;
@@ -157,11 +158,7 @@ const FROM_DICOM: &str = "convert its series with dcm2niix to .nii.gz";
 
 /// The extension of a file name in lower case: the last, with the one before it if the last is `gz`.
 pub fn extension(path: &Path) -> String {
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_ascii_lowercase();
+    let name = file_name(path).to_ascii_lowercase();
     let mut parts = name.rsplit('.');
     let last = parts.next().unwrap_or_default();
     match parts.next() {
@@ -173,7 +170,7 @@ pub fn extension(path: &Path) -> String {
 
 /// `dwi.nii.gz` and `bval` → `dwi.bval`.
 pub fn with_extension(path: &Path, new: &str) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     let stem = &name[..name.len() - extension(path).len()];
     path.with_file_name(format!("{}.{new}", stem.trim_end_matches('.')))
 }

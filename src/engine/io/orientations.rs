@@ -11,6 +11,7 @@ use crate::data::axis_change::world_from_fsl;
 use crate::data::odf_field::{OdfConversion, OdfField, OdfLayout, Tissue, order_of_distributions};
 use crate::data::odf_turn::OdfTurn;
 use crate::data::spherical_harmonics::count;
+use crate::data::text::file_name;
 use crate::data::{Grid, PeakField, Volume, VolumeKind};
 use glam::DMat3;
 use rayon::prelude::*;
@@ -44,7 +45,7 @@ pub fn implied_layout(path: &Path) -> Option<OdfLayout> {
 /// The tissue of a distribution by its file's name. An image of several volumes without such a name is white matter,
 /// because other tissues have no directions.
 pub fn tissue_of(path: &Path, volumes: usize) -> Option<Tissue> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     Tissue::in_name(&name).or((volumes > 1).then_some(Tissue::WhiteMatter))
 }
 

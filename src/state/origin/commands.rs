@@ -21,7 +21,7 @@ use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::recipe::{FitArguments, FitMask, ScanSource};
-use crate::state::track::recipe::{CurveRecipe, FibreCommand};
+use crate::state::track::recipe::{CurveRecipe, OdfTrackingCommand};
 use crate::state::track::types::{CurveKey, CurveParams};
 use crate::state::{CommandLine, CurveResult, Document};
 use std::path::{Path, PathBuf};
@@ -266,7 +266,7 @@ pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
             params,
             cut: recipe.cut,
         }),
-        CurveParams::Fibres(params) => document.origins.fods(recipe.fit).map(|fods| {
+        CurveParams::OdfStreamlines(params) => document.origins.fods(recipe.fit).map(|fods| {
             let fods = match fods.arguments(document, vec![FodMap::Peaks]) {
                 Err(MaskWithoutFile(region)) => {
                     return CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
@@ -274,7 +274,7 @@ pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
                 Ok(fods) => fods,
             };
             let (tissues, unfiled) = tissue_file(document, recipe.tissues);
-            CommandLine::Fibres(Box::new(FibreCommand {
+            CommandLine::OdfStreamlines(Box::new(OdfTrackingCommand {
                 fods,
                 tissues,
                 unfiled,

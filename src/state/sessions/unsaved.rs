@@ -313,8 +313,8 @@ impl State {
         parts.extend(counts.map(|(n, part)| part(n)));
         let segment = &document.segment;
         let spheres = segment.spheres.len();
-        let grown = self.surface_run() != base.surface_run;
-        if spheres != base.spheres || !base.has_start(document) || grown {
+        let moved = self.surface_script() != base.surface_script.as_ref();
+        if spheres != base.spheres || !base.has_start(document) || moved {
             parts.push(UnsavedPart::Surface(spheres));
         }
         let now = Parameters::from_document(document);

@@ -3,7 +3,7 @@
 use crate::state::Document;
 use crate::state::core::display::Display;
 use crate::state::tensors::mask_text;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::track::types::{CurveResult, Method};
 
 impl Document {

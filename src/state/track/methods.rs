@@ -14,7 +14,7 @@ use crate::state::core::text::{count, file_name};
 use crate::state::regions::methods::names_with_positions;
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
-use crate::state::track::types::fibres::shared_params;
+use crate::state::track::types::odf::shared_params;
 use std::fmt::Write as _;
 
 const STREAMLINES: &str = "Basser PJ, Pajevic S, Pierpaoli C, Duda J, Aldroubi A (2000). In vivo fiber \
@@ -58,7 +58,7 @@ pub(in crate::state) fn curves(
             let text = following(curve_params, walk, regions, citations) + &ends(walk);
             (text, walk.clone(), Some(recipe.cut))
         }
-        CurveParams::Fibres(params) => {
+        CurveParams::OdfStreamlines(params) => {
             let mut text = along_distributions(document, recipe, params, citations);
             if let Some(input) = recipe.tissues {
                 text += &rules(document, input, params, citations);
@@ -168,7 +168,7 @@ fn following(
 ) -> String {
     let mut text = match params {
         CurveParams::Rays(metric, params) => geodesics(metric, params, citations),
-        CurveParams::Streamlines(_) | CurveParams::Fibres(_) => match walk.deflection {
+        CurveParams::Streamlines(_) | CurveParams::OdfStreamlines(_) => match walk.deflection {
             None => format!(
                 "Streamlines along the principal eigenvector {} were followed",
                 citations.cite(STREAMLINES)

@@ -2,6 +2,7 @@
 
 use crate::data::odf_field::Tissue;
 use crate::data::region::RegionId;
+use crate::data::text::file_name;
 use crate::io::Format;
 use crate::state::files::types::RecentExports;
 use crate::state::filter::{FilterAction, FilterFile};
@@ -487,7 +488,7 @@ fn files_of_distributions(tissues: &[Tissue], report: &Path) -> Vec<(String, Pat
     // The first is the report itself.
     let others = all.into_iter().skip(1);
     let described = others.map(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(&path);
         (format!("Writes {name}"), path)
     });
     described.collect()

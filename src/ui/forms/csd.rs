@@ -10,7 +10,7 @@ pub use images::{all as fod_images, image_rows};
 use super::glyphs;
 use super::parameters::{self, Rows};
 use crate::data::odf_field::Tissue;
-use crate::data::{OdfLayout, Shells};
+use crate::data::{Gradients, OdfLayout, Shells};
 use crate::solvers::csd;
 use crate::state::core::text::{counted, duration_text};
 use crate::state::tensors::jobs::fod::FOD;
@@ -23,6 +23,7 @@ use crate::ui::widgets::note::Note;
 use crate::ui::widgets::{charts, focus, paint, section};
 use crate::ui::{Memory, icons};
 use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
+use std::sync::Arc;
 
 const NAME: &str = "Fibre orientations";
 /// Title of the card while the distributions of an image are used.
@@ -49,7 +50,7 @@ enum Status<'a> {
 }
 
 pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let shells = shells(state);
+    let shells = shells(state, memory);
     images::source_row(ui, state, shells.is_some(), memory, actions);
     let source = match (images::used(state), shells) {
         (Some((layer, layout)), _) => Source::Image(layer, layout),
@@ -103,7 +104,7 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 /// Source of the distributions that the card is about.
 enum Source<'a> {
-    Scan(Shells),
+    Scan(Arc<Shells>),
     Image(&'a Layer, OdfLayout),
 }
 
@@ -200,26 +201,47 @@ fn content(
     }
 }
 
-/// Whether the scan has signals and directions to estimate distributions from.
-pub fn is_shown(state: &State) -> bool {
-    shells(state).is_some()
-}
-
-/// The shells of the scan, if it holds signals and directions.
-fn shells(state: &State) -> Option<Shells> {
+/// The gradients of the scan, if it holds signals and directions to estimate distributions from.
+fn gradients(state: &State) -> Option<&Arc<Gradients>> {
     match &state.document.scan()?.content {
         Content::Scan {
             dwi,
             gradients: Some(gradients),
-        } if dwi.tensors.is_none() => Some(Shells::new(gradients)),
+        } if dwi.tensors.is_none() => Some(gradients),
         _ => None,
+    }
+}
+
+/// Whether the scan has signals and directions to estimate distributions from.
+pub fn is_shown(state: &State) -> bool {
+    gradients(state).is_some()
+}
+
+/// The shells of the scan, if it holds signals and directions.
+pub fn shells(state: &State, memory: &mut Memory) -> Option<Arc<Shells>> {
+    gradients(state).map(|gradients| memory.caches.shells.get(gradients))
+}
+
+/// The shells of a scan, sorted once.
+#[derive(Default)]
+pub struct ShellCache(Option<(Arc<Gradients>, Arc<Shells>)>);
+
+impl ShellCache {
+    fn get(&mut self, gradients: &Arc<Gradients>) -> Arc<Shells> {
+        match &self.0 {
+            Some((known, shells)) if Arc::ptr_eq(known, gradients) => shells.clone(),
+            _ => {
+                let shells = Arc::new(Shells::new(gradients));
+                self.0 = Some((gradients.clone(), shells.clone()));
+                shells
+            }
+        }
     }
 }
 
 /// Whether the scan has a single shell with diffusion weighting.
 fn one_shell(shells: &Shells) -> bool {
-    let weighted = shells.shells.iter().filter(|s| s.b_s_per_mm2 > 0.0);
-    weighted.count() == 1
+    shells.weighted().count() == 1
 }
 
 fn status(state: &State) -> Status<'_> {
@@ -244,8 +266,7 @@ fn set(settings: FodSettings) -> Action {
 
 /// `3 shells, 158 volumes`.
 fn facts_of_scan(shells: &Shells) -> String {
-    let weighted = shells.shells.iter().filter(|s| s.b_s_per_mm2 > 0.0);
-    let (shell_count, volumes) = (weighted.count(), shells.volume_count());
+    let (shell_count, volumes) = (shells.weighted().count(), shells.volume_count());
     format!(
         "{}, {}",
         counted(shell_count, "shell"),
@@ -257,7 +278,7 @@ fn facts_of_scan(shells: &Shells) -> String {
 fn facts(result: &FodResult) -> String {
     let fods = &result.fods;
     let used = &fods.output.shells.shells[fods.used_shells.clone()];
-    let weighted = used.iter().filter(|s| s.b_s_per_mm2 > 0.0).count();
+    let weighted = used.iter().filter(|s| s.is_weighted()).count();
     format!(
         "{} · order {} · {}",
         counted(weighted, "shell"),
@@ -370,7 +391,7 @@ fn rows(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let result = state.document.distributions.result.as_ref();
     // The rows of the algorithm in use; before the first estimation, of both.
     let used = result.and_then(|result| result.fods.algorithm);
-    let unused = responses::unused_rows(&settings.responses, used);
+    let unused = settings.responses.unused_rows(used);
     responses::show(ui, state, settings, memory, actions);
     let mut change = |settings: FodSettings| actions.push(set(settings));
     parameters::rows(

@@ -10,6 +10,7 @@ mod overlap;
 use super::display::{controls, select_row};
 use super::parameters::{self, Rows};
 use super::{alignment, command_line, csd, density, glyphs, scene, shown_layer, volume};
+use crate::data::text::file_name;
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, Params};
@@ -136,7 +137,7 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(path) = state.offered_mask() else {
         return;
     };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     let text = match state.awaits_fit() {
         true => format!("Waiting for the fit. {name} lies beside the scan and can be its mask"),
         false => {

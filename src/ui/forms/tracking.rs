@@ -7,6 +7,7 @@ mod results;
 pub(super) mod whole_brain;
 
 use super::{command_line, csd, curve_parameters, geodesic, odf_tracking};
+use crate::data::text::file_name;
 use crate::data::{OdfField, Role};
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
@@ -16,7 +17,7 @@ use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::track::types::CurveKind;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::{
     Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Standing, State, Task,
     Tool, TrackAction, ViewAction,
@@ -39,12 +40,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
     let rays = state.document.track.method == Method::Rays;
     inputs(ui, state, memory, rays, actions);
-    odf_tracking::model(ui, state, actions);
+    odf_tracking::model(ui, state, memory, actions);
     csd::card(ui, state, memory, actions);
     section::end(ui);
     match state.document.track.kind() {
         CurveKind::Streamlines => controls(ui, state, memory, actions),
-        CurveKind::Fibres => odf_tracking::controls(ui, state, memory, actions),
+        CurveKind::OdfStreamlines => odf_tracking::controls(ui, state, memory, actions),
         CurveKind::Rays => geodesic::controls(ui, state, memory, actions),
     }
     section::end(ui);
@@ -222,13 +223,13 @@ fn scan_name(document: &Document, fit: OriginId) -> String {
 fn source_name(source: &ScanSource) -> String {
     match source {
         ScanSource::File { dwi, .. } => {
-            let name = dwi.file_name().unwrap_or_default().to_string_lossy();
+            let name = file_name(dwi);
             name.split(".nii").next().unwrap_or_default().to_owned()
         }
         ScanSource::Phantom { .. } => "Demo head".to_owned(),
         ScanSource::Turned { base, .. } => source_name(base),
         ScanSource::Tensors { file, .. } | ScanSource::Distributions { file, .. } => {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let name = file_name(file);
             name.split(".nii").next().unwrap_or_default().to_owned()
         }
     }

@@ -24,7 +24,7 @@ fn reserves_space(state: &State) -> bool {
     state.runtime.tour.is_some()
         || !state.runtime.notices.messages.is_empty()
         || !state.reported_recipe_only().is_empty()
-        || recovery::is_any_missing(state)
+        || recovery::is_any_offered(state)
 }
 
 /// Returns the height of the leak's note.

@@ -6,15 +6,17 @@ use crate::support::{distributions, test};
 use arcuate::data::odf_field::Tissue;
 use arcuate::data::{Mask, OdfField, Role, Shape};
 use arcuate::jobs::{Delivery, Outcome};
+use arcuate::parameters::Parameters as _;
 use arcuate::scene::draw_list::Glyphs;
 use arcuate::scene::{self, Size};
 use arcuate::state::core::glyph_look::{GlyphContent, GlyphLook};
 use arcuate::state::methods::methods;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
+use arcuate::state::tensors::recipe::fod::ResponseAlgorithm;
 use arcuate::state::tensors::types::fods::{FodSettings, Fods, ResponseChoice, TissueChoice};
 use arcuate::state::{
-    Action, Effect, Event, Layer, Pane, Phase, RegionAction, State, TensorAction, ViewAction,
-    update,
+    Action, Effect, Event, Layer, LayerId, Pane, Phase, RegionAction, State, TensorAction,
+    ViewAction, update,
 };
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
@@ -34,8 +36,31 @@ pub fn tests() -> Vec<Trial> {
         test("update::fods::response_files_go_to_the_job", files),
         test("update::fods::responses_of_regions", regions),
         test("update::fods::a_region_that_is_gone", gone_region),
+        test("update::fods::parameters_without_effect", without_effect),
         test("update::fods::glyphs_are_large_enough_to_read", glyphs),
     ]
+}
+
+/// A form leaves out the parameters of response functions that have no effect.
+fn without_effect() {
+    use arcuate::solvers::response::Params;
+    let all: Vec<&str> = Params::TABLE.iter().map(|row| row.key).collect();
+    let dhollander = Some(ResponseAlgorithm::Dhollander);
+    let estimated = ResponseChoice::Estimated;
+    assert!(estimated.unused_rows(None).is_empty());
+    assert_eq!(estimated.unused_rows(dhollander), ["single-fibre-voxels"]);
+    assert_eq!(
+        ResponseChoice::Files(Vec::new()).unused_rows(dhollander),
+        all
+    );
+    // Masks alone have one parameter; with a tissue that is estimated, those of the algorithm have an effect.
+    let mask = || TissueChoice::Layer(LayerId(1));
+    let masks = ResponseChoice::Each([mask(), mask(), TissueChoice::Omitted]);
+    let unused = masks.unused_rows(dhollander);
+    assert_eq!(unused.len(), all.len() - 1);
+    assert!(!unused.contains(&"response-order"));
+    let both = masks.with_tissue(Tissue::Csf, TissueChoice::Estimated);
+    assert_eq!(both.unused_rows(dhollander), ["single-fibre-voxels"]);
 }
 
 const MAPS: [&str; 3] = ["DEC of fibres", "AFD", "Complexity"];

@@ -14,7 +14,7 @@ use arcuate::state::tensors::jobs::CompareDistributions;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD, ReadFods};
 use arcuate::state::tensors::types::OfferedMask;
 use arcuate::state::tensors::types::fods::{FodResult, FodSource, ResponseChoice, TissueChoice};
-use arcuate::state::track::types::fibres::Model;
+use arcuate::state::track::types::odf::Model;
 use arcuate::state::{
     Action, Content, Effect, Layer, LayerId, State, Task, TensorAction, Tool, TrackAction, update,
 };
@@ -434,7 +434,7 @@ fn tissues() {
     let layer = Layer::new(id, "5tt".to_owned(), content, shown, OriginId::default());
     state.document.layers.push(Arc::new(layer));
     let mut window = window(state, SIZE);
-    let chosen = |window: &Window| window.state().state.document.track.fibres.tissues;
+    let chosen = |window: &Window| window.state().state.document.track.odf.tissues;
     for (row, tissues) in [("5tt", Some(id)), ("none", None)] {
         let field = window.get_by_role_and_label(egui::Role::ComboBox, "Tissues");
         field.click();

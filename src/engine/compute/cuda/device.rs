@@ -245,12 +245,12 @@ impl Device {
     }
 
     /// Like [`Device::cached`], for data computed on the card.
-    pub fn cached_as<T: Element>(
+    pub fn cached_as<T: Element, E>(
         &self,
         id: DataId,
         tag: &'static str,
-        make: impl FnOnce() -> Result<CudaSlice<T>, Error>,
-    ) -> Result<Arc<CudaSlice<T>>, Error> {
+        make: impl FnOnce() -> Result<CudaSlice<T>, E>,
+    ) -> Result<Arc<CudaSlice<T>>, E> {
         self.buffers.get(id, tag, make)
     }
 

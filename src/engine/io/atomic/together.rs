@@ -3,6 +3,7 @@
 
 use super::super::{Error, disk, ending};
 use super::{PreparedFile, folder_of, record_file};
+use crate::data::text::file_name;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,7 +37,7 @@ fn newer_name(file: &Path) -> PathBuf {
 }
 
 fn second_name(file: &Path, ending: &str) -> PathBuf {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(file);
     // The files of a set differ at the end of their names.
     let start = name.len().saturating_sub(MAX_BYTES);
     let start = (start..).find(|i| name.is_char_boundary(*i)).unwrap_or(0);

@@ -114,7 +114,7 @@ impl MultiDeviceOperator {
             segments: dictionary.segments.len() as f64,
             voxels: dictionary.voxels.len() as f64,
             samples: samples.count() as f64,
-            shared: buffers::shared(dictionary.fibres, rank) as f64,
+            shared: buffers::shared(dictionary.streamlines, rank) as f64,
         };
         let mut places = match places {
             Some(places) => places.to_vec(),
@@ -157,7 +157,7 @@ impl MultiDeviceOperator {
             segments: segments as f64,
             voxels: shape.voxels as f64,
             samples: shape.samples as f64,
-            shared: buffers::shared(shape.fibres, shape.atoms) as f64,
+            shared: buffers::shared(shape.streamlines, shape.atoms) as f64,
         };
         let cards = load.cards(devices).len().max(1);
         let slab = Shape {

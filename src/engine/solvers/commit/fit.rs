@@ -45,25 +45,25 @@ impl Prepared {
         let shape = self.operator.shape();
         let pull = &pull[..shape.intra()];
         let lasso = params.lasso * pull.iter().copied().fold(0.0, f32::max);
-        let mut taken = vec![false; shape.fibres];
+        let mut taken = vec![false; shape.streamlines];
         let mut measured = Vec::new();
         for members in groups.values().filter(|_| params.group > 0.0) {
             let own = members
                 .iter()
                 .filter(|f| !std::mem::replace(&mut taken[**f as usize], true));
-            let fibres: Vec<u32> = own.copied().collect();
+            let streamlines: Vec<u32> = own.copied().collect();
             let square = |f: &u32| -> f64 {
                 let begin = *f as usize * shape.atoms;
                 let all = pull[begin..begin + shape.atoms].iter();
                 all.map(|v| f64::from(v.max(0.0)).powi(2)).sum()
             };
-            let size = (fibres.len() as f64).sqrt();
-            let weight = fibres.iter().map(square).sum::<f64>().sqrt() / size.max(1.0);
-            measured.push((fibres, size, weight));
+            let size = (streamlines.len() as f64).sqrt();
+            let weight = streamlines.iter().map(square).sum::<f64>().sqrt() / size.max(1.0);
+            measured.push((streamlines, size, weight));
         }
         let max_weight = measured.iter().map(|m| m.2).fold(0.0, f64::max);
-        let group = |(fibres, size, _): (Vec<u32>, f64, f64)| Group {
-            fibres,
+        let group = |(streamlines, size, _): (Vec<u32>, f64, f64)| Group {
+            streamlines,
             weight: (f64::from(params.group) * max_weight * size) as f32,
         };
         Ok(Penalty {
@@ -120,11 +120,11 @@ impl Prepared {
         let scale = &self.responses.scale[0];
         let column = |atom: usize| -> Arc<[f32]> {
             let of = |f: usize| solution.x[f * shape.atoms + atom] / scale[atom] as f32;
-            (0..shape.fibres).map(of).collect()
+            (0..shape.streamlines).map(of).collect()
         };
         let columns: Vec<Arc<[f32]>> = (0..shape.atoms).map(column).collect();
         let sum = |f: usize| columns.iter().map(|c| c[f]).sum::<f32>();
-        let weights: Arc<[f32]> = (0..shape.fibres).map(sum).collect();
+        let weights: Arc<[f32]> = (0..shape.streamlines).map(sum).collect();
         let lengths = self.dictionary.lengths_mm();
         let weight_mm = |members: &Arc<[u32]>| -> f64 {
             let each = members.iter().map(|f| *f as usize);

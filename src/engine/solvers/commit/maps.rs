@@ -29,7 +29,7 @@ impl Maps {
         for (i, &voxel) in dictionary.voxels.iter().enumerate() {
             let voxel = voxel as usize;
             let weight = |s: &super::dictionary::Segment| {
-                dictionary.length_mm(s) * f64::from(weights[s.fibre as usize])
+                dictionary.length_mm(s) * f64::from(weights[s.streamline as usize])
             };
             let intra: f64 = dictionary.in_voxel(i).iter().map(weight).sum();
             let own = |place: usize, kind: usize, atom: usize| {

@@ -171,7 +171,7 @@ impl Inputs<'_> {
         let rows = voxels * samples.count() as u64;
         let sums = (self.tractogram.len() * model.atoms() * rayon::current_num_threads()) as u64;
         let shape = Shape {
-            fibres: self.tractogram.len(),
+            streamlines: self.tractogram.len(),
             atoms: model.atoms(),
             voxels: voxels as usize,
             peaks: match model.extra.len() {

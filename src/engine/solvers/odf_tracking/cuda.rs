@@ -12,11 +12,10 @@ use super::arcs::{CANDIDATES, azimuth};
 use super::batch::{Batch, Gathered, KernelSeed, Part, Summary, complete, joined};
 use super::follow::Conditions;
 use super::lattice::Lattice;
-use super::parameters::{Method, Params};
 use super::plausible_records;
 use super::prepare::Job;
 use super::records::Records;
-use crate::compute::cuda::{self, Device};
+use crate::compute::cuda::Device;
 use crate::compute::{Control, kernels};
 use crate::data::OdfField;
 use crate::data::spherical_harmonics::{EvenRecurrence, count};
@@ -111,15 +110,6 @@ unsafe impl DeviceRepr for Gathered {}
 /// `Progress` in kernels/odf_tracking.cu.
 type Progress = [u32; 16];
 
-/// Why the CPU tracks this although there is a card, as part of a sentence; `None` if the card does.
-pub fn obstacle(field: &OdfField, params: &Params) -> Option<&'static str> {
-    match () {
-        () if params.method == Method::Deterministic => Some("graphics cards follow no lobes"),
-        () if field.order() > 12 => Some("graphics cards have orders up to 12 only"),
-        () => None,
-    }
-}
-
 /// The order of the kernel that takes a series; coefficients of higher degrees are 0.
 fn kernel_order(order: usize) -> usize {
     if order <= 8 { 8 } else { 12 }
@@ -147,28 +137,22 @@ impl Fibres {
             ),
         };
         // Another thread may have freed them since.
-        let records = |device: &Device| match &built {
+        let records = || match &built {
             Some(records) => Ok(Cow::Borrowed(records)),
             None => {
                 let rebuilt = || Records::new(field, &Control::new());
-                let rebuilt = job.backend.install(rebuilt);
-                rebuilt
-                    .map(Cow::Owned)
-                    .map_err(|_| cuda::Error::OutOfMemory {
-                        what: OPERATION.to_owned(),
-                        needs: 0,
-                        free: device.memory().map_or(0, |m| m.0),
-                        lower: "track on the CPU",
-                    })
+                job.backend.install(rebuilt).map(Cow::Owned)
             }
         };
         let upload = |device: &Device| -> Result<Self, Error> {
             let of_card = device.cached_as(id, RECORDS, || {
-                let records = records(device)?;
-                device.upload(&job.backend.install(|| in_order_of_kernel(&records)))
+                let records = records()?;
+                let ordered = job.backend.install(|| in_order_of_kernel(&records));
+                Ok::<_, Error>(device.upload(&ordered)?)
             })?;
-            let record_of =
-                device.cached_as(id, RECORD_OF, || device.upload(&records(device)?.record_of))?;
+            let record_of = device.cached_as(id, RECORD_OF, || {
+                Ok::<_, Error>(device.upload(&records()?.record_of)?)
+            })?;
             Ok(Self {
                 records: of_card,
                 record_of,
@@ -192,7 +176,7 @@ fn in_order_of_kernel(records: &Records) -> Vec<f32> {
     records.reordered(&functions, width)
 }
 
-/// Tracks with arcs on all cards; there is no [`obstacle`].
+/// Tracks with arcs on all cards, which have no [`super::Params::cpu_reason`].
 pub fn track(job: &Job, field: &OdfField, devices: &[Device]) -> Result<Output, Error> {
     let fibres = Fibres::upload(job, field, devices)?;
     let record_of = match (fibres.first(), devices.first()) {

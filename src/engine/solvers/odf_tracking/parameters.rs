@@ -65,6 +65,15 @@ impl Params {
         Self::defaults_for(Method::Probabilistic, TYPICAL_VOXEL_MM, false)
     }
 
+    /// Why the CPU tracks distributions of an order even if there is a graphics card, as a clause; `None` if a card can.
+    pub fn cpu_reason(&self, order: usize) -> Option<&'static str> {
+        match self.method {
+            Method::Deterministic => Some("graphics cards do not follow lobes"),
+            Method::Probabilistic if order > 12 => Some("graphics cards handle orders up to 12"),
+            Method::Probabilistic => None,
+        }
+    }
+
     /// The defaults of a method for voxels of this size. Tissues end streamlines where fibres end, so that a lower
     /// amplitude and a shorter length are allowed with them.
     pub fn defaults_for(method: Method, voxel_mm: f64, with_tissues: bool) -> Self {

@@ -110,7 +110,12 @@ pub struct LesionEvidence {
 impl LesionEvidence {
     fn new(out: &[bool], dictionary: &Dictionary, [before, now]: [&Volume; 2]) -> Option<Self> {
         let voxels = dictionary.voxels.iter().enumerate();
-        let run = |i: usize| dictionary.in_voxel(i).iter().any(|s| out[s.fibre as usize]);
+        let run = |i: usize| {
+            dictionary
+                .in_voxel(i)
+                .iter()
+                .any(|s| out[s.streamline as usize])
+        };
         let (mut count, mut squares) = (0, [0.0; 2]);
         for (_, voxel) in voxels.filter(|(i, _)| run(*i)) {
             count += 1;

@@ -12,7 +12,7 @@ use crate::state::streamlines::streamlines_of;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::jobs::fod::FOD;
 use crate::state::track::jobs::LIVE;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::track::types::{CurveKind, RayResult};
 use crate::state::{
     Action, Content, CurveResult, DeviceAction, Method, Phase, RegionAction, Severity, Standing,
@@ -161,7 +161,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let has_tissues = document.tissue_key().is_some();
     let missing = match (has_field, seeded) {
-        (true, true) if document.track.kind() == CurveKind::Fibres && !has_tissues => {
+        (true, true) if document.track.kind() == CurveKind::OdfStreamlines && !has_tissues => {
             Some("there are the tissues that were chosen".to_owned())
         }
         (true, true) => None,
@@ -213,7 +213,7 @@ fn nothing(
     actions: &mut Vec<Action>,
 ) {
     let mut changed = params.clone();
-    let mut fibres = state.document.fibre_params();
+    let mut odf = state.document.odf_params();
     let word = match remedy {
         Suggestion::LowerFa => {
             changed.min_fa = params.min_fa.map(|v| (v * 0.5 * 100.0).round() / 100.0);
@@ -221,17 +221,17 @@ fn nothing(
         }
         Suggestion::ShorterLength => {
             changed.min_length_mm = (params.min_length_mm * 0.5).round();
-            fibres.min_length_mm = changed.min_length_mm;
+            odf.min_length_mm = changed.min_length_mm;
             "Halve the shortest length"
         }
         Suggestion::LoosenAngle => {
             let looser = |a: f64| (a.to_degrees() + 15.0).min(90.0).to_radians();
             changed.max_angle_rad = params.max_angle_rad.map(looser);
-            fibres.max_angle_rad = looser(fibres.max_angle_rad);
+            odf.max_angle_rad = looser(odf.max_angle_rad);
             "Loosen the angle"
         }
         Suggestion::LowerCutoff => {
-            fibres.min_amplitude = (fibres.min_amplitude * 0.5 * 1e3).round() / 1e3;
+            odf.min_amplitude = (odf.min_amplitude * 0.5 * 1e3).round() / 1e3;
             "Halve the smallest amplitude"
         }
         Suggestion::Nothing => "",
@@ -246,8 +246,8 @@ fn nothing(
     if empty.show(ui, state, live, memory, actions) {
         let phase = Phase::Done;
         actions.push(Action::Track(match live.key.curves.kind() {
-            CurveKind::Fibres => TrackAction::SetFibres {
-                params: Some(fibres),
+            CurveKind::OdfStreamlines => TrackAction::SetOdfParams {
+                params: Some(odf),
                 phase,
             },
             _ => TrackAction::SetStreamlines {

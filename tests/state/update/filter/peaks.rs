@@ -1,7 +1,7 @@
 //! The peaks of fibre orientation distributions as directions of the water around fibres.
 
 use super::{Window, act, fitted_weights, opened};
-use crate::support::{distributions, done_event, test};
+use crate::support::{distributions, test};
 use arcuate::data::odf_field::Tissue;
 use arcuate::data::{Grid, Mask, PeakField, Role, Shape, Volume, VolumeKind};
 use arcuate::jobs::{Delivery, Outcome};
@@ -10,7 +10,7 @@ use arcuate::state::filter::{ChosenPeaks, FilterAction, GivenPeaks};
 use arcuate::state::methods::methods;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
 use arcuate::state::tensors::types::fods::{Fods, TissueChoice};
-use arcuate::state::track::types::fibres::Model;
+use arcuate::state::track::types::odf::Model;
 use arcuate::state::{Action, Event, LayerId, Task, TensorAction, TrackAction, ViewAction, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -34,13 +34,9 @@ const OF_FODS: Option<ChosenPeaks> = Some(GivenPeaks::Distributions(()));
 
 /// Requests distributions with so many peaks in a voxel; their estimation, which does not run.
 fn request(window: &mut Window, count: usize) -> EstimateFods {
-    let mut settings = window.state.document.distributions.settings.clone();
-    settings.requested = true;
-    settings.peak_params.count = count;
-    let action = Action::Tensors(TensorAction::SetFods(settings));
-    let effects = update(&mut window.state, action);
-    let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
-    jobs.next().expect("an estimation").clone()
+    distributions::requested(&mut window.state, |settings| {
+        settings.peak_params.count = count;
+    })
 }
 
 /// A large peak along y and a smaller one along x in every voxel.
@@ -192,7 +188,7 @@ fn keep_along(window: &mut Window, job: EstimateFods) {
         peaks: Some(two_peaks(&grid)),
         ..distributions::crossing(&grid, &job.gradients, 20.0)
     };
-    window.act(Action::Event(done_event(job, 7, Box::new(fods))));
+    window.act(distributions::estimated(job, fods));
     window.place(Role::Seed, DVec3::ZERO);
     window.act(Action::Track(TrackAction::SetModel(Model::Distributions)));
     window.act(Action::Track(TrackAction::Keep));
@@ -258,7 +254,7 @@ fn own_maps() {
     let mut fods = distributions::round(&grid, &job.gradients);
     let values = vec![0.3; 3 * grid.voxel_count()];
     fods.maps.as_mut().expect("maps").dec = Volume::new(grid, 3, VolumeKind::Scalar, values);
-    window.act(Action::Event(done_event(job, 7, Box::new(fods))));
+    window.act(distributions::estimated(job, fods));
     let document = &window.state.document;
     for name in ["DEC", "DEC of fibres"] {
         let map = document.layer_named(name).expect(name);

@@ -46,7 +46,7 @@ unsafe impl DeviceRepr for Tables {}
 #[repr(C)]
 pub struct Columns {
     mixing: u64,
-    pub fibres: u32,
+    pub streamlines: u32,
     pub atoms: u32,
     pub chunks: u32,
     pub wide: u32,
@@ -175,8 +175,8 @@ fn columns_at_once(rank: usize) -> usize {
 }
 
 /// Numbers of all streamlines after mixing.
-pub fn shared(fibres: usize, rank: usize) -> usize {
-    fibres * rank.next_multiple_of(columns_at_once(rank))
+pub fn shared(streamlines: usize, rank: usize) -> usize {
+    streamlines * rank.next_multiple_of(columns_at_once(rank))
 }
 
 /// Bytes of an operator with this many segments, including the vectors of a fit.
@@ -185,7 +185,7 @@ pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
     let items = voxels + segments / PART;
     let peaks = voxels * shape.peaks as u64;
     let sums = voxels * (shells * ROW + 4 + PAD * columns_at_once(rank)) as u64;
-    let mixed = shared(shape.fibres, rank) as u64;
+    let mixed = shared(shape.streamlines, rank) as u64;
     let own = voxels * shape.unknowns_per_voxel() as u64;
     let basis = (shape.samples * 2 * ROW) as u64;
     let vectors = 5 * shape.rows() as u64 + 7 * shape.columns() as u64;
@@ -211,7 +211,7 @@ impl Buffers {
         let atoms = mixing.map_or(rank, |m| m.atoms);
         let (voxels, shells) = (slab.voxels.len(), samples.shells.len());
         let shape = Shape {
-            fibres: dictionary.fibres,
+            streamlines: dictionary.streamlines,
             atoms,
             voxels,
             peaks: dictionary.places,
@@ -274,7 +274,7 @@ impl Buffers {
             },
             columns: Columns {
                 mixing: device.address(&rows[4]),
-                fibres: shape.fibres as u32,
+                streamlines: shape.streamlines as u32,
                 atoms: atoms as u32,
                 chunks: chunks as u32,
                 wide: wide as u32,
@@ -288,7 +288,7 @@ impl Buffers {
             basis,
             sums: device.alloc_zeros(voxels * PAD * wide)?,
             shells: device.alloc_zeros(voxels * (shells * ROW + 4))?,
-            mixed: device.alloc_zeros(shared(shape.fibres, rank))?,
+            mixed: device.alloc_zeros(shared(shape.streamlines, rank))?,
             own: device.alloc_zeros((voxels * shape.unknowns_per_voxel()).max(1))?,
             parted: items.iter().any(|i| i[3] & SHARED != 0),
             bytes,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 /// A dictionary as lists in any order; directions are rows of the table that comes with it.
 pub struct ImportedDictionary<'a> {
-    pub fibre: &'a [u32],
+    pub streamline: &'a [u32],
     pub voxel: &'a [u32],
     pub direction: &'a [u16],
     pub length: &'a [f32],
     pub peak_voxel: &'a [u32],
     pub peak_direction: &'a [u16],
-    pub fibres: usize,
+    pub streamlines: usize,
     pub voxels: usize,
 }
 
@@ -35,7 +35,7 @@ impl ImportedDictionary<'_> {
         for i in 0..self.voxel.len() {
             let place = &mut next[self.voxel[i] as usize];
             segments[*place as usize] = Segment {
-                fibre: self.fibre[i],
+                streamline: self.streamline[i],
                 direction: self.direction[i],
                 length: (f64::from(self.length[i]) / unit_mm).round() as u16,
             };
@@ -59,7 +59,7 @@ impl ImportedDictionary<'_> {
             offsets,
             segments,
             unit_mm,
-            fibres: self.fibres,
+            streamlines: self.streamlines,
             places,
             peaks,
             peak_counts,

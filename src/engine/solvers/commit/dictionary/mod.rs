@@ -35,7 +35,7 @@ const UNUSED: u32 = u32::MAX;
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
 pub struct Segment {
-    pub fibre: u32,
+    pub streamline: u32,
     /// [`directions::code`], or a row of an imported table.
     pub direction: u16,
     /// Units of [`Dictionary::unit_mm`].
@@ -67,7 +67,7 @@ pub struct Dictionary {
     pub segments: Vec<Segment>,
     pub unit_mm: f64,
     /// Number of streamlines, including those without segments.
-    pub fibres: usize,
+    pub streamlines: usize,
     /// Peak slots per voxel.
     pub places: usize,
     /// Directions of the peaks, `places` per voxel; occupied slots come first.
@@ -225,7 +225,7 @@ impl Dictionary {
             offsets,
             segments,
             unit_mm,
-            fibres: count,
+            streamlines: count,
             places,
             peaks,
             peak_counts,
@@ -255,9 +255,9 @@ impl Dictionary {
 
     /// Length of each streamline in the used voxels, mm.
     pub fn lengths_mm(&self) -> Vec<f64> {
-        let mut units = vec![0u64; self.fibres];
+        let mut units = vec![0u64; self.streamlines];
         for segment in &self.segments {
-            units[segment.fibre as usize] += u64::from(segment.length);
+            units[segment.streamline as usize] += u64::from(segment.length);
         }
         units.into_iter().map(|u| u as f64 * self.unit_mm).collect()
     }

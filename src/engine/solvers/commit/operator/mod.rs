@@ -32,7 +32,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The layout of the unknowns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
-    pub fibres: usize,
+    pub streamlines: usize,
     /// Columns per streamline.
     pub atoms: usize,
     /// Voxel slots in the operator's order, some of them empty.
@@ -54,7 +54,7 @@ impl Shape {
 
     /// Unknowns of the streamlines; those of the voxels follow.
     pub fn intra(&self) -> usize {
-        self.fibres * self.atoms
+        self.streamlines * self.atoms
     }
 
     pub fn columns(&self) -> usize {
@@ -399,7 +399,7 @@ impl Operator {
             return self.inner.apply(x, rows, finish);
         };
         let mut mixed = self.mixed.lock().unwrap_or_else(PoisonError::into_inner);
-        mixing.mix(x, self.inner_shape().fibres, &mut mixed);
+        mixing.mix(x, self.inner_shape().streamlines, &mut mixed);
         self.inner.apply(&mixed, rows, finish)
     }
 
@@ -418,7 +418,7 @@ impl Operator {
         let mut mixed = self.mixed.lock().unwrap_or_else(PoisonError::into_inner);
         mixed.resize(shape.columns(), 0.0);
         self.inner.adjoint(y, norm, &mut mixed)?;
-        mixing.unmix(&mixed, shape.fibres, x);
+        mixing.unmix(&mixed, shape.streamlines, x);
         Ok(())
     }
 
@@ -473,18 +473,18 @@ impl Operator {
 
     fn column_squares(&self, dictionary: &Dictionary, mean: &[Vec<f64>; 3]) -> Vec<f32> {
         let shape = self.shape();
-        let mut units = vec![0f64; shape.fibres];
+        let mut units = vec![0f64; shape.streamlines];
         for voxel in 0..dictionary.voxels.len() {
             let segments = dictionary.in_voxel(voxel);
-            for run in segments.chunk_by(|a, b| a.fibre == b.fibre) {
+            for run in segments.chunk_by(|a, b| a.streamline == b.streamline) {
                 let sum: f64 = run.iter().map(|s| dictionary.length_mm(s)).sum();
-                units[run[0].fibre as usize] += sum * sum;
+                units[run[0].streamline as usize] += sum * sum;
             }
         }
         let mut out = vec![0f32; shape.columns()];
-        for (fibre, square) in units.into_iter().enumerate() {
+        for (streamline, square) in units.into_iter().enumerate() {
             for atom in 0..shape.atoms {
-                out[fibre * shape.atoms + atom] = (square * mean[0][atom]) as f32;
+                out[streamline * shape.atoms + atom] = (square * mean[0][atom]) as f32;
             }
         }
         for voxel in 0..dictionary.voxels.len() {

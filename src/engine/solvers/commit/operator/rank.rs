@@ -89,11 +89,11 @@ impl Mixing {
         &self.e[atom * self.rank..(atom + 1) * self.rank]
     }
 
-    /// z = Eᵀ x, fibre by fibre; the columns after the streamlines' are copied.
-    pub fn mix(&self, x: &[f32], fibres: usize, z: &mut Vec<f32>) {
-        let (intra, own) = x.split_at(fibres * self.atoms);
-        z.resize(fibres * self.rank + own.len(), 0.0);
-        let (mixed, rest) = z.split_at_mut(fibres * self.rank);
+    /// z = Eᵀ x, streamline by streamline; the columns after the streamlines' are copied.
+    pub fn mix(&self, x: &[f32], streamlines: usize, z: &mut Vec<f32>) {
+        let (intra, own) = x.split_at(streamlines * self.atoms);
+        z.resize(streamlines * self.rank + own.len(), 0.0);
+        let (mixed, rest) = z.split_at_mut(streamlines * self.rank);
         rest.copy_from_slice(own);
         let pieces = mixed
             .par_chunks_mut(PIECE * self.rank)
@@ -112,9 +112,9 @@ impl Mixing {
     }
 
     /// x = E z.
-    pub fn unmix(&self, z: &[f32], fibres: usize, x: &mut [f32]) {
-        let (mixed, rest) = z.split_at(fibres * self.rank);
-        let (intra, own) = x.split_at_mut(fibres * self.atoms);
+    pub fn unmix(&self, z: &[f32], streamlines: usize, x: &mut [f32]) {
+        let (mixed, rest) = z.split_at(streamlines * self.rank);
+        let (intra, own) = x.split_at_mut(streamlines * self.atoms);
         own.copy_from_slice(rest);
         let pieces = intra
             .par_chunks_mut(PIECE * self.atoms)

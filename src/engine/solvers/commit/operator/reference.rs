@@ -20,7 +20,7 @@ impl Reference<'_> {
     }
 
     pub fn columns(&self) -> usize {
-        self.dictionary.fibres * self.responses.intra.len()
+        self.dictionary.streamlines * self.responses.intra.len()
             + self.dictionary.voxels.len() * self.unknowns_per_voxel()
     }
 
@@ -44,14 +44,18 @@ impl Reference<'_> {
     fn entries(&self, mut each: impl FnMut(usize, usize, &[f64])) {
         let (d, r) = (self.dictionary, self.responses);
         let axis = |code: u16| directions::middle(code, directions::SIDE);
-        let first = d.fibres * r.intra.len();
+        let first = d.streamlines * r.intra.len();
         for voxel in 0..d.voxels.len() {
             for segment in d.in_voxel(voxel) {
                 let axis = Some(axis(segment.direction));
                 for (j, atom) in r.intra.iter().enumerate() {
                     let mut values = self.column(atom, r.flat[0][j], axis);
                     values.iter_mut().for_each(|v| *v *= d.length_mm(segment));
-                    each(voxel, segment.fibre as usize * r.intra.len() + j, &values);
+                    each(
+                        voxel,
+                        segment.streamline as usize * r.intra.len() + j,
+                        &values,
+                    );
                 }
             }
             let own = first + voxel * self.unknowns_per_voxel();

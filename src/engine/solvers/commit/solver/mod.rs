@@ -237,8 +237,8 @@ fn solve_by(
     let mut h = problem.metric.h.clone();
     if let Some(without) = problem.without {
         let atoms = problem.operator.shape().atoms;
-        for (fibre, _) in without.iter().enumerate().filter(|(_, w)| **w) {
-            h[fibre * atoms..(fibre + 1) * atoms].fill(0.0);
+        for (streamline, _) in without.iter().enumerate().filter(|(_, w)| **w) {
+            h[streamline * atoms..(streamline + 1) * atoms].fill(0.0);
         }
     }
     let mut x = vec![0.0f32; columns];

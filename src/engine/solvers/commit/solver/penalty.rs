@@ -6,7 +6,7 @@ use rayon::prelude::*;
 /// Streamlines that are kept or removed together (COMMIT2).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    pub fibres: Vec<u32>,
+    pub streamlines: Vec<u32>,
     /// λ_g, dimensionless.
     pub weight: f32,
 }
@@ -30,7 +30,7 @@ impl Penalty {
                     .sum::<f64>();
         }
         for group in &self.groups {
-            let squares = group.fibres.iter().flat_map(|f| {
+            let squares = group.streamlines.iter().flat_map(|f| {
                 let begin = *f as usize * shape.atoms;
                 x[begin..begin + shape.atoms]
                     .iter()
@@ -78,7 +78,7 @@ fn shrink(group: &Group, x: &mut [f32], h: &[f32], atoms: usize) {
         return;
     }
     let columns: Vec<(usize, f64, f64)> = group
-        .fibres
+        .streamlines
         .iter()
         .flat_map(|f| {
             let begin = *f as usize * atoms;

@@ -196,7 +196,7 @@ impl EstimateFods {
     }
 
     fn default_algorithm(&self, shells: &Shells) -> ResponseAlgorithm {
-        let weighted = shells.shells.iter().filter(|s| s.b_s_per_mm2 > 0.0);
+        let weighted = shells.weighted();
         let several = weighted.count() > 1 && shells.has_b0();
         match several && self.params.method == csd::Method::Constrained {
             true => ResponseAlgorithm::Dhollander,

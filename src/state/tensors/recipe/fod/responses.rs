@@ -13,6 +13,16 @@ use std::path::PathBuf;
 /// The row of [`response::Params`] that masks use.
 pub const ROWS_OF_MASKS: &[&str] = &["response-order"];
 
+/// The rows of [`response::Params`] that have an effect with an algorithm, with masks in which tissues are measured, or
+/// with both: an algorithm uses the rows of masks, too.
+pub fn used_rows(algorithm: Option<ResponseAlgorithm>, has_masks: bool) -> &'static [&'static str] {
+    match algorithm {
+        Some(algorithm) => algorithm.rows(),
+        None if has_masks => ROWS_OF_MASKS,
+        None => &[],
+    }
+}
+
 /// Source of response functions.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ResponseSource {
@@ -77,14 +87,10 @@ impl ResponseSource {
     pub fn rows(&self) -> &'static [&'static str] {
         match self {
             Self::Files(_) | Self::NotUsed => &[],
-            Self::Algorithm(algorithm) => algorithm.rows(),
-            Self::Each {
-                algorithm: Some(algorithm),
-                ..
-            } => algorithm.rows(),
-            Self::Each { tissues, .. } => {
-                let measured = tissues.iter().any(|(_, s)| s.is_measured_in_mask());
-                if measured { ROWS_OF_MASKS } else { &[] }
+            Self::Algorithm(algorithm) => used_rows(Some(*algorithm), false),
+            Self::Each { algorithm, tissues } => {
+                let is_measured = tissues.iter().any(|(_, s)| s.is_measured_in_mask());
+                used_rows(*algorithm, is_measured)
             }
         }
     }

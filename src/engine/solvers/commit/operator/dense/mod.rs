@@ -25,7 +25,7 @@ const PIECE: usize = 16;
 /// A segment; it shares its row with the segment before it unless it begins a run.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    fibre: u32,
+    streamline: u32,
     length: u16,
     first: bool,
 }
@@ -123,13 +123,13 @@ impl Dense {
             voxels.push(runs.len());
         }
         let record = |segment: Segment| Record {
-            fibre: segment.fibre,
+            streamline: segment.streamline,
             length: segment.length,
             first: segment.direction == 1,
         };
         Self {
             shape: Shape {
-                fibres: dictionary.fibres,
+                streamlines: dictionary.streamlines,
                 atoms: table.atoms,
                 voxels: dictionary.voxels.len(),
                 peaks: dictionary.places,

@@ -30,7 +30,7 @@ const NO_VOXEL: u32 = u32::MAX;
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
-    fibre: [u32; LANES],
+    streamline: [u32; LANES],
     direction: [u16; LANES],
     length: [u16; LANES],
 }
@@ -138,7 +138,7 @@ impl Factorised {
         }
         Self {
             shape: Shape {
-                fibres: dictionary.fibres,
+                streamlines: dictionary.streamlines,
                 atoms: responses.intra.len(),
                 voxels: groups * LANES,
                 peaks: dictionary.places,
@@ -238,7 +238,7 @@ fn steps(dictionary: &Dictionary, group: &[u32]) -> Vec<Step> {
     let mut steps = vec![Step::default(); count];
     for (lane, v) in group.iter().enumerate().filter(|(_, v)| **v != NO_VOXEL) {
         for (step, segment) in steps.iter_mut().zip(of(v)) {
-            step.fibre[lane] = segment.fibre;
+            step.streamline[lane] = segment.streamline;
             step.direction[lane] = segment.direction;
             step.length[lane] = segment.length;
         }
