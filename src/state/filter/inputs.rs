@@ -352,13 +352,13 @@ impl State {
             return Some(what.to_owned());
         }
         if self.awaits_fod_peaks() {
-            const AWAITED: &str = "The fibre orientation distributions are being estimated: wait for their peaks, or \
-                                   choose those of the tensor fit";
+            const AWAITED: &str = "The fibre orientation distributions are still being estimated: wait for their \
+                                   peaks, or choose the peaks of the tensors";
             return Some(AWAITED.to_owned());
         }
         if document.lacks_fod_peaks() {
             const MISSING: &str = "There are no fibre orientation distributions with peaks: estimate them in Track, or \
-                                   choose the peaks of the tensor fit";
+                                   choose the peaks of the tensors";
             return Some(MISSING.to_owned());
         }
         let refused = self.runtime.filter.refused.as_ref();

@@ -93,10 +93,7 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
     let dropped: Vec<(u64, &str)> = [
         (SeedOutcome::MissedInclude, "miss an include region"),
         (SeedOutcome::TouchedExclude, "touch an exclude region"),
-        (
-            SeedOutcome::TooShort,
-            "are shorter than the smallest length",
-        ),
+        (SeedOutcome::TooShort, "are shorter than the minimum length"),
     ]
     .into_iter()
     .map(|(outcome, why)| (output.seed_outcomes[outcome as usize], why))
@@ -139,12 +136,12 @@ fn most_frequent_end(output: &Output) -> String {
         StopReason::LeftMask => "left the mask",
         StopReason::LowFa => "stopped at low FA",
         StopReason::Angle => "turned too sharply",
-        StopReason::MaxLength => "got too long",
-        StopReason::MaxSteps => "took too many steps",
+        StopReason::MaxLength => "reached the length limit",
+        StopReason::MaxSteps => "reached the step limit",
         StopReason::Seed => "stayed at the seed",
-        StopReason::Loop => "circled on the spot",
+        StopReason::Loop => "looped in place",
         StopReason::Indefinite => "met a tensor without a metric",
-        StopReason::Leap => "leapt over voxels",
+        StopReason::Leap => "jumped over voxels",
         StopReason::LowAmplitude => "stopped at low amplitudes",
         StopReason::CorticalGrey => "entered cortical grey matter",
         StopReason::DeepGrey => "ended in deep grey matter",

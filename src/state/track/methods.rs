@@ -149,12 +149,12 @@ fn rules(
         (None, None) => "an image".to_owned(),
     };
     let retry = match params.back_track && params.method == odf_tracking::Method::Probabilistic {
-        true => "; before that they went back and tried again",
+        true => ", after repeated attempts from earlier points",
         false => "",
     };
     format!(
-        " By the tissues of “{name}”, they ended in cortical grey matter, inside deep grey matter or at the brain stem, \
-         and were rejected in CSF and where they stopped in white matter {}{retry}.",
+        " According to the tissues in “{name}” {}, streamlines ended in cortical grey matter, inside deep grey matter or at \
+         the brain stem. Those that ended in CSF or white matter were rejected{retry}.",
         citations.cite(TISSUES)
     )
 }

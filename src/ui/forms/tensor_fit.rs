@@ -138,9 +138,13 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let text = match state.awaits_fit() {
-        true => format!("Waiting for the fit. {name} lies beside the scan and can be its mask"),
+        true => {
+            format!("Waiting for the fit. {name} lies beside the scan and can serve as its mask")
+        }
         false => {
-            format!("{name} lies beside the scan, but the fit uses a mask found in the scan itself")
+            format!(
+                "{name} lies beside the scan, but the fit uses a mask computed from the scan itself"
+            )
         }
     };
     let p = theme::palette(ui.style());

@@ -62,7 +62,7 @@ pub fn nothing(
         Suggestion::ShorterLength => {
             let curves = &mut better.params.curves;
             curves.min_length_mm = (curves.min_length_mm * 0.5).floor();
-            Some("Halve the shortest length")
+            Some("Halve the minimum length")
         }
         Suggestion::KeepAll => {
             better.cut = Cut::All;

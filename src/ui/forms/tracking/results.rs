@@ -162,12 +162,12 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let has_tissues = document.tissue_key().is_some();
     let missing = match (has_field, seeded) {
         (true, true) if document.track.kind() == CurveKind::Fibres && !has_tissues => {
-            Some("there are the tissues that were chosen".to_owned())
+            Some("the chosen tissues are loaded".to_owned())
         }
         (true, true) => None,
-        (true, false) => Some("there is a seed".to_owned()),
-        (false, true) => Some(format!("there are {field}")),
-        (false, false) => Some(format!("there are {field} and a seed")),
+        (true, false) => Some("a seed is placed".to_owned()),
+        (false, true) => Some(format!("{field} exist")),
+        (false, false) => Some(format!("{field} and a seed exist")),
     };
     if let Some(missing) = missing {
         let live = what.to_lowercase();
@@ -222,7 +222,7 @@ fn nothing(
         Suggestion::ShorterLength => {
             changed.min_length_mm = (params.min_length_mm * 0.5).round();
             fibres.min_length_mm = changed.min_length_mm;
-            "Halve the shortest length"
+            "Halve the minimum length"
         }
         Suggestion::LoosenAngle => {
             let looser = |a: f64| (a.to_degrees() + 15.0).min(90.0).to_radians();
@@ -232,7 +232,7 @@ fn nothing(
         }
         Suggestion::LowerCutoff => {
             fibres.min_amplitude = (fibres.min_amplitude * 0.5 * 1e3).round() / 1e3;
-            "Halve the smallest amplitude"
+            "Halve the minimum amplitude"
         }
         Suggestion::Nothing => "",
     };
