@@ -55,7 +55,7 @@ impl Blocks {
     }
 
     /// The block that contains a voxel.
-    pub fn of(&self, voxel: [usize; 3]) -> usize {
+    pub fn block_of(&self, voxel: [usize; 3]) -> usize {
         let at = [0, 1, 2].map(|a| (voxel[a] + self.shortened_by[a]) / self.side[a]);
         at[0] + self.counts[0] * (at[1] + self.counts[1] * at[2])
     }
@@ -89,8 +89,8 @@ impl Blocks {
 
     /// The mean of a block; not a number without finite values.
     pub fn mean(&self, values: &[f32], block: usize) -> f64 {
-        let of = self.values(values, block);
-        let (sum, count) = of.fold((0.0, 0.0), |(s, n), v| (s + f64::from(v), n + 1.0));
+        let values = self.values(values, block);
+        let (sum, count) = values.fold((0.0, 0.0), |(s, n), v| (s + f64::from(v), n + 1.0));
         sum / count
     }
 

@@ -395,7 +395,7 @@ impl State {
         let looked_at = self.document.filtered();
         let requested = crate::state::filter::update::key(self);
         let previous = self.runtime.filter.previous_fit.as_ref();
-        let of = |previous: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
+        let is_same_fit = |previous: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
             let same = previous.key.tractogram.same_lines(&key.tractogram);
             let fewer = key.tractogram.len() < previous.key.tractogram.len();
             previous.layer == layer && previous.key.same_model(&key) && (same || fewer)
@@ -403,7 +403,7 @@ impl State {
         let requested = looked_at.map(|(layer, _)| layer.id).zip(requested);
         previous
             .zip(requested)
-            .is_some_and(|(previous, now)| of(previous, now))
+            .is_some_and(|(previous, now)| is_same_fit(previous, now))
     }
 
     /// Whether the weights shown are those of an unfinished fit of the present streamlines, scan and model, which is in

@@ -22,35 +22,35 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
     ];
     let worst = outcomes.into_iter().max_by_key(|o| seeds(*o))?;
     let started = all - seeds(SeedOutcome::NoStart);
-    let of = |all: u64| format!("{} of {}", count(seeds(worst)), count(all));
-    let some = (seeds(worst) < started).then(|| format!("{} streamlines", of(started)));
+    let share = |all: u64| format!("{} of {}", count(seeds(worst)), count(all));
+    let some = (seeds(worst) < started).then(|| format!("{} streamlines", share(started)));
     let text = match (worst, some) {
         (SeedOutcome::MissedTargets, None) => "No streamline reaches a target".to_owned(),
-        (SeedOutcome::MissedTargets, Some(of)) => format!("{of} reach no target"),
+        (SeedOutcome::MissedTargets, Some(some)) => format!("{some} reach no target"),
         (SeedOutcome::MissedInclude, None) => match params.includes {
             Match::All => "No streamline passes through every include region".to_owned(),
             Match::Any => "No streamline passes through any include region".to_owned(),
         },
-        (SeedOutcome::MissedInclude, Some(of)) => format!("{of} miss an include region"),
+        (SeedOutcome::MissedInclude, Some(some)) => format!("{some} miss an include region"),
         (SeedOutcome::TouchedExclude, None) => {
             "Every streamline touches an exclude region".to_owned()
         }
-        (SeedOutcome::TouchedExclude, Some(of)) => format!("{of} touch an exclude region"),
+        (SeedOutcome::TouchedExclude, Some(some)) => format!("{some} touch an exclude region"),
         (SeedOutcome::EndsInCsf, None) => "Every streamline ends in CSF".to_owned(),
-        (SeedOutcome::EndsInCsf, Some(of)) => format!("{of} end in CSF"),
+        (SeedOutcome::EndsInCsf, Some(some)) => format!("{some} end in CSF"),
         (SeedOutcome::EndsInWhite, None) => "Every streamline ends in white matter".to_owned(),
-        (SeedOutcome::EndsInWhite, Some(of)) => format!("{of} end in white matter"),
+        (SeedOutcome::EndsInWhite, Some(some)) => format!("{some} end in white matter"),
         (SeedOutcome::TooShort, some) => {
             let min_length = with_unit(&fixed(params.min_length_mm, 0), "mm");
             match some {
                 None => format!("Every streamline is shorter than {min_length}"),
-                Some(of) => format!("{of} are shorter than {min_length}"),
+                Some(some) => format!("{some} are shorter than {min_length}"),
             }
         }
         _ => {
             let begin = match started {
                 0 => "No streamline starts".to_owned(),
-                _ => format!("{} seeds do not start", of(all)),
+                _ => format!("{} seeds do not start", share(all)),
             };
             format!("{begin}: {}", why_no_start(output, params.min_fa, mask))
         }

@@ -28,9 +28,9 @@ fn write(path: &Path) {
 }
 
 /// An image of `of(x)`, with voxels of 1 mm.
-fn image(path: &Path, of: impl Fn(f32) -> f32) {
+fn image(path: &Path, value_at: impl Fn(f32) -> f32) {
     let grid = Grid::axis_aligned([60, 12, 12], DVec3::ONE, DVec3::ZERO).expect("a grid");
-    let value = |i: usize| of(grid.voxel(i)[0] as f32);
+    let value = |i: usize| value_at(grid.voxel(i)[0] as f32);
     let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
     let volume = Volume::scalar(Arc::new(grid), values);
     nifti::save_volume(path, &volume, "test", &Control::new()).expect("written");

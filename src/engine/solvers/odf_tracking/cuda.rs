@@ -459,11 +459,11 @@ impl Cards<'_> {
     fn kernel_rules(&self, card: &Card, running: usize) -> KernelRules {
         let (params, conditions) = (self.job.params, self.conditions);
         let tables = super::arc_tables(self.field.order(), params);
-        let of = |lattice: &Lattice| KernelLattice {
+        let lattice_of = |lattice: &Lattice| KernelLattice {
             voxel: lattice.voxel_from_world,
             shape: lattice.shape.map(|n| n as u32),
         };
-        let fibres = of(&Lattice::new(&self.field.grid));
+        let fibres = lattice_of(&Lattice::new(&self.field.grid));
         let key = conditions.random.key();
         KernelRules {
             running: running as u32,
@@ -485,7 +485,7 @@ impl Cards<'_> {
             fibres,
             tissues: conditions
                 .tissues
-                .map_or(fibres, |rules| of(&rules.lattice)),
+                .map_or(fibres, |rules| lattice_of(&rules.lattice)),
         }
     }
 }

@@ -86,8 +86,9 @@ impl EstimateFods {
                 if let [white] = measured.as_mut_slice() {
                     white.response = outer_shell(&white.response);
                 }
-                let of = |t: &TissueResponse| (t.tissue, t.response.clone());
-                let mut used: Vec<(Tissue, Response)> = measured.iter().map(of).collect();
+                let used_response = |t: &TissueResponse| (t.tissue, t.response.clone());
+                let mut used: Vec<(Tissue, Response)> =
+                    measured.iter().map(used_response).collect();
                 if used.len() > shells.shells.len() {
                     // Two numbers without a direction determine two tissues.
                     used.retain(|(tissue, _)| *tissue != Tissue::GreyMatter);
