@@ -103,7 +103,7 @@ pub fn text(fods: &Fods, gradients: &Gradients, wall_ms: f64, written: &[PathBuf
             signals.join(", ")
         );
     }
-    if let Some(report) = &fods.mask_found {
+    if let Some(report) = &fods.mask_report {
         text += &format!("Brain mask found: {}\n", mask_text::facts(report));
     }
     text += &format!(

@@ -207,10 +207,10 @@ pub fn mode(values: impl Iterator<Item = f64>, (low, high): (f64, f64)) -> f64 {
 
 /// The counted blocks that are connected to the seeds through faces of counted blocks.
 fn connected(seeds: Vec<usize>, counts: [usize; 3], counted: impl Fn(usize) -> bool) -> Vec<bool> {
-    let mut found = vec![false; counts.iter().product()];
+    let mut connected = vec![false; counts.iter().product()];
     let mut open = seeds;
     for &block in &open {
-        found[block] = true;
+        connected[block] = true;
     }
     let stride = [1, counts[0], counts[0] * counts[1]];
     while let Some(block) = open.pop() {
@@ -221,12 +221,12 @@ fn connected(seeds: Vec<usize>, counts: [usize; 3], counted: impl Fn(usize) -> b
                 (at + 1 < counts[a]).then(|| block + stride[a]),
             ];
             for next in near.into_iter().flatten() {
-                if !found[next] && counted(next) {
-                    found[next] = true;
+                if !connected[next] && counted(next) {
+                    connected[next] = true;
                     open.push(next);
                 }
             }
         }
     }
-    found
+    connected
 }

@@ -40,7 +40,7 @@ pub enum UnsavedPart {
     Axes(usize),
     /// Layers, regions and pathways of a session that could not be read.
     Missing(usize),
-    /// The brain mask that was chosen for the fit, by its name; `None`: that it is found in the scan.
+    /// The brain mask that was chosen for the fit, by its name; `None`: that it is computed from the scan.
     FitMask(Option<String>),
     /// Parameters of the fit, tracking, rays, pathways, Filter or Segment.
     Parameters,

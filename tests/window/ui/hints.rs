@@ -45,7 +45,7 @@ fn explained(window: &mut Window, at: Pos2) -> bool {
     })
 }
 
-/// The controls that need a hint: what shows no word, or cannot be used.
+/// The controls that need a hint: those that show no text, or cannot be used.
 fn controls(window: &Window) -> Vec<(String, Rect)> {
     let panel = window.state().views.right();
     let nodes = window.root().children_recursive();

@@ -114,8 +114,9 @@ pub struct SavedFit {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SavedMask {
-    /// From the scan itself.
-    Found,
+    /// Computed from the scan itself.
+    #[serde(rename = "found")]
+    Automatic,
     File(usize),
     /// The built-in head's own.
     Phantom,

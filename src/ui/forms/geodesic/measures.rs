@@ -73,7 +73,7 @@ pub fn nothing(
     let missed = matches!(remedy, Suggestion::WidenCone | Suggestion::MoreRays);
     let empty = Empty {
         text,
-        word: action,
+        label: action,
         missed,
         starts: remedy != Suggestion::Nothing,
     };

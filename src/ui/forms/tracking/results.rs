@@ -214,7 +214,7 @@ fn nothing(
 ) {
     let mut changed = params.clone();
     let mut fibres = state.document.fibre_params();
-    let word = match remedy {
+    let label = match remedy {
         Suggestion::LowerFa => {
             changed.min_fa = params.min_fa.map(|v| (v * 0.5 * 100.0).round() / 100.0);
             "Halve the FA limit"
@@ -238,7 +238,7 @@ fn nothing(
     };
     let empty = Empty {
         text: text.to_owned(),
-        word: Some(word).filter(|word| !word.is_empty()),
+        label: Some(label).filter(|label| !label.is_empty()),
         missed: remedy == Suggestion::LoosenAngle,
         starts: live.output.seed_outcomes.iter().sum::<u64>()
             != live.output.seed_outcomes[SeedOutcome::NoStart as usize],
