@@ -22,10 +22,10 @@ pub struct DomainOptions {
 /// Regions that streamlines are kept or dropped by.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PassingOptions {
-    /// Regions of which curves must reach at least one; tracked curves end there
+    /// Regions that curves must reach, and where tracked curves end
     #[arg(long, value_name = "REGION")]
     pub target: Vec<ShapeSpec>,
-    /// Regions that curves must pass through, each of them
+    /// Regions that curves must pass through
     #[arg(long, value_name = "REGION")]
     pub include: Vec<ShapeSpec>,
     #[command(flatten)]

@@ -260,7 +260,7 @@ impl SavedOrigin {
             }
             Self::Fit(fit) => match fit.mask {
                 SavedMask::File(file) => vec![file],
-                SavedMask::Found | SavedMask::Phantom => Vec::new(),
+                SavedMask::Automatic | SavedMask::Phantom => Vec::new(),
             },
             Self::Fods(fods) => fods.files(),
             Self::Density(map) => map.template.into_iter().collect(),
