@@ -373,7 +373,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     if output.fit.ended == Ended::Iterations {
         warning!(
-            "The weights have not settled after {}; raise --iterations",
+            "The weights have not converged after {}; raise --iterations",
             counted(output.fit.iterations as usize, "iteration")
         );
     }

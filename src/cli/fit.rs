@@ -136,7 +136,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     });
     let (verb, of) = match &fitted.scan.gradients {
         Some(gradients) => ("Fitted", gradients.summary()),
-        None => ("Took the tensors of", "six volumes".to_owned()),
+        None => ("Read the tensors of", "six volumes".to_owned()),
     };
     let mut text = format!(
         "{verb} {} of {} in {:.2} s ({of})\n",
@@ -145,7 +145,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         fitted.wall_ms / 1e3,
     );
     if let Some(report) = &fitted.mask_report {
-        text += &format!("Brain mask found: {}\n", mask_text::facts(report));
+        text += &format!("Brain mask computed: {}\n", mask_text::facts(report));
     }
     text += &format!(
         "Not positive definite, repaired: {}; without enough signal: {}\n",

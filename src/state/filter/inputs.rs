@@ -346,7 +346,7 @@ impl State {
         }
         if document.explained().is_none() {
             let what = match document.density() {
-                true => "There is no image for streamlines to add up to: open one",
+                true => "There is no image whose values the streamlines can add up to: open one",
                 false => "There is no scan with gradients: open one",
             };
             return Some(what.to_owned());

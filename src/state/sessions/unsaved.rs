@@ -70,7 +70,7 @@ impl UnsavedPart {
                 format!("The choice of “{name}” as the brain mask of the fit")
             }
             Self::FitMask(None) => {
-                "The choice to find the brain mask of the fit in the scan".to_owned()
+                "The choice to compute the brain mask of the fit from the scan".to_owned()
             }
             Self::Parameters => "Parameters of one or more tasks".to_owned(),
             Self::Added(names) => {

@@ -132,7 +132,7 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
     let message = format!(
         "{} {} in {:.2}{THIN}s",
         if given {
-            "Took the tensors of"
+            "Read the tensors of"
         } else {
             "Fitted"
         },

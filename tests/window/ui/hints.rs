@@ -96,7 +96,7 @@ fn reasons() {
     let mut window = eager(state);
     let step = window.get_by_label("Back to step 0").rect().center();
     assert!(explained(&mut window, step));
-    window.get_by_label_contains("The surface stands at step 0");
+    window.get_by_label_contains("The surface is at step 0");
     let undo = window.get_by_label("Undo").rect().center();
     assert!(explained(&mut window, undo));
     window.get_by_label_contains("Nothing to undo");

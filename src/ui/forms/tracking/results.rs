@@ -181,12 +181,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     } else if state.runtime.jobs.is_running(&[LIVE, FIT, FOD, LOAD]) {
         rows::hint(ui, doing);
     } else {
-        run_again(
-            ui,
-            state,
-            "It was stopped before there was a result",
-            actions,
-        );
+        run_again(ui, state, "It was stopped before it had a result", actions);
     }
 }
 
