@@ -539,7 +539,7 @@ impl Parameters for Params {
             return Err(ParamError::Combination {
                 found: format!("the minimum length {} mm", number(self.min_length_mm)),
                 expected: format!("a number up to the maximum length, {} mm", number(longest)),
-                action: "lower it or raise that".to_owned(),
+                action: "lower the minimum or raise the maximum".to_owned(),
             });
         }
         if self.deflection.is_some() && self.integrator != Integrator::Euler {

@@ -122,8 +122,8 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Track until N streamlines are kept, at most 1000 seeds for each: the first N by the order of the \
-                   seeds, on any number of threads",
+            help: "Track until N streamlines are kept, with at most 1000 seeds for each; these are the first N in \
+                   the order of the seeds, on any number of threads",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "select",
@@ -294,7 +294,7 @@ impl Parameters for Params {
             return Err(ParamError::Combination {
                 found: format!("the minimum length {} mm", number(self.min_length_mm)),
                 expected: format!("a number up to the maximum length, {} mm", number(longest)),
-                action: "lower it or raise that".to_owned(),
+                action: "lower the minimum or raise the maximum".to_owned(),
             });
         }
         if self.at_interface && !matches!(self.seeding, Seeding::Random { .. }) {
