@@ -410,7 +410,7 @@ fn refusals() {
     let line = "fod head/dwi.nii.gz --out fod";
     refuses(
         &line.split(' ').collect::<Vec<_>>(),
-        &["File exists", "csf.nii.gz"],
+        &["file exists", "csf.nii.gz"],
         here,
     );
     let entries = std::fs::read_dir(here.join("fod")).expect("a folder");

@@ -82,7 +82,7 @@ pub(super) fn tables() {
     assert_eq!(rows[1][1..4], ["40", "left-mask", "3"]);
     let fa: f32 = rows[1][4].parse().expect("a number");
     assert!((fa - 0.22).abs() < 1e-5, "the mean of x = 2 to 42 is 22");
-    refuses(&table, &["File exists", "--force"], here);
+    refuses(&table, &["file exists", "--force"], here);
     let unknown = ["table", "in.trx", "u.csv", "--sort", "md"];
     let output = super::arcuate(&unknown, here);
     let message = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -113,7 +113,7 @@ fn wrong_rays() {
         (
             "track",
             &["--step", "1e-6"],
-            "0.000001 mm end before the smallest",
+            "0.000001 mm end before the minimum",
         ),
         ("geodesic", &["--step", "1e-6"], "0.000001 mm end before"),
         ("track", &["--fa", "7"], "from 0 to 1, or off"),

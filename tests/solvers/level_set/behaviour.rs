@@ -332,7 +332,7 @@ fn lost() {
         ended
             .sentence()
             .unwrap()
-            .contains("the state before is kept")
+            .contains("the state before that is kept")
     );
     // Everything kept is complete: a surface, and all data that belong to it.
     let inside = *made.growth().last().unwrap();
