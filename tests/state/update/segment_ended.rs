@@ -23,7 +23,7 @@ fn vanished() -> Window {
     });
     advance(&mut window, 400);
     assert_eq!(live(&window).ended, Ended::Vanished);
-    assert!(messages(&window).contains("Widen the tolerance"));
+    assert!(messages(&window).contains("widen the tolerance"));
     window
 }
 

@@ -102,11 +102,11 @@ impl Ended {
         match self {
             Self::Steps | Self::Converged => None,
             Self::Vanished => Some(
-                "The surface vanished; the state before that is kept. Widen the tolerance or lower the smoothness"
+                "The surface vanished and the state before that is kept; widen the tolerance or lower the smoothness"
                     .to_owned(),
             ),
             Self::Filled => Some(
-                "The surface filled the whole image; the state before that is kept. Narrow the tolerance or raise the \
+                "The surface filled the whole image and the state before that is kept; narrow the tolerance or raise the \
                  smoothness"
                     .to_owned(),
             ),
