@@ -74,7 +74,7 @@ pub fn round(grid: &Arc<Grid>, gradients: &Gradients) -> Fods {
         measured: Vec::new(),
         algorithm: Some(ResponseAlgorithm::Tournier),
         mask: Mask::new(grid.clone(), vec![1; n]),
-        mask_found: None,
+        mask_report: None,
         peaks: Some(PeakField::new(grid.clone(), 1, vec![0.0f32; 3 * n])),
         high_peak: None,
         maps: Some(Maps {

@@ -252,13 +252,13 @@ impl Options {
                 path.display()
             )));
         }
-        let found = peaks::find(
+        let peaks = peaks::find(
             &field,
             &peaks::Params::defaults(),
             &runner.backend,
             &control,
         )?;
-        Ok(Some(found.volume()))
+        Ok(Some(peaks.volume()))
     }
 
     fn start(&self, lines: &Tractogram, runner: &mut Runner) -> Result<StartFrom, Failure> {
@@ -339,7 +339,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         rmse_before: None,
         curve: Curve::default(),
     })?;
-    if let Some(report) = &output.mask_found {
+    if let Some(report) = &output.mask_report {
         about_mask(report, opened.companion_mask.as_deref());
     }
     let counts = &output.prepared.dictionary.counts;
@@ -356,7 +356,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     if output.fit.ended == Ended::Iterations {
         warning!(
-            "The weights have not settled after {}; raise --iterations",
+            "The weights have not converged after {}; raise --iterations",
             counted(output.fit.iterations as usize, "iteration")
         );
     }

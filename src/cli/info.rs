@@ -160,10 +160,10 @@ fn describe(
             let (mut value, mut text) = image(file, dwi, None, gradients.as_deref());
             if let Some(layout) = reported.distributions {
                 let order = layout.order(dwi.frames).ok_or_else(|| {
-                    let found = odf_check::InputError {
+                    let error = odf_check::InputError {
                         volumes: dwi.frames,
                     };
-                    Failure::new(format!("{found}: {}", path.display()))
+                    Failure::new(format!("{error}: {}", path.display()))
                 })?;
                 value["kind"] = json!("distributions");
                 value["distributions"] = json!({

@@ -255,7 +255,7 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
             _ => None,
         })
     };
-    let brain_mask = masks().find(|(l, _)| document.origin(l).is_found_mask());
+    let brain_mask = masks().find(|(l, _)| document.origin(l).is_automatic_mask());
     // A ventricle or a tumour does not outline the head.
     let large = |mask: &Mask| 50 * mask.count() >= mask.grid.voxel_count();
     let largest = || {

@@ -81,7 +81,7 @@ pub fn methods(state: &State) -> String {
         let other = |fit: &FitRecipe| fit.params != document.fit || document.tensors.is_none();
         if let Some(basis) = basis.filter(|fit| other(fit)) {
             let mask = match &basis.mask {
-                FitMask::Found => None,
+                FitMask::Automatic => None,
                 FitMask::File(path) => Some(format!("the mask {}", file_name(path))),
                 FitMask::Head => Some("the head's own mask".to_owned()),
             };

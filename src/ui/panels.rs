@@ -408,7 +408,7 @@ pub fn copy_command(ui: &mut Ui, place: Rect, x: f32, enabled: bool) -> bool {
     );
     IconButton::new(icons::TERMINAL, "Copy as command")
         .hint("Copy as command (Ctrl+Shift+C)")
-        .disabled((!enabled).then_some("There is nothing to repeat by a command yet"))
+        .disabled((!enabled).then_some("There is no result to copy as a command yet"))
         .show_at(ui, rect)
         .clicked()
 }

@@ -85,7 +85,7 @@ impl Cache {
                 && known.iter().zip(regions).all(|(k, r)| k.is(r))
         });
         if !known {
-            let of = |region: &Arc<Region>| {
+            let key = |region: &Arc<Region>| {
                 let (mask, bounds) = RemarkKey::shape(&region.shape);
                 let (name, role) = (region.name.clone(), region.role);
                 RemarkKey {
@@ -96,7 +96,7 @@ impl Cache {
                 }
             };
             let remarks = remarks(regions, mask, whose);
-            self.remarks = Some((mask.id(), regions.iter().map(of).collect(), remarks));
+            self.remarks = Some((mask.id(), regions.iter().map(key).collect(), remarks));
         }
         self.remarks.as_ref().map_or(&[], |(.., remarks)| remarks)
     }
@@ -304,7 +304,7 @@ pub struct Remark {
 
 /// Regions outside the mask, and targets that overlap a seed; one sentence each. `whose` names the mask.
 pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark> {
-    let of = |role: Role| regions.iter().filter(move |r| r.role == role);
+    let with_role = |role: Role| regions.iter().filter(move |r| r.role == role);
     let out = |r: &Arc<Region>, then: &str| {
         // A region outside the image is also outside its mask; the sentence names the image.
         let place = match r.shape.intersects_grid(&mask.grid) {
@@ -316,9 +316,9 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark>
             outside_at: Some(r.shape.centre()),
         }
     };
-    let seeds = of(Role::Seed).filter(|r| !r.shape.touches(mask));
+    let seeds = with_role(Role::Seed).filter(|r| !r.shape.touches(mask));
     let seeds = seeds.map(|r| out(r, "nothing starts there"));
-    let pairs = of(Role::Target).flat_map(|t| of(Role::Seed).map(move |s| (t, s)));
+    let pairs = with_role(Role::Target).flat_map(|t| with_role(Role::Seed).map(move |s| (t, s)));
     let meet = pairs.filter(|(t, s)| t.shape.overlaps(&s.shape));
     let meet = meet.map(|(t, s)| Remark {
         text: format!(

@@ -160,9 +160,9 @@ fn responses() {
     };
     let found = document.region(*id).expect("the region");
     assert_eq!((&found.name, &found.shape), (&white.name, &white.shape));
-    let of = |tissue: Tissue| choices.of_tissue(tissue);
-    assert_eq!(of(Tissue::GreyMatter), Some(&TissueChoice::Layer(mask)));
-    assert_eq!(of(Tissue::Csf), Some(&TissueChoice::File(file)));
+    let choice = |tissue: Tissue| choices.of_tissue(tissue);
+    assert_eq!(choice(Tissue::GreyMatter), Some(&TissueChoice::Layer(mask)));
+    assert_eq!(choice(Tissue::Csf), Some(&TissueChoice::File(file)));
 }
 
 /// An image that is read as distributions is read so again, and used.

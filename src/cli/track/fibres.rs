@@ -58,12 +58,12 @@ impl Options {
             Some(_) => Method::Deterministic,
             None => Method::Probabilistic,
         };
-        let of = |method: Method| {
+        let for_method = |method: Method| {
             let defaults = Params::defaults_for(method, voxel_mm, with_tissues);
             self.params.or_defaults(defaults)
         };
         // The method is an option, too, and other defaults follow from it.
-        of(of(method)?.method)
+        for_method(for_method(method)?.method)
     }
 
     fn command(&self, params: &Params) -> String {

@@ -51,7 +51,7 @@ pub struct Shells {
 impl Shells {
     /// Sorted b-values are divided where a step is larger than 80 s/mm².
     pub fn new(gradients: &Gradients) -> Self {
-        let of = |kind: Weighting| -> Vec<usize> {
+        let volumes_with = |kind: Weighting| -> Vec<usize> {
             let volumes = 0..gradients.len();
             volumes
                 .filter(|v| gradients.weighting(*v) == kind)
@@ -59,14 +59,14 @@ impl Shells {
         };
         let b_of = |v: usize| gradients.b_s_per_mm2[v];
         let mut shells = Vec::new();
-        let b0 = of(Weighting::B0);
+        let b0 = volumes_with(Weighting::B0);
         if !b0.is_empty() {
             shells.push(ShellVolumes {
                 b_s_per_mm2: 0.0,
                 volumes: b0,
             });
         }
-        let mut weighted = of(Weighting::Diffusion);
+        let mut weighted = volumes_with(Weighting::Diffusion);
         weighted.sort_by(|&a, &b| b_of(a).total_cmp(&b_of(b)));
         let near = |a: &usize, b: &usize| b_of(*b) - b_of(*a) <= MAX_STEP_S_PER_MM2;
         for group in weighted.chunk_by(near) {
@@ -80,7 +80,7 @@ impl Shells {
         }
         Self {
             shells,
-            without_direction: of(Weighting::NoDirection),
+            without_direction: volumes_with(Weighting::NoDirection),
         }
     }
 

@@ -270,7 +270,7 @@ impl Folder {
 
     /// The files of a visit to open first: the first scan, T1, brain mask and streamlines.
     pub fn chosen<'a>(&'a self, visit: &'a Visit) -> Vec<&'a BidsFile> {
-        let of = |kind: Kind| {
+        let files_with = |kind: Kind| {
             let mut all: Vec<&BidsFile> = self.files_of(visit).filter(|f| f.kind == kind).collect();
             // Files of the session precede files of all sessions.
             all.sort_by_key(|f| f.session.is_empty());
@@ -282,13 +282,15 @@ impl Folder {
                 let path = f.path.to_string_lossy();
                 path.contains("brain") && path.contains("dwi")
             };
-            of(Kind::Mask).find(brain).or_else(|| of(Kind::Mask).next())
+            files_with(Kind::Mask)
+                .find(brain)
+                .or_else(|| files_with(Kind::Mask).next())
         };
         [
-            of(Kind::Scan).next(),
-            of(Kind::T1).next(),
+            files_with(Kind::Scan).next(),
+            files_with(Kind::T1).next(),
             mask(),
-            of(Kind::Streamlines).next(),
+            files_with(Kind::Streamlines).next(),
         ]
         .into_iter()
         .flatten()

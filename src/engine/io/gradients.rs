@@ -489,13 +489,13 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<Remark>) 
             )));
         }
     }
-    let of = |requested: Weighting| -> Vec<usize> {
+    let volumes_with = |requested: Weighting| -> Vec<usize> {
         let volumes = 0..gradients.len();
         volumes
             .filter(|&v| gradients.weighting(v) == requested)
             .collect()
     };
-    let without = of(Weighting::NoDirection);
+    let without = volumes_with(Weighting::NoDirection);
     if !without.is_empty() {
         let several = format!("{} diffusion-weighted volumes have", without.len());
         warnings.push(Remark::from(format!(
@@ -505,7 +505,7 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<Remark>) 
             volume_numbers(&without)
         )));
     }
-    if of(Weighting::Diffusion).is_empty() {
+    if volumes_with(Weighting::Diffusion).is_empty() {
         let sentence = format!(
             "No volume is diffusion-weighted: no b-value with a direction is above {B0_LIMIT_S_PER_MM2} s/mm²"
         );

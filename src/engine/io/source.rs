@@ -298,7 +298,7 @@ pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error>
         return Err(Error::malformed(
             path,
             "a device or a pipe",
-            (expected, "save what it gives to a file, and name that"),
+            (expected, "save its output to a file, and name that file"),
         ));
     }
     Ok(metadata)

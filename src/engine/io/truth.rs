@@ -35,7 +35,7 @@ pub struct BundleFiles {
 
 /// The files of a truth, with the folder before each.
 pub fn read(folder: &Path) -> Result<TruthFiles, Error> {
-    if disk::metadata(folder).is_ok_and(|found| !found.is_dir()) {
+    if disk::metadata(folder).is_ok_and(|metadata| !metadata.is_dir()) {
         let expected = (
             "a folder with truth.json and the files that it names",
             "name the folder",

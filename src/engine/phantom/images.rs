@@ -1,4 +1,4 @@
-//! Anatomical images of the head with ground truth: T1-weighted, T1-weighted with a tumour, labels, masks.
+//! Anatomical images of the head with their truth: T1-weighted, T1-weighted with a tumour, labels, masks.
 
 use super::head::Head;
 use super::implicit::{bump, ramp};
@@ -30,7 +30,7 @@ pub fn t1_intensity(tissue: Tissue) -> f32 {
     }
 }
 
-/// An image with its ground truth.
+/// An image with its truth.
 #[derive(Clone, Debug)]
 pub struct Picture {
     pub image: Volume,
@@ -40,7 +40,7 @@ pub struct Picture {
     pub brain: Mask,
 }
 
-/// A T1-weighted image with a tumour in the right hemisphere, and its ground truth.
+/// A T1-weighted image with a tumour in the right hemisphere, and its truth.
 #[derive(Clone, Debug)]
 pub struct TumourPicture {
     pub picture: Picture,

@@ -103,7 +103,7 @@ impl Parameters for Params {
             help: "Smallest FA at which streamlines start",
             ..Param::new(
                 "fa",
-                "Smallest FA",
+                "Minimum FA",
                 Kind::Number(Number {
                     hard: Limits::above(0.0, 1.0),
                     ..Number::new(|p| Some(p.min_fa), |p, v| p.min_fa = v.unwrap_or(p.min_fa))

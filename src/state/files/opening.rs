@@ -186,7 +186,7 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
 pub fn open_folder(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
     if let Some(first) = folder.unreadable.first() {
         let text = format!(
-            "{} in the data set cannot be read, so files are missing; grant permission to read: {}",
+            "{} in the data set cannot be read, so files are missing; grant permission to read it: {}",
             counted(folder.unreadable.len(), "folder"),
             first.display()
         );

@@ -84,7 +84,7 @@ fn water(fields: &mut Fields, params: &Params) {
     fields.name("Free water", name(!model.free.is_empty(), "Ball"));
     let across = (0..model.extra.len()).map(|i| ("across", i));
     for (key, i) in across.chain((0..model.free.len()).map(|i| ("free", i))) {
-        let parts = WaterParts::of(params, i, WaterParts::defaults());
+        let parts = WaterParts::at_index(params, i, WaterParts::defaults());
         fields.row_named(&WaterParts::label(key, i), &parts, key);
     }
 }

@@ -193,7 +193,7 @@ pub fn field_origin(document: &Document, field: DataId) -> Option<OriginId> {
 /// The mask of a fit, given by its key.
 pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
     let Some(id) = mask else {
-        return FitMask::Found;
+        return FitMask::Automatic;
     };
     let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == id);
     let layer = document.layers.iter().find(same);
@@ -237,7 +237,7 @@ impl FitRecipe {
             source: document.origins.source(self.scan),
             mask: match &self.mask {
                 FitMask::File(path) => Some(path.clone()),
-                FitMask::Found | FitMask::Head => None,
+                FitMask::Automatic | FitMask::Head => None,
             },
             params: self.params.clone(),
         }

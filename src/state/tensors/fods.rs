@@ -258,7 +258,7 @@ pub fn estimated(state: &mut State, key: &FodKey, fods: Fods, wall_ms: f64) {
     let message = format!("{verb} the fibre orientations of {voxels} in {time}");
     let status = &mut state.runtime.notices.status;
     status.add_result(StatusSubject::Action, message);
-    if let Some(doubt) = fods.mask_found.as_ref().and_then(mask_text::doubt) {
+    if let Some(doubt) = fods.mask_report.as_ref().and_then(mask_text::doubt) {
         let text = format!("{doubt}. Look at it, or estimate within a mask file");
         state.runtime.notify(Severity::Warning, text);
     }

@@ -10,8 +10,8 @@ use crate::state::track::types::RayCount;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = Vec::new();
-    for of in [method, streamlines, rays, whole_brain] {
-        all.extend(of(before).differences(&of(after)));
+    for fields in [method, streamlines, rays, whole_brain] {
+        all.extend(fields(before).differences(&fields(after)));
     }
     // The defaults depend on the scan, which other steps change.
     if before.track.odf != after.track.odf {

@@ -22,35 +22,35 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
     ];
     let worst = outcomes.into_iter().max_by_key(|o| seeds(*o))?;
     let started = all - seeds(SeedOutcome::NoStart);
-    let of = |all: u64| format!("{} of {}", count(seeds(worst)), count(all));
-    let some = (seeds(worst) < started).then(|| format!("{} streamlines", of(started)));
+    let share = |all: u64| format!("{} of {}", count(seeds(worst)), count(all));
+    let some = (seeds(worst) < started).then(|| format!("{} streamlines", share(started)));
     let text = match (worst, some) {
         (SeedOutcome::MissedTargets, None) => "No streamline reaches a target".to_owned(),
-        (SeedOutcome::MissedTargets, Some(of)) => format!("{of} reach no target"),
+        (SeedOutcome::MissedTargets, Some(some)) => format!("{some} reach no target"),
         (SeedOutcome::MissedInclude, None) => match params.includes {
             Match::All => "No streamline passes through every include region".to_owned(),
             Match::Any => "No streamline passes through any include region".to_owned(),
         },
-        (SeedOutcome::MissedInclude, Some(of)) => format!("{of} miss an include region"),
+        (SeedOutcome::MissedInclude, Some(some)) => format!("{some} miss an include region"),
         (SeedOutcome::TouchedExclude, None) => {
             "Every streamline touches an exclude region".to_owned()
         }
-        (SeedOutcome::TouchedExclude, Some(of)) => format!("{of} touch an exclude region"),
+        (SeedOutcome::TouchedExclude, Some(some)) => format!("{some} touch an exclude region"),
         (SeedOutcome::EndsInCsf, None) => "Every streamline ends in CSF".to_owned(),
-        (SeedOutcome::EndsInCsf, Some(of)) => format!("{of} end in CSF"),
+        (SeedOutcome::EndsInCsf, Some(some)) => format!("{some} end in CSF"),
         (SeedOutcome::EndsInWhite, None) => "Every streamline ends in white matter".to_owned(),
-        (SeedOutcome::EndsInWhite, Some(of)) => format!("{of} end in white matter"),
+        (SeedOutcome::EndsInWhite, Some(some)) => format!("{some} end in white matter"),
         (SeedOutcome::TooShort, some) => {
             let min_length = with_unit(&fixed(params.min_length_mm, 0), "mm");
             match some {
                 None => format!("Every streamline is shorter than {min_length}"),
-                Some(of) => format!("{of} are shorter than {min_length}"),
+                Some(some) => format!("{some} are shorter than {min_length}"),
             }
         }
         _ => {
             let begin = match started {
                 0 => "No streamline starts".to_owned(),
-                _ => format!("{} seeds do not start", of(all)),
+                _ => format!("{} seeds do not start", share(all)),
             };
             format!("{begin}: {}", why_no_start(output, params.min_fa, mask))
         }
@@ -93,10 +93,7 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
     let dropped: Vec<(u64, &str)> = [
         (SeedOutcome::MissedInclude, "miss an include region"),
         (SeedOutcome::TouchedExclude, "touch an exclude region"),
-        (
-            SeedOutcome::TooShort,
-            "are shorter than the smallest length",
-        ),
+        (SeedOutcome::TooShort, "are shorter than the minimum length"),
     ]
     .into_iter()
     .map(|(outcome, why)| (output.seed_outcomes[outcome as usize], why))
@@ -139,12 +136,12 @@ fn most_frequent_end(output: &Output) -> String {
         StopReason::LeftMask => "left the mask",
         StopReason::LowFa => "stopped at low FA",
         StopReason::Angle => "turned too sharply",
-        StopReason::MaxLength => "got too long",
-        StopReason::MaxSteps => "took too many steps",
+        StopReason::MaxLength => "reached the length limit",
+        StopReason::MaxSteps => "reached the step limit",
         StopReason::Seed => "stayed at the seed",
-        StopReason::Loop => "circled on the spot",
+        StopReason::Loop => "looped in place",
         StopReason::Indefinite => "met a tensor without a metric",
-        StopReason::Leap => "leapt over voxels",
+        StopReason::Leap => "jumped over voxels",
         StopReason::LowAmplitude => "stopped at low amplitudes",
         StopReason::CorticalGrey => "entered cortical grey matter",
         StopReason::DeepGrey => "ended in deep grey matter",

@@ -21,7 +21,7 @@ const COARSE_REPETITIONS: usize = 2;
 
 impl Document {
     /// The key of the full streamlines or rays of the document; `None` without a seed, without the tensors or the
-    /// distributions, or without the tissues that were chosen.
+    /// distributions, or without the chosen tissues.
     pub fn curve_key(&self) -> Option<CurveKey> {
         let is_seeded = self.regions.iter().any(|r| r.role == Role::Seed);
         is_seeded.then(|| self.key_of(regions(self))).flatten()

@@ -109,7 +109,7 @@ pub fn failed(state: &mut State, why: &str) {
     live.clear_shown();
 }
 
-/// The job that tracks along the distributions of the document; `None` without them, or if the tissues that were chosen
+/// The job that tracks along the distributions of the document; `None` without them, or if the chosen tissues
 /// are missing.
 pub fn odf_job(
     state: &mut State,

@@ -143,11 +143,11 @@ fn content(
                 true => format!("{facts_of_source}: a response of white matter alone"),
                 false => facts_of_source,
             };
-            let word = match source {
+            let label = match source {
                 Source::Scan(_) => "Estimate",
                 Source::Image(..) => "Read",
             };
-            let button = Button::plain(word).hint(&hint);
+            let button = Button::plain(label).hint(&hint);
             let place = paint::inset(head, 0.0, CARET + 4.0);
             let place = paint::at_right(place, vec2(button.width(ui), space::BUTTON));
             let ink = if one_shell { p.warning } else { p.t2 };
@@ -167,11 +167,11 @@ fn content(
         Status::Failed(_) => {
             let sign = (icons::WARNING, p.error);
             title(ui, head, NAME, &facts_of_source, sign);
-            let word = match source {
+            let label = match source {
                 Source::Scan(_) => "Not estimated",
                 Source::Image(..) => "Not read",
             };
-            let text = (word, p.error);
+            let text = (label, p.error);
             if sentence(ui, body, text, Button::plain("Try again")).clicked() {
                 actions.push(images::request(state));
             }

@@ -335,7 +335,7 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         "Back to step {}: before the last change",
         format::count(earlier)
     );
-    let first = (step == 0).then_some("The surface stands at step 0");
+    let first = (step == 0).then_some("The surface is at step 0");
     let none = runtime.live.is_none() && state.document.segment.spheres.is_empty();
     let buttons = [
         (icons::STEP, "Advance ten steps", why, SegmentAction::Step),

@@ -139,9 +139,13 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let name = file_name(path);
     let text = match state.awaits_fit() {
-        true => format!("Waiting for the fit. {name} lies beside the scan and can be its mask"),
+        true => {
+            format!("Waiting for the fit. {name} lies beside the scan and can serve as its mask")
+        }
         false => {
-            format!("{name} lies beside the scan, but the fit uses a mask found in the scan itself")
+            format!(
+                "{name} lies beside the scan, but the fit uses a mask computed from the scan itself"
+            )
         }
     };
     let p = theme::palette(ui.style());
@@ -292,7 +296,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     fit_mask(ui, state, actions);
     if state.awaits_fit() {
         rows::hint(ui, "Waiting for the fit");
-    } else if let Some(report) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
+    } else if let Some(report) = state.document.tensors.as_ref().and_then(|t| t.mask_report) {
         rows::hint(ui, &format!("Mask found: {}", mask_text::facts(&report)));
         if let Some(doubt) = mask_text::doubt(&report) {
             Note::new(theme::palette(ui.style()), Severity::Warning, &doubt).show(ui);
@@ -361,7 +365,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 /// The mask of the fit, if there is a choice.
 fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    const FOUND: &str = "Found from the scan";
+    const FOUND: &str = "Computed from the scan";
     let document = &state.document;
     let layers = document.layers.iter().rev();
     let masks: Vec<_> = layers.filter(|l| document.can_be_fit_mask(l)).collect();

@@ -133,9 +133,9 @@ fn left_and_right() {
 fn interpolation() {
     let mut offscreen = offscreen();
     let grid = plain_grid([32, 4, 4]);
-    let mut shown = |interpolation, of: fn(f64) -> f64| {
+    let mut shown = |interpolation, value_at: fn(f64) -> f64| {
         let values: Vec<f32> = (0..grid.voxel_count())
-            .map(|i| of(grid.voxel(i)[0] as f64) as f32)
+            .map(|i| value_at(grid.voxel(i)[0] as f64) as f32)
             .collect();
         let volume = Volume::scalar(grid.clone(), values);
         let mut list = pane(101, DVec3::new(15.5, 1.3, 1.6), DVec3::X, DVec3::Y, 0.2);
@@ -145,7 +145,7 @@ fn interpolation() {
         }];
         let picture = offscreen.slice(&list).expect("a picture");
         let row = (0..101).map(|x| {
-            let expected = of(world(&list, x, 50).x);
+            let expected = value_at(world(&list, x, 50).x);
             (f64::from(picture.pixel(x, 50)[0]) / 255.0 - expected).abs()
         });
         row.fold(0.0, f64::max)

@@ -273,8 +273,8 @@ pub fn planted(place: &Backend) {
         let stop = Stop { kkt: 1e-7, ..LONG };
         let solution = setup.solve(&Penalty::default(), &stop);
         let n = setup.operator.shape().streamlines;
-        let of = |x: &[f32]| -> Vec<f64> { x[..n].iter().map(|v| f64::from(*v)).collect() };
-        let error = relative_difference(of(&solution.x), of(&setup.x));
+        let weights = |x: &[f32]| -> Vec<f64> { x[..n].iter().map(|v| f64::from(*v)).collect() };
+        let error = relative_difference(weights(&solution.x), weights(&setup.x));
         let iterations = solution.iterations;
         assert!(error < 1e-3, "{}: {error:e} after {iterations}", m.name());
         for (found, expected) in solution.x[..n].iter().zip(&setup.x) {

@@ -293,7 +293,7 @@ fn described() {
     let text = methods(state);
     for part in [
         "along the fibre orientation distributions by arcs of second order",
-        "By the tissues of",
+        "According to the tissues in",
         "Anatomically-constrained tractography",
         "2nd order integration",
     ] {

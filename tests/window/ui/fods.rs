@@ -377,7 +377,7 @@ fn model() {
     // The volumes that it uses are those of the shell in the distributions.
     window.get_by_label_contains("Distributions use ");
     let has_cutoff = |window: &Window| {
-        let mut rows = window.query_all_by_label_contains("Smallest amplitude");
+        let mut rows = window.query_all_by_label_contains("Minimum amplitude");
         rows.next().is_some()
     };
     assert!(has_cutoff(&window));

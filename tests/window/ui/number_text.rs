@@ -179,7 +179,7 @@ fn no_rays() {
             [0, 70, 10, 0, 20, 0, 0, 0],
             &["A", "B"],
             "30 of 100 rays reach a target: 10 miss an include region, 20 are shorter than the \
-             smallest length",
+             minimum length",
         ),
         (
             [0, 0, 100, 0, 0, 0, 0, 0],

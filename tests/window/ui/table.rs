@@ -153,12 +153,12 @@ fn stopped() {
             .cloned();
         rules.and_then(|s| s.stop)
     };
-    for (word, target) in [
+    for (label, target) in [
         (StopReason::LowFa.label(), Some(StopReason::LowFa)),
         ("Any reason", None),
     ] {
         click(&mut window, "Stop reason of the rows");
-        window.get_by_role_and_label(Role::MenuItem, word).click();
+        window.get_by_role_and_label(Role::MenuItem, label).click();
         window.run();
         assert_eq!(stop(&window), target);
     }

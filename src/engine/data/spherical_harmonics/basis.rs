@@ -61,7 +61,7 @@ impl Basis {
 
     /// For each coefficient of MRtrix's basis, the index of the source's coefficient and its factor.
     pub fn table(self, order: usize) -> Vec<(usize, f64)> {
-        let of = |(l, m): (usize, isize)| {
+        let entry = |(l, m): (usize, isize)| {
             let odd = m.unsigned_abs() % 2 == 1;
             match self {
                 Self::MRtrix => (index(l, m), 1.0),
@@ -80,7 +80,7 @@ impl Basis {
                 }
             }
         };
-        degrees(order).map(of).collect()
+        degrees(order).map(entry).collect()
     }
 
     /// Coefficients of MRtrix's basis. Panics if their number is not that of the order (a broken invariant, not

@@ -53,9 +53,9 @@ pub fn previous_file(first: &Path, file: &Path) -> Option<PathBuf> {
 
 /// The sentence about files whose earlier versions were read through [`previous_file`].
 pub fn previous_files_note(files: &[&Path]) -> String {
-    let names = |of: &dyn Fn(&Path) -> PathBuf| {
+    let names = |path_of: &dyn Fn(&Path) -> PathBuf| {
         let named = files.iter().map(|file| {
-            let name = of(file).file_name().unwrap_or_default().to_owned();
+            let name = path_of(file).file_name().unwrap_or_default().to_owned();
             name.to_string_lossy().into_owned()
         });
         let mut named: Vec<String> = named.collect();

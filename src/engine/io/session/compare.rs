@@ -157,7 +157,7 @@ pub fn compare(expected: &Sum, result: &RecomputedResult) -> (Match, Sum) {
         RecomputedResult::Curves(tractogram) => {
             let recomputed = Sum::of_tractogram(&expected.result, tractogram);
             let seeds = tractogram.per_streamline.get("seed");
-            let of = |name: f32| {
+            let sample = |name: f32| {
                 let i = match seeds {
                     Some(seeds) => seeds.iter().position(|s| *s == name)?,
                     None => name as usize,
@@ -170,17 +170,17 @@ pub fn compare(expected: &Sum, result: &RecomputedResult) -> (Match, Sum) {
                 let mut pairs = a.iter().zip(b).skip(1);
                 pairs.all(|(a, b)| (a - b).abs() <= TOLERANCE_MM)
             };
-            (by_sample(expected, &recomputed, of, near), recomputed)
+            (by_sample(expected, &recomputed, sample, near), recomputed)
         }
         RecomputedResult::Values(values) => {
             let recomputed = Sum::of_values(&expected.result, values);
-            let of = |name: f32| Some(vec![name, *values.get(name as usize)?]);
+            let sample = |name: f32| Some(vec![name, *values.get(name as usize)?]);
             let near = |a: &[f32], b: &[f32]| (a[1] - b[1]).abs() <= VALUE_SHARE * a[1].abs();
-            (by_sample(expected, &recomputed, of, near), recomputed)
+            (by_sample(expected, &recomputed, sample, near), recomputed)
         }
         RecomputedResult::Tensors(field) => {
             let recomputed = Sum::of_tensors(&expected.result, field);
-            let of = |name: f32| {
+            let sample = |name: f32| {
                 let tensor = field.tensors.get(name as usize)?;
                 Some([name].into_iter().chain(tensor.d).collect())
             };
@@ -189,7 +189,7 @@ pub fn compare(expected: &Sum, result: &RecomputedResult) -> (Match, Sum) {
                 let mut pairs = a.iter().zip(b).skip(1);
                 pairs.all(|(a, b)| (a - b).abs() <= TENSOR_SHARE * largest)
             };
-            (by_sample(expected, &recomputed, of, near), recomputed)
+            (by_sample(expected, &recomputed, sample, near), recomputed)
         }
     }
 }

@@ -119,8 +119,8 @@ impl Prepared {
         let shape = self.operator.shape();
         let scale = &self.responses.scale[0];
         let column = |atom: usize| -> Arc<[f32]> {
-            let of = |f: usize| solution.x[f * shape.atoms + atom] / scale[atom] as f32;
-            (0..shape.streamlines).map(of).collect()
+            let weight = |f: usize| solution.x[f * shape.atoms + atom] / scale[atom] as f32;
+            (0..shape.streamlines).map(weight).collect()
         };
         let columns: Vec<Arc<[f32]>> = (0..shape.atoms).map(column).collect();
         let sum = |f: usize| columns.iter().map(|c| c[f]).sum::<f32>();

@@ -463,7 +463,7 @@ impl Parameters for Params {
         Param {
             key: "iterations",
             value_name: "N",
-            label: "Most iterations",
+            label: "Iteration limit",
             help: "End the fit after N iterations even if the objective is still falling",
             reason: "fits of whole brains take 350, of nearly equal streamlines up to 1600",
             hint: "",

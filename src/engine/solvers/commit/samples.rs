@@ -68,9 +68,9 @@ impl Samples {
         for pulses in timing {
             pulses.check()?;
         }
-        let of =
+        let volumes_with =
             |weighting: Weighting| (0..n).filter(move |&v| gradients.weighting(v) == weighting);
-        let b0: Vec<usize> = of(Weighting::B0).collect();
+        let b0: Vec<usize> = volumes_with(Weighting::B0).collect();
         if b0.is_empty() {
             return Err(InputError::NoB0(gradients.summary()).into());
         }
@@ -84,7 +84,7 @@ impl Samples {
                 .get(v)
                 .or(timing.first().filter(|_| timing.len() == 1))
         };
-        let mut weighted: Vec<usize> = of(Weighting::Diffusion).collect();
+        let mut weighted: Vec<usize> = volumes_with(Weighting::Diffusion).collect();
         let key = |v: usize| {
             let t = timing_of(v).map_or((0.0, 0.0), |t| (t.pulse_ms, t.between_ms));
             (t, gradients.b_s_per_mm2[v])
@@ -127,7 +127,7 @@ impl Samples {
         Ok(Self {
             b0,
             shells,
-            excluded: of(Weighting::NoDirection).collect(),
+            excluded: volumes_with(Weighting::NoDirection).collect(),
         })
     }
 
@@ -204,7 +204,7 @@ pub fn anisotropic(scan: &Volume, samples: &Samples) -> Volume {
         .shells
         .iter()
         .max_by(|a, b| a.b_s_per_mm2.total_cmp(&b.b_s_per_mm2));
-    let of = |voxel: usize| -> f32 {
+    let spread = |voxel: usize| -> f32 {
         let Some(shell) = largest else { return 0.0 };
         let b0 = f64::from(samples.at_b0(scan, voxel));
         let values = shell
@@ -221,7 +221,7 @@ pub fn anisotropic(scan: &Volume, samples: &Samples) -> Volume {
     };
     let values: Vec<f32> = (0..scan.grid.voxel_count())
         .into_par_iter()
-        .map(of)
+        .map(spread)
         .collect();
     Volume::scalar(scan.grid.clone(), values)
 }

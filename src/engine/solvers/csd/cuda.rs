@@ -103,17 +103,17 @@ pub fn obstacle(problem: &Problem, solver: &Solver, devices: &[Device]) -> Optio
     match solver {
         Solver::Single(..) => {}
         Solver::Double(_) => return Some("graphics cards compute in single precision"),
-        Solver::Paper(_) => return Some("graphics cards have only the non-negative method"),
+        Solver::Paper(_) => return Some("graphics cards support only the constrained method"),
     }
     let Some(shape) = shape(problem.order) else {
-        return Some("graphics cards have orders 8 and 12 only");
+        return Some("graphics cards support only orders 8 and 12");
     };
     let directions = &problem.directions;
     if !directions.is_mirrored() || directions.representatives().len() != shape.directions {
-        return Some("graphics cards have one set of constraint directions only");
+        return Some("graphics cards support only one set of constraint directions");
     }
     if problem.tissues > MAX_TISSUES {
-        return Some("graphics cards take at most four tissues");
+        return Some("graphics cards support at most four tissues");
     }
     let fits = |device: &Device| {
         let limit = device

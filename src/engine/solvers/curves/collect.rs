@@ -139,8 +139,8 @@ fn tractogram(
         }))
         .collect();
     let per_line = |value: fn(&CurvePart, usize) -> f32| -> Arc<[f32]> {
-        let of = |p| (0..CurvePart::count(p)).map(move |i| value(p, i));
-        parts.iter().flat_map(of).collect()
+        let values = |p| (0..CurvePart::count(p)).map(move |i| value(p, i));
+        parts.iter().flat_map(values).collect()
     };
     let start = per_line(|p, i| f32::from(p.stops[i][0] as u8));
     let end = per_line(|p, i| f32::from(p.stops[i][1] as u8));

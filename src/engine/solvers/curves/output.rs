@@ -19,7 +19,7 @@ pub enum StopReason {
     MaxSteps = 7,
     /// Only one half was requested: this end is the seed.
     Seed = 8,
-    /// Circled on the spot (only geodesic rays).
+    /// Looped in place (only geodesic rays).
     Loop = 9,
     /// Reached a point where interpolation gives a tensor that is not positive definite, for which there is no
     /// metric: cubic B-splines near a border, or half precision (only geodesic rays).
@@ -75,12 +75,12 @@ impl StopReason {
             Self::LeftMask => "Left the mask",
             Self::LowFa => "Low FA",
             Self::Angle => "Angle",
-            Self::MaxLength => "Longest allowed",
-            Self::MaxSteps => "Most steps",
+            Self::MaxLength => "Length limit",
+            Self::MaxSteps => "Step limit",
             Self::Seed => "At the seed",
-            Self::Loop => "Circled on the spot",
+            Self::Loop => "Looped in place",
             Self::Indefinite => "No metric",
-            Self::Leap => "Leapt",
+            Self::Leap => "Jumped",
             Self::LowAmplitude => "Low amplitude",
             Self::CorticalGrey => "Cortical grey matter",
             Self::DeepGrey => "Deep grey matter",

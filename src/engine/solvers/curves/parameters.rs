@@ -159,7 +159,7 @@ impl Params {
         self.max_angle_rad.map_or(-2.0, |angle| angle.cos() as f32)
     }
 
-    /// Checks that the permitted steps reach the smallest length.
+    /// Checks that the permitted steps reach the minimum length.
     pub fn check_reach(&self) -> Result<(), ParamError> {
         let halves = if self.both_ways { 2.0 } else { 1.0 };
         let longest = halves * self.max_steps as f64 * self.step_mm;
@@ -168,7 +168,7 @@ impl Params {
         }
         Err(ParamError::Combination {
             found: format!(
-                "that {} steps of {} mm end before the smallest length",
+                "that {} steps of {} mm end before the minimum length",
                 large_count(self.max_steps as f64),
                 number(self.step_mm)
             ),
@@ -208,7 +208,7 @@ impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             value_name: "HOW",
-            help: "Seed points: random:N (in all), grid:MM or per-voxel:N",
+            help: "Seed points: random:N (N in total), grid:MM or per-voxel:N",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "seeds",
@@ -308,7 +308,7 @@ impl Parameters for Params {
             default_text: DefaultText::Listed,
             ..Param::new(
                 "min-length",
-                "Smallest length",
+                "Minimum length",
                 Kind::Number(Number {
                     unit: Unit::Mm,
                     decimals: 0,
@@ -327,7 +327,7 @@ impl Parameters for Params {
             default_text: DefaultText::Listed,
             ..Param::new(
                 "max-length",
-                "Largest length",
+                "Maximum length",
                 Kind::Number(Number {
                     unit: Unit::Mm,
                     decimals: 0,
@@ -345,7 +345,7 @@ impl Parameters for Params {
             default_text: DefaultText::Listed,
             ..Param::new(
                 "max-steps",
-                "Most steps",
+                "Step limit",
                 Kind::Number(Number {
                     decimals: 0,
                     soft: (100.0, 100_000.0),
@@ -537,9 +537,9 @@ impl Parameters for Params {
         let longest = self.max_length_mm.unwrap_or(f64::MAX);
         if self.min_length_mm > longest {
             return Err(ParamError::Combination {
-                found: format!("the smallest length {} mm", number(self.min_length_mm)),
-                expected: format!("a number up to the largest length, {} mm", number(longest)),
-                action: "lower it or raise that".to_owned(),
+                found: format!("the minimum length {} mm", number(self.min_length_mm)),
+                expected: format!("a number up to the maximum length, {} mm", number(longest)),
+                action: "lower the minimum or raise the maximum".to_owned(),
             });
         }
         if self.deflection.is_some() && self.integrator != Integrator::Euler {

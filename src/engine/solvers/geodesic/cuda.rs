@@ -123,7 +123,7 @@ pub fn shoot(
         rules: &rules,
         params,
         rays: &rays,
-        room: MemoryBudget::new("rays", seeds as usize, memory, control),
+        budget: MemoryBudget::new("rays", seeds as usize, memory, control),
         control,
         backend,
     };
@@ -156,7 +156,7 @@ struct Job<'a> {
     rules: &'a HalfRayRules,
     params: &'a Params,
     rays: &'a Rays,
-    room: MemoryBudget<'a>,
+    budget: MemoryBudget<'a>,
     control: &'a Control,
     backend: &'a Backend,
 }
@@ -271,7 +271,7 @@ impl Job<'_> {
             let last = (first + batch).min(range.end);
             let (joined, ms) = self.batch(device, &card, first..last, &mut points)?;
             let seeds = self.seeds_in(last - first);
-            self.room.count(seeds, (last - first) as u64, [&joined])?;
+            self.budget.count(seeds, (last - first) as u64, [&joined])?;
             shard.joined.push(joined);
             shard.kernel_ms = [0, 1].map(|i| shard.kernel_ms[i] + ms[i]);
             first = last;
@@ -313,7 +313,7 @@ impl Job<'_> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
-        if !self.room.may_be_exceeded(points) || rays < SAMPLES * SAMPLE * SAMPLE_SHARE {
+        if !self.budget.may_be_exceeded(points) || rays < SAMPLES * SAMPLE * SAMPLE_SHARE {
             return Ok(());
         }
         let card = self.on_card(device)?;
@@ -328,7 +328,7 @@ impl Job<'_> {
             }
         }
         let share = (SAMPLES * SAMPLE) as f64 / rays as f64;
-        self.room.check_memory(bytes as f64 / share)
+        self.budget.check_memory(bytes as f64 / share)
     }
 
     fn on_card(&self, device: &Device) -> Result<DeviceInputs, Error> {

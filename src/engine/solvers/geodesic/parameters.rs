@@ -226,9 +226,9 @@ impl Parameters for Rays {
             help: "Equations: hamiltonian, or christoffel as in the papers, whose steps, length limit and loop \
                    guard are in units of its parameter instead of mm",
             hint: "Hamiltonian: the gradient of the interpolated tensors themselves. Christoffel: symbols from four \
-                   interpolated fields, held during a step (van Aart et al. 2011); as there, a step is one of the \
-                   parameter: where the metric changes fast it grows, a ray can become longer than the longest \
-                   allowed, and it ends where a step would pass over voxels",
+                   interpolated fields, held during a step (van Aart et al. 2011). Its steps are steps of the \
+                   parameter: where the metric changes fast they grow, a ray can exceed the length limit, and it \
+                   ends where a step would skip voxels",
             default_text: DefaultText::Implied,
             ..Param::new(
                 "form",

@@ -174,11 +174,11 @@ impl Field {
     }
 
     /// Maps the values, row by row and brick by brick.
-    fn by_voxel<T: Copy + Default + Send + Sync>(&self, of: impl Fn(f32) -> T + Sync) -> Vec<T> {
+    fn by_voxel<T: Copy + Default + Send + Sync>(&self, map: impl Fn(f32) -> T + Sync) -> Vec<T> {
         let [nx, ny, _] = self.grid.shape;
         let (b, shape) = (self.brick, self.counts());
         let mut out = vec![T::default(); self.grid.voxel_count()];
-        let constants = [OUTSIDE, INSIDE].map(|slot| of(self.pages[slot as usize * b * b * b]));
+        let constants = [OUTSIDE, INSIDE].map(|slot| map(self.pages[slot as usize * b * b * b]));
         out.par_chunks_mut(nx)
             .enumerate()
             .for_each(|(row, values)| {
@@ -190,7 +190,7 @@ impl Field {
                         side if side <= INSIDE => part.fill(constants[side as usize]),
                         slot => {
                             let page = &self.pages[slot as usize * b * b * b + within..];
-                            part.iter_mut().zip(page).for_each(|(to, v)| *to = of(*v));
+                            part.iter_mut().zip(page).for_each(|(to, v)| *to = map(*v));
                         }
                     }
                 }

@@ -479,13 +479,13 @@ impl LeakDetector {
     /// Records what the surface touches after this step.
     pub fn record_contact(&mut self, contact: Contact) {
         let before = std::mem::replace(&mut self.touched, contact);
-        let over = |of: fn(&Contact) -> u64, tolerated: (u64, u64)| {
+        let over = |voxels: fn(&Contact) -> u64, tolerated: (u64, u64)| {
             // A receding surface does not leak.
-            let increases = of(&contact) > of(&before);
+            let increases = voxels(&contact) > voxels(&before);
             increases
                 && self
                     .allowances
-                    .is_exceeded(of(&contact), of, self.now, tolerated)
+                    .is_exceeded(voxels(&contact), voxels, self.now, tolerated)
         };
         let cause = if over(|c| c.background, BACKGROUND) {
             Cause::Background

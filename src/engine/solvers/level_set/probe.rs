@@ -268,8 +268,8 @@ impl Around<'_> {
                 .max_by(|a, b| a.abs().total_cmp(&b.abs()))
         };
         let ends: Vec<f64> = rays.iter().filter_map(end).collect();
-        let nearest = |share: f64, of: &dyn Fn(f64) -> bool| {
-            let ends = ends.iter().copied().filter(|d| of(*d));
+        let nearest = |share: f64, counts: &dyn Fn(f64) -> bool| {
+            let ends = ends.iter().copied().filter(|d| counts(*d));
             let mut ends: Vec<f64> = ends.map(f64::abs).collect();
             let many = ends.len() as f64 >= share * rays.len() as f64;
             quantile(&mut ends, NEARER).filter(|_| many)

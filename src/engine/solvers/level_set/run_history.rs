@@ -102,13 +102,12 @@ impl Ended {
         match self {
             Self::Steps | Self::Converged => None,
             Self::Vanished => Some(
-                "The surface vanished, expected voxels inside it; the state before is kept: widen the \
-                 tolerance or lower the smoothness"
+                "The surface vanished and the state before that is kept; widen the tolerance or lower the smoothness"
                     .to_owned(),
             ),
             Self::Filled => Some(
-                "The surface filled the whole image, expected a border; the state before is kept: narrow \
-                 the tolerance or raise the smoothness"
+                "The surface filled the whole image and the state before that is kept; narrow the tolerance or raise the \
+                 smoothness"
                     .to_owned(),
             ),
             Self::Leaked(leak) => Some(format!(

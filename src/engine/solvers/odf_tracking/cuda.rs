@@ -275,14 +275,14 @@ impl Cards<'_> {
             let (parts, ms) = self.batch(&mut card, first..end)?;
             kernel_ms += ms;
             for part in parts {
-                let (found, seeds) = (part.kept(), part.seeds());
-                let is_last = kept + found >= requested;
+                let (added, seeds) = (part.kept(), part.seeds());
+                let is_last = kept + added >= requested;
                 let max_kept = is_last.then(|| requested - kept);
                 let joined = part.joined(self.conditions, max_kept);
                 self.memory
-                    .count(seeds, max_kept.unwrap_or(found), [&joined])?;
+                    .count(seeds, max_kept.unwrap_or(added), [&joined])?;
                 all.push(joined);
-                kept += found;
+                kept += added;
                 if is_last {
                     return Ok((all, kernel_ms));
                 }
@@ -384,7 +384,7 @@ impl Cards<'_> {
         let order = kernel_order(self.field.order());
         let kernel = device.kernel(kernels::ODF_TRACKING, &format!("odf_tracking_arcs_{order}"))?;
         let mut kernel_ms = 0.0;
-        let found = loop {
+        let outcomes = loop {
             self.job.control.check()?;
             let warps_per_block = BLOCK / WARP;
             let blocks = (running.len() as u32).div_ceil(warps_per_block);
@@ -430,24 +430,24 @@ impl Cards<'_> {
                 Ok(())
             })?;
             kernel_ms += f64::from(ms);
-            let found = device.download(&summaries, 0..slots)?;
-            running.retain(|&i| !found[i as usize].is_done());
+            let outcomes = device.download(&summaries, 0..slots)?;
+            running.retain(|&i| !outcomes[i as usize].is_done());
             if running.is_empty() {
-                break found;
+                break outcomes;
             }
         };
         let met = device.download(&met, 0..batch.met.len())?;
-        Ok((found, met, kernel_ms))
+        Ok((outcomes, met, kernel_ms))
     }
 
     fn kernel_rules(&self, card: &Card, running: usize) -> KernelRules {
         let (params, conditions) = (self.job.params, self.conditions);
         let tables = super::arc_tables(self.field.order(), params);
-        let of = |lattice: &Lattice| KernelLattice {
+        let lattice_of = |lattice: &Lattice| KernelLattice {
             voxel: lattice.voxel_from_world,
             shape: lattice.shape.map(|n| n as u32),
         };
-        let fibres = of(&Lattice::new(&self.field.grid));
+        let fibres = lattice_of(&Lattice::new(&self.field.grid));
         let key = conditions.random.key();
         KernelRules {
             running: running as u32,
@@ -469,7 +469,7 @@ impl Cards<'_> {
             fibres,
             tissues: conditions
                 .tissues
-                .map_or(fibres, |rules| of(&rules.lattice)),
+                .map_or(fibres, |rules| lattice_of(&rules.lattice)),
         }
     }
 }

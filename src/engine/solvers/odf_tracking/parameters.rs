@@ -131,8 +131,8 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Track until N streamlines are kept, at most 1000 seeds for each: the first N by the order of the \
-                   seeds, on any number of threads",
+            help: "Track until N streamlines are kept, with at most 1000 seeds for each; these are the first N in \
+                   the order of the seeds, on any number of threads",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "select",
@@ -172,7 +172,7 @@ impl Parameters for Params {
         Param {
             value_name: "DEG",
             help: "Largest angle between the directions before and after a step, degrees",
-            default_text: DefaultText::Noted("45, deterministic 60"),
+            default_text: DefaultText::Noted("45; deterministic: 60"),
             ..Param::new(
                 "angle",
                 "Maximum angle",
@@ -191,10 +191,10 @@ impl Parameters for Params {
         Param {
             value_name: "X",
             help: "Smallest amplitude, in the unit of the response of white matter",
-            default_text: DefaultText::Noted("0.1, with tissues 0.05"),
+            default_text: DefaultText::Noted("0.1; with tissues: 0.05"),
             ..Param::new(
                 "cutoff",
-                "Smallest amplitude",
+                "Minimum amplitude",
                 Kind::Number(Number {
                     soft: (0.0, 0.5),
                     hard: Limits::above(0.0, 100.0),
@@ -230,7 +230,7 @@ impl Parameters for Params {
             default_text: DefaultText::Noted("five voxels, with tissues two"),
             ..Param::new(
                 "min-length",
-                "Smallest length",
+                "Minimum length",
                 Kind::Number(Number {
                     unit: Unit::Mm,
                     decimals: 0,
@@ -249,7 +249,7 @@ impl Parameters for Params {
             reason: "longer than any bundle of a brain",
             ..Param::new(
                 "max-length",
-                "Largest length",
+                "Maximum length",
                 Kind::Number(Number {
                     unit: Unit::Mm,
                     decimals: 0,
@@ -301,9 +301,9 @@ impl Parameters for Params {
         let longest = self.max_length_mm.unwrap_or(f64::MAX);
         if self.min_length_mm > longest {
             return Err(ParamError::Combination {
-                found: format!("the smallest length {} mm", number(self.min_length_mm)),
-                expected: format!("a number up to the largest length, {} mm", number(longest)),
-                action: "lower it or raise that".to_owned(),
+                found: format!("the minimum length {} mm", number(self.min_length_mm)),
+                expected: format!("a number up to the maximum length, {} mm", number(longest)),
+                action: "lower the minimum or raise the maximum".to_owned(),
             });
         }
         if self.at_interface && !matches!(self.seeding, Seeding::Random { .. }) {
@@ -319,8 +319,8 @@ impl Parameters for Params {
 
 const METHOD: Param<Params> = Param {
     value_name: "METHOD",
-    help: "How a streamline continues",
-    default_text: DefaultText::Noted("probabilistic, in peaks deterministic"),
+    help: "How streamlines continue",
+    default_text: DefaultText::Noted("probabilistic; along peaks: deterministic"),
     ..Param::new(
         "method",
         "Method",
@@ -345,7 +345,7 @@ const METHOD: Param<Params> = Param {
 
 const SEEDS: Param<Params> = Param {
     value_name: "HOW",
-    help: "Seed points: random:N (in all), grid:MM or per-voxel:N",
+    help: "Seed points: random:N (N in total), grid:MM or per-voxel:N",
     ..Param::new(
         "seeds",
         "Seed points",

@@ -55,13 +55,13 @@ impl Domain<'_> {
     }
 
     fn walls(&self) -> Walls<'_> {
-        let of = |role: Role| -> Vec<&Shape> {
+        let shapes = |role: Role| -> Vec<&Shape> {
             let these = self.regions.iter().filter(|r| r.role == role);
             these.map(|r| &*r.shape).collect()
         };
         Walls {
-            confining: of(Role::Mask),
-            without: of(Role::Exclude),
+            confining: shapes(Role::Mask),
+            without: shapes(Role::Exclude),
         }
     }
 

@@ -55,7 +55,7 @@ impl Parameters for Params {
             reason: "noise has peaks of this size in grey matter",
             ..Param::new(
                 "min-amplitude",
-                "Smallest amplitude",
+                "Minimum amplitude",
                 Kind::Number(Number {
                     decimals: 2,
                     soft: (0.0, 0.5),
@@ -73,7 +73,7 @@ impl Parameters for Params {
             reason: "below it most peaks are spurious at the noise of clinical scans",
             ..Param::new(
                 "min-share",
-                "Smallest share",
+                "Minimum share",
                 Kind::Number(Number {
                     ..Number::new(
                         |p| Some(p.min_share),

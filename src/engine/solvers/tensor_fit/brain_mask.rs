@@ -359,10 +359,10 @@ impl Brightness {
                     let voxel = [x, row % ny, row / ny].map(|v| v as f64 + 0.5);
                     let shading = self.shading.at(DVec3::from_array(voxel) / blocks);
                     let i = row * nx + x;
-                    let of = |(image, brain): &(&Vec<f32>, f64)| {
+                    let brightness = |(image, brain): &(&Vec<f32>, f64)| {
                         (f64::from(image[i]) / (shading * brain)).min(1.0)
                     };
-                    *level = (top * usable.iter().map(of).sum::<f64>()) as u8;
+                    *level = (top * usable.iter().map(brightness).sum::<f64>()) as u8;
                 }
                 control.advance(levels.len() as u64);
                 Ok::<(), Error>(())

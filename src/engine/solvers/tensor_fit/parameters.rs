@@ -189,7 +189,7 @@ impl Parameters for Params {
         Param {
             key: "min-eigenvalue",
             value_name: "X",
-            label: "Smallest eigenvalue",
+            label: "Minimum eigenvalue",
             help: "Eigenvalues below this are raised to it, mm²/s",
             reason: "a hundredth of tissue's, so that the FA of a repaired voxel stays below 1",
             hint: "",

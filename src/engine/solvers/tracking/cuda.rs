@@ -150,7 +150,8 @@ impl Cards<'_> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
-        if !self.job.room.may_be_exceeded(self.job.max_points()) || count < SAMPLE * SAMPLE_SHARE {
+        if !self.job.budget.may_be_exceeded(self.job.max_points()) || count < SAMPLE * SAMPLE_SHARE
+        {
             return Ok(());
         }
         let seed = |i: usize| (i * count / SAMPLE) as u32;
@@ -162,7 +163,7 @@ impl Cards<'_> {
             bytes += part.parts.iter().map(taken).sum::<u64>();
         }
         self.job
-            .room
+            .budget
             .check_memory(bytes as f64 * count as f64 / SAMPLE as f64)
     }
 
@@ -182,9 +183,9 @@ impl Cards<'_> {
             let seeds: Vec<u32> = (first as u32..last as u32).collect();
             let count = seeds.len() as u64;
             let part = self.batch(&mut card, &seeds, |points| {
-                self.job.room.check_points(count, points)
+                self.job.budget.check_points(count, points)
             })?;
-            self.job.room.count(count, count, &part.parts)?;
+            self.job.budget.count(count, count, &part.parts)?;
             all.parts.extend(part.parts);
             all.kernel_ms += part.kernel_ms;
         }

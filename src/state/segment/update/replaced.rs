@@ -119,7 +119,7 @@ pub(in crate::state) fn report_other_image(state: &mut State, grown: Option<(u64
         return;
     }
     let sentence = format!(
-        "The surface starts again in {}: undo brings back that of step {} in {before}",
+        "The surface starts again in {}; undo restores the one in {before} at step {}",
         layer.name,
         count(steps)
     );

@@ -71,7 +71,7 @@ impl ReferencedItems<'_> {
         SavedFods {
             scan: self.scan_origin(document, recipe.scan),
             mask: match &recipe.mask {
-                FitMask::Found => SavedMask::Found,
+                FitMask::Automatic => SavedMask::Automatic,
                 FitMask::File(path) => SavedMask::File(self.file(path, false)),
                 FitMask::Head => SavedMask::Phantom,
             },
@@ -185,9 +185,9 @@ pub(in crate::state) fn name_regions(document: &mut Document, named: &[Option<Re
     for choice in choices {
         if let TissueChoice::Region(id) = choice {
             let place = usize::try_from(id.0).ok();
-            let found = place.and_then(|place| named.get(place).copied().flatten());
+            let region = place.and_then(|place| named.get(place).copied().flatten());
             // No region has this id: the estimation says that it is missing.
-            *id = found.unwrap_or(RegionId(u64::MAX));
+            *id = region.unwrap_or(RegionId(u64::MAX));
         }
     }
 }
@@ -201,7 +201,7 @@ pub(in crate::state) fn resolve(
     Ok(FodRecipe {
         scan,
         mask: match saved.mask {
-            SavedMask::Found => FitMask::Found,
+            SavedMask::Automatic => FitMask::Automatic,
             SavedMask::File(number) => FitMask::File(path(read, number)?),
             SavedMask::Phantom => FitMask::Head,
         },

@@ -158,7 +158,7 @@ impl SavedFods {
         };
         let mask = match self.mask {
             SavedMask::File(file) => Some(file),
-            SavedMask::Found | SavedMask::Phantom => None,
+            SavedMask::Automatic | SavedMask::Phantom => None,
         };
         mask.into_iter().chain(responses).collect()
     }

@@ -71,7 +71,7 @@ pub(in crate::state) fn verified(
             ),
             // Names the changed file next to a scan or streamlines.
             FileComparison::Changed(why) => format!(
-                "{why}; the window shows the present file: restore the earlier one and open the session again, \
+                "{why}; the window shows the file as it is now: restore the earlier one and open the session again, \
                  or save the session to keep the new one: {path}"
             ),
             FileComparison::Same => continue,

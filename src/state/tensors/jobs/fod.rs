@@ -74,7 +74,7 @@ impl EstimateFods {
         backend: &Backend,
         control: &Control,
     ) -> Result<Box<Fods>, JobError> {
-        let (mask, mask_found) = match &self.mask {
+        let (mask, mask_report) = match &self.mask {
             Some(mask) => (in_order(mask.clone(), &self.dwi), None),
             None => {
                 let brain = tensor_fit::brain_mask(&self.dwi, &self.gradients, backend, control)?;
@@ -89,15 +89,15 @@ impl EstimateFods {
                 counted(self.dwi.frames, "volume")
             ).into()));
         }
-        let found = self.responses(&shells, &mask, backend, control)?;
-        let responses: Vec<Response> = found.used.iter().map(|(_, r)| r.clone()).collect();
+        let in_use = self.responses(&shells, &mask, backend, control)?;
+        let responses: Vec<Response> = in_use.used.iter().map(|(_, r)| r.clone()).collect();
         let used_shells = match responses.first() {
             Some(first) if first.shell_count() > 1 && self.params.method != csd::Method::Paper => {
                 0..shells.shells.len()
             }
             _ => shells.shells.len() - 1..shells.shells.len(),
         };
-        check_tissues(&found.used, &shells)?;
+        check_tissues(&in_use.used, &shells)?;
         let output = csd::fit(
             &self.dwi,
             &self.gradients,
@@ -123,17 +123,17 @@ impl EstimateFods {
                 map.precompute_windows();
             }
         }
-        let mut used = found.used;
+        let mut used = in_use.used;
         // The method of the paper has one tissue.
         used.truncate(1 + output.tissues.len());
         Ok(Box::new(Fods {
             output,
             responses: used,
-            measured: found.measured,
-            algorithm: found.algorithm,
+            measured: in_use.measured,
+            algorithm: in_use.algorithm,
             used_shells,
             mask,
-            mask_found,
+            mask_report,
             high_peak: peak_field.as_ref().and_then(images::high_peak),
             peaks: peak_field,
             maps,

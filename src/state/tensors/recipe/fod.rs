@@ -109,7 +109,7 @@ pub const SAVED_MAPS: [FodMap; 5] = [
 #[derive(Clone, PartialEq, Debug)]
 pub struct FodArguments {
     pub source: ScanSource,
-    /// `None`: the mask is found from the scan itself.
+    /// `None`: the mask is computed from the scan itself.
     pub mask: Option<PathBuf>,
     pub responses: ResponseSource,
     pub response_params: response::Params,

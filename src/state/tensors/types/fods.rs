@@ -130,7 +130,7 @@ impl Default for FodSettings {
 pub struct FodKey {
     /// The image of the scan, or that of distributions. An image that is read in another way has another id.
     pub image: DataId,
-    /// `None`: the mask is found from the scan itself.
+    /// `None`: the mask is computed from the scan itself.
     pub mask: Option<DataId>,
     /// The regions of the response functions, in the order of the tissues; `None` for other choices, and for a region
     /// that is gone.
@@ -155,8 +155,8 @@ pub struct Fods {
     /// Indices of the shells whose volumes were used.
     pub used_shells: std::ops::Range<usize>,
     pub mask: Mask,
-    /// Reliability of the mask, if it was found from the scan.
-    pub mask_found: Option<MaskReport>,
+    /// Reliability of the mask, if it was computed from the scan.
+    pub mask_report: Option<MaskReport>,
     pub peaks: Option<PeakField>,
     /// An amplitude that few peaks exceed, to compare amounts with.
     pub high_peak: Option<f32>,

@@ -162,12 +162,12 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let has_tissues = document.tissue_key().is_some();
     let missing = match (has_field, seeded) {
         (true, true) if document.track.kind() == CurveKind::OdfStreamlines && !has_tissues => {
-            Some("there are the tissues that were chosen".to_owned())
+            Some("the chosen tissues are loaded".to_owned())
         }
         (true, true) => None,
-        (true, false) => Some("there is a seed".to_owned()),
-        (false, true) => Some(format!("there are {field}")),
-        (false, false) => Some(format!("there are {field} and a seed")),
+        (true, false) => Some("a seed is placed".to_owned()),
+        (false, true) => Some(format!("{field} exist")),
+        (false, false) => Some(format!("{field} and a seed exist")),
     };
     if let Some(missing) = missing {
         let live = what.to_lowercase();
@@ -181,12 +181,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     } else if state.runtime.jobs.is_running(&[LIVE, FIT, FOD, LOAD]) {
         rows::hint(ui, doing);
     } else {
-        run_again(
-            ui,
-            state,
-            "It was stopped before there was a result",
-            actions,
-        );
+        run_again(ui, state, "It was stopped before it had a result", actions);
     }
 }
 
@@ -214,7 +209,7 @@ fn nothing(
 ) {
     let mut changed = params.clone();
     let mut odf = state.document.odf_params();
-    let word = match remedy {
+    let label = match remedy {
         Suggestion::LowerFa => {
             changed.min_fa = params.min_fa.map(|v| (v * 0.5 * 100.0).round() / 100.0);
             "Halve the FA limit"
@@ -222,7 +217,7 @@ fn nothing(
         Suggestion::ShorterLength => {
             changed.min_length_mm = (params.min_length_mm * 0.5).round();
             odf.min_length_mm = changed.min_length_mm;
-            "Halve the shortest length"
+            "Halve the minimum length"
         }
         Suggestion::LoosenAngle => {
             let looser = |a: f64| (a.to_degrees() + 15.0).min(90.0).to_radians();
@@ -232,13 +227,13 @@ fn nothing(
         }
         Suggestion::LowerCutoff => {
             odf.min_amplitude = (odf.min_amplitude * 0.5 * 1e3).round() / 1e3;
-            "Halve the smallest amplitude"
+            "Halve the minimum amplitude"
         }
         Suggestion::Nothing => "",
     };
     let empty = Empty {
         text: text.to_owned(),
-        word: Some(word).filter(|word| !word.is_empty()),
+        label: Some(label).filter(|label| !label.is_empty()),
         missed: remedy == Suggestion::LoosenAngle,
         starts: live.output.seed_outcomes.iter().sum::<u64>()
             != live.output.seed_outcomes[SeedOutcome::NoStart as usize],

@@ -72,7 +72,7 @@ fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             Some("Tracking needs distributions first")
         }
         Model::Distributions if document.tissue_key().is_none() => {
-            Some("The tissues that were chosen are missing")
+            Some("The chosen tissues are missing")
         }
         Model::Distributions => None,
     };

@@ -88,7 +88,7 @@ fn chosen() {
     act(&mut window, FilterAction::Run);
     assert!(window.jobs_of::<FitWeights>().next().is_none());
     let job = request(&mut window, 3);
-    assert!(blocked(&window).contains("are being estimated"));
+    assert!(blocked(&window).contains("are still being estimated"));
     end(&mut window, job);
     assert_eq!(window.state.cannot_filter(), None);
     act(&mut window, FilterAction::Run);
@@ -147,7 +147,7 @@ fn switched() {
     // The estimation that runs has not changed them yet.
     let job = request(&mut window, 2);
     assert!(!window.state.weights_are_stale());
-    assert!(blocked(&window).contains("are being estimated"));
+    assert!(blocked(&window).contains("are still being estimated"));
     end(&mut window, job);
     assert!(window.state.weights_are_stale());
     choose(&mut window, None);

@@ -110,7 +110,7 @@ pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> E
             .floor()
             .clamp(DVec3::splat(-1.0), shape)
     };
-    let of = |line: &[[f32; 3]]| -> u64 {
+    let segments = |line: &[[f32; 3]]| -> u64 {
         let mut count = 1;
         // The mean of the steps since the last bend or face crossing.
         let mut mean = DVec3::ZERO;
@@ -135,7 +135,7 @@ pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> E
         count
     };
     let lines = (0..tractogram.len()).into_par_iter();
-    let once: u64 = lines.map(|i| of(tractogram.streamline(i))).sum();
+    let once: u64 = lines.map(|i| segments(tractogram.streamline(i))).sum();
     let copies = blur_mm.map_or(1, |_| blur::COPIES as u64);
     let segments = once * copies;
     // A record with its voxel, then the record in its final position.

@@ -132,7 +132,7 @@ impl Job<'_> {
             }
         }
         let all = kept.gather_list.points() + missed.gather_list.points();
-        self.room.check_points(self.seeds_in(seeds.len()), all)?;
+        self.budget.check_points(self.seeds_in(seeds.len()), all)?;
         let mut gather_ms = 0.0;
         for (requested, lines) in [(&kept, &mut joined.kept), (&missed, &mut joined.missed)] {
             gather_ms +=

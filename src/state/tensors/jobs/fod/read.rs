@@ -139,7 +139,7 @@ impl ReadFods {
             measured: Vec::new(),
             algorithm: None,
             used_shells: 0..0,
-            mask_found: None,
+            mask_report: None,
             high_peak: peak_field.as_ref().and_then(images::high_peak),
             peaks: peak_field,
             maps,

@@ -154,12 +154,12 @@ impl Table {
     /// The mean square of each column over all directions.
     pub fn mean_squares(&self) -> [Vec<f64>; 3] {
         let mean = |first: usize, directions: usize, atoms: usize| -> Vec<f64> {
-            let of = |atom: usize| {
+            let mean_square = |atom: usize| {
                 let rows = (0..directions).map(|d| self.row(first + d * atoms + atom));
                 let squares = rows.flatten().map(|v| f64::from(v).powi(2));
                 squares.sum::<f64>() / directions.max(1) as f64
             };
-            (0..atoms).map(of).collect()
+            (0..atoms).map(mean_square).collect()
         };
         [
             mean(0, self.directions, self.atoms),

@@ -233,11 +233,11 @@ impl Factorised {
 /// The steps of a group, as many as its voxel with the most segments needs.
 fn steps(dictionary: &Dictionary, group: &[u32]) -> Vec<Step> {
     let voxels = group.iter().filter(|v| **v != NO_VOXEL);
-    let of = |v: &u32| dictionary.in_voxel(*v as usize);
-    let count = voxels.map(|v| of(v).len()).max().unwrap_or(0);
+    let segments = |v: &u32| dictionary.in_voxel(*v as usize);
+    let count = voxels.map(|v| segments(v).len()).max().unwrap_or(0);
     let mut steps = vec![Step::default(); count];
     for (lane, v) in group.iter().enumerate().filter(|(_, v)| **v != NO_VOXEL) {
-        for (step, segment) in steps.iter_mut().zip(of(v)) {
+        for (step, segment) in steps.iter_mut().zip(segments(v)) {
             step.streamline[lane] = segment.streamline;
             step.direction[lane] = segment.direction;
             step.length[lane] = segment.length;
