@@ -6,6 +6,7 @@
 use arcuate_tests as support;
 
 mod caps;
+mod kernel_structs;
 mod keys;
 mod openings;
 mod planted;
@@ -20,6 +21,7 @@ fn main() {
     support::run([
         rules::tests(),
         caps::tests(),
+        kernel_structs::tests(),
         keys::tests(),
         openings::tests(),
         ranks::tests(),

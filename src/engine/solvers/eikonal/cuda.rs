@@ -21,6 +21,7 @@ pub use bricks::Bricks;
 
 use super::{CostField, CostSource, LocalSolver, Params, Prepared};
 use crate::compute::cuda::{self, Device};
+use crate::compute::kernel_struct;
 use crate::compute::{Control, kernels};
 use crate::solvers::Error;
 use bricks::{CELLS, HEADER};
@@ -57,7 +58,9 @@ struct Job {
     tolerance: f32,
     clocks: u64,
 }
-const _: () = assert!(size_of::<Job>() == 40);
+kernel_struct!(Job as "Job in kernels/eikonal.cu", 40 {
+    bricks: 0, fields: 4, seeds: 8, starts: 12, owners: 16, each: 20, inner: 24, tolerance: 28, clocks: 32,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for Job {}
 
@@ -135,6 +138,7 @@ pub struct DeviceField {
 }
 
 impl DeviceField {
+    /// The values of this field in the buffer that it may share with other fields.
     pub fn view(&self) -> CudaView<'_, f32> {
         self.values.slice(self.from..self.from + self.places)
     }
