@@ -30,6 +30,7 @@ const LARGE_BYTES: u64 = 1 << 20;
 pub struct Shortage {
     /// The work that needs the memory; begins a sentence: `Fitting tensors`.
     pub work: &'static str,
+    /// Memory needed, bytes.
     pub bytes: u64,
 }
 

@@ -12,6 +12,7 @@ pub enum Level {
 }
 
 impl Level {
+    /// Name for reports, such as `AVX2`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Base if cfg!(target_arch = "aarch64") => "NEON",
@@ -45,6 +46,7 @@ pub(super) fn has_avx512() -> bool {
 
 /// Work whose inner loop is compiled once per instruction set and chosen at run time.
 pub trait Kernel {
+    /// Result of the work.
     type Output;
 
     /// The work. Mark it, and everything that its inner loop calls, `#[inline(always)]`: code that is not inlined

@@ -129,6 +129,7 @@ impl Device {
         self.total
     }
 
+    /// Number of multiprocessors.
     pub fn multiprocessors(&self) -> u32 {
         self.multiprocessors
     }
@@ -140,6 +141,7 @@ impl Device {
         Ok((free as u64, total as u64))
     }
 
+    /// CUDA context of the card.
     pub fn context(&self) -> &Arc<CudaContext> {
         self.stream.context()
     }
@@ -259,6 +261,7 @@ impl Device {
         self.buffers.has::<T>(id, tag)
     }
 
+    /// Copies values to a new buffer on the card.
     pub fn upload<T: Element>(&self, values: &[T]) -> Result<CudaSlice<T>, Error> {
         let mut buffer = self.alloc(values.len())?;
         if !values.is_empty() {
@@ -267,6 +270,7 @@ impl Device {
         Ok(buffer)
     }
 
+    /// New buffer whose bytes are all 0.
     pub fn alloc_zeros<T: Element>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
         let mut buffer = self.alloc::<T>(len)?;
         if len > 0 {

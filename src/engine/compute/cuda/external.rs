@@ -119,6 +119,7 @@ impl Device {
 }
 
 impl SharedBuffer {
+    /// Size of the buffer, bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
