@@ -136,14 +136,16 @@ fn differences(files: &[File]) -> Vec<String> {
                     continue;
                 }
             };
-            found.extend(in_kernel(place, &layout, files).map(|why| format!("{about}: {why}")));
+            found.extend(
+                compare_with_kernel(place, &layout, files).map(|why| format!("{about}: {why}")),
+            );
         }
     }
     found
 }
 
 /// How the struct at this place in the kernels differs; `None` also for places that name no whole struct.
-fn in_kernel(place: &str, layout_in_rust: &Layout, files: &[File]) -> Option<String> {
+fn compare_with_kernel(place: &str, layout_in_rust: &Layout, files: &[File]) -> Option<String> {
     let Some((name, path)) = place.split_once(" in kernels/") else {
         return Some(format!("“{place}” names no place in kernels/"));
     };
@@ -162,24 +164,27 @@ fn in_kernel(place: &str, layout_in_rust: &Layout, files: &[File]) -> Option<Str
         Ok(layout) => layout,
         Err(why) => return Some(format!("{path}: {why}")),
     };
-    let (here, there) = (&layout_in_rust.numbers, &layout.numbers);
-    for (here, there) in here.iter().zip(there) {
-        if !is_same(here, there) {
-            return Some(format!("{here:?}, but {there:?} in {path}"));
+    let (of_rust, of_kernel) = (&layout_in_rust.numbers, &layout.numbers);
+    for (of_rust, of_kernel) in of_rust.iter().zip(of_kernel) {
+        if !is_same(of_rust, of_kernel) {
+            return Some(format!("{of_rust:?}, but {of_kernel:?} in {path}"));
         }
     }
-    let [here, there] = [layout_in_rust, &layout].map(|l| (l.numbers.len(), l.bytes));
-    (here != there).then(|| format!("{here:?} numbers and bytes, but {there:?} in {path}"))
+    let [of_rust, of_kernel] = [layout_in_rust, &layout].map(|l| (l.numbers.len(), l.bytes));
+    (of_rust != of_kernel)
+        .then(|| format!("{of_rust:?} numbers and bytes, but {of_kernel:?} in {path}"))
 }
 
-fn is_same(here: &Number, there: &Number) -> bool {
-    let (name, other) = (here.path.as_str(), there.path.as_str());
+fn is_same(of_rust: &Number, of_kernel: &Number) -> bool {
+    let (name, other) = (of_rust.path.as_str(), of_kernel.path.as_str());
     let nested = name
         .strip_suffix(other)
         .is_some_and(|outer| outer.is_empty() || outer.ends_with('.'));
     let renamed = OTHER_NAMES.contains(&(other, name));
-    let address = (here.kind, there.kind) == ("u64", "*");
-    (nested || renamed) && (here.kind == there.kind || address) && here.offset == there.offset
+    let address = (of_rust.kind, of_kernel.kind) == ("u64", "*");
+    (nested || renamed)
+        && (of_rust.kind == of_kernel.kind || address)
+        && of_rust.offset == of_kernel.offset
 }
 
 /// The layout that C and `repr(C)` give a struct whose members are numbers, arrays of them and structs of `all`.
@@ -373,15 +378,15 @@ fn c_members(declaration: &str) -> Vec<Member> {
     let spaced = declaration.replace('*', " * ");
     let mut kind = String::new();
     let mut members = Vec::new();
-    for (at, part) in spaced.split(',').enumerate() {
-        let mut words: Vec<&str> = part.split_whitespace().filter(|w| *w != "const").collect();
-        let Some(name) = words.pop() else {
+    for (at, text) in spaced.split(',').enumerate() {
+        let mut parts: Vec<&str> = text.split_whitespace().filter(|w| *w != "const").collect();
+        let Some(name) = parts.pop() else {
             continue;
         };
-        let is_address = words.contains(&"*");
+        let is_address = parts.contains(&"*");
         if at == 0 {
-            words.retain(|word| *word != "*");
-            kind = words.join(" ");
+            parts.retain(|part| *part != "*");
+            kind = parts.join(" ");
         }
         let mut sides = name.split('[');
         let name = sides.next().unwrap();
