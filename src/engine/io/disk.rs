@@ -146,7 +146,7 @@ impl File {
     }
 
     /// Flushes contents and metadata to the disk.
-    pub fn sync_all(&self) -> Result<()> {
+    pub(crate) fn sync_all(&self) -> Result<()> {
         step(Operation::Sync, &self.path)?;
         self.file.sync_all()
     }
@@ -329,7 +329,7 @@ pub fn remove_folder(path: &Path) -> Result<()> {
 }
 
 /// Removes a folder with everything below it.
-pub fn remove_folder_with_all(path: &Path) -> Result<()> {
+pub(crate) fn remove_folder_with_all(path: &Path) -> Result<()> {
     step(Operation::Remove, path)?;
     std::fs::remove_dir_all(path)
 }

@@ -82,9 +82,9 @@ pub enum Error {
     Short {
         /// Path of the file.
         path: PathBuf,
-        /// Size of the file, bytes.
+        /// Bytes found.
         found_bytes: u64,
-        /// Size by its header, bytes.
+        /// Bytes that the header requires.
         expected_bytes: u64,
     },
     /// The compressed stream cannot be decoded.
@@ -142,7 +142,7 @@ pub enum Error {
     },
     /// The folder to write to is not writable.
     ReadOnly {
-        /// Path of the folder or of the file in it.
+        /// Path of the file to write.
         path: PathBuf,
     },
     /// The file to replace is write-protected.

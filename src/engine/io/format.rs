@@ -57,7 +57,7 @@ pub enum Content {
     Streamlines,
     /// Triangle mesh.
     Surface,
-    /// Pixels for publication.
+    /// Pixels of a view.
     Picture,
 }
 

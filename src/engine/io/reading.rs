@@ -73,7 +73,7 @@ pub enum AffineReading {
 }
 
 impl AffineReading {
-    /// Rows of the upper three rows of a matrix, world mm.
+    /// The reading that holds the upper three rows of a matrix in world mm, row by row.
     pub fn matrix(by: DAffine3) -> Self {
         let c = by.to_cols_array();
         Self::Matrix(std::array::from_fn(|i| c[3 * (i % 4) + i / 4]))

@@ -76,7 +76,7 @@ pub struct PictureOptions {
     pub snr: Option<f64>,
     /// Largest relative change of brightness by the receive coil.
     pub shading: f64,
-    /// Seed of the noise, independent of the head's.
+    /// Seed of noise and shading.
     pub noise_seed: u64,
 }
 

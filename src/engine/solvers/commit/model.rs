@@ -104,7 +104,7 @@ impl Model {
         }
     }
 
-    /// Whether the model depends on pulse durations, so that [`super::prepare::Inputs::timing`] is required.
+    /// Whether the model depends on pulse durations, so that `Inputs::timing` is required.
     pub fn needs_timing(&self) -> bool {
         matches!(
             self.intra,

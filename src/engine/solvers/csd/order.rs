@@ -18,7 +18,7 @@ const SAMPLED_VOXELS: usize = 2000;
 pub struct OrderChoice {
     /// Highest degree of the harmonics, even.
     pub order: usize,
-    /// Sentence for the user that names the limit.
+    /// The limit that decided it, as half a sentence.
     pub reason: String,
 }
 

@@ -26,9 +26,9 @@ pub struct Measures {
     pub volume_ml: f64,
     /// Voxels of the label map.
     pub voxels: u64,
-    /// Area of the triangulated surface, mm².
+    /// Area of the triangulated surface, mm²; at least that of a ball of equal volume.
     pub area_mm2: f64,
-    /// Diameter of a sphere of equal volume, mm.
+    /// Longest distance between two points of the surface, mm; at least the diameter of a ball of equal volume.
     pub diameter_mm: f64,
     /// Voxels with |φ| < 3 h.
     pub active: u64,

@@ -35,7 +35,7 @@ pub struct LayerSpeed {
 /// Parameters of a level set. Speeds are relative: only their ratios change the result.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
-    /// Source of the intensity speed.
+    /// Discretisation and units of the speeds.
     pub mode: Mode,
     /// T, grey value of the structure.
     pub target: f32,

@@ -38,7 +38,7 @@ pub struct RunHistory {
     pub params: Params,
     /// Bricks and band.
     pub layout: Layout,
-    /// Changes by ascending step.
+    /// Changes that the user made.
     pub events: Vec<Event>,
     /// Length of the run.
     pub steps: u64,

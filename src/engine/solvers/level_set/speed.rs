@@ -122,7 +122,7 @@ impl Inputs {
     }
 
     /// Whether a second image defines a speed.
-    pub fn has_layer(&self) -> bool {
+    pub(crate) fn has_layer(&self) -> bool {
         self.layer.is_some()
     }
 

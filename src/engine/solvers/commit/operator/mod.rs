@@ -142,7 +142,7 @@ pub struct WorkCounts {
     pub segments: f64,
     /// Peaks of all voxels.
     pub peaks: f64,
-    /// Voxels that any streamline crosses.
+    /// Used voxels.
     pub voxels: f64,
     /// Shells with diffusion weighting.
     pub shells: f64,

@@ -82,7 +82,7 @@ impl Stop {
 /// Criterion that ended a fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// The objective falls by less than [`Stop::objective`].
+    /// The relative fall of the objective is at most [`Stop::objective`].
     Objective,
     /// The residual of the optimality conditions is at most [`Stop::kkt`].
     Kkt,

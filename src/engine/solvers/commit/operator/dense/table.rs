@@ -146,12 +146,12 @@ impl Table {
     }
 
     /// Index of the first row of a peak.
-    pub fn first_extra(&self) -> usize {
+    pub(super) fn first_extra(&self) -> usize {
         self.directions * self.atoms
     }
 
     /// Index of the first row of free water.
-    pub fn first_free(&self) -> usize {
+    pub(super) fn first_free(&self) -> usize {
         self.first_extra() + self.peaks * self.extra
     }
 
