@@ -29,7 +29,7 @@ mod avx {
         #[inline(always)]
         pub(super) fn register(&self) -> __m256 {
             // SAFETY: eight f32, aligned to 32 bytes.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             unsafe {
                 *self.0.as_ptr().cast()
             }
@@ -40,7 +40,7 @@ mod avx {
         pub(super) fn from_register(register: __m256) -> Self {
             let mut out = Self([0.0; N]);
             // SAFETY: eight f32, aligned to 32 bytes.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             unsafe {
                 *out.0.as_mut_ptr().cast() = register;
             }
@@ -56,7 +56,7 @@ macro_rules! as_registers {
         if Self::IS_REGISTER {
             // SAFETY: `AVX` is true only below a `Kernel::run::<true>`, which `simd::dispatch` calls only if the
             // processor has AVX2 and FMA, and which is inlined into it.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             return unsafe { $expression };
         }
     };

@@ -111,12 +111,12 @@ fn dispatch_f32<K: Kernel<f32>>(kernel: K) -> K::Output {
     {
         if simd::has_avx512() {
             // SAFETY: the processor has AVX-512F, AVX2 and FMA.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             return unsafe { x86::wide::<f32, x86::F32x16, K>(kernel) };
         }
         if simd::level() == simd::Level::Avx2 {
             // SAFETY: the processor has AVX2 and FMA.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             return unsafe { x86::narrow::<f32, x86::F32x8, K>(kernel) };
         }
     }
@@ -128,12 +128,12 @@ fn dispatch_f64<K: Kernel<f64>>(kernel: K) -> K::Output {
     {
         if simd::has_avx512() {
             // SAFETY: the processor has AVX-512F, AVX2 and FMA.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             return unsafe { x86::wide::<f64, x86::F64x8, K>(kernel) };
         }
         if simd::level() == simd::Level::Avx2 {
             // SAFETY: the processor has AVX2 and FMA.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             return unsafe { x86::narrow::<f64, x86::F64x4, K>(kernel) };
         }
     }
@@ -150,7 +150,7 @@ pub fn narrow_f32<K: Kernel<f32>>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     if simd::level() == simd::Level::Avx2 {
         // SAFETY: the processor has AVX2 and FMA.
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
         return unsafe { x86::narrow::<f32, x86::F32x8, K>(kernel) };
     }
     plain_f32(kernel)
@@ -285,7 +285,10 @@ mod x86 {
             register!($name, Mul, mul, $mul);
             register!($name, Div, div, $div);
 
-            #[allow(unsafe_code)]
+            #[allow(
+                unsafe_code,
+                reason = "intrinsics of one instruction set, see the type"
+            )]
             impl Vector for $name {
                 type Scalar = $scalar;
                 const LANES: usize = $lanes;
@@ -351,7 +354,7 @@ mod x86 {
                 #[inline(always)]
                 fn $method(self, other: Self) -> Self {
                     // SAFETY: the processor has the instruction, see the type.
-                    #[allow(unsafe_code)]
+                    #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
                     unsafe {
                         Self($function(self.0, other.0))
                     }

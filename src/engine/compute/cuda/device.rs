@@ -1,7 +1,6 @@
 //! One graphics card: its kernels, its memory, its timing.
 
-// Memory of the card is allocated uninitialised.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "memory of the card is allocated uninitialised")]
 
 use super::buffers::Buffers;
 use super::error::{Error, driver_message, is_out_of_memory};

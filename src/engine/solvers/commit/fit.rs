@@ -28,7 +28,7 @@ pub struct Fit {
     pub rmse: f64,
     /// Iterations that were run.
     pub iterations: u32,
-    /// Residual of the optimality conditions at the solution, as limited by [`Stop::kkt`].
+    /// Residual of the optimality conditions at the solution, as limited by `Stop::kkt`.
     pub kkt: f64,
     /// Criterion that ended the fit.
     pub ended: Ended,
@@ -80,8 +80,10 @@ impl Prepared {
 
     /// Fits from known weights or from zero, optionally without some streamlines. When cancelled it returns the last
     /// weights, if there are any.
-    // One argument each for the problem, the method, the start and the duration.
-    #[allow(clippy::too_many_arguments)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one argument each for the problem, the method, the start and the duration"
+    )]
     pub fn fit(
         &self,
         tractogram: &Tractogram,

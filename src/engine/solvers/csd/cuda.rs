@@ -5,8 +5,7 @@
 //! host gathers and counts their samples as it does for the CPU, and solves in double precision those that the card did
 //! not bring to rest.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 mod tables;
 mod tiles;

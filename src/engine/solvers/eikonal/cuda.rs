@@ -12,8 +12,7 @@
 //! - Teams of 128 threads, two smaller blocks per multiprocessor, a warp that assigns turns, and turns assigned in
 //!   advance were slower or no faster. Two passes through a brick per visit pay off for the upwind scheme only.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 mod bricks;
 

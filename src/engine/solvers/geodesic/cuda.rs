@@ -5,8 +5,7 @@
 //! ranks the rays. Every ray that the regions keep is copied, including those below a cut: the histogram shows all of
 //! them, and dragging the cut repeats no shooting.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 mod batch;
 mod prepare;

@@ -1,8 +1,7 @@
 //! Streamlines on graphics cards: batches of seeds whose halves are followed in launches of some milliseconds; the
 //! points of those that the regions keep are gathered on the card, and only these are copied to the host.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
 use super::field::axes;

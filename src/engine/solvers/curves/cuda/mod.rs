@@ -1,7 +1,6 @@
 //! Host code shared by the kernels that follow curves: kernels/curves.cuh.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 pub mod regions;
 
