@@ -15,6 +15,13 @@ const NO_SPHERE: &str = "Press A, then click inside the structure";
 /// All reasons why a surface cannot run yet.
 pub const CANNOT_SEGMENT: [&str; 4] = [NO_IMAGE, AWAITS_FIT, NO_TARGET, NO_SPHERE];
 
+/// A surface runs on if it still grows this many steps after the last change, …
+const RUNS_ON_STEPS: u64 = 500;
+/// … has this many times its volume at that change, …
+const RUNS_ON_RATIO: f64 = 10.0;
+/// … and grows by at least this share in its last hundred steps.
+const RUNS_ON_GROWTH: f64 = 0.02;
+
 impl State {
     /// All samples of the target structure.
     pub fn segment_sample(&self) -> Option<&Arc<Sample>> {
@@ -84,6 +91,25 @@ impl State {
             Ended::Converged => SurfaceStanding::Converged,
             Ended::Steps => SurfaceStanding::Paused,
         })
+    }
+
+    /// Whether the surface runs on: long after its parameters and spheres last changed it is many times as large as it was
+    /// then, and still grows. In connected tissue of the same values that is no leak that can be detected.
+    pub fn surface_runs_on(&self) -> bool {
+        let Some(live) = self.runtime.segment.live.as_ref() else {
+            return false;
+        };
+        let last = live.script.events.iter().map(|event| event.step).max();
+        let changed = last.unwrap_or(0);
+        let since = live.growth.iter().find(|(step, _)| *step >= changed);
+        let is_many_times_larger =
+            since.is_some_and(|(_, before)| live.inside as f64 >= RUNS_ON_RATIO * *before as f64);
+        live.ended == Ended::Steps
+            && live.step >= changed + RUNS_ON_STEPS
+            && is_many_times_larger
+            && live
+                .recent_growth
+                .is_some_and(|growth| growth >= RUNS_ON_GROWTH)
     }
 
     /// The earlier step to which the surface is still rewinding.

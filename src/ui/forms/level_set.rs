@@ -414,14 +414,17 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let all = HINTS
         .into_iter()
         .chain(CANNOT_SEGMENT)
-        .chain([MIXED, TAKES_IN, AIR]);
-    rows::hint_with_room(ui, doubt.or(needs).unwrap_or(active), all);
+        .chain([MIXED, TAKES_IN, AIR, RUNS_ON]);
+    let runs_on = state.surface_runs_on().then_some(RUNS_ON);
+    let text = doubt.or(runs_on).or(needs).unwrap_or(active);
+    rows::hint_with_room(ui, text, all);
 }
 
 const MIXED: &str = "Several tissues sampled: sample a smaller part";
 
 const TAKES_IN: &str = "ε includes tissue around the sample: narrow it";
 const AIR: &str = "The range reaches the background: narrow ε";
+const RUNS_ON: &str = "Still growing: if it is too large, narrow ε";
 const SAMPLES: &str = "Drag to sample, Shift to add, P or Esc to end";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
 const CUTS: &str = "Each click adds a keep-out sphere, until D or Esc";
