@@ -101,8 +101,10 @@ pub struct Renderer {
 
 /// The content of a pane.
 #[derive(PartialEq)]
-// Each pane has one, so the size difference between variants is harmless.
-#[allow(clippy::large_enum_variant)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "each pane has one, so the size difference between variants is harmless"
+)]
 enum PaneContent {
     Slice(SlicePane),
     Scene(ScenePane),

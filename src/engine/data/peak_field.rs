@@ -28,6 +28,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct PeakField {
     id: DataId,
+    /// Grid of the peaks.
     pub grid: Arc<Grid>,
     /// Largest number of peaks in a voxel.
     count: usize,
@@ -88,10 +89,12 @@ impl PeakField {
         Self::new(grid, peaks.len(), values)
     }
 
+    /// Identity of the values, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }
 
+    /// Largest number of peaks per voxel.
     pub fn count(&self) -> usize {
         self.count
     }

@@ -24,6 +24,7 @@ use super::gradients::Weighting;
 /// gradients of imaging change b by some tens.
 const MAX_STEP_S_PER_MM2: f64 = 80.0;
 
+/// Volumes that form one shell.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ShellVolumes {
     /// Mean b-value, s/mm²; 0 for the volumes without weighting.
@@ -94,6 +95,7 @@ impl Shells {
         self.shells.iter().map(|shell| shell.volumes.len()).sum()
     }
 
+    /// Whether there are volumes without diffusion weighting.
     pub fn has_b0(&self) -> bool {
         self.shells
             .first()

@@ -12,15 +12,20 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum TissueType {
+    /// Grey matter of the cortex.
     CorticalGrey = 0,
+    /// Grey matter of deep nuclei.
     DeepGrey = 1,
+    /// White matter, where streamlines run.
     White = 2,
+    /// Cerebrospinal fluid.
     Csf = 3,
     /// Pathological tissue, in which no rule applies.
     Other = 4,
 }
 
 impl TissueType {
+    /// Number of tissue types, and of volumes.
     pub const COUNT: usize = 5;
 
     /// In the order of their numbers.
@@ -32,6 +37,7 @@ impl TissueType {
         Self::Other,
     ];
 
+    /// Name in sentences.
     pub fn name(self) -> &'static str {
         match self {
             Self::CorticalGrey => "cortical grey matter",
@@ -58,6 +64,7 @@ pub type Fractions = [f32; 8];
 #[derive(Clone, Debug)]
 pub struct TissueMap {
     id: DataId,
+    /// Grid of the fractions.
     pub grid: Arc<Grid>,
     /// One per voxel in file order; all 0 outside the head.
     pub fractions: Arc<[Fractions]>,
@@ -94,7 +101,12 @@ pub enum TissueMapError {
     /// An image with this many volumes.
     Volumes(usize),
     /// Values that are no fractions, by the least and the largest.
-    NoFractions { smallest: f32, largest: f32 },
+    NoFractions {
+        /// Least value found.
+        smallest: f32,
+        /// Largest value found.
+        largest: f32,
+    },
     /// No voxel of white matter, or none of grey matter.
     Missing(&'static str),
 }
@@ -142,6 +154,7 @@ impl TissueMap {
         }
     }
 
+    /// Identity of the values, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }

@@ -12,16 +12,23 @@ const DEEPEST: usize = 6;
 /// Largest number of entries examined; a larger collection is opened subject by subject.
 const MAX_ENTRIES: usize = 50_000;
 
+/// Kind of file, by its suffix and folder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
+    /// Diffusion-weighted image.
     Scan,
+    /// T1-weighted image.
     T1,
+    /// Brain mask.
     Mask,
+    /// Segmentation with a label per voxel.
     Labels,
+    /// Tractogram.
     Streamlines,
 }
 
 impl Kind {
+    /// All kinds in the order of display.
     pub const ALL: [Self; 5] = [
         Self::Scan,
         Self::T1,
@@ -30,6 +37,7 @@ impl Kind {
         Self::Streamlines,
     ];
 
+    /// Name in sentences and menus.
     pub fn name(self) -> &'static str {
         match self {
             Self::Scan => "diffusion scan",
@@ -44,7 +52,9 @@ impl Kind {
 /// A file with the information from its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BidsFile {
+    /// Kind by the file name.
     pub kind: Kind,
+    /// Path, below that of the folder.
     pub path: PathBuf,
     /// `sub-01`, or empty.
     pub subject: String,
@@ -73,8 +83,10 @@ impl Visit {
     }
 }
 
+/// A BIDS folder and its files that can be opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folder {
+    /// Root of the collection, or the folder that was opened.
     pub path: PathBuf,
     /// In the order of their names.
     pub subjects: Vec<String>,

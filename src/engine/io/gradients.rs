@@ -53,16 +53,21 @@ const TURN: f64 = 1e-6;
 /// The files that hold a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TableFiles {
+    /// FSL's pair of text files.
     Fsl {
+        /// File of b-values.
         bval: PathBuf,
+        /// File of vectors.
         bvec: PathBuf,
     },
+    /// MRtrix's table, one row per volume.
     Mrtrix(PathBuf),
     /// In the header of an image, mostly the scan itself.
     Header(PathBuf),
 }
 
 impl TableFiles {
+    /// Paths of all files of the table.
     pub fn paths(&self) -> Vec<PathBuf> {
         match self {
             Self::Fsl { bval, bvec } => vec![bval.clone(), bvec.clone()],
@@ -219,7 +224,9 @@ pub fn check_named(files: &TableFiles) -> Result<(), Error> {
 /// A gradient table after reading.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
+    /// b-values and directions in world axes.
     pub gradients: Gradients,
+    /// Files from which it was read.
     pub files: Vec<PathBuf>,
     /// Warnings first.
     pub remarks: Vec<Remark>,

@@ -297,7 +297,9 @@ fn misnamed(path: &Path, named: Format, error: Error) -> Error {
 /// The result of [`open`].
 #[derive(Clone, Debug)]
 pub enum Opened {
+    /// An image, with the header fields that placed it in space.
     Volume(Volume, SpaceInfo),
+    /// Streamlines, with properties of the file that they do not hold.
     Tractogram(Tractogram, FibreInfo),
 }
 

@@ -28,12 +28,15 @@ const MAX_DYADS: usize = 9;
 /// An image of distributions after reading.
 #[derive(Clone, Debug)]
 pub struct OpenedOdf {
+    /// Distributions in the program's basis and in world axes.
     pub field: OdfField,
+    /// Basis and frame of the file.
     pub layout: OdfLayout,
     /// The tissue in the file's name; an image of one volume has fibres of no direction.
     pub tissue: Option<Tissue>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
+    /// Facts that are not irregular, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -195,11 +198,13 @@ fn mapped(
 /// An image of peaks after reading.
 #[derive(Clone, Debug)]
 pub struct OpenedPeaks {
+    /// Peaks in world axes.
     pub field: PeakField,
     /// All files that were read.
     pub files: Vec<PathBuf>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
+    /// Facts that are not irregular, one sentence each.
     pub notes: Vec<String>,
 }
 

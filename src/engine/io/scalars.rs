@@ -89,6 +89,7 @@ impl From<Error> for ValuesError {
 pub struct CompanionFile {
     /// The name of the values.
     pub name: String,
+    /// Path of the file with the values.
     pub path: PathBuf,
     /// Whether it holds values per point, as TSF, instead of one number per streamline, as text.
     pub per_point: bool,

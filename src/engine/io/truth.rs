@@ -18,14 +18,18 @@ const EXPECTED: &str =
 pub struct TruthFiles {
     /// Labels of the end regions.
     pub ends: PathBuf,
+    /// Bundles in the order of the file.
     pub bundles: Vec<BundleFiles>,
 }
 
+/// Members of one bundle.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BundleFiles {
+    /// Name of the bundle.
     pub name: String,
-    /// Labels of its two end regions.
+    /// Label of its first end region.
     pub start: u32,
+    /// Label of its second end region.
     pub end: u32,
     /// Its true fibres.
     pub fibres: PathBuf,

@@ -32,6 +32,7 @@ keyed!(Basis, serde {
 });
 
 impl Basis {
+    /// All bases in the order of their declaration.
     pub const ALL: [Self; 5] = [
         Self::MRtrix,
         Self::MRtrixLegacy,
@@ -40,6 +41,7 @@ impl Basis {
         Self::Camino,
     ];
 
+    /// Name of the program, as in sentences and choices.
     pub fn label(self) -> &'static str {
         match self {
             Self::MRtrix => "MRtrix 3",

@@ -261,6 +261,7 @@ fn pending_list() -> MutexGuard<'static, Option<Vec<PreparedFile>>> {
 pub struct PendingSet(());
 
 impl PendingSet {
+    /// Starts a set; files written by this process are renamed only with the set.
     pub fn begin() -> Self {
         *pending_list() = Some(Vec::new());
         Self(())

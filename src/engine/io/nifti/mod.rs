@@ -12,6 +12,7 @@ mod header;
 mod rest;
 mod space;
 mod unsupported_voxels;
+mod voxel_type;
 mod write;
 
 pub use header::{Header, Version, VoxelType};

@@ -11,8 +11,7 @@
 //! Aᵀ y to streamlines are added over the cards ([`all_reduce`]), after which all cards have the same bits and take the
 //! same step; the host adds sums over the columns, in which only the first card counts the streamlines.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 mod all_reduce;
 mod buffers;

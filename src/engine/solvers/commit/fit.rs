@@ -10,6 +10,7 @@ use crate::solvers::Error;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Result of a fit: weights, maps and the quality of the solution.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// Weight of each streamline in the order of the tractogram, summed over its columns: share of the signal at b =
@@ -19,12 +20,17 @@ pub struct Fit {
     pub columns: Vec<Arc<[f32]>>,
     /// Sums of the weights times the lengths (mm) over named groups of streamlines.
     pub bundles: BTreeMap<String, f64>,
+    /// Compartments and errors by voxel.
     pub maps: Maps,
+    /// Value of the minimised function at the solution, penalty included.
     pub objective: f64,
     /// Relative to the root of the mean square over all samples.
     pub rmse: f64,
+    /// Iterations that were run.
     pub iterations: u32,
+    /// Residual of the optimality conditions at the solution, as limited by `Stop::kkt`.
     pub kkt: f64,
+    /// Criterion that ended the fit.
     pub ended: Ended,
     /// All unknowns, for a warm start with the same operator.
     pub x: Arc<[f32]>,
@@ -74,8 +80,10 @@ impl Prepared {
 
     /// Fits from known weights or from zero, optionally without some streamlines. When cancelled it returns the last
     /// weights, if there are any.
-    // One argument each for the problem, the method, the start and the duration.
-    #[allow(clippy::too_many_arguments)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one argument each for the problem, the method, the start and the duration"
+    )]
     pub fn fit(
         &self,
         tractogram: &Tractogram,

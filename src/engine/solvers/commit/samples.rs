@@ -13,6 +13,7 @@ use rayon::prelude::*;
 pub struct Shell {
     /// Mean over its volumes.
     pub b_s_per_mm2: f64,
+    /// Pulse durations; `None` if the model does not depend on them.
     pub timing: Option<Timing>,
     /// Unit vectors, world axes.
     pub directions: Vec<DVec3>,
@@ -31,10 +32,12 @@ pub struct Switches {
     pub normalise_kernels: bool,
 }
 
+/// Volumes of the scan by b-value, in the order of the operator's rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Samples {
     /// The volumes that each b = 0 sample averages.
     pub b0: Vec<Vec<usize>>,
+    /// Shells with diffusion weighting, by ascending b.
     pub shells: Vec<Shell>,
     /// Weighted volumes without a direction.
     pub excluded: Vec<usize>,

@@ -5,8 +5,7 @@
 //! host gathers and counts their samples as it does for the CPU, and solves in double precision those that the card did
 //! not bring to rest.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 mod tables;
 mod tiles;
@@ -17,6 +16,7 @@ use super::problem::Problem;
 use super::slabs::{gather, scatter};
 use super::tables::Tables;
 use crate::compute::cuda::{self, Device};
+use crate::compute::kernel_struct;
 use crate::compute::{Backend, Control, kernels, memory, zeroed};
 use crate::data::Volume;
 use crate::data::spherical_harmonics::count;
@@ -94,7 +94,10 @@ struct KernelJob {
     iterations: u32,
     at_rest: f32,
 }
-const _: () = assert!(size_of::<KernelJob>() == 96);
+kernel_struct!(KernelJob as "CsdJob in kernels/csd.cu", 96 {
+    tables: 0, waves: 8, coefficients: 16, tiles: 24, elements: 32, rest: 40, g: 48, x: 56, gap: 64,
+    tile_count: 72, rest_count: 76, voxels: 80, tissues: 84, iterations: 88, at_rest: 92,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelJob {}
 

@@ -10,12 +10,17 @@ pub enum StopReason {
     ReachedTarget = 0,
     /// Entered a terminate region.
     Terminated = 1,
+    /// Left the grid of the image.
     LeftVolume = 2,
     /// Left the fitted mask, or the union of the mask regions.
     LeftMask = 3,
+    /// FA below the limit.
     LowFa = 4,
+    /// The next step would turn by more than the largest angle.
     Angle = 5,
+    /// Reached the longest permitted length.
     MaxLength = 6,
+    /// Reached the largest number of steps.
     MaxSteps = 7,
     /// Only one half was requested: this end is the seed.
     Seed = 8,
@@ -34,10 +39,12 @@ pub enum StopReason {
     DeepGrey = 14,
     /// Left the map in white matter at its lower end.
     BrainStem = 15,
+    /// Entered cerebrospinal fluid.
     EnteredCsf = 16,
 }
 
 impl StopReason {
+    /// One more than the largest reason.
     pub const COUNT: usize = 17;
 
     /// In the order of their numbers.
@@ -114,11 +121,15 @@ keyed!(StopReason, serde {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum SeedOutcome {
+    /// Passed all conditions.
     Kept = 0,
     /// There are targets and it reached none of them.
     MissedTargets = 1,
+    /// Did not pass the include regions.
     MissedInclude = 2,
+    /// Passed an exclude region.
     TouchedExclude = 3,
+    /// Shorter than the least length.
     TooShort = 4,
     /// Outside the mask or below the FA limit at the seed.
     NoStart = 5,
@@ -129,6 +140,7 @@ pub enum SeedOutcome {
 }
 
 impl SeedOutcome {
+    /// Number of outcomes.
     pub const COUNT: usize = 8;
 
     /// In the order of their numbers.
@@ -179,9 +191,11 @@ keyed!(SeedOutcome {
 /// `repetition` (from 0). There are no values per point.
 #[derive(Clone, Debug)]
 pub struct Output {
+    /// Streamlines that passed all conditions, in the order of their seeds.
     pub kept: Tractogram,
     /// Streamlines that missed the targets, one in `missed_every`, uncut: drawn thin and grey.
     pub missed: Tractogram,
+    /// Thinning factor of `missed`: 1 keeps all.
     pub missed_every: usize,
     /// Number of seeds for each [`SeedOutcome`], by its number.
     pub seed_outcomes: [u64; SeedOutcome::COUNT],
@@ -200,12 +214,15 @@ pub struct Output {
 /// Numbers of seeds by the first condition that each fails.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Starts {
+    /// Seeds outside the grid of the image.
     pub outside_volume: u64,
     /// Outside the mask of the tensors.
     pub outside_mask: u64,
-    /// Outside all mask regions.
+    /// Seeds outside all mask regions.
     pub outside_regions: u64,
+    /// Seeds with an FA below the limit.
     pub low_fa: u64,
+    /// FA limit at seeds; `None` where the data have no FA.
     pub min_fa: Option<f64>,
     /// Seeds that fail no condition.
     pub valid: u64,

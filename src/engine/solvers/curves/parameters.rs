@@ -10,11 +10,14 @@ use crate::parameters::{
 };
 use serde::{Deserialize, Serialize};
 
+/// Scheme of one step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Integrator {
+    /// First order: one evaluation of the direction.
     Euler,
     /// Midpoint rule.
     Rk2,
+    /// Classical method of fourth order: four evaluations.
     Rk4,
 }
 
@@ -27,6 +30,7 @@ keyed!(Integrator, serde {
 /// How tensors (never eigenvectors) are interpolated between voxel centres.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interpolation {
+    /// Linear along each axis, from the eight surrounding voxels.
     Trilinear,
     /// Interpolating cubic B-spline (prefiltered).
     CubicBSpline,
@@ -43,21 +47,35 @@ keyed!(Interpolation, serde {
 #[serde(rename_all = "snake_case")]
 pub enum Seeding {
     /// This many points in all, uniform in the seed area.
-    Random { count: usize },
+    Random {
+        /// Seeds in total.
+        count: usize,
+    },
     /// A regular world-axis grid with this spacing, mm.
-    Grid { spacing_mm: f64 },
+    Grid {
+        /// Distance between neighbouring seeds along each axis, mm.
+        spacing_mm: f64,
+    },
     /// This many random points in each voxel of the field whose centre is in the seed area.
-    PerVoxel { count: usize },
+    PerVoxel {
+        /// Seeds in each voxel.
+        count: usize,
+    },
 }
 
+/// Parameters of streamlines through tensors and of rays.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
+    /// Scheme of one step.
     pub integrator: Integrator,
+    /// Interpolation of the tensors between voxel centres.
     pub interpolation: Interpolation,
+    /// Placement of seed points.
     #[serde(rename = "seeds")]
     pub seeding: Seeding,
     /// Seed of the counter-based generator; each streamline uses its own index.
     pub random_seed: u64,
+    /// Length of a step, mm.
     pub step_mm: f64,
     /// Largest turn in one step, radians; `None` switches the test off.
     #[serde(rename = "angle_rad")]
@@ -181,7 +199,9 @@ impl Params {
 /// How many of several regions with one role must be met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Match {
+    /// At least one of the regions.
     Any,
+    /// Every one of the regions.
     All,
 }
 

@@ -206,6 +206,7 @@ impl LeakDetector {
         self.rest.since.is_some()
     }
 
+    /// The leak noticed in this run; `None` if there is none.
     pub fn leak(&self) -> Option<Leak> {
         self.leak
     }

@@ -9,7 +9,9 @@ use glam::DVec3;
 /// Target T and tolerance ε, and the measures from which they were chosen.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Probe {
+    /// T, grey value of the structure.
     pub target: f32,
+    /// ε, distance from T at which the speed turns inwards.
     pub tolerance: f32,
     /// Sampled voxels with a value.
     pub count: usize,

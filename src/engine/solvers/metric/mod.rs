@@ -77,6 +77,7 @@ const CHUNK: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct Metric {
     id: DataId,
+    /// Grid of the mask.
     pub grid: Arc<Grid>,
     /// On the same grid.
     pub mask: Mask,
@@ -195,6 +196,7 @@ impl Metric {
         }
     }
 
+    /// Identity of the metric, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }

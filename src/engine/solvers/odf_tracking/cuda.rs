@@ -5,8 +5,7 @@
 //! same expressions as the CPU, so most streamlines differ by rounding only; where a random number lies next to the limit
 //! between two candidates, the card may choose the other one.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 use super::arcs::{CANDIDATES, azimuth};
 use super::batch::{Batch, Gathered, KernelSeed, Part, Summary, complete, joined};

@@ -87,11 +87,14 @@ const MAX_IMPLAUSIBLE: f64 = 0.25;
 /// The directions of fibres.
 #[derive(Clone, Debug)]
 pub enum Fibres {
+    /// Coefficients of spherical harmonics.
     Distributions(OdfField),
+    /// Fixed directions with amplitudes.
     Peaks(PeakField),
 }
 
 impl Fibres {
+    /// Grid of the distributions or of the peaks.
     pub fn grid(&self) -> &Arc<Grid> {
         match self {
             Self::Distributions(field) => &field.grid,
@@ -124,6 +127,7 @@ impl Prepared {
         })
     }
 
+    /// Distributions or peaks that were prepared.
     pub fn fibres(&self) -> &Fibres {
         &self.fibres
     }

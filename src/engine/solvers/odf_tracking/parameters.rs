@@ -23,9 +23,12 @@ keyed!(Method, serde {
     Deterministic = "deterministic",
 });
 
+/// Parameters of streamlines through distributions and peaks.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
+    /// Rule for the next direction.
     pub method: Method,
+    /// Placement of seed points; not used at the interface.
     #[serde(rename = "seeds")]
     pub seeding: Seeding,
     /// Seeds where grey and white matter meet, instead of all voxels; they leave into white matter.
@@ -35,6 +38,7 @@ pub struct Params {
     pub select: Option<usize>,
     /// Seed of the counter-based generator; each streamline uses its own index.
     pub random_seed: u64,
+    /// Length of a step or arc, mm.
     pub step_mm: f64,
     /// Largest angle between the directions before and after a step, radians.
     #[serde(rename = "angle_rad")]
@@ -44,6 +48,7 @@ pub struct Params {
     pub min_amplitude: f64,
     /// Amplitudes per arc.
     pub samples: usize,
+    /// Least length of a kept streamline, mm.
     pub min_length_mm: f64,
     /// `None` switches the limit off.
     pub max_length_mm: Option<f64>,
@@ -61,6 +66,7 @@ pub struct Params {
 const TYPICAL_VOXEL_MM: f64 = 2.0;
 
 impl Params {
+    /// Defaults of the probabilistic method without tissues, for voxels of a typical size.
     pub fn defaults() -> Self {
         Self::defaults_for(Method::Probabilistic, TYPICAL_VOXEL_MM, false)
     }

@@ -13,8 +13,11 @@ use std::sync::Arc;
 /// and in no excluded region. Its functions must be called on the backend's threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain<'a> {
+    /// Fractional anisotropy.
     pub fa: &'a Volume,
+    /// Least FA of a voxel that paths may use.
     pub min_fa: f64,
+    /// Ends, masks and excluded regions, by their roles.
     pub regions: &'a [Region],
 }
 

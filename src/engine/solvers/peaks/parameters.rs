@@ -3,6 +3,7 @@
 use crate::parameters::{self, Kind, Limits, Number, Param, ParamError, Parameters};
 use serde::{Deserialize, Serialize};
 
+/// Parameters of a search for peaks.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     /// Largest number of peaks in a voxel.
@@ -15,6 +16,7 @@ pub struct Params {
 }
 
 impl Params {
+    /// Three peaks at most; the table gives the reasons.
     pub fn defaults() -> Self {
         Self {
             count: 3,

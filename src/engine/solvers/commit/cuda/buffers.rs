@@ -9,6 +9,7 @@ use super::super::samples::Samples;
 use super::part::SlabInput;
 use super::{Error, KERNELS, MAX_COLUMNS_AT_ONCE, OPERATION, PAD, PART, ROW, blocks};
 use crate::compute::cuda::{self, Device};
+use crate::compute::kernel_struct;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 
@@ -37,7 +38,11 @@ pub struct Tables {
     b0_real: u32,
     unused: u32,
 }
-const _: () = assert!(size_of::<Tables>() == 112);
+kernel_struct!(Tables as "Tables in kernels/commit.cu", 112 {
+    records: 0, items: 8, peaks: 16, peak_counts: 24, intra: 32, own: 40, flat: 48, begins: 56, count: 64,
+    voxels: 68, shells: 72, places: 76, extra: 80, free: 84, columns: 88, unit_mm: 92, samples: 96, b0: 100,
+    b0_real: 104, unused: 108,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for Tables {}
 
@@ -53,7 +58,9 @@ pub struct Columns {
     pub count: u64,
     first: u64,
 }
-const _: () = assert!(size_of::<Columns>() == 40);
+kernel_struct!(Columns as "Columns in kernels/columns.cuh", 40 {
+    mixing: 0, fibres: 8, atoms: 12, chunks: 16, wide: 20, count: 24, first: 32,
+});
 // SAFETY: as above.
 unsafe impl DeviceRepr for Columns {}
 
@@ -68,6 +75,9 @@ pub struct Finish {
     pub beta: f32,
     pub unused: u32,
 }
+kernel_struct!(Finish as "Finish in kernels/samples.cuh", 40 {
+    out: 0, y: 8, last: 16, sums: 24, beta: 32, unused: 36,
+});
 // SAFETY: as above.
 unsafe impl DeviceRepr for Finish {}
 

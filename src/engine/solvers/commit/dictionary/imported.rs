@@ -6,13 +6,21 @@ use std::sync::Arc;
 
 /// A dictionary as lists in any order; directions are rows of the table that comes with it.
 pub struct ImportedDictionary<'a> {
+    /// Streamline of each segment, an index below `fibres`.
     pub streamline: &'a [u32],
+    /// Voxel of each segment, an index below `voxels`.
     pub voxel: &'a [u32],
+    /// Direction of each segment, a row of the imported table.
     pub direction: &'a [u16],
+    /// Length of each segment, in the unit of the other program; rounded to 2⁻¹⁶ of the longest.
     pub length: &'a [f32],
+    /// Voxel of each peak, an index below `voxels`.
     pub peak_voxel: &'a [u32],
+    /// Direction of each peak, a row of the imported table.
     pub peak_direction: &'a [u16],
+    /// Number of streamlines, including those without segments.
     pub streamlines: usize,
+    /// Number of voxels, including those without segments.
     pub voxels: usize,
 }
 

@@ -16,6 +16,7 @@ pub use imported::ImportedDictionary;
 pub use slab::Slab;
 
 use super::directions;
+use crate::compute::kernel_struct;
 use crate::compute::{Cancelled, Control};
 use crate::data::{Grid, Tractogram, Volume};
 use bytemuck::{Pod, Zeroable};
@@ -35,18 +36,21 @@ const UNUSED: u32 = u32::MAX;
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
 pub struct Segment {
+    /// Index of the streamline in its tractogram.
     pub streamline: u32,
     /// [`directions::code`], or a row of an imported table.
     pub direction: u16,
     /// Units of [`Dictionary::unit_mm`].
     pub length: u16,
 }
+kernel_struct!(Segment as "words of `records` in kernels/commit.cu", 8 { fibre: 0, direction: 4, length: 6 });
 
 /// Statistics of building the dictionary.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Counts {
-    /// Length inside and outside the used voxels, mm.
+    /// Length inside the used voxels, mm.
     pub inside_mm: f64,
+    /// Length outside the used voxels, mm.
     pub outside_mm: f64,
     /// Streamlines with one point or none.
     pub single_points: u64,
@@ -57,14 +61,19 @@ pub struct Counts {
     pub not_finite: u64,
 }
 
+/// Segments of all streamlines by voxel, and the peaks of each voxel: the sparse form of A, before responses are
+/// applied.
 #[derive(Clone, Debug)]
 pub struct Dictionary {
+    /// Grid of the scan; `voxels` are indices of its voxels.
     pub grid: Arc<Grid>,
     /// Grid indices of the used voxels, ascending.
     pub voxels: Vec<u32>,
     /// Voxel i owns `segments[offsets[i]..offsets[i + 1]]`.
     pub offsets: Vec<u64>,
+    /// Segments of all used voxels, voxel by voxel.
     pub segments: Vec<Segment>,
+    /// Length of one unit of [`Segment::length`], mm.
     pub unit_mm: f64,
     /// Number of streamlines, including those without segments.
     pub streamlines: usize,
@@ -74,6 +83,7 @@ pub struct Dictionary {
     pub peaks: Vec<u16>,
     /// Occupied slots per voxel.
     pub peak_counts: Vec<u8>,
+    /// Lengths and streamlines that the dictionary does and does not cover.
     pub counts: Counts,
 }
 
@@ -86,6 +96,7 @@ pub struct Estimate {
     pub bytes: u64,
 }
 
+/// Choice of voxels and peaks when a dictionary is built.
 pub struct Options<'a> {
     /// Voxels of the grid that may be used.
     pub usable: &'a [u8],
@@ -148,6 +159,7 @@ pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> E
 type Chunk = (Vec<(u32, Segment)>, Counts);
 
 impl Dictionary {
+    /// Cuts all streamlines at voxel faces and collects their segments by voxel.
     pub fn build(
         tractogram: &Tractogram,
         grid: &Arc<Grid>,
@@ -233,6 +245,7 @@ impl Dictionary {
         })
     }
 
+    /// Segments in a used voxel, given by its place in [`Dictionary::voxels`].
     pub fn in_voxel(&self, voxel: usize) -> &[Segment] {
         &self.segments[self.offsets[voxel] as usize..self.offsets[voxel + 1] as usize]
     }

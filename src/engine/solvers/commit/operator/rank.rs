@@ -14,7 +14,9 @@ use rayon::prelude::*;
 /// Maps atoms to fewer combinations.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mixing {
+    /// Columns per streamline before mixing.
     pub atoms: usize,
+    /// Columns per streamline after mixing, at most `atoms`.
     pub rank: usize,
     /// E, `rank` numbers per row.
     e: Vec<f32>,

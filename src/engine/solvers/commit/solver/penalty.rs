@@ -6,11 +6,13 @@ use rayon::prelude::*;
 /// Streamlines that are kept or removed together (COMMIT2).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
+    /// Indices of the streamlines.
     pub streamlines: Vec<u32>,
     /// λ_g, dimensionless.
     pub weight: f32,
 }
 
+/// Lasso and group penalties on the weights of streamlines.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Penalty {
     /// λ of the sum of the streamlines' weights.
@@ -20,6 +22,7 @@ pub struct Penalty {
 }
 
 impl Penalty {
+    /// Value of the penalty at x, whose layout is `shape`.
     pub fn value(&self, x: &[f32], shape: Shape) -> f64 {
         let mut sum = 0.0;
         if self.lasso > 0.0 {

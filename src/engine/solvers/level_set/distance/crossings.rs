@@ -11,6 +11,7 @@ use rayon::prelude::*;
 /// Streamlines that cross a surface, or voxels of a set within it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Crossings {
+    /// Number of streamlines or voxels.
     pub count: u64,
     /// A point deep inside, world mm.
     pub point: Option<DVec3>,

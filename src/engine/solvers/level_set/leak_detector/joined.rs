@@ -116,6 +116,7 @@ impl Joined {
         })
     }
 
+    /// Whether the joined voxels continue the structure: alike in value and not thinner.
     pub fn belongs(&self) -> bool {
         self.is_alike() && self.thicker >= THICKER
     }
