@@ -59,7 +59,7 @@ pub struct Columns {
     first: u64,
 }
 kernel_struct!(Columns as "Columns in kernels/columns.cuh", 40 {
-    mixing: 0, fibres: 8, atoms: 12, chunks: 16, wide: 20, count: 24, first: 32,
+    mixing: 0, streamlines: 8, atoms: 12, chunks: 16, wide: 20, count: 24, first: 32,
 });
 // SAFETY: as above.
 unsafe impl DeviceRepr for Columns {}

@@ -43,7 +43,7 @@ pub struct Segment {
     /// Units of [`Dictionary::unit_mm`].
     pub length: u16,
 }
-kernel_struct!(Segment as "words of `records` in kernels/commit.cu", 8 { fibre: 0, direction: 4, length: 6 });
+kernel_struct!(Segment as "words of `records` in kernels/commit.cu", 8 { streamline: 0, direction: 4, length: 6 });
 
 /// Statistics of building the dictionary.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
