@@ -365,7 +365,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 /// The mask of the fit, if there is a choice.
 fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    const FOUND: &str = "Computed from the scan";
+    const AUTOMATIC: &str = "From the scan";
     let document = &state.document;
     let layers = document.layers.iter().rev();
     let masks: Vec<_> = layers.filter(|l| document.can_be_fit_mask(l)).collect();
@@ -376,11 +376,11 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     }
     let now = document.chosen_mask().map(|(l, _)| l);
-    let name = now.map_or(FOUND, |l| &l.name);
+    let name = now.map_or(AUTOMATIC, |l| &l.name);
     let help = "Tensors are fitted inside the mask only";
     let chosen = select_row(ui, "Mask", help, name, |ui| {
         let mut chosen = None;
-        if may_find_mask && menu::Item::new(FOUND).chosen(now.is_none()).show(ui) {
+        if may_find_mask && menu::Item::new(AUTOMATIC).chosen(now.is_none()).show(ui) {
             chosen = Some(None);
         }
         for mask in &masks {
