@@ -61,7 +61,6 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("least_share", "min_share"),
     ("key_low", "key[0]"),
     ("key_high", "key[1]"),
-    ("fibres", "streamlines"),
 ];
 
 /// A member: name, type without dimensions, and dimensions; an address has the type `*`.

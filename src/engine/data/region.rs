@@ -158,7 +158,7 @@ impl Shape {
         }
     }
 
-    /// Whether a world point lies in the shape; the boundary belongs to it.
+    /// Whether a world point lies in the shape; the boundary of a sphere or a box belongs to it.
     pub fn contains(&self, world: DVec3) -> bool {
         match self {
             Self::Sphere { centre, radius_mm } => {

@@ -39,7 +39,7 @@ fn t2_intensity(tissue: Tissue) -> f32 {
 }
 
 impl Weighting {
-    /// Brightness of a tissue without noise; the brightest tissue of the brain has 1000 with T2.
+    /// Brightness of a tissue without noise and shading: 1000 for white matter in T1, for fluid in T2.
     pub fn intensity(self, tissue: Tissue) -> f32 {
         match self {
             Self::T1 => t1_intensity(tissue),

@@ -101,7 +101,7 @@ pub struct Output {
     pub order: OrderChoice,
     /// The shells of the scan.
     pub shells: Shells,
-    /// Voxels by outcome of the solver.
+    /// Irregular voxels and samples.
     pub counts: Counts,
     /// Why the CPU solved this although there is a graphics card, as part of a sentence.
     pub on_cpu: Option<&'static str>,
