@@ -15,12 +15,11 @@ const NO_SPHERE: &str = "Press A, then click inside the structure";
 /// All reasons why a surface cannot run yet.
 pub const CANNOT_SEGMENT: [&str; 4] = [NO_IMAGE, AWAITS_FIT, NO_TARGET, NO_SPHERE];
 
-/// A surface runs on if it still grows this many steps after the last change, …
-const RUNS_ON_STEPS: u64 = 500;
-/// … has this many times its volume at that change, …
-const RUNS_ON_RATIO: f64 = 10.0;
-/// … and grows by at least this share in its last hundred steps.
-const RUNS_ON_GROWTH: f64 = 0.02;
+/// A surface is much larger at this many times its volume at the last change, …
+const MUCH_LARGER: f64 = 10.0;
+/// … and has long been growing this many steps after it, if it grows by at least this share in a hundred steps.
+const LONG_STEPS: u64 = 500;
+const GROWS: f64 = 0.02;
 
 impl State {
     /// All samples of the target structure.
@@ -93,9 +92,10 @@ impl State {
         })
     }
 
-    /// Whether the surface runs on: long after its parameters and spheres last changed it is many times as large as it was
-    /// then, and still grows. In connected tissue of the same values that is no leak that can be detected.
-    pub fn surface_runs_on(&self) -> bool {
+    /// Whether the user should compare the surface with the structure: it has become many times as large as it was when
+    /// parameters and spheres last changed, and rests, or has long been growing. In connected tissue of the same values
+    /// that may be a leak that cannot be detected.
+    pub fn surface_may_be_too_large(&self) -> bool {
         let Some(live) = self.runtime.segment.live.as_ref() else {
             return false;
         };
@@ -103,13 +103,17 @@ impl State {
         let changed = last.unwrap_or(0);
         let since = live.growth.iter().find(|(step, _)| *step >= changed);
         let is_many_times_larger =
-            since.is_some_and(|(_, before)| live.inside as f64 >= RUNS_ON_RATIO * *before as f64);
-        live.ended == Ended::Steps
-            && live.step >= changed + RUNS_ON_STEPS
-            && is_many_times_larger
-            && live
-                .recent_growth
-                .is_some_and(|growth| growth >= RUNS_ON_GROWTH)
+            since.is_some_and(|(_, before)| live.inside as f64 >= MUCH_LARGER * *before as f64);
+        let has_long_been_growing = || {
+            let grows = live.recent_growth.is_some_and(|growth| growth >= GROWS);
+            grows && live.step >= changed + LONG_STEPS
+        };
+        is_many_times_larger
+            && match live.ended {
+                Ended::Converged => true,
+                Ended::Steps => has_long_been_growing(),
+                Ended::Leaked(_) | Ended::Vanished | Ended::Filled => false,
+            }
     }
 
     /// The earlier step to which the surface is still rewinding.

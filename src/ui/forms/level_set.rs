@@ -414,9 +414,9 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let all = HINTS
         .into_iter()
         .chain(CANNOT_SEGMENT)
-        .chain([MIXED, TAKES_IN, AIR, RUNS_ON]);
-    let runs_on = state.surface_runs_on().then_some(RUNS_ON);
-    let text = doubt.or(runs_on).or(needs).unwrap_or(active);
+        .chain([MIXED, TAKES_IN, AIR, TOO_LARGE]);
+    let large = state.surface_may_be_too_large().then_some(TOO_LARGE);
+    let text = doubt.or(large).or(needs).unwrap_or(active);
     rows::hint_with_room(ui, text, all);
 }
 
@@ -424,7 +424,7 @@ const MIXED: &str = "Several tissues sampled: sample a smaller part";
 
 const TAKES_IN: &str = "ε includes tissue around the sample: narrow it";
 const AIR: &str = "The range reaches the background: narrow ε";
-const RUNS_ON: &str = "Still growing: if it is too large, narrow ε";
+const TOO_LARGE: &str = "Larger than the structure? Narrow ε or cut it";
 const SAMPLES: &str = "Drag to sample, Shift to add, P or Esc to end";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
 const CUTS: &str = "Each click adds a keep-out sphere, until D or Esc";
