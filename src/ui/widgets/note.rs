@@ -304,7 +304,12 @@ impl<'a> Note<'a> {
             pos2(row.left() + 34.0, row.top()),
             pos2(right - 6.0, row.bottom()),
         );
+        // A text that needs a second line is smaller.
         let font = theme::regular(size::LABEL);
+        let font = match paint::width(ui, short_text, font.clone()) <= place.width() {
+            true => font,
+            false => theme::regular(size::CAPTION),
+        };
         paint::name_in_lines(&painter, place, short_text, font, p.t1);
         answer
     }
