@@ -154,7 +154,7 @@ fn most_frequent_end(output: &Output) -> String {
     format!("; {} {did}", with_unit(&share, "%"))
 }
 
-/// What is too low where seeds do not start: `FA is below 0.15`.
+/// The condition at seeds of low FA, as text: `FA is below 0.15`.
 fn low_fa(starts: &Starts) -> String {
     let limit = starts.min_fa;
     limit.map_or("no direction stands out".to_owned(), |fa| {

@@ -295,7 +295,7 @@ fn facts(result: &FodResult) -> [String; 3] {
     ]
 }
 
-/// As many facts as fit, the first ones first.
+/// Shows the facts that fit, the first ones first.
 fn title(ui: &mut Ui, head: Rect, name: &str, facts: &[&str], (icon, ink): (&str, Color32)) {
     let p = theme::palette(ui.style());
     let painter = ui.painter();
