@@ -85,6 +85,8 @@ pub enum PathPurpose {
     Responses(Option<Tissue>),
     /// The timing of the gradients.
     Scheme,
+    /// The truth that streamlines are scored against.
+    Truth,
     /// The content of the panel below the views, as a table.
     Csv(BottomPanel),
     /// A file of the session being opened, by its number.
@@ -240,6 +242,7 @@ impl PathPurpose {
                 | Self::Missing(..)
                 | Self::Affine { .. }
                 | Self::Scheme
+                | Self::Truth
                 | Self::Responses(_)
         )
     }
@@ -259,6 +262,7 @@ impl PathPurpose {
             Self::Csv(BottomPanel::Table) => "Export the table",
             Self::Csv(BottomPanel::Profile) => "Export the profile",
             Self::Csv(BottomPanel::Matrix) => "Export the matrix",
+            Self::Csv(BottomPanel::Scores) => "Export the scores",
             Self::Pathway { file, .. } => match file {
                 PathwayFile::Mask => "Export the pathway",
                 PathwayFile::Path => "Export the cheapest path",
@@ -280,6 +284,7 @@ impl PathPurpose {
             Self::Responses(None) => "Response functions, white matter first",
             Self::Responses(Some(_)) => "The response function of a tissue",
             Self::Scheme => "A Camino scheme file",
+            Self::Truth => "The truth.json of a truth, or its folder",
             Self::Session { .. } => "Save the session",
             Self::Locate { name, .. } | Self::Missing(_, name) => {
                 return format!("Where is {name} now?");
@@ -311,6 +316,7 @@ impl PathPurpose {
             | Self::Missing(..)
             | Self::Affine { .. }
             | Self::Scheme
+            | Self::Truth
             | Self::Responses(_) => None,
             Self::Session { .. } | Self::Csv(_) => None,
             Self::Tracks { .. } | Self::Filter(..) => Some(RecentExports::TRACKS),
@@ -331,6 +337,7 @@ impl PathPurpose {
             | Self::Missing(..)
             | Self::Affine { .. }
             | Self::Scheme
+            | Self::Truth
             | Self::Responses(_) => Vec::new(),
             Self::Filter(FilterFile::Weights, _) => vec!["txt"],
             Self::Session { .. } => vec![SESSION],
@@ -461,6 +468,7 @@ impl PathPurpose {
             Self::Filter(file, _) => Action::Filter(FilterAction::Save { file, path }),
             Self::Distributions { .. } => Action::Tensors(TensorAction::SaveFods(path)),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
+            Self::Truth => Action::Streamline(StreamlineAction::SetTruth(path)),
             Self::Region(region) => Action::Region(RegionAction::Save { region, path }),
             Self::Regions { as_labels, .. } => {
                 Action::Region(RegionAction::SaveAll { path, as_labels })
@@ -471,6 +479,9 @@ impl PathPurpose {
             }
             Self::Csv(BottomPanel::Matrix) => {
                 Action::Streamline(StreamlineAction::SaveMatrix(path))
+            }
+            Self::Csv(BottomPanel::Scores) => {
+                Action::Streamline(StreamlineAction::SaveScores(path))
             }
             Self::Screenshot { pane, look } => {
                 Action::Picture(PictureAction::Take(Picture { pane, path, look }))
