@@ -23,7 +23,7 @@ use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
 use crate::state::update::{find_pathway, weight_request};
 use crate::state::{
-    Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction,
+    Action, Content, Document, KeptPathway, Layer, LayerId, Method, State, Task, ViewAction,
 };
 use names::{DISTRIBUTIONS, PATHWAY, SURFACE, TENSORS, live_name, result_name, weights_key};
 use serde_json::{Value, json};
@@ -499,7 +499,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         ))),
         (0, _) => Ok(()),
         (bad, all) => Err(Failure::new(format!(
-            "{bad} of {all} results differ or could not be recomputed; see the report for the reasons: {}",
+            "{bad} of {all} results differ or could not be recomputed, for the reasons above: {}",
             read.path.display()
         ))),
     }
@@ -556,7 +556,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
             let own = live_error.clone().filter(|_| sum.result == saved::LIVE);
             let why = own.or_else(|| saved::unopened(&document));
             let why = why.map_or(String::new(), |why| format!(": {why}"));
-            let name = result_name(&document, &sum.result);
+            let name = result_name(&window.state, &sum.result);
             Failure::new(format!("{name} could not be recomputed{why}"))
         })
         .collect();

@@ -67,6 +67,8 @@ pub struct Memory {
     renaming: Option<rename::Renaming>,
     /// The window has no space for the lists beside the views.
     narrow: bool,
+    /// Height of the task's panel below the notes at its top.
+    panel_height: f32,
     /// A text field had the keyboard when the last frame ended.
     typing: bool,
     /// A control had it.
@@ -168,6 +170,7 @@ impl Memory {
             palette: None,
             renaming: None,
             narrow: false,
+            panel_height: f32::INFINITY,
             typing: false,
             control_focused: false,
             toggled: BTreeSet::new(),

@@ -305,6 +305,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
     let whole = body;
     let body = top::show(ui, whole, state, memory, actions);
     let body = forms::level_set::pinned(ui, body, state, actions);
+    memory.panel_height = body.height();
     if whole.height() < LOW {
         one_of_two(ui, body, state, memory, actions);
     } else {

@@ -7,7 +7,7 @@ use crate::data::statistics::median;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
 use crate::solvers::curves::{Output, Params, SeedOutcome, StopReason};
-use crate::state::track::empty::none_kept;
+use crate::state::track::empty;
 use crate::state::track::types::CurveKind;
 use crate::state::track::types::odf::shared_params;
 use crate::state::{CurveResult, Document};
@@ -265,6 +265,14 @@ pub fn rejected(output: &Output) -> Option<String> {
     })
 }
 
+/// Why seeds did not start, as a sentence; `None` if all did, or the reasons are not known. `mask`: the name of the
+/// tensors' mask.
+pub fn not_started(output: &Output, mask: &str) -> Option<String> {
+    let reasons = empty::not_started(output, mask)?;
+    let seeds = counted(count_of(output, SeedOutcome::NoStart) as usize, "seed");
+    Some(format!("{seeds} did not start: {reasons}"))
+}
+
 /// Remedies if no streamline is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suggestion {
@@ -278,17 +286,22 @@ pub enum Suggestion {
 
 /// Why no streamline is kept, with one suggestion.
 pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, Suggestion)> {
-    let (sentence, worst) = none_kept(output, params, mask)?;
+    let (sentence, worst) = empty::none_kept(output, params, mask)?;
     // No limit helps seeds that lie elsewhere.
     let by_fa = output.starts.is_none_or(|s| {
         let elsewhere = s.outside_volume + s.outside_mask + s.outside_regions;
         s.low_fa > elsewhere
+    });
+    let by_amplitude = output.starts.is_some_and(|s| {
+        let failed: u64 = s.failed().iter().map(|(_, seeds)| seeds).sum();
+        2 * s.low_amplitude > failed
     });
     let remedy = match worst {
         SeedOutcome::MissedTargets | SeedOutcome::MissedInclude => Suggestion::LoosenAngle,
         SeedOutcome::TooShort => Suggestion::ShorterLength,
         SeedOutcome::EndsInWhite => Suggestion::LowerCutoff,
         SeedOutcome::NoStart if params.min_fa.is_some() && by_fa => Suggestion::LowerFa,
+        SeedOutcome::NoStart if by_amplitude => Suggestion::LowerCutoff,
         _ => Suggestion::Nothing,
     };
     Some((sentence, remedy))

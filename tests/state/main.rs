@@ -7,6 +7,7 @@ use arcuate_tests as support;
 mod jobs;
 mod live;
 mod origins;
+mod scores;
 mod sessions;
 mod space;
 mod update;
@@ -16,6 +17,7 @@ fn main() {
         jobs::tests(),
         live::tests(),
         origins::tests(),
+        scores::tests(),
         sessions::tests(),
         space::tests(),
         update::tests(),

@@ -1,6 +1,7 @@
 //! The table of origins in a session: each occurs once, after those that it is computed from, and is restored.
 
 mod fibres;
+mod surface;
 mod views;
 
 use crate::support::session_window::{Window, document_text};
@@ -53,7 +54,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::a layer is selected, a mask offered", reopened),
     ];
     let own = own.into_iter().chain(fibres::tests());
-    own.chain(views::tests()).collect()
+    own.chain(views::tests()).chain(surface::tests()).collect()
 }
 
 /// Files and sessions are opened in one slot: the missing parts of one do not concern the other.

@@ -151,35 +151,74 @@ fn most_frequent_end(output: &Output) -> String {
     format!("; {} {did}", with_unit(&share, "%"))
 }
 
+/// The condition at seeds of low FA, as text: `FA is below 0.15`.
+fn low_fa(starts: &Starts) -> String {
+    let limit = starts.min_fa;
+    limit.map_or("no direction stands out".to_owned(), |fa| {
+        format!("FA is below {}", fixed(fa, 2))
+    })
+}
+
+/// The numbers of seeds that do not start, with their places: `outside the automatic mask`.
+fn places(starts: &Starts, mask: &str) -> Vec<(u64, String)> {
+    let amplitude = match starts.min_amplitude {
+        Some(limit) => format!("where no amplitude reaches {limit}"),
+        None => "where no amplitude is large enough".to_owned(),
+    };
+    let own = |text: &str| text.to_owned();
+    let all = [
+        (starts.outside_volume, own("outside the volume")),
+        (starts.outside_mask, format!("outside {mask}")),
+        (starts.outside_regions, own("outside the mask regions")),
+        (starts.low_fa, format!("where {}", low_fa(starts))),
+        (
+            starts.off_interface,
+            own("away from the interface of grey and white matter"),
+        ),
+        (starts.outside_tissues, own("outside all tissues")),
+        (starts.in_csf, own("in CSF")),
+        (starts.in_cortical_grey, own("in cortical grey matter")),
+        (starts.low_amplitude, amplitude),
+    ];
+    all.into_iter().filter(|(n, _)| *n > 0).collect()
+}
+
+/// The reasons of all seeds that did not start: `1 200 in CSF, 298 where no amplitude reaches 0.1`; shares if only some
+/// seeds were examined; `mask` as in [`none_kept`]. `None` if all started, or the reasons are not known.
+pub fn not_started(output: &Output, mask: &str) -> Option<String> {
+    let seeds = output.seed_outcomes[SeedOutcome::NoStart as usize];
+    let places = places(output.starts.as_ref().filter(|_| seeds > 0)?, mask);
+    let examined: u64 = places.iter().map(|(n, _)| n).sum();
+    match &places[..] {
+        [] => None,
+        [(_, place)] => Some(place.clone()),
+        _ => {
+            let number = |n: u64| match examined == seeds {
+                true => count(n),
+                false => with_unit(&fixed(100.0 * n as f64 / examined as f64, 0), "%"),
+            };
+            let each = places
+                .iter()
+                .map(|(n, place)| format!("{} {place}", number(*n)));
+            Some(each.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
 /// Why seeds do not start: `the seeds lie outside the automatic mask`.
 pub fn no_start(starts: &Starts, mask: &str) -> String {
-    let fa = starts
-        .min_fa
-        .map_or("no direction stands out".to_owned(), |fa| {
-            format!("FA is below {}", fixed(fa, 2))
-        });
-    let reasons = [
-        (starts.outside_volume, "outside the volume".to_owned()),
-        (starts.outside_mask, format!("outside {mask}")),
-        (
-            starts.outside_regions,
-            "outside the mask regions".to_owned(),
-        ),
-        (starts.low_fa, format!("where {fa}")),
-    ];
-    let all: u64 = reasons.iter().map(|(n, _)| n).sum();
-    let some: Vec<&(u64, String)> = reasons.iter().filter(|(n, _)| *n > 0).collect();
-    match some[..] {
+    let some = places(starts, mask);
+    let all: u64 = some.iter().map(|(n, _)| n).sum();
+    match &some[..] {
         [] => "no tensor there has a metric".to_owned(),
-        [_] if all == starts.low_fa => format!("{fa} there"),
+        [_] if all == starts.low_fa => format!("{} there", low_fa(starts)),
         [(_, place)] => format!("the seeds lie {place}"),
         _ => {
             let share = |n: u64| with_unit(&fixed(100.0 * n as f64 / all as f64, 0), "%");
-            let each: Vec<String> = some
+            let each = some
                 .iter()
-                .map(|(n, place)| format!("{} {place}", share(*n)))
-                .collect();
-            format!("the seeds lie {}", each.join(", "))
+                .map(|(n, place)| format!("{} {place}", share(*n)));
+            format!("the seeds lie {}", each.collect::<Vec<_>>().join(", "))
         }
     }
 }

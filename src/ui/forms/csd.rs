@@ -7,8 +7,9 @@ mod responses;
 
 pub use images::{all as fod_images, image_rows};
 
-use super::glyphs;
 use super::parameters::{self, Rows};
+use super::tracking;
+use super::{glyphs, odf_tracking};
 use crate::data::odf_field::Tissue;
 use crate::data::{Gradients, OdfLayout, Shells};
 use crate::solvers::csd;
@@ -59,9 +60,13 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     let p = theme::palette(ui.style());
     let status = status(state);
-    // Before it is used, the card leaves the room to the controls below.
+    let open = memory.is_open(DETAILS, false);
+    let is_low = tracking::is_low(state, memory) && !open;
+    // Before it is used, and in a low panel, the card leaves the room to the controls below.
     let (head_height, body) = match (&status, &source) {
         (Status::NotEstimated, _) => (SENTENCE, 0.0),
+        (Status::Running(_), _) if is_low => (SENTENCE, 0.0),
+        (Status::Done(_), Source::Scan(_)) if is_low => (HEAD, 0.0),
         (Status::Done(_), Source::Scan(_)) => (HEAD, PROFILES),
         _ => (HEAD, SENTENCE),
     };
@@ -74,7 +79,6 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let body = Rect::from_min_max(pos2(rect.left(), head.bottom()), rect.max);
     let body = paint::inset(body, 10.0, 10.0);
     // Below its buttons.
-    let open = memory.is_open(DETAILS, false);
     if details(ui, (rect, head), &status, open).clicked() {
         memory.toggle(DETAILS);
     }
@@ -143,6 +147,10 @@ fn content(
                 true => format!("{facts_of_source}: a response of white matter alone"),
                 false => facts_of_source,
             };
+            let hint = match odf_tracking::volumes(state) {
+                Some(volumes) => format!("{hint}. {volumes}"),
+                None => hint,
+            };
             let label = match source {
                 Source::Scan(_) => "Estimate",
                 Source::Image(..) => "Read",
@@ -152,21 +160,33 @@ fn content(
             let place = paint::at_right(place, vec2(button.width(ui), space::BUTTON));
             let ink = if one_shell { p.warning } else { p.t2 };
             let text = head.with_max_x(place.left() - 8.0 + CARET);
-            title(ui, text, NAME, "", (icons::BRAIN, ink));
+            title(ui, text, NAME, &[], (icons::BRAIN, ink));
             if button.show_at(ui, place).clicked() {
                 actions.push(images::request(state));
             }
         }
         Status::Running(share) => {
             let sign = (icons::BRAIN, p.accent);
-            title(ui, head, NAME, &facts_of_source, sign);
-            if running(ui, body, *share).clicked() {
+            let place = match body.height() > 0.0 {
+                true => {
+                    title(ui, head, NAME, &[&facts_of_source], sign);
+                    body
+                }
+                // The status bar names what runs.
+                false => {
+                    let (icon, ink) = sign;
+                    let at = pos2(head.left() + 17.0, head.center().y);
+                    paint::icon(ui.painter(), at, icon, size::ICON, ink);
+                    paint::inset(head, 34.0, CARET + 4.0)
+                }
+            };
+            if running(ui, place, *share).clicked() {
                 actions.push(Action::CancelJob(FOD));
             }
         }
         Status::Failed(_) => {
             let sign = (icons::WARNING, p.error);
-            title(ui, head, NAME, &facts_of_source, sign);
+            title(ui, head, NAME, &[&facts_of_source], sign);
             let label = match source {
                 Source::Scan(_) => "Not estimated",
                 Source::Image(..) => "Not read",
@@ -185,12 +205,16 @@ fn content(
             match source {
                 Source::Scan(_) => {
                     let name = counted(result.fods.responses.len(), "response");
-                    title(ui, head, &name, &facts(result), sign);
-                    profiles::show(ui, body, &result.fods.responses);
+                    let facts = facts(result);
+                    let facts: Vec<&str> = facts.iter().map(String::as_str).collect();
+                    title(ui, head, &name, &facts, sign);
+                    if body.height() > 0.0 {
+                        profiles::show(ui, body, &result.fods.responses);
+                    }
                 }
                 Source::Image(layer, layout) => {
                     let order = format!("order {}", result.fods.output.order.order);
-                    title(ui, head, FROM_FILE, &order, sign);
+                    title(ui, head, FROM_FILE, &[&order], sign);
                     let text = format!("{} · {}", layer.name, layout.description());
                     let font = theme::regular(size::LABEL);
                     let text = paint::elided(ui.painter(), &text, font, body.width());
@@ -239,6 +263,12 @@ impl ShellCache {
     }
 }
 
+/// Whether the card shows its note about a scan of one shell.
+pub(super) fn has_note(state: &State, memory: &mut Memory) -> bool {
+    let shells = shells(state, memory).filter(|_| images::used(state).is_none());
+    shells.is_some_and(|shells| one_shell(&shells)) && matches!(status(state), Status::Done(_))
+}
+
 /// Whether the scan has a single shell with diffusion weighting.
 fn one_shell(shells: &Shells) -> bool {
     shells.weighted().count() == 1
@@ -274,20 +304,20 @@ fn facts_of_scan(shells: &Shells) -> String {
     )
 }
 
-/// `3 shells · order 8 · 1.9 s`.
-fn facts(result: &FodResult) -> String {
+/// `3 shells`, `order 8`, `1.9 s`.
+fn facts(result: &FodResult) -> [String; 3] {
     let fods = &result.fods;
     let used = &fods.output.shells.shells[fods.used_shells.clone()];
     let weighted = used.iter().filter(|s| s.is_weighted()).count();
-    format!(
-        "{} · order {} · {}",
+    [
         counted(weighted, "shell"),
-        fods.output.order.order,
-        duration_text(result.wall_ms)
-    )
+        format!("order {}", fods.output.order.order),
+        duration_text(result.wall_ms),
+    ]
 }
 
-fn title(ui: &mut Ui, head: Rect, name: &str, fact: &str, (icon, ink): (&str, Color32)) {
+/// Shows the facts that fit, the first ones first.
+fn title(ui: &mut Ui, head: Rect, name: &str, facts: &[&str], (icon, ink): (&str, Color32)) {
     let p = theme::palette(ui.style());
     let painter = ui.painter();
     paint::icon(
@@ -302,7 +332,10 @@ fn title(ui: &mut Ui, head: Rect, name: &str, fact: &str, (icon, ink): (&str, Co
     let name_at = paint::left(painter, text, name, font, p.t1);
     let rest = paint::inset(text, name_at.width() + 8.0, 0.0);
     let font = theme::regular(size::LABEL);
-    let fact = paint::elided(painter, fact, font, rest.width());
+    let mut joined = (1..=facts.len()).rev().map(|n| facts[..n].join(" · "));
+    let shortest = facts.first().copied().unwrap_or_default().to_owned();
+    let fact = joined.find(|text| paint::width(ui, text, font.clone()) <= rest.width());
+    let fact = paint::elided(ui.painter(), &fact.unwrap_or(shortest), font, rest.width());
     section::label(ui, rest, &fact, true, p.t3);
 }
 
@@ -360,7 +393,9 @@ fn export(ui: &mut Ui, state: &State, result: &FodResult, memory: &mut Memory) {
             true => vec![Tissue::WhiteMatter],
             false => tissues.collect(),
         };
-        let purpose = PathPurpose::Distributions(tissues);
+        let masks = state.document.masks_of_responses(result);
+        let masks = masks.into_iter().map(|(tissue, _)| tissue).collect();
+        let purpose = PathPurpose::Distributions { tissues, masks };
         let text = suggestion(state, "fod", &purpose);
         memory
             .files

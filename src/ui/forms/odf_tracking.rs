@@ -51,31 +51,46 @@ fn has_several_shells(state: &State, memory: &mut Memory) -> bool {
 }
 
 /// The switch between the models, and the volumes of the scan that the chosen one uses. A scan without signals has tensors
-/// only; rays follow tensors whatever is chosen.
-pub fn model(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+/// only; rays follow tensors whatever is chosen. In a low panel the hint of the row names the volumes, and there is no
+/// row before the first distributions, which the card below estimates.
+pub fn model(
+    ui: &mut Ui,
+    state: &State,
+    memory: &mut Memory,
+    is_low: bool,
+    actions: &mut Vec<Action>,
+) {
     let track = &state.document.track;
     if track.method == Method::Rays || !has_model(state, memory) {
         return;
     }
     let help = "What streamlines follow: one direction per voxel, or the amount of fibres in every direction";
+    let volumes = volumes(state);
+    let help = match &volumes {
+        Some(volumes) if is_low => format!("{help}. {volumes}"),
+        _ => help.to_owned(),
+    };
     let now = Model::ALL.iter().position(|m| *m == track.model);
     let has_fods = state.document.distributions.field().is_some();
+    if is_low && !has_fods && track.model == Model::Tensors {
+        return;
+    }
     let why = |i: usize| {
         let is_missing = Model::ALL[i] == Model::Distributions && !has_fods;
         is_missing.then_some("Not estimated yet: click Estimate at “Fibre orientations” below")
     };
     let names = Model::ALL.map(Model::name);
-    let chosen = segment_row_but(ui, "Model", help, &names, now.unwrap_or(0), why);
+    let chosen = segment_row_but(ui, "Model", &help, &names, now.unwrap_or(0), why);
     if let Some(i) = chosen {
         actions.push(Action::Track(TrackAction::SetModel(Model::ALL[i])));
     }
-    if let Some(text) = volumes(state) {
+    if let Some(text) = volumes.filter(|_| !is_low) {
         rows::hint(ui, &text);
     }
 }
 
 /// The volumes that the chosen model uses; `None` while it is not known, and for tensors that use all.
-fn volumes(state: &State) -> Option<String> {
+pub(super) fn volumes(state: &State) -> Option<String> {
     let document = &state.document;
     let Content::Scan {
         gradients: Some(gradients),

@@ -40,7 +40,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
     let rays = state.document.track.method == Method::Rays;
     inputs(ui, state, memory, rays, actions);
-    odf_tracking::model(ui, state, memory, actions);
+    let low = is_low(state, memory);
+    odf_tracking::model(ui, state, memory, low, actions);
     csd::card(ui, state, memory, actions);
     section::end(ui);
     match state.document.track.kind() {
@@ -71,6 +72,30 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
+/// Most regions shown among the inputs: more would push the controls out of the visible area; the list shows all.
+const CHIPS: usize = 10;
+
+/// Whether the model and the card of distributions say less, so that the first controls stay visible: the panel is low,
+/// because the window is, or because notes or regions take its height.
+pub(super) fn is_low(state: &State, memory: &mut Memory) -> bool {
+    /// Height of all from the method to *Maximum angle*, and of the least results, with one row of regions.
+    const NEEDED: f32 = 614.0;
+    /// Height of the note in two lines.
+    const NOTE: f32 = 60.0;
+    let regions = state.document.regions.iter();
+    let chips = regions
+        .filter(|r| r.role != Role::Region)
+        .count()
+        .min(CHIPS);
+    let more_rows = chips.div_ceil(2).saturating_sub(1);
+    let note = if csd::has_note(state, memory) {
+        NOTE
+    } else {
+        0.0
+    };
+    memory.panel_height - more_rows as f32 * (space::ROW + 4.0) - note < NEEDED
+}
+
 /// Regions and tensors; `target`: without one there is little to see.
 pub(super) fn inputs(
     ui: &mut Ui,
@@ -88,8 +113,6 @@ pub(super) fn inputs(
     let all = state.document.regions.iter();
     let mut regions: Vec<_> = all.filter(|r| r.role != Role::Region).collect();
     regions.sort_by_key(|r| Role::ALL.iter().position(|&role| role == r.role));
-    /// More would push the controls out of the visible area; the list shows all.
-    const CHIPS: usize = 10;
     let more = regions.len().saturating_sub(CHIPS);
     for pair in regions[..regions.len() - more].chunks(2) {
         let (rect, _) =

@@ -410,6 +410,7 @@ fn tables(state: &State, list: &mut Entries) {
                 "Matrix of connections",
                 Subject::Matrix,
             ),
+            (BottomPanel::Scores, "Score against truth", Subject::Score),
         ] {
             let open = state.view.bottom_panel != Some(drawer);
             let action = StreamlineAction::Open(open.then_some(drawer));

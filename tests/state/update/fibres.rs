@@ -4,12 +4,13 @@ use super::{Window, file};
 use crate::support::{distributions, test};
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::{Role, Shape};
-use arcuate::solvers::curves::{SeedOutcome, Seeding, StopReason};
+use arcuate::solvers::curves::{Output, SeedOutcome, Seeding, Starts, StopReason};
 use arcuate::solvers::odf_tracking::{Method, Params};
 use arcuate::state::core::live::Standing;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::methods::methods;
 use arcuate::state::sessions::jobs::RecomputeCurves;
+use arcuate::state::track::empty;
 use arcuate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use arcuate::state::track::jobs::streamlines::{LiveTracking, Streamlines as _, TrackWholeBrain};
 use arcuate::state::track::types::odf::Model;
@@ -30,6 +31,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::fibres::threads_change_nothing", threads),
         test("update::fibres::tissues_reject_by_rules", rules),
         test("update::fibres::missing_tissues_are_no_rules", missing),
+        test(
+            "update::fibres::each_seed_that_does_not_start_has_a_reason",
+            not_started,
+        ),
         test("update::fibres::defaults_follow_the_choices", defaults),
         test("update::fibres::a_command_and_methods_tell", described),
         test("update::fibres::kept_ones_are_recomputed", recomputed),
@@ -219,6 +224,46 @@ fn rules() {
     window.act(Action::Undo);
     window.act(Action::Undo);
     assert_eq!(live(&window.state).output.kept.points, free.kept.points);
+}
+
+/// Seeds in CSF, in cortical grey matter and where there is no distribution are counted apart, and add up.
+fn not_started() {
+    let mut window = tracked();
+    let place = |window: &mut Window, radius_mm: f64| {
+        let region = window.state.document.regions[0].id;
+        let centre = DVec3::ZERO;
+        let shape = Shape::Sphere { centre, radius_mm };
+        let phase = Phase::Done;
+        window.act(Action::Region(RegionAction::SetShape {
+            region,
+            shape,
+            phase,
+        }));
+        live(&window.state).output.clone()
+    };
+    let failed = |output: &Output| output.seed_outcomes[SeedOutcome::NoStart as usize];
+    let sum = |starts: &Starts| starts.failed().iter().map(|(_, n)| n).sum::<u64>();
+    let beyond = place(&mut window, 1.2 * BALL_MM);
+    let starts = beyond.starts.expect("reasons");
+    assert!(failed(&beyond) > 0);
+    assert_eq!(starts.low_amplitude, failed(&beyond), "{starts:?}");
+    with_tissues(&mut window);
+    let ruled = place(&mut window, 1.3 * WHITE_MM);
+    let starts = ruled.starts.expect("reasons");
+    assert_eq!(sum(&starts), failed(&ruled), "{starts:?}");
+    assert!(
+        starts.in_csf > 0 && starts.in_cortical_grey > 0,
+        "{starts:?}"
+    );
+    assert_eq!(starts.min_amplitude, Some(0.05));
+    let text = empty::not_started(&ruled, "the mask").expect("reasons");
+    for reason in [" in CSF", " in cortical grey matter"] {
+        assert!(text.contains(reason), "{text}");
+    }
+    // All start in the middle.
+    let inside = place(&mut window, 3.0);
+    assert_eq!((failed(&inside), inside.starts), (0, None));
+    assert_eq!(empty::not_started(&inside, "the mask"), None);
 }
 
 /// Tissues that are gone must not turn into no rules unnoticed.

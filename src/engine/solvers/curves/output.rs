@@ -207,7 +207,8 @@ pub struct Output {
     pub steps: u64,
     /// Kernel time in seconds, if the backend measures it.
     pub kernel_s: Option<f64>,
-    /// Why nothing starts, if that was examined.
+    /// Why seeds do not start, if some do not: along distributions of each of them; in tensors of at most some thousand
+    /// seeds, if that was examined.
     pub starts: Option<Starts>,
 }
 
@@ -224,6 +225,85 @@ pub struct Starts {
     pub low_fa: u64,
     /// FA limit at seeds; `None` where the data have no FA.
     pub min_fa: Option<f64>,
+    /// Away from the interface of grey and white matter.
+    pub off_interface: u64,
+    /// Seeds outside the tissue map.
+    pub outside_tissues: u64,
+    /// Seeds in CSF.
+    pub in_csf: u64,
+    /// Seeds in cortical grey matter.
+    pub in_cortical_grey: u64,
+    /// Where no amplitude of the distribution reaches the smallest one.
+    pub low_amplitude: u64,
+    /// The smallest amplitude at seeds; `None` where the data have no distributions.
+    pub min_amplitude: Option<f64>,
     /// Seeds that fail no condition.
     pub valid: u64,
+}
+
+/// The first condition that a seed along distributions fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoStart {
+    /// It lies outside the grid of the distributions.
+    OutsideVolume,
+    /// It lies outside all mask regions.
+    OutsideRegions,
+    /// It lies away from the interface of grey and white matter.
+    OffInterface,
+    /// It lies outside the tissue map.
+    OutsideTissues,
+    /// It lies in CSF.
+    InCsf,
+    /// It lies in cortical grey matter.
+    InCorticalGrey,
+    /// No amplitude there reaches the smallest one.
+    LowAmplitude,
+}
+
+impl Starts {
+    /// Counts a seed under the condition that it fails.
+    pub fn count(&mut self, reason: NoStart) {
+        *match reason {
+            NoStart::OutsideVolume => &mut self.outside_volume,
+            NoStart::OutsideRegions => &mut self.outside_regions,
+            NoStart::OffInterface => &mut self.off_interface,
+            NoStart::OutsideTissues => &mut self.outside_tissues,
+            NoStart::InCsf => &mut self.in_csf,
+            NoStart::InCorticalGrey => &mut self.in_cortical_grey,
+            NoStart::LowAmplitude => &mut self.low_amplitude,
+        } += 1;
+    }
+
+    /// The numbers of seeds that fail a condition, with the keys of these.
+    pub fn failed(&self) -> [(&'static str, u64); 9] {
+        [
+            ("outside_volume", self.outside_volume),
+            ("outside_mask", self.outside_mask),
+            ("outside_mask_regions", self.outside_regions),
+            ("low_fa", self.low_fa),
+            ("off_interface", self.off_interface),
+            ("outside_tissues", self.outside_tissues),
+            ("in_csf", self.in_csf),
+            ("in_cortical_grey", self.in_cortical_grey),
+            ("low_amplitude", self.low_amplitude),
+        ]
+    }
+
+    /// Adds the numbers of other seeds; the limits stay.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.outside_volume, other.outside_volume),
+            (&mut self.outside_mask, other.outside_mask),
+            (&mut self.outside_regions, other.outside_regions),
+            (&mut self.low_fa, other.low_fa),
+            (&mut self.off_interface, other.off_interface),
+            (&mut self.outside_tissues, other.outside_tissues),
+            (&mut self.in_csf, other.in_csf),
+            (&mut self.in_cortical_grey, other.in_cortical_grey),
+            (&mut self.low_amplitude, other.low_amplitude),
+            (&mut self.valid, other.valid),
+        ] {
+            *sum += more;
+        }
+    }
 }

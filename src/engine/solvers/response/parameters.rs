@@ -74,7 +74,7 @@ impl Parameters for Params {
             reason: "the highest order of a deconvolution",
             ..Param::new(
                 "response-order",
-                "Order of the response",
+                "Response order",
                 Kind::Number(Number {
                     decimals: 0,
                     soft: (4.0, 12.0),
@@ -114,19 +114,19 @@ impl Parameters for Params {
         },
         share!(
             "single-fibre-share",
-            "Share of white matter",
+            "White matter share",
             "Share of white matter's voxels in which its response is measured",
             single_fibre_share
         ),
         share!(
             "grey-share",
-            "Share of grey matter",
+            "Grey matter share",
             "Share of grey matter's voxels in which its response is measured",
             grey_share
         ),
         share!(
             "csf-share",
-            "Share of CSF",
+            "CSF share",
             "Share of the voxels of CSF in which its response is measured",
             csf_share
         ),

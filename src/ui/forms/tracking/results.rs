@@ -11,6 +11,7 @@ use crate::state::files::jobs::LOAD;
 use crate::state::streamlines::streamlines_of;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::jobs::fod::FOD;
+use crate::state::tensors::mask_text;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::types::odf::Model;
 use crate::state::track::types::{CurveKind, RayResult};
@@ -122,8 +123,13 @@ fn figures(
     }
     // The line keeps its height when it is empty, so the rows below stay in place.
     rows::line(ui, &tracks::dropped(output, has_missed_row(live)));
-    for text in tracks::rejected(output)
+    // If nothing was kept, the note above gives the reason.
+    let mask = mask_text::name_of(&state.document);
+    let not_started = tracks::not_started(output, &mask);
+    let not_started = not_started.filter(|_| live.rays.is_none() && !output.kept.is_empty());
+    for text in not_started
         .into_iter()
+        .chain(tracks::rejected(output))
         .chain(odf_tracking::unknown_labels(state, live))
     {
         rows::hint(ui, &text);

@@ -8,7 +8,7 @@ use crate::solvers::response;
 use crate::state::core::text::quoted_path;
 use crate::state::regions::recipe::ShapeSpec;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The row of [`response::Params`] that masks use.
 pub const ROWS_OF_MASKS: &[&str] = &["response-order"];
@@ -104,6 +104,27 @@ impl ResponseSource {
             TissueSource::NoFile(name) => Some(name.as_str()),
             _ => None,
         })
+    }
+
+    /// Whether the response function of a tissue was measured in a region without a file.
+    pub fn is_without_file(&self, tissue: Tissue) -> bool {
+        let Self::Each { tissues, .. } = self else {
+            return false;
+        };
+        let mut own = tissues.iter().filter(|(own, _)| *own == tissue);
+        own.any(|(_, source)| matches!(source, TissueSource::NoFile(_)))
+    }
+
+    /// Names the file that holds the mask of a region without one.
+    pub fn name_file(&mut self, tissue: Tissue, mask: &Path) {
+        let Self::Each { tissues, .. } = self else {
+            return;
+        };
+        for (_, source) in tissues.iter_mut().filter(|(own, _)| *own == tissue) {
+            if let TissueSource::NoFile(_) = source {
+                *source = TissueSource::Region(ShapeSpec::Mask(mask.to_owned()));
+            }
+        }
     }
 
     /// The options of the command `fod`.
