@@ -345,7 +345,7 @@ fn repeatable_export(state: &mut State) {
     let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
     let mask = folder.path().join("wm_response_mask.nii.gz");
     let repeat = report["repeat"].as_str().expect("a command");
-    let expected = format!("--wm-mask {}", mask.display());
+    let expected = format!("--wm-mask mask:{}", mask.display());
     assert!(repeat.contains(&expected), "{repeat}");
     assert!(!repeat.contains("Drawn"), "{repeat}");
     assert!(report.get("no_command").is_none());
