@@ -53,6 +53,11 @@ pub fn warn(options: &Options, given: &GivenResponses<'_>, fods: &Fods) {
     if asks_for_fractions && fods.output.tissues.is_empty() {
         note!("There is a single tissue, so no fractions are written: {scan}");
     }
+    if options.maps.contains(&FodMap::ResponseVoxels) && fods.measured.is_empty() {
+        note!(
+            "The response functions were read from files, so no voxels of theirs are written: {scan}"
+        );
+    }
     // Volumes of the other shells are the part of a scan that is easily forgotten.
     let unused = fods.output.shells.shells.len() - fods.used_shells.len();
     let is_b0 = fods.used_shells.start == 1 && fods.output.shells.has_b0();
