@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("io::fixels::there_and_back", there_and_back),
+        test("io::fixels::round_trip", round_trip),
         test("io::fixels::lists_in_another_direction", reversed),
         test("io::fixels::refusals", refusals),
         data_test(
@@ -84,7 +84,7 @@ fn same(found: &PeakField, expected: &PeakField, unit: bool) {
     }
 }
 
-fn there_and_back() {
+fn round_trip() {
     let mut random = Random::fresh("fixels");
     let written = peaks(&mut random);
     let n = written.grid.voxel_count();
