@@ -253,6 +253,14 @@ fn one_shell() {
     let line =
         "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --method paper --maps peaks --out paper";
     assert_eq!(run(line, here)["volumes_used"], 30);
+    let line = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --method paper --order 4 --maps peaks \
+                --responses two/wm_response.txt,two/csf_response.txt --out alone";
+    let report = run(line, here);
+    let notes = report["notes"].to_string();
+    assert!(
+        notes.contains("response function of CSF was not used"),
+        "{notes}"
+    );
 }
 
 fn masks() {

@@ -61,6 +61,11 @@ fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     paths.find(|path| path.is_file())
 }
 
+/// Whether a folder is one of fixels.
+pub(super) fn is_folder(path: &Path) -> bool {
+    find(path, INDEX).is_some() && find(path, DIRECTIONS).is_some()
+}
+
 /// An error for a folder that is none of fixels.
 pub(super) fn no_fixels(folder: &Path) -> Error {
     Error::malformed(

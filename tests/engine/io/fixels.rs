@@ -4,7 +4,7 @@ use super::sentence;
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, PeakField, Volume, VolumeKind};
-use arcuate::io::{fixels, image, orientations};
+use arcuate::io::{self, bids, fixels, image, orientations};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -219,6 +219,11 @@ fn refusals() {
     };
     write("index", index);
     write("directions", directions);
+    // Opened as if it were a file.
+    let opened = io::open(here, &Control::new()).expect_err("a folder");
+    assert!(matches!(opened, io::Error::Folder { .. }), "{opened}");
+    let text = sentence(&bids::refusal(here));
+    assert!(text.contains("a folder of MRtrix's fixels"), "{text}");
     write("peak", &shortened(lengths, 1));
     refused(
         &here.join("peak.mif"),
