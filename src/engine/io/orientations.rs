@@ -10,6 +10,7 @@ use crate::compute::{Control, memory};
 use crate::data::axis_change::world_from_fsl;
 use crate::data::odf_field::{OdfConversion, OdfField, OdfLayout, Tissue, order_of_distributions};
 use crate::data::odf_turn::OdfTurn;
+use crate::data::peak_field::dyads_prefix;
 use crate::data::spherical_harmonics::count;
 use crate::data::{Grid, PeakField, Volume, VolumeKind};
 use glam::DMat3;
@@ -280,10 +281,8 @@ fn open_vectors(path: &Path, control: &Control) -> Result<OpenedPeaks, Error> {
 
 /// `sub_` of `sub_dyads1.nii.gz`.
 fn dyad_stem(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_string_lossy().into_owned();
-    let stem = name.strip_suffix(&format!(".{}", super::extension(path)))?;
-    let stem = stem.strip_suffix(|c: char| c.is_ascii_digit())?;
-    stem.strip_suffix("dyads").map(str::to_owned)
+    let name = path.file_name()?.to_string_lossy();
+    dyads_prefix(&name).map(str::to_owned)
 }
 
 /// FSL's directions are in the axes of its bvec; fractions are the means of their samples.
