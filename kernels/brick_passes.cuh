@@ -18,7 +18,7 @@ __device__ __forceinline__ u32 relaxed(const u32* at) {
     return v;
 }
 
-// The same, with everything that was written before it.
+// A read that also makes everything written before the stored value visible.
 __device__ __forceinline__ u32 acquired(const u32* at) {
     u32 v;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(at) : "memory");

@@ -53,7 +53,7 @@ struct Tables {
     // Entries of the shell: neighbour << 21 | index in the tile << 10 | index in its page or sides. Warps copy half
     // rows (0 to 63, 128 to 135), quarter columns (64 to 95, 136 to 143), or single values (96 to 127).
     const u32* shell;
-    // The same for single values of pages only, all 488 of them.
+    // Entries for the single values of pages only, all 488 of them.
     const u32* halo;
     // Two copies of this many pages: a value and, in the upper half, the passes that made it.
     u64* exchange;
@@ -204,7 +204,7 @@ __device__ __forceinline__ void report(
         }
         __syncwarp();
         __threadfence();
-        // Of two neighbours published at the same time, at least one learns of the other; it checks again, because
+        // If two neighbours are published at the same time, at least one learns of the other; it checks again, because
         // what it wrote first may hide the other's entry.
         if (lane == 0) *(volatile int*)&t.page_of[b] = to;
         __syncwarp();

@@ -6,7 +6,7 @@
 struct Columns {
     // Mixing of a streamline's columns to fewer: one row each, `wide` numbers per chunk.
     const float* mixing;
-    u32 fibres, atoms, chunks, wide;
+    u32 streamlines, atoms, chunks, wide;
     // Number of all columns, including those of voxels; and the first of those that this card sums: streamlines are
     // on every card.
     u64 count, first;
@@ -15,7 +15,7 @@ static_assert(sizeof(Columns) == 40, "as in buffers.rs");
 
 __device__ __forceinline__ u64 thread_of_many() { return u64(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ u64 many() { return u64(gridDim.x) * blockDim.x; }
-__device__ __forceinline__ u64 intra(const Columns& n) { return u64(n.fibres) * n.atoms; }
+__device__ __forceinline__ u64 intra(const Columns& n) { return u64(n.streamlines) * n.atoms; }
 
 // The gradient for a column: its streamline's share of z, or its voxel's.
 __device__ __forceinline__ float part(const Columns& n, u64 i, const float* z, const float* own) {
@@ -24,7 +24,7 @@ __device__ __forceinline__ float part(const Columns& n, u64 i, const float* z, c
     u64 fibre = i / n.atoms, j = i % n.atoms;
     float sum = 0;
     for (u32 k = 0; k < row; ++k)
-        sum = fmaf(n.mixing[j * row + k], z[(u64(k / n.wide) * n.fibres + fibre) * n.wide + k % n.wide], sum);
+        sum = fmaf(n.mixing[j * row + k], z[(u64(k / n.wide) * n.streamlines + fibre) * n.wide + k % n.wide], sum);
     return sum;
 }
 
@@ -53,12 +53,12 @@ struct Measured {
 // Chunk by chunk, within a chunk streamline by streamline.
 extern "C" __global__ void commit_mix(Columns n, const float* x, float* z) {
     u32 fibre = thread_index();
-    if (!(fibre < n.fibres)) return;
+    if (!(fibre < n.streamlines)) return;
     u32 row = n.chunks * n.wide;
     for (u32 i = 0; i < row; ++i) {
         float sum = 0;
         for (u32 j = 0; j < n.atoms; ++j) sum = fmaf(n.mixing[j * row + i], x[u64(fibre) * n.atoms + j], sum);
-        z[(u64(i / n.wide) * n.fibres + fibre) * n.wide + i % n.wide] = sum;
+        z[(u64(i / n.wide) * n.streamlines + fibre) * n.wide + i % n.wide] = sum;
     }
 }
 

@@ -58,7 +58,7 @@ template <int ORDER> struct Csd {
         float x[PADDED * VOXELS], residual[PADDED * VOXELS], g[PADDED * VOXELS];
         float d[TISSUES * VOXELS];
         float sums[(WARPS + TISSUES) * VOXELS], largest[(WARPS + TISSUES) * VOXELS];
-        // Of tissues without fibres: amount, multiplier, change and relative step.
+        // Tissues without fibres: amount, multiplier, change and relative step.
         float amount[TISSUES * VOXELS], multiplier[TISSUES * VOXELS], change[TISSUES * VOXELS], move[TISSUES * VOXELS];
         float gap[VOXELS], target[VOXELS], length[VOXELS], size[VOXELS];
         u32 good[VOXELS], broken[VOXELS];

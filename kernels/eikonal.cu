@@ -182,7 +182,7 @@ __device__ __forceinline__ void meet(u32 team) {
     asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(TEAM) : "memory");
 }
 
-// The same, and whether any thread passes `yes`.
+// A barrier that also returns whether any thread passes `yes`.
 __device__ __forceinline__ bool meet_any(u32 team, bool yes) {
     u32 any;
     __syncwarp();

@@ -326,7 +326,7 @@ __device__ __forceinline__ void settle(const Tables& t, int passes, int steps) {
         in += s->inside;
         s->inside = in;
         s->logged += steps;
-        // The same as region_rule in speed.rs.
+        // Equals region_rule in speed.rs.
         long long out = r.voxels - in;
         s->region[0] = s->region[1] = s->region[2] = 0.0f;
         if (r.region > 0.0f && in > 0 && out > 0) {

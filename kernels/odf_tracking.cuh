@@ -1,5 +1,5 @@
-// What streamlines through fibre orientation distributions share: the data of a launch, random numbers, cells of the
-// lattice, and series of spherical harmonics.
+// Code shared by the kernels that follow streamlines through fibre orientation distributions: the data of a launch, random
+// numbers, cells of the lattice, and series of spherical harmonics.
 #pragma once
 #include "curves.cuh"
 

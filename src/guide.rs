@@ -27,6 +27,7 @@ macro_rules! pages {
 pages![
     "first-steps",
     "view",
+    "regions",
     "track",
     "fod",
     "pathways",

@@ -1,5 +1,6 @@
 //! Fibre orientation distributions that no solver has computed.
 
+use crate::done_event;
 use arcuate::data::odf_field::Tissue;
 use arcuate::data::spherical_harmonics::{count, degrees, evaluate, quadrature};
 use arcuate::data::{
@@ -7,12 +8,29 @@ use arcuate::data::{
 };
 use arcuate::solvers::csd;
 use arcuate::solvers::peaks::Maps;
+use arcuate::state::tensors::jobs::fod::EstimateFods;
 use arcuate::state::tensors::recipe::fod::ResponseAlgorithm;
-use arcuate::state::tensors::types::fods::Fods;
+use arcuate::state::tensors::types::fods::{FodSettings, Fods};
+use arcuate::state::{Action, State, TensorAction, update};
 use glam::DVec3;
 use std::sync::Arc;
 
 const ORDER: usize = 4;
+
+/// Requests the distributions of a document with its settings changed; the estimation that is submitted.
+pub fn requested(state: &mut State, change: impl FnOnce(&mut FodSettings)) -> EstimateFods {
+    let mut settings = state.document.distributions.settings.clone();
+    settings.requested = true;
+    change(&mut settings);
+    let effects = update(state, Action::Tensors(TensorAction::SetFods(settings)));
+    let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
+    jobs.next().expect("an estimation").clone()
+}
+
+/// An estimation ends with these distributions.
+pub fn estimated(job: EstimateFods, fods: Fods) -> Action {
+    Action::Event(done_event(job, 7, Box::new(fods)))
+}
 
 /// A lobe along y in every voxel of a ball, as an image in MRtrix's basis and world axes.
 pub fn image(grid: &Arc<Grid>) -> Volume {
@@ -56,7 +74,7 @@ pub fn round(grid: &Arc<Grid>, gradients: &Gradients) -> Fods {
         measured: Vec::new(),
         algorithm: Some(ResponseAlgorithm::Tournier),
         mask: Mask::new(grid.clone(), vec![1; n]),
-        mask_found: None,
+        mask_report: None,
         peaks: Some(PeakField::new(grid.clone(), 1, vec![0.0f32; 3 * n])),
         high_peak: None,
         maps: Some(Maps {

@@ -1,7 +1,6 @@
 //! Shared by the test programs: external data, a graphics card, random numbers, synthetic images and sessions.
 
-// A failed unwrap is a failed test.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 pub mod composed_nifti;
 pub mod distributions;

@@ -13,6 +13,7 @@ pub fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> Sli
         right: right * mm,
         down: down * mm,
         images: Vec::new(),
+        images_above: 0,
         contours: Vec::new(),
         lines: Vec::new(),
         slab_mm: 1.0,

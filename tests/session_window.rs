@@ -48,8 +48,8 @@ pub fn scan(folder: &Path) -> PathBuf {
             let _ = write!(bvecs[axis], "{v} ");
         }
         let signal = (1000.0 * (-b * (0.3e-3 + 1.4e-3 * d.y * d.y)).exp()) as f32;
-        let of = |i| if inside(i) { signal } else { 5.0 };
-        values.extend((0..grid.voxel_count()).map(of));
+        let value = |i| if inside(i) { signal } else { 5.0 };
+        values.extend((0..grid.voxel_count()).map(value));
     }
     let dwi = Volume::new(grid.clone(), 13, VolumeKind::Scalar, values);
     let path = folder.join("dwi.nii.gz");

@@ -5,6 +5,7 @@ use super::App;
 use crate::jobs::JobHandle;
 use crate::render::Renderer;
 use crate::render::offscreen::{Error, Picture as DrawnPicture};
+use crate::state::core::text::file_name;
 use crate::state::files::jobs::SAVE;
 use crate::state::pictures::Look;
 use crate::state::pictures::jobs::{PICTURE, SavePng};
@@ -98,8 +99,8 @@ impl App {
             return Vec::new();
         };
         let state = seen.as_deref().unwrap_or(&self.state);
-        let name = picture.path.file_name().unwrap_or_default();
-        let label = format!("Drawing {}", name.to_string_lossy());
+        let name = file_name(&picture.path);
+        let label = format!("Drawing {name}");
         let drawing = renderer.ok_or(Error::NoDevice).and_then(|renderer| {
             let Some(pane) = picture.pane else {
                 return of_window(renderer, state, ctx);

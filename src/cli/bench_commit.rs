@@ -207,9 +207,10 @@ fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Result<V
     let shape = operator.shape();
     let mut x = vec![0.0; operator.columns()];
     let mut next = uniform(9);
-    for fibre in (0..shape.fibres).filter(|f| arcs.real[*f]) {
+    for streamline in (0..shape.streamlines).filter(|f| arcs.real[*f]) {
         for atom in 0..shape.atoms {
-            x[fibre * shape.atoms + atom] = ((0.005 + 0.015 * next()) / shape.atoms as f64) as f32;
+            x[streamline * shape.atoms + atom] =
+                ((0.005 + 0.015 * next()) / shape.atoms as f64) as f32;
         }
     }
     for voxel in 0..dictionary.voxels.len() {
@@ -346,7 +347,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
             let own = &solution.x[f * shape.atoms..(f + 1) * shape.atoms];
             own.iter().map(|w| f64::from(*w)).sum()
         };
-        let weights: Vec<f64> = (0..shape.fibres).map(weight).collect();
+        let weights: Vec<f64> = (0..shape.streamlines).map(weight).collect();
         let picked = match measured {
             MeasuredOperator::Cpu(way) => work.cheaper() == way,
             MeasuredOperator::Card(precision) => precision == Precision::Exact,

@@ -6,6 +6,7 @@
 use super::bench::Choice;
 use super::runner::Failure;
 use crate::compute::{Backend, Control};
+use crate::data::text::file_name;
 use crate::data::{Grid, Tractogram};
 use crate::io::atomic::Scratch;
 use crate::io::{self, Content, Format, Opened, forget_peak, open, resident_bytes, streamlines};
@@ -124,7 +125,7 @@ fn line(
 ) -> Value {
     seconds.sort_by(f64::total_cmp);
     let median = seconds[seconds.len() / 2];
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     let bytes = crate::io::length_of(path).unwrap_or(0);
     json!({
         "workload": "io", "case": format!("{what} {name}"), "streamlines": tractogram.len(),

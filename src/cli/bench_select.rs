@@ -9,6 +9,7 @@ use super::bench_io::{arcs, files, streamlines};
 use super::runner::Failure;
 use crate::compute::{Backend, Control};
 use crate::data::region::RegionId;
+use crate::data::text::file_name;
 use crate::data::{Grid, Mask, Region, Role, Shape, Tractogram};
 use crate::solvers::tractogram::selection::{SelectionRules, select};
 use glam::DVec3;
@@ -27,7 +28,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         None => Ok(vec![(String::new(), arcs(count, 21))]),
         Some(paths) => paths.map_err(Failure::from).and_then(|paths| {
             let named = |path: &PathBuf| {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let name = file_name(path);
                 Ok((format!(" in {name}"), streamlines(path)?))
             };
             paths.iter().map(named).collect()

@@ -3,7 +3,8 @@
 use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
     GivenParameters, ImageEnding, OdfLayoutOptions, ReadingOptions, ScanOptions, ValueError,
-    about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, positive,
+    about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, open_distributions,
+    positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
@@ -235,22 +236,7 @@ impl Options {
             return Ok(None);
         };
         let control = Control::new();
-        let stated = self.layout.layout();
-        let stated = stated.or_else(|| orientations::implied_layout(path));
-        let layout = stated.unwrap_or(OdfLayout::MRTRIX);
-        let opened = orientations::open_odf(path, layout, None, &control)?;
-        if opened.field.order() == 0 {
-            return Err(Failure::new(format!(
-                "Found a single volume, expected at least 6 with coefficients of distributions; name the image of \
-                 white matter: {}",
-                path.display()
-            )));
-        }
-        if stated.is_none() {
-            note!(
-                "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame state others"
-            );
-        }
+        let opened = open_distributions(path, &self.layout, &control)?;
         for warning in opened.warnings {
             warning!("{warning}: {}", path.display());
         }
@@ -259,22 +245,20 @@ impl Options {
         }
         let field = opened.field;
         if !scan.matches(&field.grid) {
-            let voxels = |grid: &Grid| grid.shape.map(|n| n.to_string()).join(" × ");
             return Err(Failure::new(format!(
-                "Found distributions with other voxels ({}) than those of the scan ({}), expected the same; estimate \
-                 them from this scan: {}",
-                voxels(&field.grid),
-                voxels(scan),
+                "The distributions lie on another grid than the scan ({}), expected the same; estimate them from this \
+                 scan: {}",
+                field.grid.difference_from_scan(scan),
                 path.display()
             )));
         }
-        let found = peaks::find(
+        let peaks = peaks::find(
             &field,
             &peaks::Params::defaults(),
             &runner.backend,
             &control,
         )?;
-        Ok(Some(found.volume()))
+        Ok(Some(peaks.volume()))
     }
 
     fn start(&self, lines: &Tractogram, runner: &mut Runner) -> Result<StartFrom, Failure> {
@@ -355,7 +339,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         rmse_before: None,
         curve: Curve::default(),
     })?;
-    if let Some(report) = &output.mask_found {
+    if let Some(report) = &output.mask_report {
         about_mask(report, opened.companion_mask.as_deref());
     }
     let counts = &output.prepared.dictionary.counts;
@@ -372,7 +356,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     if output.fit.ended == Ended::Iterations {
         warning!(
-            "The weights have not settled after {}; raise --iterations",
+            "The weights have not converged after {}; raise --iterations",
             counted(output.fit.iterations as usize, "iteration")
         );
     }

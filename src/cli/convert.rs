@@ -37,8 +37,9 @@ A mask becomes a smooth surface in world mm. Fibre orientations are turned with 
 /// The examples and the table of formats.
 fn help() -> String {
     let mut text = format!("{EXAMPLES}\n\nFormats:\n");
-    let of = |f: &io::Format| !matches!(f.content(), io::Content::Gradients | io::Content::Picture);
-    for format in io::Format::all().filter(of) {
+    let is_data =
+        |f: &io::Format| !matches!(f.content(), io::Content::Gradients | io::Content::Picture);
+    for format in io::Format::all().filter(is_data) {
         let ways = match (format.opens(), format.saves()) {
             (true, true) => "read, written",
             (true, false) => "read",

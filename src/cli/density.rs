@@ -23,9 +23,9 @@ Examples:
   arcuate density whole.tck --template dwi.nii.gz --voxel 0.5 --out tdi.nii.gz
   arcuate density whole.tck --voxel 1 --measure length --by-direction --out tdi_dec.nii.gz
 
-Each streamline counts once in each voxel that it passes. --sent divides by the number of streamlines sent from the
-seeds, which gives the fraction that passes. Lengths are cut exactly at the faces of the voxels. The three volumes of
---by-direction are left-right, front-back and up-down.";
+Each streamline counts once in each voxel that it passes through. --sent divides by the number of streamlines sent from
+the seeds, which gives the fraction that passes through it. Lengths are cut exactly at the faces of the voxels. The three
+volumes of --by-direction are left-right, front-back and up-down.";
 
 #[derive(clap::Args, Debug)]
 #[command(

@@ -115,7 +115,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let report = json!({
         "command": "fit",
         "mask_voxels": in_mask,
-        "mask_found": fitted.mask_found,
+        "mask_found": fitted.is_mask_automatic,
         "mask": fitted.mask_report.map(|m| json!({
             "volume_ml": m.volume_ml,
             "holes_filled": m.holes,
@@ -124,7 +124,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "agreement": m.agreement,
             "doubtful": m.doubtful(),
         })),
-        "mask_beside": fitted.scan.companion_mask.as_ref().filter(|_| fitted.mask_found),
+        "mask_beside": fitted.scan.companion_mask.as_ref().filter(|_| fitted.is_mask_automatic),
         "fitted": n,
         "repaired": repaired,
         "unfitted": fitted.fit.unfitted,
@@ -136,7 +136,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     });
     let (verb, of) = match &fitted.scan.gradients {
         Some(gradients) => ("Fitted", gradients.summary()),
-        None => ("Took the tensors of", "six volumes".to_owned()),
+        None => ("Read the tensors of", "six volumes".to_owned()),
     };
     let mut text = format!(
         "{verb} {} of {} in {:.2} s ({of})\n",
@@ -145,7 +145,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         fitted.wall_ms / 1e3,
     );
     if let Some(report) = &fitted.mask_report {
-        text += &format!("Brain mask found: {}\n", mask_text::facts(report));
+        text += &format!("Brain mask computed: {}\n", mask_text::facts(report));
     }
     text += &format!(
         "Not positive definite, repaired: {}; without enough signal: {}\n",

@@ -61,7 +61,7 @@ pub struct Options {
     pub scan: ScanOptions,
     #[command(flatten)]
     pub distributions: OdfLayoutOptions,
-    /// Brain mask on the scan's grid (default: found from the scan)
+    /// Brain mask on the scan's grid (default: computed from the scan)
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
     #[command(flatten)]
@@ -165,7 +165,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         wants_peaks: any_map(FodMap::is_of_peaks),
         wants_lobes: any_map(FodMap::is_of_lobes),
     })?;
-    if let Some(report) = &fods.mask_found {
+    if let Some(report) = &fods.mask_report {
         about_mask(report, scan.companion_mask.as_deref());
     }
     report::warn(options, &given, &fods);

@@ -6,6 +6,7 @@ use super::output::{error, one_line, remark};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::text::counted;
+use crate::data::text::file_name;
 use crate::data::tractogram::LENGTH;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind};
 use crate::io::bids::{Folder, Kind, Visit};
@@ -63,8 +64,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             Ok((value, lines, data)) => {
                 values.push(value);
                 let _ = writeln!(text, "{}\n{lines}", one_line(file));
-                let name = Path::new(file).file_name().unwrap_or_default();
-                kept.extend(data.map(|data| (name.to_string_lossy().into_owned(), data)));
+                let name = file_name(Path::new(file));
+                kept.extend(data.map(|data| (name, data)));
             }
             Err(failure) => {
                 values.push(json!({"path": file, "error": failure.sentence}));
@@ -159,10 +160,10 @@ fn describe(
             let (mut value, mut text) = image(file, dwi, None, gradients.as_deref());
             if let Some(layout) = reported.distributions {
                 let order = layout.order(dwi.frames).ok_or_else(|| {
-                    let found = odf_check::InputError {
+                    let error = odf_check::InputError {
                         volumes: dwi.frames,
                     };
-                    Failure::new(format!("{found}: {}", path.display()))
+                    Failure::new(format!("{error}: {}", path.display()))
                 })?;
                 value["kind"] = json!("distributions");
                 value["distributions"] = json!({

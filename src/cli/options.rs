@@ -10,7 +10,7 @@ mod value_error;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
 pub use images::ImageEnding;
-pub use orientations::{OdfLayoutOptions, OrientationOptions, basis_keys};
+pub use orientations::{OdfLayoutOptions, OrientationOptions, basis_keys, open_distributions};
 pub use parameters::{AllRows, GivenParameters, RowSelection, shared_option};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 pub use value_error::ValueError;
@@ -93,7 +93,7 @@ fn tensor_frame(text: &str) -> Result<TensorFrame, ValueError> {
 pub struct FitOptions {
     #[command(flatten)]
     pub scan: ScanOptions,
-    /// Brain mask on the scan's grid (default: found from the scan)
+    /// Brain mask on the scan's grid (default: computed from the scan)
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
     #[command(flatten)]
@@ -185,7 +185,7 @@ pub struct FittedScan {
     pub fit: tensor_fit::Output,
     pub maps: tensor_fit::Maps,
     pub mask: Mask,
-    pub mask_found: bool,
+    pub is_mask_automatic: bool,
     /// Reliability of the mask, if it was found from a scan.
     pub mask_report: Option<MaskReport>,
     pub arguments: FitArguments,
@@ -307,7 +307,7 @@ pub fn make_folder(folder: &Path) -> Result<io::atomic::OutputFolder, Failure> {
     io::atomic::OutputFolder::make(folder).map_err(|e| Failure::new(e.to_string()))
 }
 
-/// Writes to standard error how reliable a mask found from the scan is.
+/// Writes to standard error how reliable a mask computed from the scan is.
 pub fn about_mask(report: &MaskReport, adjacent: Option<&Path>) {
     if let Some(doubt) = mask_text::doubtful(report) {
         warning!("{doubt}");
@@ -515,7 +515,7 @@ impl FitOptions {
             None => scan.true_mask.clone(),
         };
         let arguments = self.arguments(scan.gradients.as_deref())?;
-        let is_found = given.is_none();
+        let is_mask_automatic = given.is_none();
         let job = FitTensors {
             dwi: scan.dwi.clone(),
             gradients: scan.gradients.clone(),
@@ -527,7 +527,7 @@ impl FitOptions {
             fit,
             maps,
             mask,
-            mask_found,
+            mask_report,
         } = *fitted;
         if let Some(unit) = fit.other_unit {
             note!(
@@ -535,8 +535,8 @@ impl FitOptions {
                 self.scan.scan
             );
         }
-        if let Some(mask_found) = &mask_found {
-            about_mask(mask_found, scan.companion_mask.as_deref());
+        if let Some(mask_report) = &mask_report {
+            about_mask(mask_report, scan.companion_mask.as_deref());
         }
         let floor = arguments.params.min_eigenvalue_mm2_per_s;
         for doubt in fit.doubts(mask.count(), floor) {
@@ -547,8 +547,8 @@ impl FitOptions {
             fit,
             maps,
             mask,
-            mask_found: is_found,
-            mask_report: mask_found,
+            is_mask_automatic,
+            mask_report,
             arguments,
             wall_ms,
         })

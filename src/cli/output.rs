@@ -5,6 +5,7 @@
 
 use super::Failure;
 use super::typed::{named_command, unknown_command};
+use crate::data::text::THIN;
 use crate::io::text::{in_line, is_control};
 use crate::io::{Remark, without_os_error};
 use crate::state::Severity;
@@ -59,6 +60,28 @@ fn without_control_characters(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Text with numbers as programs read them: digits without a separator, and an ordinary space before a unit. Texts that
+/// the window shows as well have narrow spaces there. Those of a clock time stay: file names of screenshots have them.
+fn with_plain_numbers(text: &str) -> Cow<'_, str> {
+    if !text.contains(THIN) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        let after = &text[at + c.len_utf8()..];
+        let is_digit = |c: char| c.is_ascii_digit();
+        match (c == THIN, before.is_some_and(is_digit)) {
+            (true, true) if after.starts_with(is_digit) => {}
+            (true, _) if after.starts_with("AM") || after.starts_with("PM") => plain.push(c),
+            (true, _) => plain.push(' '),
+            (false, _) => plain.push(c),
+        }
+        before = Some(c);
+    }
+    Cow::Owned(plain)
+}
+
 /// A name on one line without control characters.
 pub fn one_line(name: &str) -> String {
     in_line(name, '·')
@@ -100,7 +123,8 @@ fn write_out(text: &str) {
 
 /// Prints lines of text.
 pub fn print_text(text: &str) {
-    write_out(&format!("{}\n", without_control_characters(text)));
+    let text = with_plain_numbers(text);
+    write_out(&format!("{}\n", without_control_characters(&text)));
 }
 
 /// Prints a line of JSON.
@@ -115,7 +139,7 @@ pub fn report_message(severity: Severity, sentence: &str) {
         Severity::Warning => ("warning", 1),
         Severity::Error => ("error", 2),
     };
-    let sentence = one_line(sentence);
+    let sentence = one_line(&with_plain_numbers(sentence));
     // There is no other way to report this failure.
     let _ = writeln!(std::io::stderr(), "arcuate: {label}: {sentence}");
     report().sentences[at].push(Value::String(sentence));

@@ -23,7 +23,7 @@ use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
 use crate::state::update::{find_pathway, weight_request};
 use crate::state::{
-    Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction,
+    Action, Content, Document, KeptPathway, Layer, LayerId, Method, State, Task, ViewAction,
 };
 use names::{DISTRIBUTIONS, PATHWAY, SURFACE, TENSORS, live_name, result_name, weights_key};
 use serde_json::{Value, json};
@@ -156,7 +156,7 @@ fn kept(
     window: &mut Headless,
     document: &Document,
     read: &ReadSession,
-    of: &dyn Fn(u64) -> String,
+    result_name: &dyn Fn(u64) -> String,
     called: &dyn Fn(&str) -> String,
 ) -> Outcomes {
     // Edits are recorded in the session, not in the recipe of the streamlines.
@@ -197,12 +197,12 @@ fn kept(
                 |l| document.command_line(l),
             )
             .text();
-        let replayed = Replayed::new(name, &of(id), read, &recomputed);
+        let replayed = Replayed::new(name, &result_name(id), read, &recomputed);
         let replayed = replayed.with_ray_labels(are_rays(&recipe.curves));
         Ok(replayed.with_curves(&tractogram, command))
     };
     let all = all.into_iter();
-    all.map(|(id, name, recipe)| (of(id), replay(id, &name, recipe)))
+    all.map(|(id, name, recipe)| (result_name(id), replay(id, &name, recipe)))
         .collect()
 }
 
@@ -220,9 +220,9 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         if document.tensors.is_none() && document.requested_fit().as_ref() == fitted {
             document.tensors.clone_from(&now.tensors);
         }
-        let of = |id| saved::snapshot_result(number, id);
+        let result_name = |id| saved::snapshot_result(number, id);
         // Others belong to the present layers, or to an earlier snapshot.
-        let own = |id: u64| read.results.iter().any(|r| r.result == of(id));
+        let own = |id: u64| read.results.iter().any(|r| r.result == result_name(id));
         let others = document.layers.iter().map(|l| l.id);
         let others = others.filter(|id| !own(id.0) && document.curve_recipe(*id).is_some());
         let others: Vec<LayerId> = others.collect();
@@ -231,7 +231,7 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         document.unrestored.items.retain(of_snapshot);
         let text = snapshot.label();
         let called = |name: &str| format!("{name} of {text}");
-        all.extend(kept(window, &document, read, &of, &called));
+        all.extend(kept(window, &document, read, &result_name, &called));
     }
     all
 }
@@ -499,7 +499,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         ))),
         (0, _) => Ok(()),
         (bad, all) => Err(Failure::new(format!(
-            "{bad} of {all} results differ or could not be recomputed; see the report for the reasons: {}",
+            "{bad} of {all} results differ or could not be recomputed, for the reasons above: {}",
             read.path.display()
         ))),
     }
@@ -556,7 +556,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
             let own = live_error.clone().filter(|_| sum.result == saved::LIVE);
             let why = own.or_else(|| saved::unopened(&document));
             let why = why.map_or(String::new(), |why| format!(": {why}"));
-            let name = result_name(&document, &sum.result);
+            let name = result_name(&window.state, &sum.result);
             Failure::new(format!("{name} could not be recomputed{why}"))
         })
         .collect();

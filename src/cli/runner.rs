@@ -163,7 +163,7 @@ impl Runner {
             true => {
                 "This output is an input of the command, expected a file of its own; choose another name"
             }
-            false => "File exists, add --force to overwrite it",
+            false => "The file exists; add --force to overwrite it",
         };
         Err(Failure::new(format!("{sentence}: {}", path.display())))
     }

@@ -498,7 +498,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     {
         warning!("{sentence}");
     }
-    if let Some(sentence) = report::still_grows(&output) {
+    if let Some(sentence) = report::not_at_rest(&output) {
         warning!("{sentence}");
     }
     written.run = output.script.clone();

@@ -39,7 +39,7 @@ streamline and per point, and their order. Values per point count by their mean.
     after_help = EXAMPLES,
     // No label map is read.
     mut_arg("colours", |arg| arg.hide(true)),
-    mut_arg("target", |arg| arg.help("Keep streamlines that reach any of these")),
+    mut_arg("target", |arg| arg.help("Regions of which streamlines must reach at least one")),
 )]
 pub struct Options {
     /// Streamline file to read

@@ -31,8 +31,8 @@ Examples:
   arcuate track --peaks fod/peaks.nii.gz --seeds per-voxel:1 --out deterministic.tck
 
 The tensors are estimated from SCAN. Without --seed, seeds are spread over the whole mask; with --fod or --peaks over all
-voxels with fibres, and with --seed-interface over the surface of white matter. In the window, “Copy as command” copies
-such a line.
+voxels with fibres, and with --seed-interface over the surface of white matter. In the window, “Copy as command” copies a
+command line like these.
 
 Tissues end streamlines as in MRtrix's ACT: in cortical grey matter, inside deep grey matter, at the brain stem. A
 streamline that ends in CSF or in white matter is discarded and counted; a probabilistic one first goes back and tries

@@ -1,6 +1,6 @@
 //! Arcuate's engine: diffusion MRI without a window.
 //!
-//! [`data`] holds values, [`io`] reads and writes them, [`phantom`] generates heads with known ground truth, and
+//! [`data`] holds values, [`io`] reads and writes them, [`phantom`] generates heads with a known truth, and
 //! [`solvers`] compute on the backend chosen by [`compute`]; [`parameters`] describes the values on which a solver
 //! depends. The package depends on no crate that draws or opens windows. The permitted imports between modules are a
 //! table in `tests/architecture/tables.rs`, checked by a test.
@@ -31,6 +31,8 @@
 //! assert!(tracked.kept.len() > 100);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+
+#![warn(missing_docs)]
 
 pub mod compute;
 pub mod data;

@@ -2,6 +2,7 @@
 
 use crate::compute::Control;
 use crate::data::Tractogram;
+use crate::data::text::file_name;
 use crate::data::tractogram::LENGTH;
 use crate::io::convert::{Converted, check_output, parts, streamlines, with_values};
 use crate::io::scalars::{self, CompanionFile};
@@ -212,10 +213,7 @@ pub fn save_tractogram(
         some.iter().map(name).collect::<Vec<_>>().join(", ")
     };
     if !companions.is_empty() {
-        let file = |b: &CompanionFile| {
-            let name = b.path.file_name().unwrap_or_default();
-            name.to_string_lossy().into_owned()
-        };
+        let file = |b: &CompanionFile| file_name(&b.path);
         what += &format!(" with {}", names(&companions, file));
     }
     whole &= left.is_empty();

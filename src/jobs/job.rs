@@ -96,8 +96,10 @@ pub struct Delivery<T> {
     pub outcome: Outcome<T>,
 }
 
-// Few exist at a time, so the size difference between variants is harmless.
-#[allow(clippy::large_enum_variant)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "few exist at a time, so the size difference between variants is harmless"
+)]
 #[derive(Clone, Debug)]
 pub enum Outcome<T> {
     /// An intermediate output; the job goes on.

@@ -272,11 +272,11 @@ impl<S: JobState> Jobs<S> {
         self.cancel_where(Slot::is_of_document);
     }
 
-    fn cancel_where(&self, of: impl Fn(Slot) -> bool) {
-        if let Some(own) = self.window_job.as_ref().filter(|own| of(own.slot)) {
+    fn cancel_where(&self, is_chosen: impl Fn(Slot) -> bool) {
+        if let Some(own) = self.window_job.as_ref().filter(|own| is_chosen(own.slot)) {
             own.control.cancel();
         }
-        for (_, lane) in self.lanes.iter().filter(|(slot, _)| of(*slot)) {
+        for (_, lane) in self.lanes.iter().filter(|(slot, _)| is_chosen(*slot)) {
             let queue = lane.lock();
             queue.waiting.iter().for_each(|p| p.handle.control.cancel());
             if let Some(running) = &queue.running {

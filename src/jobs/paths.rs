@@ -6,6 +6,7 @@
 use super::JobError;
 use crate::compute::thread::{self, ThreadError};
 use crate::compute::{Cancelled, Control};
+use crate::data::text::file_name;
 use crate::io;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -218,7 +219,7 @@ impl CheckDestination {
         if self.path.is_dir() {
             return Some(PathError::FolderToWrite(self.path.clone()));
         }
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(&self.path);
         let name = name.to_lowercase();
         let ends = |e: &&str| name.ends_with(&format!(".{e}"));
         if !self.accepted.iter().any(ends) {

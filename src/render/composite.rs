@@ -65,7 +65,10 @@ impl Compositor {
     }
 
     /// Fills the drawn corner of `pane`; `through`: there are translucent lines.
-    #[allow(clippy::too_many_arguments)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one each for the card, the pass, the scene and its targets"
+    )]
     pub fn draw(
         &self,
         gpu: &Gpu,

@@ -352,18 +352,18 @@ pub(super) fn scene_slots(
     })
 }
 
-/// Sum over the chunks of streamlines of `of` applied to their slots, with at most this many slots per tractogram.
+/// Sum over the chunks of streamlines of `count` applied to their slots, with at most this many slots per tractogram.
 pub(super) fn sum_of_slots(
     (lines, keys): (&[Lines], &[LineKey]),
     store: &LineStore,
     max_slots: usize,
-    of: impl Fn(&Lines, usize) -> usize,
+    count: impl Fn(&Lines, usize) -> usize,
 ) -> usize {
     let some = lines.iter().zip(keys);
     let some = some.filter_map(|(l, key)| Some((l, store.get(*key)?)));
     let chunks = |(l, buffers)| {
-        let of = &of;
-        slots_per_chunk(buffers, values_of(l), max_slots).map(move |slots| of(l, slots))
+        let count = &count;
+        slots_per_chunk(buffers, values_of(l), max_slots).map(move |slots| count(l, slots))
     };
     some.flat_map(chunks).sum()
 }

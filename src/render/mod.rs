@@ -101,8 +101,10 @@ pub struct Renderer {
 
 /// The content of a pane.
 #[derive(PartialEq)]
-// Each pane has one, so the size difference between variants is harmless.
-#[allow(clippy::large_enum_variant)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "each pane has one, so the size difference between variants is harmless"
+)]
 enum PaneContent {
     Slice(SlicePane),
     Scene(ScenePane),
@@ -243,9 +245,13 @@ impl Renderer {
         let looked = glyphs::Look::slice(&list);
         let glyphs = scenes.glyphs(gpu, list.glyphs.as_ref(), &looked);
         let slots = slice_lines::slice_slots(&list.lines, &keys, store, quality.max_slots);
-        // Faint lines add up where many lie on each other: the outline of a pathway stays above them.
+        // Faint lines add up where many lie on each other: cost and outline of a pathway stay above them.
         let above = list.lines.iter().any(|l| l.context);
         let (images, contours) = layers.split_at(list.images.len());
+        let (ground, results) = images.split_at(images.len().saturating_sub(list.images_above));
+        let store = &*store;
+        let own = (&list, &*keys, quality.max_slots);
+        let front = (above && part.ends).then(|| lines.foreground(gpu, (textures, store), own));
         let aside = !(part.begins && part.ends);
         if aside && pane.back.is_none() {
             pane.back = Some(pane_texture(gpu, list.size_px));
@@ -272,10 +278,12 @@ impl Renderer {
                 ..Default::default()
             });
             if part.begins {
-                slices.draw_pane(&mut pass, if above { images } else { &layers });
+                slices.draw_pane(&mut pass, if above { ground } else { &layers });
             }
             lines.draw_slice(&mut pass, &capsules);
-            if above && part.ends {
+            if let Some(front) = &front {
+                slices.draw_pane(&mut pass, results);
+                lines.draw_slice(&mut pass, front);
                 slices.draw_pane(&mut pass, contours);
             }
             if let Some(ReadyGlyphs::Tensors(tensors)) = &glyphs {

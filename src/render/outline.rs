@@ -58,7 +58,10 @@ impl Outlines {
     }
 
     /// Casts the outline into `glass`, one pixel for `per_pixel` × `per_pixel` of the scene.
-    #[allow(clippy::too_many_arguments)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one each for the card, the pass, the scene and its targets"
+    )]
     pub fn march(
         &self,
         gpu: &Gpu,

@@ -4,8 +4,10 @@
 //! copied to the host, and neither side knows the other. If the window is not drawn by Vulkan, or if its driver exports
 //! no memory, everything is uploaded instead.
 
-// The graphics driver's own calls: wgpu has none for memory of this kind.
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "the graphics driver's own calls: wgpu has none for memory of this kind"
+)]
 
 use crate::data::ImageExporter;
 

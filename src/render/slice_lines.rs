@@ -109,6 +109,32 @@ impl LinePipelines {
         capsules
     }
 
+    /// The capsules of all lines that are no context, which are drawn once more over the images that cover it.
+    pub fn foreground(
+        &self,
+        gpu: &Gpu,
+        (textures, store): (&Textures, &LineStore),
+        (pane, keys, max_slots): (&SlicePane, &[LineKey], usize),
+    ) -> Capsules {
+        let own = pane.lines.iter().zip(keys);
+        let own = own.filter(|(lines, _)| !lines.context && pane.images_above > 0);
+        let (lines, keys): (Vec<Lines>, Vec<LineKey>) =
+            own.map(|(lines, key)| (lines.clone(), *key)).unzip();
+        let pane = SlicePane {
+            lines,
+            images: Vec::new(),
+            ..pane.clone()
+        };
+        let slots = slice_slots(&pane.lines, &keys, store, max_slots);
+        self.capsules(
+            gpu,
+            (textures, store),
+            &pane,
+            &keys,
+            (max_slots, &(0..slots)),
+        )
+    }
+
     pub fn draw_slice(&self, pass: &mut wgpu::RenderPass, capsules: &Capsules) {
         pass.set_pipeline(&self.capsule);
         for (group, blocks) in capsules.rims.iter().chain(&capsules.lines) {

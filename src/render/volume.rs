@@ -157,7 +157,10 @@ impl Volumes {
     }
 
     /// Draws these rows of the scene; `writes` are attached to the last pass.
-    #[allow(clippy::too_many_arguments)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one each for the card, the pass, the scene and its targets"
+    )]
     pub fn march(
         &self,
         (gpu, textures, encoder): (&Gpu, &mut Textures, &mut wgpu::CommandEncoder),

@@ -20,6 +20,8 @@ pub struct SlicePane {
     pub down: DVec3,
     /// Bottom to top.
     pub images: Vec<Image>,
+    /// How many of the images, the topmost ones, cover the lines of the context: results, which these must not hide.
+    pub images_above: usize,
     /// Drawn over the images.
     pub contours: Vec<Contour>,
     pub lines: Vec<Lines>,
@@ -300,8 +302,8 @@ pub struct Lines {
     pub opacity: f32,
     /// Draw one streamline in this many (1 draws all).
     pub every: usize,
-    /// In the 3-D view other lines and solids are drawn over these, wherever they are: a background must not hide its
-    /// foreground.
+    /// In the 3-D view other lines and solids are drawn over these, wherever they are, and on slices the images of
+    /// results: a background must not hide its foreground.
     pub context: bool,
 }
 

@@ -41,7 +41,8 @@ pub(super) fn glyphs(state: &State, view: GlyphView) -> Option<Glyphs> {
             Some(Glyphs::Odfs(OdfGlyphs {
                 field: ById(result.fods.output.field.clone()),
                 place,
-                size: look.size,
+                // Each fills the space of the voxels that it stands for.
+                size: look.size * every as f32,
                 every,
                 full_amplitude: result.fods.high_peak.filter(|_| look.same_scale),
                 min_peak: look.min_amplitude,
@@ -79,8 +80,10 @@ fn place(
     })
 }
 
-/// Smallest size of a distribution's glyph on screen, points: in smaller ones, lobes merge.
-const MIN_GLYPH_POINTS: f64 = 8.0;
+/// Smallest size of a voxel on screen at which each has the glyph of its distribution, points.
+const MIN_VOXEL_POINTS: f64 = 8.0;
+/// Smallest size of the glyph of one in several voxels, points: in smaller ones, lobes merge.
+const MIN_GLYPH_POINTS: f64 = 12.0;
 /// Largest spacing of glyphs, voxels.
 const MAX_EVERY: usize = 64;
 
@@ -89,8 +92,11 @@ const MAX_EVERY: usize = 64;
 pub fn odf_every(state: &State, mm_per_point: f64) -> Option<usize> {
     let grid = &state.document.distributions.field()?.grid;
     let points = grid.spacing().min_element() / mm_per_point.max(1e-9);
-    let legible = (MIN_GLYPH_POINTS / points.max(1e-9)).ceil();
-    let legible = (legible as usize).clamp(1, MAX_EVERY);
+    let legible = match points >= MIN_VOXEL_POINTS {
+        true => 1,
+        false => (MIN_GLYPH_POINTS / points.max(1e-9)).ceil() as usize,
+    };
+    let legible = legible.clamp(1, MAX_EVERY);
     let fits = |every: &usize| crossed(grid, *every) <= OdfGlyphs::MAX_COUNT;
     (legible..=MAX_EVERY).find(fits).or(Some(MAX_EVERY))
 }

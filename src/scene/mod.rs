@@ -83,17 +83,19 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
         },
         ..l
     };
+    // Cost and speed.
+    let results = pathways::image(state).into_iter();
+    let results: Vec<Image> = results.chain(segment::image(state)).collect();
     Some(SlicePane {
         size_px: size.pixels(),
         scale: size.pixels_per_point as f32,
         origin: plane.world(DVec2::splat(0.5 / size.pixels_per_point)),
         right: plane.right * mm_per_pixel,
         down: plane.down * mm_per_pixel,
+        images_above: results.len(),
         images: {
-            let cost = pathways::image(state);
-            let speed = segment::image(state);
             let below = pathways::ground(state, images(state));
-            below.into_iter().chain(cost).chain(speed).collect()
+            below.into_iter().chain(results).collect()
         },
         contours: {
             let pathways = pathways::contours(state).into_iter();
@@ -255,7 +257,7 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
             _ => None,
         })
     };
-    let brain_mask = masks().find(|(l, _)| document.origin(l).is_found_mask());
+    let brain_mask = masks().find(|(l, _)| document.origin(l).is_automatic_mask());
     // A ventricle or a tumour does not outline the head.
     let large = |mask: &Mask| 50 * mask.count() >= mask.grid.voxel_count();
     let largest = || {

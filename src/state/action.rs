@@ -85,8 +85,10 @@ impl BeforeDrag {
 }
 
 /// Actions that the window carries out for [`super::update()`].
-// Few exist at a time, so the size difference between variants is harmless.
-#[allow(clippy::large_enum_variant)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "few exist at a time, so the size difference between variants is harmless"
+)]
 #[derive(Clone, Debug)]
 pub enum Effect {
     Submit(Box<dyn AnyJob<super::State>>),

@@ -19,7 +19,7 @@ use crate::state::streamlines::recipe::{StreamlineInput, tables::TableCommand};
 use crate::state::tensors::recipe::FitArguments;
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::tensors::recipe::fod::FodArguments;
-use crate::state::track::recipe::FibreCommand;
+use crate::state::track::recipe::OdfTrackingCommand;
 use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use std::fmt::{self, Write as _};
@@ -72,7 +72,7 @@ pub enum CommandLine {
         params: curves::Params,
     },
     /// Streamlines along distributions.
-    Fibres(Box<FibreCommand>),
+    OdfStreamlines(Box<OdfTrackingCommand>),
     /// A result that no command can compute.
     NoCommand(NoCommand),
     Geodesic {
@@ -327,7 +327,7 @@ impl CommandLine {
         match self {
             Self::NoCommand(reason) => Some(reason.to_string()),
             Self::Segment(command) => command.no_command(),
-            Self::Fibres(command) => command.no_command(),
+            Self::OdfStreamlines(command) => command.no_command(),
             Self::Commit(command) => command.no_command(),
             Self::Table(command) => command.no_command(),
             Self::Density { streamlines: base, .. } | Self::Moved { base, .. } => base.no_command(),
@@ -366,7 +366,7 @@ impl CommandLine {
     /// The commands of [`Self::text_to`], one after another.
     fn commands_to(&self, out: &Path) -> Vec<String> {
         match self {
-            Self::Fibres(command) => command.commands(out),
+            Self::OdfStreamlines(command) => command.commands(out),
             Self::Density {
                 streamlines: base,
                 template,
@@ -391,7 +391,7 @@ impl CommandLine {
             Self::NoCommand(_) | Self::Edited { .. } => {
                 format!("# {}", self.no_command().unwrap_or_default())
             }
-            Self::Fibres(_) | Self::Density { .. } => chain(self.commands_to(out)),
+            Self::OdfStreamlines(_) | Self::Density { .. } => chain(self.commands_to(out)),
             Self::Scan(ScanSource::File { dwi, .. }) => {
                 format!("arcuate info {}", quoted_path(dwi))
             }

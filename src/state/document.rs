@@ -29,8 +29,8 @@ pub struct Tensors {
     pub field: TensorField,
     pub fa: Volume,
     pub mask: Mask,
-    /// Reliability of the mask, if it was found from the scan.
-    pub mask_found: Option<tensor_fit::MaskReport>,
+    /// Reliability of the mask, if it was computed from the scan.
+    pub mask_report: Option<tensor_fit::MaskReport>,
     pub key: FitKey,
     /// Origin of the fit, in the document's table.
     pub origin: OriginId,
@@ -61,7 +61,7 @@ pub struct Document {
     pub tensors: Option<Arc<Tensors>>,
     pub fit: tensor_fit::Params,
     pub distributions: Distributions,
-    /// The mask layer of the fit; `None`: a mask is found from the scan.
+    /// The mask layer of the fit; `None`: a mask is computed from the scan.
     pub fit_mask: Option<LayerId>,
     pub track: TrackSettings,
     pub pathways: pathways::PathwaySettings,

@@ -81,7 +81,7 @@ pub fn methods(state: &State) -> String {
         let other = |fit: &FitRecipe| fit.params != document.fit || document.tensors.is_none();
         if let Some(basis) = basis.filter(|fit| other(fit)) {
             let mask = match &basis.mask {
-                FitMask::Found => None,
+                FitMask::Automatic => None,
                 FitMask::File(path) => Some(format!("the mask {}", file_name(path))),
                 FitMask::Head => Some("the head's own mask".to_owned()),
             };
@@ -108,8 +108,8 @@ pub fn methods(state: &State) -> String {
         env!("CARGO_PKG_VERSION"),
         state.runtime.device.backend.label
     );
-    let mut all = text.trim().to_owned();
-    for (number, work) in (1..).zip(citations.0) {
+    let (mut all, works) = citations.numbered(text.trim());
+    for (number, work) in (1..).zip(works) {
         all += if number == 1 { "\n\n" } else { "\n" };
         let _ = write!(all, "[{number}] {work}");
     }

@@ -185,7 +185,7 @@ impl Origin {
 
     /// The map of a tensor fit, or the brain mask found for one; `None` for other origins.
     pub fn fit_map_or_mask(&self) -> Option<FitMap> {
-        match self.is_found_mask() {
+        match self.is_automatic_mask() {
             true => Some(FitMap::Mask),
             false => self.fit_map(),
         }
@@ -201,7 +201,7 @@ impl Origin {
 
     /// Whether it is a map or a mask that is computed again whenever the scan is opened.
     pub fn is_recomputed_from_scan(&self) -> bool {
-        self.fit_map().is_some() || self.fod_map().is_some() || self.is_found_mask()
+        self.fit_map().is_some() || self.fod_map().is_some() || self.is_automatic_mask()
     }
 
     /// Whether both are the same map, or brain masks found here, if perhaps of different computations.
@@ -211,7 +211,7 @@ impl Origin {
     }
 
     /// Whether it is a brain mask found here.
-    pub fn is_found_mask(&self) -> bool {
+    pub fn is_automatic_mask(&self) -> bool {
         matches!(self, Self::Computed(Recipe::BrainMask(_)))
     }
 

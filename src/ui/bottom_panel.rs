@@ -1,8 +1,9 @@
 //! The panel below the views: the table of streamlines, the profile along them, the matrix of the labels that they
-//! connect.
+//! connect, their scores.
 
 mod matrix;
 mod profile;
+mod scores;
 mod table;
 
 use super::files::{DialogPosition, PathPurpose, suggestion};
@@ -61,6 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             BottomPanel::Table => table::show(ui, state, (layer, lines), memory, actions),
             BottomPanel::Profile => profile::show(ui, state, lines, actions),
             BottomPanel::Matrix => matrix::show(ui, state, lines, memory, actions),
+            BottomPanel::Scores => scores::show(ui, state, memory),
         }
     });
 }
@@ -93,7 +95,7 @@ fn head(
     let inner = paint::inset(head, space::INSET, 8.0);
     let tabs = Rect::from_min_size(
         pos2(inner.left(), inner.center().y - 12.0),
-        vec2(270.0, 24.0),
+        vec2(320.0, 24.0),
     );
     let labels = BottomPanel::ALL.map(BottomPanel::name);
     let now = BottomPanel::ALL
@@ -113,6 +115,7 @@ fn head(
         BottomPanel::Table => state.runtime.streamlines.order.shown().is_some(),
         BottomPanel::Profile => state.runtime.streamlines.profile.shown().is_some(),
         BottomPanel::Matrix => state.runtime.streamlines.connect.shown().is_some(),
+        BottomPanel::Scores => state.runtime.streamlines.scores.shown().is_some(),
     };
     let not_yet = (!ready).then_some("There is nothing to export yet");
     let export = Button::plain("Export CSV…")
@@ -126,6 +129,7 @@ fn head(
             BottomPanel::Table => "streamlines",
             BottomPanel::Profile => "profile",
             BottomPanel::Matrix => "connectome",
+            BottomPanel::Scores => "scores",
         };
         let text = suggestion(state, name, &purpose);
         let above = DialogPosition::Above(at.right_top() - vec2(0.0, 12.0));
@@ -197,6 +201,9 @@ fn figures(state: &State, panel: BottomPanel) -> String {
                 let labels = counted(c.nodes.len(), "label");
                 format!("{} of {all} connect {labels}", count(both as u64))
             }),
+        BottomPanel::Scores => runtime.scores.shown().map_or(String::new(), |(_, scores)| {
+            streamlines(scores.connections.len() as u64)
+        }),
     }
 }
 

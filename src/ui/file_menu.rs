@@ -7,6 +7,7 @@ use super::top_bar::NOTHING_OPEN;
 use super::widgets::menu::{self, Item};
 use super::widgets::paint;
 use super::{Memory, first_run, icons};
+use crate::data::text::file_name;
 use crate::state::sessions::ResultStorage;
 use crate::state::{Action, FilesAction, SessionAction, SnapshotAction, State, UnsavedAction};
 use egui::{Response, Ui};
@@ -124,8 +125,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
         menu::line(ui);
         menu::caption(ui, "Recent");
         for recent in state.runtime.files.recent.iter().take(RECENT) {
-            let name = recent.path.file_name().unwrap_or_default();
-            let name = name.to_string_lossy();
+            let name = file_name(&recent.path);
             let room = ui.available_width() - 48.0;
             let name = paint::elided(ui.painter(), &name, theme::regular(size::LABEL), room);
             let item = Item::new(&name).icon(first_run::recent_icon(recent.kind));

@@ -6,6 +6,7 @@ use super::views::opening;
 use super::widgets::button::Button;
 use super::widgets::{focus, paint};
 use super::{Memory, format, icons, keys, panels, recovery, status_bar, top_bar};
+use crate::data::text::file_name;
 use crate::state::files::jobs::LOAD;
 use crate::state::files::types::RecentKind;
 use crate::state::report::DISCLAIMER;
@@ -61,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let font = theme::regular(size::BODY);
         paint::left(ui.painter(), under, &text, font, p.t2);
         ui.add_space(15.0);
-        if !state.runtime.notices.messages.is_empty() || recovery::is_any_missing(state) {
+        if !state.runtime.notices.messages.is_empty() || recovery::is_any_offered(state) {
             let place = column(ui, 0.0);
             let mut notes = ui.new_child(
                 egui::UiBuilder::new()
@@ -359,7 +360,7 @@ fn recent(
             painter.rect_filled(rect.expand2(vec2(8.0, 0.0)), radius::CONTROL, p.b2);
         }
         paint::underline(painter, rect, p.line);
-        let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(&file.path);
         let centre = rect.center().y;
         paint::icon(
             painter,

@@ -12,10 +12,10 @@ use egui::{
 };
 use egui_commonmark::{CommonMarkCache, CommonMarkViewer};
 
-const SIZE: Vec2 = vec2(820.0, 600.0);
+const SIZE: Vec2 = vec2(832.0, 684.0);
 const SMALLEST: Vec2 = vec2(520.0, 320.0);
 const HEAD: f32 = 44.0;
-const LIST: f32 = 190.0;
+const LIST: f32 = 202.0;
 const SEARCH: f32 = 220.0;
 /// Longer lines are hard to read.
 const WIDEST: f32 = 680.0;

@@ -67,6 +67,8 @@ pub struct Memory {
     renaming: Option<rename::Renaming>,
     /// The window has no space for the lists beside the views.
     narrow: bool,
+    /// Height of the task's panel below the notes at its top.
+    panel_height: f32,
     /// A text field had the keyboard when the last frame ended.
     typing: bool,
     /// A control had it.
@@ -125,6 +127,7 @@ struct FormMemory {
 #[derive(Default)]
 struct Caches {
     visits: choose_visit::Cache,
+    shells: forms::ShellCache,
     tracks: tracks::Cache,
     rays: rays::Cache,
     weights: weights::Cache,
@@ -167,6 +170,7 @@ impl Memory {
             palette: None,
             renaming: None,
             narrow: false,
+            panel_height: f32::INFINITY,
             typing: false,
             control_focused: false,
             toggled: BTreeSet::new(),

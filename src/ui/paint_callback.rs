@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 /// The content of a pane.
 #[derive(Clone, Debug)]
-// Each pane has one, so the size difference between variants is harmless.
-#[allow(clippy::large_enum_variant)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "each pane has one, so the size difference between variants is harmless"
+)]
 pub enum PaneContent {
     Slice(SlicePane),
     Scene(ScenePane),

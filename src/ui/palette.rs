@@ -38,8 +38,10 @@ pub struct Palette {
 }
 
 /// The action of a row.
-// A few dozen exist while the palette is open, so the size difference between variants is harmless.
-#[allow(clippy::large_enum_variant)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a few dozen exist while the palette is open, so the size difference between variants is harmless"
+)]
 enum EntryAction {
     Act(Action),
     /// Acts as if the key were pressed: the action of a key is defined in one place.

@@ -305,6 +305,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
     let whole = body;
     let body = top::show(ui, whole, state, memory, actions);
     let body = forms::level_set::pinned(ui, body, state, actions);
+    memory.panel_height = body.height();
     if whole.height() < LOW {
         one_of_two(ui, body, state, memory, actions);
     } else {
@@ -408,7 +409,7 @@ pub fn copy_command(ui: &mut Ui, place: Rect, x: f32, enabled: bool) -> bool {
     );
     IconButton::new(icons::TERMINAL, "Copy as command")
         .hint("Copy as command (Ctrl+Shift+C)")
-        .disabled((!enabled).then_some("There is nothing to repeat by a command yet"))
+        .disabled((!enabled).then_some("There is no result to copy as a command yet"))
         .show_at(ui, rect)
         .clicked()
 }

@@ -325,9 +325,9 @@ fn weight_readings(state: &State) -> Vec<Reading> {
     let place = course.voxels.binary_search(&number).ok();
     // Records of one streamline are adjacent.
     let segments = place.map_or(&[][..], |place| course.in_voxel(place));
-    let mut fibres: Vec<u32> = segments.iter().map(|s| s.fibre).collect();
-    fibres.dedup();
-    let weights = fibres.iter().map(|f| weights[*f as usize]);
+    let mut streamlines: Vec<u32> = segments.iter().map(|s| s.streamline).collect();
+    streamlines.dedup();
+    let weights = streamlines.iter().map(|f| weights[*f as usize]);
     let above: Vec<f64> = weights.filter(|w| *w > 0.0).map(f64::from).collect();
     let count = format::count(above.len() as u64);
     let sum = format::significant(above.iter().sum());

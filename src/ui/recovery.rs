@@ -5,6 +5,7 @@ use super::files::{DialogPosition, PathPurpose};
 use super::widgets::button::Button;
 use super::widgets::note::{Note, NoteResponse};
 use super::{Memory, icons, theme};
+use crate::data::text::file_name;
 use crate::state::core::text::{counted, shortened_list};
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
 use crate::state::sessions::{RecoverableSession, SessionContents, saved};
@@ -180,7 +181,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 }
 
 /// Whether there is anything to show.
-pub fn is_any_missing(state: &State) -> bool {
+pub fn is_any_offered(state: &State) -> bool {
     state.runtime.sessions.offered().next().is_some()
 }
 
@@ -202,8 +203,8 @@ pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
         actions.push(Action::Session(match (answer, file) {
             (NoteResponse::Accepted, None) => SessionAction::Recompute(layer),
             (NoteResponse::Accepted, Some(path)) => {
-                let name = path.file_name().unwrap_or_default();
-                let purpose = PathPurpose::Missing(layer, name.to_string_lossy().into_owned());
+                let name = file_name(path);
+                let purpose = PathPurpose::Missing(layer, name);
                 let text = path.display().to_string();
                 memory
                     .files

@@ -7,9 +7,9 @@ use crate::data::statistics::median;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
 use crate::solvers::curves::{Output, Params, SeedOutcome, StopReason};
-use crate::state::track::empty::none_kept;
+use crate::state::track::empty;
 use crate::state::track::types::CurveKind;
-use crate::state::track::types::fibres::shared_params;
+use crate::state::track::types::odf::shared_params;
 use crate::state::{CurveResult, Document};
 use egui::Color32;
 use glam::{DVec3, Vec3};
@@ -85,7 +85,7 @@ impl Cache {
                 && known.iter().zip(regions).all(|(k, r)| k.is(r))
         });
         if !known {
-            let of = |region: &Arc<Region>| {
+            let key = |region: &Arc<Region>| {
                 let (mask, bounds) = RemarkKey::shape(&region.shape);
                 let (name, role) = (region.name.clone(), region.role);
                 RemarkKey {
@@ -96,7 +96,7 @@ impl Cache {
                 }
             };
             let remarks = remarks(regions, mask, whose);
-            self.remarks = Some((mask.id(), regions.iter().map(of).collect(), remarks));
+            self.remarks = Some((mask.id(), regions.iter().map(key).collect(), remarks));
         }
         self.remarks.as_ref().map_or(&[], |(.., remarks)| remarks)
     }
@@ -238,7 +238,7 @@ pub fn params(document: &Document) -> Params {
     match document.track.kind() {
         CurveKind::Streamlines => document.track.streamlines.clone(),
         CurveKind::Rays => document.track.rays.params.curves.clone(),
-        CurveKind::Fibres => shared_params(&document.fibre_params()),
+        CurveKind::OdfStreamlines => shared_params(&document.odf_params()),
     }
 }
 
@@ -265,6 +265,14 @@ pub fn rejected(output: &Output) -> Option<String> {
     })
 }
 
+/// Why seeds did not start, as a sentence; `None` if all did, or the reasons are not known. `mask`: the name of the
+/// tensors' mask.
+pub fn not_started(output: &Output, mask: &str) -> Option<String> {
+    let reasons = empty::not_started(output, mask)?;
+    let seeds = counted(count_of(output, SeedOutcome::NoStart) as usize, "seed");
+    Some(format!("{seeds} did not start: {reasons}"))
+}
+
 /// Remedies if no streamline is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suggestion {
@@ -278,17 +286,22 @@ pub enum Suggestion {
 
 /// Why no streamline is kept, with one suggestion.
 pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, Suggestion)> {
-    let (sentence, worst) = none_kept(output, params, mask)?;
+    let (sentence, worst) = empty::none_kept(output, params, mask)?;
     // No limit helps seeds that lie elsewhere.
     let by_fa = output.starts.is_none_or(|s| {
         let elsewhere = s.outside_volume + s.outside_mask + s.outside_regions;
         s.low_fa > elsewhere
+    });
+    let by_amplitude = output.starts.is_some_and(|s| {
+        let failed: u64 = s.failed().iter().map(|(_, seeds)| seeds).sum();
+        2 * s.low_amplitude > failed
     });
     let remedy = match worst {
         SeedOutcome::MissedTargets | SeedOutcome::MissedInclude => Suggestion::LoosenAngle,
         SeedOutcome::TooShort => Suggestion::ShorterLength,
         SeedOutcome::EndsInWhite => Suggestion::LowerCutoff,
         SeedOutcome::NoStart if params.min_fa.is_some() && by_fa => Suggestion::LowerFa,
+        SeedOutcome::NoStart if by_amplitude => Suggestion::LowerCutoff,
         _ => Suggestion::Nothing,
     };
     Some((sentence, remedy))
@@ -304,7 +317,7 @@ pub struct Remark {
 
 /// Regions outside the mask, and targets that overlap a seed; one sentence each. `whose` names the mask.
 pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark> {
-    let of = |role: Role| regions.iter().filter(move |r| r.role == role);
+    let with_role = |role: Role| regions.iter().filter(move |r| r.role == role);
     let out = |r: &Arc<Region>, then: &str| {
         // A region outside the image is also outside its mask; the sentence names the image.
         let place = match r.shape.intersects_grid(&mask.grid) {
@@ -316,9 +329,9 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark>
             outside_at: Some(r.shape.centre()),
         }
     };
-    let seeds = of(Role::Seed).filter(|r| !r.shape.touches(mask));
+    let seeds = with_role(Role::Seed).filter(|r| !r.shape.touches(mask));
     let seeds = seeds.map(|r| out(r, "nothing starts there"));
-    let pairs = of(Role::Target).flat_map(|t| of(Role::Seed).map(move |s| (t, s)));
+    let pairs = with_role(Role::Target).flat_map(|t| with_role(Role::Seed).map(move |s| (t, s)));
     let meet = pairs.filter(|(t, s)| t.shape.overlaps(&s.shape));
     let meet = meet.map(|(t, s)| Remark {
         text: format!(

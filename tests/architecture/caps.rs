@@ -33,10 +33,10 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// `path name` and size of each item in src.
-fn sizes(of: fn(&[Token]) -> Vec<(String, usize)>) -> Vec<(String, usize)> {
+fn sizes(items_in: fn(&[Token]) -> Vec<(String, usize)>) -> Vec<(String, usize)> {
     let sources = tree().into_iter().filter(|f| f.path.starts_with("src/"));
     let items = sources.flat_map(|file| {
-        let items = of(&tokens(&file.text));
+        let items = items_in(&tokens(&file.text));
         let named = move |(name, size)| (format!("{} {name}", file.path), size);
         items.into_iter().map(named)
     });

@@ -1,11 +1,11 @@
 //! The rules of the architecture, and the setup script.
 
-// A failed unwrap is a failed test.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use arcuate_tests as support;
 
 mod caps;
+mod kernel_structs;
 mod keys;
 mod openings;
 mod planted;
@@ -20,6 +20,7 @@ fn main() {
     support::run([
         rules::tests(),
         caps::tests(),
+        kernel_structs::tests(),
         keys::tests(),
         openings::tests(),
         ranks::tests(),

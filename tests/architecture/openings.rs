@@ -2,7 +2,7 @@
 
 use crate::rules::{File, report, tree};
 use crate::support::test;
-use crate::tables::{NO_OPENINGS, OPENINGS_LEFT};
+use crate::tables::NO_OPENINGS;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -14,23 +14,10 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Openings in a file beyond the number that is left in it, and numbers that are too large.
+/// The forbidden openings in a file, one line each.
 fn violations(file: &File) -> Vec<String> {
-    let found = openings(file);
-    let left = OPENINGS_LEFT.iter().find(|(path, _)| *path == file.path);
-    let left = left.map_or(0, |(_, left)| *left);
-    if found.len() < left {
-        return vec![format!(
-            "{}: {} of {left} openings are left: lower the number in the table",
-            file.path,
-            found.len()
-        )];
-    }
-    if found.len() == left {
-        return Vec::new();
-    }
     let violation = |(line, word)| format!("{}:{line}: a comment begins with {word}", file.path);
-    found.into_iter().map(violation).collect()
+    openings(file).into_iter().map(violation).collect()
 }
 
 /// Doc comments of src, and comments of kernels on lines of their own, that begin with a forbidden word.
@@ -119,13 +106,6 @@ fn planted() {
     let file = File {
         path: "src/ui/a.rs".to_owned(),
         text: "/// What a voxel holds.".to_owned(),
-    };
-    assert_eq!(violations(&file).len(), 1);
-    // A kernel with fewer openings than the table says.
-    let (path, _) = OPENINGS_LEFT[0];
-    let file = File {
-        path: path.to_owned(),
-        text: String::new(),
     };
     assert_eq!(violations(&file).len(), 1);
 }

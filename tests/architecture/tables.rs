@@ -510,15 +510,5 @@ pub const RETIRED: &[&str] = &[
 /// Words with which no comment that documents an item, and no comment of a kernel, begins.
 pub const NO_OPENINGS: &[&str] = &["What", "Of", "Those", "As", "Which", "The same"];
 
-/// Comments of kernels that still begin so: an edit of any kernel needs kernels/make_ptx.py. Numbers only go down.
-pub const OPENINGS_LEFT: &[(&str, usize)] = &[
-    ("kernels/brick_passes.cuh", 1),
-    ("kernels/bricks.cuh", 2),
-    ("kernels/csd.cuh", 1),
-    ("kernels/eikonal.cu", 1),
-    ("kernels/level_set.cu", 1),
-    ("kernels/odf_tracking.cuh", 1),
-];
-
 /// Words that are retired in src alone: the tests still have names of them.
 pub const RETIRED_IN_SRC: &[&str] = &["again", "made", "wrong"];

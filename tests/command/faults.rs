@@ -145,6 +145,7 @@ fn case(name: &str) {
             "lie outside the image",
             "Most streamlines have no weight",
             "The alignment is doubtful",
+            "The surface is not at rest",
             "wholly outside the voxels",
         ];
         let is_note = |l: &&str| notes.iter().any(|text| l.contains(text));
@@ -268,11 +269,11 @@ pub fn child() {
     };
     let folder = std::env::current_dir().expect("a folder");
     std::fs::create_dir(folder.join("in")).expect("made");
-    let of = |all: &[(&str, &'static str)]| {
+    let line_of = |all: &[(&str, &'static str)]| {
         let found = all.iter().find(|(known, _)| *known == name);
         found.map(|(_, line)| *line)
     };
-    match (of(&COMMANDS), of(&SOLVERS)) {
+    match (line_of(&COMMANDS), line_of(&SOLVERS)) {
         (Some(line), _) => command(&folder, line, true),
         (_, Some(line)) => command(&folder, line, false),
         _ => window(&folder, &name),

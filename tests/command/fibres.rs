@@ -292,10 +292,21 @@ fn weights() {
     let values = [vec![0.28f32; 27], vec![0.0; 5 * 27]].concat();
     let small = Volume::new(Arc::new(grid), 6, VolumeKind::Scalar, values);
     image::save_volume(&here.join("small.nii.gz"), &small, "", &Control::new()).expect("a file");
+    let fods = here.join("fod/wm_fod.nii.gz");
+    let (fods, _) = image::read(&fods, &Control::new()).expect("distributions");
+    let mut affine = fods.grid.world_from_voxel;
+    affine.translation.x += 5.0;
+    let elsewhere = Grid::new(fods.grid.shape, affine, fods.grid.source).expect("a grid");
+    let moved = fods.on_grid(Arc::new(elsewhere));
+    image::save_volume(&here.join("moved.nii.gz"), &moved, "", &Control::new()).expect("a file");
     for (rest, parts) in [
         (
+            "--fod moved.nii.gz",
+            ["up to 5.0 mm away from the scan's voxels", "moved.nii.gz"],
+        ),
+        (
             "--fod small.nii.gz",
-            ["other voxels (3 × 3 × 3)", "small.nii.gz"],
+            ["3 × 3 × 3 voxels, the scan has", "small.nii.gz"],
         ),
         (
             "--fod head/brain_mask.nii.gz",

@@ -471,7 +471,7 @@ fn refusals() {
     let line = "fod head/dwi.nii.gz --out fod";
     refuses(
         &line.split(' ').collect::<Vec<_>>(),
-        &["File exists", "csf.nii.gz"],
+        &["file exists", "csf.nii.gz"],
         here,
     );
     let entries = std::fs::read_dir(here.join("fod")).expect("a folder");
@@ -552,9 +552,9 @@ fn mrtrix(data: PathBuf) {
         let mask = values(&data.join("mask.mif"));
         let mut differences = Vec::new();
         for voxel in (0..mask.values.len()).filter(|v| mask.values[*v] > 0.5) {
-            let norm = |of: &dyn Fn(usize) -> f32| {
+            let norm = |coefficient: &dyn Fn(usize) -> f32| {
                 (0..found.frames)
-                    .map(|k| f64::from(of(k)).powi(2))
+                    .map(|k| f64::from(coefficient(k)).powi(2))
                     .sum::<f64>()
                     .sqrt()
             };

@@ -141,8 +141,8 @@ fn orientations() {
     let grid = Arc::new(grid);
     let direction = |voxel: usize| DVec3::new(1.0, 0.3 * voxel as f64, 0.5).normalize();
     let image_from_world = Rotation::new(4, world_from_fsl(&grid).transpose());
-    let save = |name: &str, size: usize, of: &dyn Fn(usize) -> Vec<f64>| {
-        let voxels: Vec<Vec<f64>> = (0..8).map(of).collect();
+    let save = |name: &str, size: usize, coefficients: &dyn Fn(usize) -> Vec<f64>| {
+        let voxels: Vec<Vec<f64>> = (0..8).map(coefficients).collect();
         let planes = (0..size).flat_map(|i| voxels.iter().map(move |c| c[i] as f32));
         let planes: Vec<f32> = planes.collect();
         let volume = Volume::new(grid.clone(), size, VolumeKind::Scalar, planes);

@@ -82,8 +82,10 @@ fn write(path: &Path, count: usize) {
 fn images(folder: &Path) {
     let grid =
         Arc::new(Grid::axis_aligned([41, 60, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0)).unwrap());
-    let save = |name: &str, of: &dyn Fn([usize; 3]) -> f32| {
-        let values: Vec<f32> = (0..grid.voxel_count()).map(|i| of(grid.voxel(i))).collect();
+    let save = |name: &str, value: &dyn Fn([usize; 3]) -> f32| {
+        let values: Vec<f32> = (0..grid.voxel_count())
+            .map(|i| value(grid.voxel(i)))
+            .collect();
         let volume = Volume::scalar(grid.clone(), values);
         nifti::save_volume(&folder.join(name), &volume, "test", &Control::new()).unwrap();
     };

@@ -536,9 +536,10 @@ fn sanitized() {
 
 /// Under other defaults, only the values that the user chose stay.
 fn carried() {
-    let of = |method, with_tissues| odf_tracking::Params::defaults_for(method, 2.0, with_tissues);
-    let before = of(odf_tracking::Method::Probabilistic, false);
-    let after = of(odf_tracking::Method::Deterministic, true);
+    let defaults =
+        |method, with_tissues| odf_tracking::Params::defaults_for(method, 2.0, with_tissues);
+    let before = defaults(odf_tracking::Method::Probabilistic, false);
+    let after = defaults(odf_tracking::Method::Deterministic, true);
     assert_ne!(before.min_amplitude, after.min_amplitude);
     let mut chosen = before.clone();
     chosen.step_mm = 0.7;

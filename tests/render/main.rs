@@ -1,7 +1,6 @@
 //! Pictures of draw lists.
 
-// A failed unwrap is a failed test.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use arcuate_tests as support;
 

@@ -131,8 +131,8 @@ pub fn nested(random: &mut Random, anisotropy: f64) -> [(Metric, i64); 3] {
     };
     let speed = swirl(random, &grid(0.5), anisotropy);
     [4, 2, 1].map(|q| {
-        let of = |v: [usize; 3]| Some(speed(v.map(|c| c * q)));
-        let metric = Metric::from_speed(&grid(0.5 * q as f64), of).unwrap();
+        let speed_at = |v: [usize; 3]| Some(speed(v.map(|c| c * q)));
+        let metric = Metric::from_speed(&grid(0.5 * q as f64), speed_at).unwrap();
         (metric, q as i64)
     })
 }

@@ -1,7 +1,6 @@
 //! The mathematics: closed forms, invariants, orders of convergence, parity of CPU and GPU.
 
-// A failed unwrap is a failed test.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use arcuate_tests as support;
 

@@ -23,7 +23,7 @@ use arcuate::state::pictures::jobs::PICTURE;
 use arcuate::state::streamlines::jobs::csv::{SaveProfile, SaveTable};
 use arcuate::state::streamlines::jobs::select::FilterStreamlines;
 use arcuate::state::track::jobs::LIVE;
-use arcuate::state::track::jobs::streamlines::TrackStreamlines;
+use arcuate::state::track::jobs::streamlines::{LiveTracking, TrackStreamlines};
 use arcuate::state::{Event, State};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -70,7 +70,7 @@ fn jobs() -> Jobs<State> {
 }
 
 /// Straight fibres along y in a box of 80 mm: long enough that a million seeds take seconds.
-fn tracking(seeds: usize) -> TrackStreamlines {
+fn tracking(seeds: usize) -> LiveTracking {
     let grid =
         Arc::new(Grid::axis_aligned([40; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid"));
     let tensor = Tensor::new([0.3e-3, 0.0, 0.0, 1.7e-3, 0.0, 0.3e-3]);
@@ -80,14 +80,14 @@ fn tracking(seeds: usize) -> TrackStreamlines {
         seeding: Seeding::Random { count: seeds },
         ..curves::Params::defaults()
     };
-    TrackStreamlines {
+    LiveTracking(TrackStreamlines {
         field,
         fa,
         regions: Vec::new(),
         params,
         resample: None,
         coarse: false,
-    }
+    })
 }
 
 /// A query about a folder that never answers is replaced by the next query.
@@ -164,7 +164,7 @@ fn newest_request_wins() {
         first.ticket,
         waiting.ticket
     );
-    let Some(Outcome::Done(output)) = events[0].outcome::<TrackStreamlines>() else {
+    let Some(Outcome::Done(output)) = events[0].outcome::<LiveTracking>() else {
         panic!("{:?}", events[0])
     };
     assert_eq!(output.seed_outcomes.iter().sum::<u64>(), 50);

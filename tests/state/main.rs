@@ -1,13 +1,13 @@
 //! Actions, jobs, sessions.
 
-// A failed unwrap is a failed test.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use arcuate_tests as support;
 
 mod jobs;
 mod live;
 mod origins;
+mod scores;
 mod sessions;
 mod space;
 mod update;
@@ -17,6 +17,7 @@ fn main() {
         jobs::tests(),
         live::tests(),
         origins::tests(),
+        scores::tests(),
         sessions::tests(),
         space::tests(),
         update::tests(),

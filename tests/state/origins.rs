@@ -148,7 +148,7 @@ fn sources() {
 fn fit(origins: &Origins) -> OriginId {
     origins.add(FitRecipe {
         scan: origins.add(file("dwi.nii.gz")),
-        mask: FitMask::Found,
+        mask: FitMask::Automatic,
         params: tensor_fit::Params::defaults(),
     })
 }

@@ -1,10 +1,11 @@
 //! The table of origins in a session: each occurs once, after those that it is computed from, and is restored.
 
 mod fibres;
+mod surface;
 mod views;
 
 use crate::support::session_window::{Window, document_text};
-use crate::support::{distributions, done_event, test};
+use crate::support::{distributions, test};
 use arcuate::compute::Control;
 use arcuate::data::odf_field::Tissue;
 use arcuate::data::{BuiltInHead, OdfLayout, Role, Shape};
@@ -18,7 +19,6 @@ use arcuate::state::sessions::jobs::OpenSession;
 use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
-use arcuate::state::tensors::jobs::fod::EstimateFods;
 use arcuate::state::tensors::types::fods::TissueChoice;
 use arcuate::state::{
     Action, Content, Event, FilesAction, LayerId, RegionAction, SessionAction, SnapshotAction,
@@ -54,7 +54,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::a layer is selected, a mask offered", reopened),
     ];
     let own = own.into_iter().chain(fibres::tests());
-    own.chain(views::tests()).collect()
+    own.chain(views::tests()).chain(surface::tests()).collect()
 }
 
 /// Files and sessions are opened in one slot: the missing parts of one do not concern the other.
@@ -92,17 +92,13 @@ fn reading() {
 fn fods() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    let mut settings = window.state.document.distributions.settings.clone();
-    settings.requested = true;
-    settings.params.order = Some(4);
-    settings.peak_params.count = 2;
-    let action = Action::Tensors(TensorAction::SetFods(settings.clone()));
-    let effects = update(&mut window.state, action);
-    let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
-    let job = jobs.next().expect("an estimation").clone();
-    let round = Box::new(distributions::round(&job.dwi.grid, &job.gradients));
-    let done = done_event(job, 7, round);
-    update(&mut window.state, Action::Event(done));
+    let job = distributions::requested(&mut window.state, |settings| {
+        settings.params.order = Some(4);
+        settings.peak_params.count = 2;
+    });
+    let settings = window.state.document.distributions.settings.clone();
+    let round = distributions::round(&job.dwi.grid, &job.gradients);
+    update(&mut window.state, distributions::estimated(job, round));
     let table = origins(&window.state);
     for kind in ["fods", "fod_map"] {
         assert!(table.iter().any(|o| o[kind].is_object()), "{kind}");
@@ -165,9 +161,9 @@ fn responses() {
     };
     let found = document.region(*id).expect("the region");
     assert_eq!((&found.name, &found.shape), (&white.name, &white.shape));
-    let of = |tissue: Tissue| choices.of_tissue(tissue);
-    assert_eq!(of(Tissue::GreyMatter), Some(&TissueChoice::Layer(mask)));
-    assert_eq!(of(Tissue::Csf), Some(&TissueChoice::File(file)));
+    let choice = |tissue: Tissue| choices.of_tissue(tissue);
+    assert_eq!(choice(Tissue::GreyMatter), Some(&TissueChoice::Layer(mask)));
+    assert_eq!(choice(Tissue::Csf), Some(&TissueChoice::File(file)));
 }
 
 /// An image that is read as distributions is read so again, and used.

@@ -40,7 +40,7 @@ use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile};
 use arcuate::state::tensors::jobs::fit::FitTensors;
-use arcuate::state::track::jobs::streamlines::TrackStreamlines;
+use arcuate::state::track::jobs::streamlines::LiveTracking;
 use arcuate::state::{
     Action, Convention, Effect, Event, FilesAction, LayerAction, Pane, Phase, RegionAction,
     Severity, State, TensorAction, Tensors, Tool, TrackAction, ViewAction, update,
@@ -300,8 +300,8 @@ impl Window {
     }
 
     fn coarse_requests(&self) -> Vec<bool> {
-        let jobs = self.jobs_of::<TrackStreamlines>();
-        jobs.map(|job| job.coarse).collect()
+        let jobs = self.jobs_of::<LiveTracking>();
+        jobs.map(|LiveTracking(track)| track.coarse).collect()
     }
 }
 

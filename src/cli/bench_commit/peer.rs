@@ -21,11 +21,21 @@ use std::time::Instant;
 pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, Box<dyn Error>> {
     let at = |name: &str| folder.join(name);
     let sizes: Vec<u32> = arrays::read(&at("sizes.u32"))?;
-    let [fibres, voxels, samples, rows, atoms, peak_rows, extra, free] = sizes[..] else {
+    let [
+        streamlines,
+        voxels,
+        samples,
+        rows,
+        atoms,
+        peak_rows,
+        extra,
+        free,
+    ] = sizes[..]
+    else {
         return Err("sizes.u32 does not hold eight numbers".into());
     };
     let n = |v: u32| v as usize;
-    let (fibre, voxel): (Vec<u32>, Vec<u32>) = (
+    let (streamline, voxel): (Vec<u32>, Vec<u32>) = (
         arrays::read(&at("fibre.u32"))?,
         arrays::read(&at("voxel.u32"))?,
     );
@@ -38,13 +48,13 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
         arrays::read(&at("peak_direction.u16"))?,
     );
     let given = ImportedDictionary {
-        fibre: &fibre,
+        streamline: &streamline,
         voxel: &voxel,
         direction: &direction,
         length: &length,
         peak_voxel: &peak_voxel,
         peak_direction: &peak_direction,
-        fibres: n(fibres),
+        streamlines: n(streamlines),
         voxels: n(voxels),
     };
     let dictionary = given.dictionary().ok_or("there are no voxels")?;
@@ -53,31 +63,12 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
     let table = Table::padded(&table, n(samples), counts);
     let operator = Operator::with_imported_table(&dictionary, table);
     let shape = operator.shape();
-    // Their order: column by column over all streamlines, then over all peaks, then over all voxels.
     let theirs: Vec<f64> = arrays::read(&at("x.f64"))?;
-    let mut ours = vec![0usize; theirs.len()];
-    for fibre in 0..n(fibres) {
-        for atom in 0..n(atoms) {
-            ours[atom * n(fibres) + fibre] = fibre * n(atoms) + atom;
-        }
-    }
-    let first = n(fibres) * n(atoms);
-    let mut seen = vec![0usize; n(voxels)];
-    for (i, &voxel) in peak_voxel.iter().enumerate() {
-        let place = seen[n(voxel)];
-        seen[n(voxel)] += 1;
-        for atom in 0..n(extra) {
-            let column = operator.own_column(n(voxel), place * n(extra) + atom);
-            ours[first + atom * peak_voxel.len() + i] = column;
-        }
-    }
-    let first = first + peak_voxel.len() * n(extra);
-    for voxel in 0..n(voxels) {
-        for atom in 0..n(free) {
-            let column = operator.own_column(voxel, shape.peaks * n(extra) + atom);
-            ours[first + atom * n(voxels) + voxel] = column;
-        }
-    }
+    let ours = in_their_order(
+        &operator,
+        [streamlines, atoms, extra, free, voxels].map(n),
+        &peak_voxel,
+    );
     let mut x = vec![0f32; operator.columns()];
     for (column, value) in ours.iter().zip(&theirs) {
         x[*column] = *value as f32;
@@ -135,6 +126,38 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
         "usual_s": default_s, "usual_iterations": rested.iterations, "usual_objective": rested.objective,
         "segments": dictionary.segments.len(), "backend": backend.name(), "threads": backend.threads(),
     }))
+}
+
+/// The columns of our operator in the order of dmri-commit: by atom, and within an atom all streamlines, then all peaks,
+/// then all voxels.
+fn in_their_order(
+    operator: &Operator,
+    [streamlines, atoms, extra, free, voxels]: [usize; 5],
+    peak_voxel: &[u32],
+) -> Vec<usize> {
+    let mut ours = Vec::with_capacity(operator.columns());
+    for atom in 0..atoms {
+        ours.extend((0..streamlines).map(|streamline| streamline * atoms + atom));
+    }
+    let mut seen = vec![0usize; voxels];
+    let places: Vec<(usize, usize)> = peak_voxel
+        .iter()
+        .map(|&voxel| {
+            let place = &mut seen[voxel as usize];
+            *place += 1;
+            (voxel as usize, *place - 1)
+        })
+        .collect();
+    for atom in 0..extra {
+        let column =
+            |&(voxel, place): &(usize, usize)| operator.own_column(voxel, place * extra + atom);
+        ours.extend(places.iter().map(column));
+    }
+    let peaks = operator.shape().peaks * extra;
+    for atom in 0..free {
+        ours.extend((0..voxels).map(|voxel| operator.own_column(voxel, peaks + atom)));
+    }
+    ours
 }
 
 /// The signal that our own dictionary predicts from their weights, in the order of their voxels.
@@ -214,12 +237,13 @@ fn own(folder: &Path, given: &ImportedDictionary) -> Result<Vec<f32>, Box<dyn Er
     // For columns that are not scaled.
     let weights: Vec<f64> = arrays::read(&at("x_own.f64"))?;
     let mut x = vec![0f32; operator.columns()];
-    for fibre in 0..given.fibres {
+    for streamline in 0..given.streamlines {
         for atom in 0..shape.atoms {
-            x[fibre * shape.atoms + atom] = weights[atom * given.fibres + fibre] as f32;
+            x[streamline * shape.atoms + atom] =
+                weights[atom * given.streamlines + streamline] as f32;
         }
     }
-    let first = given.fibres * shape.atoms;
+    let first = given.streamlines * shape.atoms;
     let mut seen = vec![0usize; given.voxels];
     for (i, &voxel) in given.peak_voxel.iter().enumerate() {
         let place = seen[voxel as usize];

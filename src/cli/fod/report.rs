@@ -25,7 +25,7 @@ pub fn warn(options: &Options, given: &GivenResponses<'_>, fods: &Fods) {
     }
     if counts.unfinished > 0 {
         warning!(
-            "The deconvolution of {} did not come to rest, so their distributions are approximate: {scan}",
+            "The deconvolution of {} did not converge, so their distributions are approximate: {scan}",
             counted(counts.unfinished, "voxel")
         );
     }
@@ -117,11 +117,11 @@ pub fn text(fods: &Fods, gradients: &Gradients, wall_ms: f64, written: &[PathBuf
             signals.join(", ")
         );
     }
-    if let Some(report) = &fods.mask_found {
-        text += &format!("Brain mask found: {}\n", mask_text::facts(report));
+    if let Some(report) = &fods.mask_report {
+        text += &format!("Brain mask computed: {}\n", mask_text::facts(report));
     }
     text += &format!(
-        "Without signal: {}; not finite: {}; computed in double precision: {}; not at rest: {}\n",
+        "Without signal: {}; not finite: {}; computed in double precision: {}; not converged: {}\n",
         count(counts.without_signal as u64),
         count(counts.not_finite as u64),
         count(counts.repeated as u64),

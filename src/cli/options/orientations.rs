@@ -1,9 +1,13 @@
 //! Options that describe the contents of a file of fibre orientations: its header does not.
 
 use super::{ValueError, tensor_frame};
+use crate::cli::runner::Failure;
+use crate::compute::Control;
 use crate::data::spherical_harmonics::Basis;
 use crate::data::{OdfLayout, TensorFrame};
+use crate::io::orientations::{self, OpenedOdf};
 use crate::state::files::jobs::OrientationReading;
+use std::path::Path;
 
 /// The basis and the axes of distributions.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -23,6 +27,31 @@ impl OdfLayoutOptions {
         let (basis, frame) = (self.odf_basis?, self.odf_frame?);
         Some(OdfLayout { basis, frame })
     }
+}
+
+/// Reads distributions in the layout that is stated, else in the one that the file implies, else in MRtrix's, with a note.
+/// Warnings stay with the result: a caller that refuses what they are about does not show them.
+pub fn open_distributions(
+    path: &Path,
+    layout: &OdfLayoutOptions,
+    control: &Control,
+) -> Result<OpenedOdf, Failure> {
+    let stated = layout.layout();
+    let known = stated.or_else(|| orientations::implied_layout(path));
+    let opened = orientations::open_odf(path, known.unwrap_or(OdfLayout::MRTRIX), None, control)?;
+    if opened.field.order() == 0 {
+        return Err(Failure::new(format!(
+            "Found a single volume, expected at least 6 with coefficients of distributions; name the image of white \
+             matter: {}",
+            path.display()
+        )));
+    }
+    if known.is_none() {
+        note!(
+            "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame state others"
+        );
+    }
+    Ok(opened)
 }
 
 #[derive(clap::Args, Clone, Debug, Default)]

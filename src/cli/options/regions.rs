@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// Where something may run.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct DomainOptions {
-    /// Confine curves to these, which count as one region
+    /// Regions that curves must not leave; several count as one
     #[arg(long, value_name = "REGION")]
     pub within: Vec<ShapeSpec>,
-    /// Curves must not touch these
+    /// Regions that curves must not touch
     #[arg(long, value_name = "REGION")]
     pub exclude: Vec<ShapeSpec>,
 }
@@ -22,10 +22,10 @@ pub struct DomainOptions {
 /// Regions that streamlines are kept or dropped by.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PassingOptions {
-    /// Keep curves that reach any of these; tracked curves end there
+    /// Regions that curves must reach, and where tracked curves end
     #[arg(long, value_name = "REGION")]
     pub target: Vec<ShapeSpec>,
-    /// Keep curves that pass through all of these
+    /// Regions that curves must pass through
     #[arg(long, value_name = "REGION")]
     pub include: Vec<ShapeSpec>,
     #[command(flatten)]
@@ -35,12 +35,12 @@ pub struct PassingOptions {
 /// All regions of tracking.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct RegionOptions {
-    /// Curves start in these
+    /// Regions where curves start
     #[arg(long, value_name = "REGION")]
     pub seed: Vec<ShapeSpec>,
     #[command(flatten)]
     pub passing: PassingOptions,
-    /// End curves that enter any of these
+    /// Regions where curves end
     #[arg(long, value_name = "REGION")]
     pub terminate: Vec<ShapeSpec>,
 }

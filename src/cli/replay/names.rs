@@ -3,7 +3,8 @@
 use super::*;
 
 /// The user's name for a result of the session.
-pub fn result_name(document: &Document, of: &str) -> String {
+pub fn result_name(state: &State, of: &str) -> String {
+    let document = &state.document;
     match of {
         saved::TENSORS => TENSORS.to_owned(),
         saved::DISTRIBUTIONS => DISTRIBUTIONS.to_owned(),
@@ -11,14 +12,28 @@ pub fn result_name(document: &Document, of: &str) -> String {
         saved::PATHWAY => PATHWAY.to_owned(),
         saved::SURFACE => SURFACE.to_owned(),
         of => {
-            let here = document.layers.iter().map(|l| (l.id.0, &l.name));
-            let missing = document.missing_layers();
-            let missing = missing.map(|m| (m.layer.id, &m.layer.name));
-            let mut layers = here.chain(missing);
-            let layer = layers.find(|(id, _)| saved::result_name(*id) == of);
-            layer.map_or_else(|| of.to_owned(), |(_, name)| name.clone())
+            let own = name_in(document, |id| saved::result_name(id) == of);
+            let mut snapshots = (1..).zip(&state.runtime.snapshots.all);
+            let name = own.or_else(|| {
+                snapshots.find_map(|(number, snapshot)| {
+                    let is = |id| saved::snapshot_result(number, id) == of;
+                    let name = name_in(&snapshot.document, is)?;
+                    Some(format!("{name} of {}", snapshot.label()))
+                })
+            });
+            name.unwrap_or_else(|| format!("A result that the session does not describe ({of})"))
         }
     }
+}
+
+/// The name of the layer or kept pathway of a document, also a missing one, whose number satisfies `is`.
+fn name_in(document: &Document, is: impl Fn(u64) -> bool) -> Option<String> {
+    let layers = document.layers.iter().map(|l| (l.id.0, &l.name));
+    let missing = document.missing_layers();
+    let missing = missing.map(|m| (m.layer.id, &m.layer.name));
+    let pathways = document.kept_pathways.iter().map(|p| (p.id.0, &p.name));
+    let mut all = layers.chain(missing).chain(pathways);
+    all.find_map(|(id, name)| is(id).then(|| name.clone()))
 }
 
 /// The key of the weights of a layer's streamlines.

@@ -3,7 +3,7 @@
 use super::super::output::shown;
 use super::super::runner::Failure;
 use crate::data::text::counted;
-use crate::solvers::level_set::Ended;
+use crate::solvers::level_set::{Ended, RECENT_STEPS, recent_growth};
 use crate::state::LeakNotice;
 use crate::state::core::text::{fixed, plain_ml};
 use crate::state::segment::jobs::SegmentOutput;
@@ -40,24 +40,29 @@ fn sentence(leaked: &LeakNotice) -> String {
     )
 }
 
-/// Number of steps that decide whether a surface still grows when a run ends, and the growth that counts.
-const LAST_STEPS: usize = 100;
-const STILL_GROWS: f64 = 0.02;
-
-/// Warns of a run that ended with its last step while the surface was still growing.
-pub fn still_grows(output: &SegmentOutput) -> Option<String> {
-    let last = *output.growth.last()?;
-    let before = *output
-        .growth
-        .get(output.growth.len().checked_sub(LAST_STEPS + 1)?)?;
-    let grown = last as f64 / before.max(1) as f64 - 1.0;
-    (output.ended == Ended::Steps && grown >= STILL_GROWS).then(|| {
-        format!(
-            "The surface still grew by {:.0} % in the last {LAST_STEPS} steps, and may run on through other tissue: \
-             look at it, then add more --steps or narrow --tolerance",
-            100.0 * grown
-        )
-    })
+/// Warns of a run that ended with its last step before the surface came to rest: in connected tissue of the same values
+/// a surface runs on without a leak.
+pub fn not_at_rest(output: &SegmentOutput) -> Option<String> {
+    if output.ended != Ended::Steps {
+        return None;
+    }
+    let by_step = (output.growth.iter().enumerate()).map(|(step, n)| (step as u64, *n));
+    let growth = recent_growth(by_step).unwrap_or(0.0);
+    let grew = match (100.0 * growth).round() {
+        percent if percent >= 1.0 => {
+            format!(" and grew by {percent:.0} % in the last {RECENT_STEPS}")
+        }
+        _ => String::new(),
+    };
+    let m = &output.measures;
+    Some(format!(
+        "The surface is not at rest after {}{grew}, expected it to stop at the boundary of the structure: it contains \
+         {} and is {:.0} mm long; if that is too large, narrow --tolerance or cut other tissue off with --remove, else \
+         add --steps",
+        counted(output.script.steps as usize, "step"),
+        plain_ml(m.volume_ml, 3),
+        m.diameter_mm,
+    ))
 }
 
 /// The label of how a run ended.

@@ -3,7 +3,9 @@
 use super::files;
 use super::report::CountedCurves;
 use super::tissues::TissueOptions;
-use crate::cli::options::{GivenParameters, OdfLayoutOptions, RegionOptions, basis_keys};
+use crate::cli::options::{
+    GivenParameters, OdfLayoutOptions, RegionOptions, basis_keys, open_distributions,
+};
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
 use crate::compute::Control;
@@ -56,12 +58,12 @@ impl Options {
             Some(_) => Method::Deterministic,
             None => Method::Probabilistic,
         };
-        let of = |method: Method| {
+        let for_method = |method: Method| {
             let defaults = Params::defaults_for(method, voxel_mm, with_tissues);
             self.params.or_defaults(defaults)
         };
         // The method is an option, too, and other defaults follow from it.
-        of(of(method)?.method)
+        for_method(for_method(method)?.method)
     }
 
     fn command(&self, params: &Params) -> String {
@@ -91,23 +93,7 @@ impl Options {
                 (path, fibres, opened.warnings, opened.notes)
             }
             (None, Some(path)) => {
-                let stated = self.layout.layout();
-                let stated = stated.or_else(|| orientations::implied_layout(path));
-                let layout = stated.unwrap_or(OdfLayout::MRTRIX);
-                let opened = orientations::open_odf(path, layout, None, &control)?;
-                if opened.field.order() == 0 {
-                    return Err(Failure::new(format!(
-                        "Found a single volume, expected at least 6 with coefficients of distributions; name the \
-                         image of white matter: {}",
-                        path.display()
-                    )));
-                }
-                if stated.is_none() {
-                    note!(
-                        "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame \
-                         state others"
-                    );
-                }
+                let opened = open_distributions(path, &self.layout, &control)?;
                 // Tracking refuses what the warnings are about.
                 let fibres = Fibres::Distributions(opened.field);
                 (path, fibres, Vec::new(), opened.notes)

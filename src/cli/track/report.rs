@@ -4,6 +4,7 @@ use crate::data::text::{counted, within_sentence};
 use crate::data::{Region, Role};
 use crate::solvers::curves::{self, SeedOutcome, StopReason};
 use crate::state::core::text::{self, count};
+use crate::state::track::empty;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -46,7 +47,7 @@ impl CountedCurves<'_> {
         let codes = output.kept.codes.iter();
         let codes: BTreeMap<&String, &[String]> =
             codes.map(|(name, codes)| (name, &**codes)).collect();
-        let value = json!({
+        let mut value = json!({
             "command": "track",
             "seeds": seeds,
             "kept": output.kept.len(),
@@ -58,6 +59,11 @@ impl CountedCurves<'_> {
             "steps": output.steps,
             "track_ms": self.wall_ms,
         });
+        if let Some(starts) = output.starts.filter(|_| self.in_distributions) {
+            let failed = starts.failed().into_iter().filter(|(_, seeds)| *seeds > 0);
+            let failed = failed.map(|(key, seeds)| (key.to_owned(), json!(seeds)));
+            value["not_started"] = failed.collect::<serde_json::Map<_, _>>().into();
+        }
         let mut text = format!(
             "Kept {} of {} in {}\n",
             count(output.kept.len() as u64),
@@ -73,6 +79,11 @@ impl CountedCurves<'_> {
             .collect();
         if !dropped.is_empty() {
             text += &format!("Discarded: {}\n", dropped.join(", "));
+        }
+        // In tensors the error gives the reason.
+        let not_started = empty::not_started(output, "the mask");
+        if let Some(reasons) = not_started.filter(|_| self.in_distributions) {
+            text += &format!("Not started: {reasons}\n");
         }
         // If only one half was requested, the other end is the seed: nothing stopped there.
         let ends: Vec<String> = StopReason::ALL

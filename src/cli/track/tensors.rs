@@ -10,7 +10,7 @@ use crate::solvers::curves::{self, Integrator};
 use crate::state::CommandLine;
 use crate::state::tensors::types::{BootstrapInput, ResidualCache};
 use crate::state::track::empty;
-use crate::state::track::jobs::streamlines::TrackStreamlines;
+use crate::state::track::jobs::streamlines::{LiveTracking, TrackStreamlines};
 use serde_json::json;
 
 #[derive(clap::Args, Debug)]
@@ -76,7 +76,7 @@ fn track(
         resample,
         coarse: false,
     };
-    let (output, wall_ms) = runner.run(track)?;
+    let (output, wall_ms) = runner.run(LiveTracking(track))?;
     Ok(TrackingResult {
         output,
         regions,

@@ -3,7 +3,7 @@
 use crate::cli::options::{ValueError, noted};
 use crate::cli::runner::Failure;
 use crate::compute::Control;
-use crate::data::text::counted;
+use crate::data::tissue_map::unknown_labels_text;
 use crate::data::{Grid, Mask, TissueMap, TissueType};
 use crate::io::{self, quoted};
 use std::path::PathBuf;
@@ -66,23 +66,9 @@ impl TissueOptions {
                     .map_err(|e| refused(&e));
             }
             let (map, unknown) = TissueMap::from_labels(&volume).map_err(|e| refused(&e))?;
-            if !unknown.is_empty() {
-                const SHOWN: usize = 5;
-                let names = unknown
-                    .iter()
-                    .take(SHOWN)
-                    .map(|(number, name, _)| match name {
-                        Some(name) => format!("{number} {name}"),
-                        None => number.to_string(),
-                    });
-                let names = names.collect::<Vec<_>>().join(", ");
-                let voxels = unknown.iter().map(|(_, _, voxels)| voxels).sum();
+            if let Some(text) = unknown_labels_text(&unknown) {
                 warning!(
-                    "{} in {} denote no tissue, so streamlines do not enter them ({names}{}); rename them in the table \
-                     of labels: {}",
-                    counted(unknown.len(), "label"),
-                    counted(voxels, "voxel"),
-                    if unknown.len() > SHOWN { ", …" } else { "" },
+                    "{text}; rename them in the table of labels: {}",
                     path.display()
                 );
             }

@@ -14,6 +14,7 @@ use std::time::Duration;
 pub enum Backend {
     /// All cores of this machine, through our own thread pool.
     Cpu {
+        /// Threads that run parallel work.
         pool: Arc<Pool>,
         /// Why no graphics card is used, as text.
         reason: Arc<str>,
@@ -22,7 +23,9 @@ pub enum Backend {
     },
     /// NVIDIA graphics cards, at least one; solvers without a kernel use the pool.
     Cuda {
+        /// Threads for the work that stays on the CPU.
         pool: Arc<Pool>,
+        /// Cards that share the work, at least one.
         devices: Arc<[Device]>,
     },
 }
@@ -30,11 +33,14 @@ pub enum Backend {
 /// The devices of a backend; a run can continue on an equal one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Hardware {
+    /// The processor alone.
     Cpu {
+        /// Number of threads.
         threads: usize,
     },
     /// Numbers of the cards in the driver's order.
     Cuda {
+        /// Numbers of the cards, as the driver counts them.
         cards: Vec<usize>,
     },
 }
@@ -58,10 +64,16 @@ pub struct Pool {
     shortage: Option<String>,
 }
 
+/// The requested backend is not available.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BackendError {
     /// The operating system refused to start the worker threads.
-    Threads { requested: usize, why: String },
+    Threads {
+        /// Number of threads that was requested.
+        requested: usize,
+        /// Reason given by the operating system.
+        why: String,
+    },
     /// The requested graphics card cannot be used.
     Cuda(cuda::Error),
 }
@@ -84,6 +96,7 @@ impl fmt::Display for BackendError {
 impl std::error::Error for BackendError {}
 
 impl Backend {
+    /// Starts the threads and finds the cards; under `Auto`, an unusable card leads to the CPU and a reason.
     pub fn choose(choice: &BackendChoice) -> Result<Self, BackendError> {
         let pool = pool(choice.threads)?;
         let cpu = |pool, reason: &str| Self::Cpu {
@@ -151,6 +164,7 @@ impl Backend {
         self.pool().threads.install(work)
     }
 
+    /// Processor or cards, in the form that a session records.
     pub fn hardware(&self) -> Hardware {
         match self {
             Self::Cpu { .. } => Hardware::Cpu {
@@ -162,6 +176,7 @@ impl Backend {
         }
     }
 
+    /// Number of threads that run parallel work.
     pub fn threads(&self) -> usize {
         self.pool().threads.current_num_threads()
     }

@@ -6,16 +6,19 @@ use std::str::FromStr;
 /// The user's choice (`--backend`, `--threads`, or the setting).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BackendChoice {
+    /// Processor, cards or automatic.
     pub kind: BackendKind,
     /// Worker threads; `None` means one per core.
     pub threads: Option<usize>,
 }
 
+/// Hardware on which solvers run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum BackendKind {
     /// A working graphics card if there is one, otherwise the CPU.
     #[default]
     Auto,
+    /// The CPU, even if there is a card.
     Cpu,
     /// These graphics cards, or an error.
     Cuda(DeviceChoice),
@@ -26,7 +29,9 @@ pub enum BackendKind {
 pub enum DeviceChoice {
     /// The first card, which the driver presumes to be the fastest.
     First,
+    /// The card with this number, from 0.
     Number(usize),
+    /// All cards of the machine.
     All,
 }
 

@@ -19,10 +19,13 @@ impl std::error::Error for Cancelled {}
 /// The progress of a job: `done` of `total` units of `stage`; `total` is 0 while unknown.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Progress {
+    /// Present stage, such as `Fitting tensors`.
     pub stage: String,
     /// The stage is about the file that the label of the job names.
     pub stage_is_named: bool,
+    /// Completed units of the stage.
     pub done: u64,
+    /// Units of the stage; 0 while unknown.
     pub total: u64,
     /// The total is a limit, which the stage usually does not reach.
     pub total_is_limit: bool,
@@ -82,6 +85,7 @@ impl Parts {
 }
 
 impl Control {
+    /// Job that has not been cancelled and has no stage.
     pub fn new() -> Self {
         Self::default()
     }
@@ -94,10 +98,12 @@ impl Control {
         }))
     }
 
+    /// Requests the end of the job; takes effect at its next check.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
 
+    /// Whether the end has been requested.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::Relaxed)
     }
@@ -171,10 +177,12 @@ impl Control {
         parts.now = part(&mut parts);
     }
 
+    /// Adds completed units to the present stage.
     pub fn advance(&self, units: u64) {
         self.0.done.fetch_add(units, Ordering::Relaxed);
     }
 
+    /// Snapshot for display; the counts may be newer than the stage.
     pub fn progress(&self) -> Progress {
         Progress {
             stage: self

@@ -9,6 +9,7 @@ use std::sync::Arc;
 pub struct DeviceCopy(Arc<dyn Any + Send + Sync>);
 
 impl DeviceCopy {
+    /// Wraps the copy; only code that knows its type can use it.
     pub fn new(copy: impl Any + Send + Sync) -> Self {
         Self(Arc::new(copy))
     }

@@ -3,7 +3,9 @@
 /// The kernels of one `.cu` file. PTX for compute capability 7.0 also runs on every newer card.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelFile {
+    /// File name without extension.
     pub stem: &'static str,
+    /// Text of the PTX, compiled into the program.
     pub ptx: &'static str,
     /// `extern "C"` names: `<stem>_<verb>`.
     pub entries: &'static [&'static str],

@@ -29,7 +29,7 @@ mod avx {
         #[inline(always)]
         pub(super) fn register(&self) -> __m256 {
             // SAFETY: eight f32, aligned to 32 bytes.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             unsafe {
                 *self.0.as_ptr().cast()
             }
@@ -40,7 +40,7 @@ mod avx {
         pub(super) fn from_register(register: __m256) -> Self {
             let mut out = Self([0.0; N]);
             // SAFETY: eight f32, aligned to 32 bytes.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             unsafe {
                 *out.0.as_mut_ptr().cast() = register;
             }
@@ -56,7 +56,7 @@ macro_rules! as_registers {
         if Self::IS_REGISTER {
             // SAFETY: `AVX` is true only below a `Kernel::run::<true>`, which `simd::dispatch` calls only if the
             // processor has AVX2 and FMA, and which is inlined into it.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             return unsafe { $expression };
         }
     };
@@ -66,8 +66,10 @@ macro_rules! as_registers {
 use avx::*;
 
 impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
+    /// Lanes that are all 0.
     pub const ZERO: Self = Self([0.0; N]);
 
+    /// One value in every lane.
     #[inline(always)]
     pub fn splat(value: f32) -> Self {
         as_registers!(Self::from_register(_mm256_set1_ps(value)));
@@ -88,6 +90,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         Lanes(self.0)
     }
 
+    /// Applies `f` to each lane.
     #[inline(always)]
     pub fn map(self, f: impl Fn(f32) -> f32) -> Self {
         let mut out = [0.0; N];
@@ -97,6 +100,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         Self(out)
     }
 
+    /// Applies `f` to corresponding lanes of two vectors.
     #[inline(always)]
     pub fn zip(self, other: Self, f: impl Fn(f32, f32) -> f32) -> Self {
         let mut out = [0.0; N];
@@ -147,11 +151,13 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         self.zip(other, |a, b| if a < b { a } else { b })
     }
 
+    /// Absolute value of each lane.
     #[inline(always)]
     pub fn abs(self) -> Self {
         self.map(f32::abs)
     }
 
+    /// Square root of each lane, correctly rounded; NaN for negative values.
     #[inline(always)]
     pub fn sqrt(self) -> Self {
         as_registers!(Self::from_register(_mm256_sqrt_ps(self.register())));

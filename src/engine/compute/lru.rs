@@ -20,6 +20,7 @@ struct Entry<V> {
 }
 
 impl<K: Eq + Hash + Clone, V> Lru<K, V> {
+    /// Empty store.
     pub fn new() -> Self {
         Self {
             entries: HashMap::new(),
@@ -33,10 +34,12 @@ impl<K: Eq + Hash + Clone, V> Lru<K, V> {
         self.bytes
     }
 
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
+    /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

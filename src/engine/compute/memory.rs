@@ -30,6 +30,7 @@ const LARGE_BYTES: u64 = 1 << 20;
 pub struct Shortage {
     /// The work that needs the memory; begins a sentence: `Fitting tensors`.
     pub work: &'static str,
+    /// Memory needed, bytes.
     pub bytes: u64,
 }
 
@@ -102,7 +103,7 @@ pub fn claim_for<T>(what: &'static str, count: usize, each: usize) -> Result<(),
 pub fn zeroed<T: Zeroable>(n: usize) -> Arc<[T]> {
     let slice = Arc::<[T]>::new_zeroed_slice(n);
     // SAFETY: for a `Zeroable` type all-zero bytes are a valid value.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
     unsafe {
         slice.assume_init()
     }

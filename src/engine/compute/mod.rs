@@ -32,6 +32,7 @@ mod control;
 mod copy;
 pub mod cuda;
 mod id;
+mod kernel_struct;
 pub mod kernels;
 pub mod lanes;
 pub mod lru;
@@ -40,6 +41,7 @@ pub mod simd;
 pub mod thread;
 pub mod vector;
 
+pub use crate::kernel_struct;
 pub use backend::{Accelerator, Backend, BackendError, Hardware};
 pub use choice::{BackendChoice, BackendKind, DeviceChoice, UnknownBackend};
 pub use control::{Cancelled, Control, Progress};

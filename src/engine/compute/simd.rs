@@ -12,6 +12,7 @@ pub enum Level {
 }
 
 impl Level {
+    /// Name for reports, such as `AVX2`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Base if cfg!(target_arch = "aarch64") => "NEON",
@@ -45,6 +46,7 @@ pub(super) fn has_avx512() -> bool {
 
 /// Work whose inner loop is compiled once per instruction set and chosen at run time.
 pub trait Kernel {
+    /// Result of the work.
     type Output;
 
     /// The work. Mark it, and everything that its inner loop calls, `#[inline(always)]`: code that is not inlined
@@ -62,7 +64,7 @@ pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
             kernel.run::<true>()
         }
         // SAFETY: `level` is `Avx2` only where the processor reports both avx2 and fma.
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
         return unsafe { avx2(kernel) };
     }
     base(kernel)
@@ -75,7 +77,7 @@ pub fn prefetch<T>(values: &[T], index: usize) {
     if let Some(value) = values.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: every x86-64 processor has the instruction, and the address is that of a value.
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
         }

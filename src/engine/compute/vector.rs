@@ -17,6 +17,7 @@ use std::ops::{Add, Div, Mul, Sub};
 pub trait Scalar: Copy + Debug + Default + PartialOrd + Send + Sync + 'static {
     /// The nearest value.
     fn from_f64(value: f64) -> Self;
+    /// Converts to double precision, exactly.
     fn to_f64(self) -> f64;
     /// Runs a kernel with the widest vectors of this processor.
     fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output;
@@ -58,11 +59,14 @@ impl Scalar for f64 {
 pub trait Vector:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
+    /// Type of one lane.
     type Scalar: Scalar;
+    /// Number of lanes.
     const LANES: usize;
     /// Whether the instruction set has 32 registers (otherwise 16).
     const MANY_REGISTERS: bool;
 
+    /// One value in every lane.
     fn splat(value: Self::Scalar) -> Self;
     /// The first [`Self::LANES`] values.
     fn load(values: &[Self::Scalar]) -> Self;
@@ -72,17 +76,20 @@ pub trait Vector:
     fn mul_add(self, factor: Self, term: Self) -> Self;
     /// `term - self * factor`, fused if there is an instruction for it.
     fn neg_mul_add(self, factor: Self, term: Self) -> Self;
+    /// Square root of each lane, correctly rounded.
     fn sqrt(self) -> Self;
     /// The larger of the two; `other` where either is NaN.
     fn max(self, other: Self) -> Self;
     /// `yes` in lanes where `self > limit`, else `no`; `no` where either is NaN.
     fn select_above(self, limit: Self, yes: Self, no: Self) -> Self;
 
+    /// Lanes that are all 0.
     #[inline(always)]
     fn zero() -> Self {
         Self::splat(Self::Scalar::default())
     }
 
+    /// One value in every lane, rounded to the lane's type.
     #[inline(always)]
     fn splat_f64(value: f64) -> Self {
         Self::splat(Self::Scalar::from_f64(value))
@@ -91,6 +98,7 @@ pub trait Vector:
 
 /// Work that runs with the widest vectors of this processor.
 pub trait Kernel<S> {
+    /// Result of the work.
     type Output;
 
     /// The work. Mark it, and everything that its inner loop calls, `#[inline(always)]`: code that is not inlined
@@ -103,12 +111,12 @@ fn dispatch_f32<K: Kernel<f32>>(kernel: K) -> K::Output {
     {
         if simd::has_avx512() {
             // SAFETY: the processor has AVX-512F, AVX2 and FMA.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             return unsafe { x86::wide::<f32, x86::F32x16, K>(kernel) };
         }
         if simd::level() == simd::Level::Avx2 {
             // SAFETY: the processor has AVX2 and FMA.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             return unsafe { x86::narrow::<f32, x86::F32x8, K>(kernel) };
         }
     }
@@ -120,12 +128,12 @@ fn dispatch_f64<K: Kernel<f64>>(kernel: K) -> K::Output {
     {
         if simd::has_avx512() {
             // SAFETY: the processor has AVX-512F, AVX2 and FMA.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             return unsafe { x86::wide::<f64, x86::F64x8, K>(kernel) };
         }
         if simd::level() == simd::Level::Avx2 {
             // SAFETY: the processor has AVX2 and FMA.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             return unsafe { x86::narrow::<f64, x86::F64x4, K>(kernel) };
         }
     }
@@ -142,7 +150,7 @@ pub fn narrow_f32<K: Kernel<f32>>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     if simd::level() == simd::Level::Avx2 {
         // SAFETY: the processor has AVX2 and FMA.
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
         return unsafe { x86::narrow::<f32, x86::F32x8, K>(kernel) };
     }
     plain_f32(kernel)
@@ -277,7 +285,10 @@ mod x86 {
             register!($name, Mul, mul, $mul);
             register!($name, Div, div, $div);
 
-            #[allow(unsafe_code)]
+            #[allow(
+                unsafe_code,
+                reason = "intrinsics of one instruction set, see the type"
+            )]
             impl Vector for $name {
                 type Scalar = $scalar;
                 const LANES: usize = $lanes;
@@ -343,7 +354,7 @@ mod x86 {
                 #[inline(always)]
                 fn $method(self, other: Self) -> Self {
                     // SAFETY: the processor has the instruction, see the type.
-                    #[allow(unsafe_code)]
+                    #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
                     unsafe {
                         Self($function(self.0, other.0))
                     }

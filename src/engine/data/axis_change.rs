@@ -24,13 +24,16 @@ use std::str::FromStr;
 /// negative have the same weighting, so that there are 24 changes: 6 orders times 4 classes of signs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct AxisChange {
+    /// Axis of the table from which each axis takes its component.
     pub axes: [usize; 3],
+    /// Whether the component changes sign.
     pub flipped: [bool; 3],
 }
 
 const LETTERS: [&str; 3] = ["x", "y", "z"];
 
 impl AxisChange {
+    /// The axes of the table as they are.
     pub const NONE: Self = Self {
         axes: [0, 1, 2],
         flipped: [false; 3],
@@ -68,6 +71,7 @@ impl AxisChange {
         }
     }
 
+    /// Signed permutation that maps vectors of the table to the changed axes.
     pub fn matrix(self) -> DMat3 {
         let mut matrix = DMat3::ZERO;
         for i in 0..3 {

@@ -5,7 +5,9 @@ const SEGMENTS: usize = 16;
 /// An axis-aligned world box, mm, including its faces; without any point, `low` is above `high`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bounds {
+    /// Least coordinate along each axis, mm.
     pub low: [f32; 3],
+    /// Largest coordinate along each axis, mm.
     pub high: [f32; 3],
 }
 
@@ -39,6 +41,7 @@ impl Bounds {
         }
     }
 
+    /// Whether the boxes have a common point; faces count.
     pub fn intersects(&self, other: &Self) -> bool {
         self.meets_box(&other.low, &other.high)
     }
@@ -78,6 +81,7 @@ pub struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
+    /// Computes the boxes of the chunk from the points of the whole tractogram.
     pub fn fill(self, points: &[[f32; 3]]) {
         let mut bounds = self.bounds.iter_mut();
         for ends in self.offsets.windows(2) {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct BrickImage {
     id: DataId,
+    /// Grid of the whole image.
     pub grid: Arc<Grid>,
     /// |φ| in bricks without a page.
     pub clamp: f32,
@@ -32,7 +33,9 @@ pub struct Pages {
 impl BrickImage {
     /// Alignment in bytes of buffer parts that shaders read, an upper bound.
     pub const ALIGNED: u64 = 256;
+    /// Table entry of a brick that lies outside everywhere.
     pub const OUTSIDE: u32 = 0;
+    /// Table entry of a brick that lies inside everywhere.
     pub const INSIDE: u32 = 1;
 
     /// Panics if the table does not fit the grid (a broken invariant, not data).
@@ -86,6 +89,7 @@ impl BrickImage {
         }
     }
 
+    /// Identity of the image, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }
@@ -121,10 +125,12 @@ impl BrickImage {
         4 * here.unwrap_or(self.on_device) as u64
     }
 
+    /// Pages in the host's memory; `None` if they are on a card only.
     pub fn pages(&self) -> Option<&Arc<Pages>> {
         self.host.as_ref()
     }
 
+    /// Pages on a graphics card, for drawing; `None` if they are in the host's memory only.
     pub fn device_copy(&self) -> Option<&DeviceCopy> {
         self.device.as_ref()
     }

@@ -25,7 +25,7 @@ pub(super) fn content_block(volume: &Volume, frame: usize) -> Block {
     let means: Vec<f64> = means.collect();
     let dark = DarkBlocks::new(&blocks, &means, f64::from(high));
     let in_air = |voxel: [usize; 3]| {
-        let block = blocks.of(voxel);
+        let block = blocks.block_of(voxel);
         let is_air = |dark: &DarkBlocks| dark.is_dark[block] || means[block] <= dark.reach;
         dark.as_ref().is_some_and(is_air)
     };

@@ -55,7 +55,7 @@ impl Blocks {
     }
 
     /// The block that contains a voxel.
-    pub fn of(&self, voxel: [usize; 3]) -> usize {
+    pub fn block_of(&self, voxel: [usize; 3]) -> usize {
         let at = [0, 1, 2].map(|a| (voxel[a] + self.shortened_by[a]) / self.side[a]);
         at[0] + self.counts[0] * (at[1] + self.counts[1] * at[2])
     }
@@ -89,8 +89,8 @@ impl Blocks {
 
     /// The mean of a block; not a number without finite values.
     pub fn mean(&self, values: &[f32], block: usize) -> f64 {
-        let of = self.values(values, block);
-        let (sum, count) = of.fold((0.0, 0.0), |(s, n), v| (s + f64::from(v), n + 1.0));
+        let values = self.values(values, block);
+        let (sum, count) = values.fold((0.0, 0.0), |(s, n), v| (s + f64::from(v), n + 1.0));
         sum / count
     }
 
@@ -207,10 +207,10 @@ pub fn mode(values: impl Iterator<Item = f64>, (low, high): (f64, f64)) -> f64 {
 
 /// The counted blocks that are connected to the seeds through faces of counted blocks.
 fn connected(seeds: Vec<usize>, counts: [usize; 3], counted: impl Fn(usize) -> bool) -> Vec<bool> {
-    let mut found = vec![false; counts.iter().product()];
+    let mut connected = vec![false; counts.iter().product()];
     let mut open = seeds;
     for &block in &open {
-        found[block] = true;
+        connected[block] = true;
     }
     let stride = [1, counts[0], counts[0] * counts[1]];
     while let Some(block) = open.pop() {
@@ -221,12 +221,12 @@ fn connected(seeds: Vec<usize>, counts: [usize; 3], counted: impl Fn(usize) -> b
                 (at + 1 < counts[a]).then(|| block + stride[a]),
             ];
             for next in near.into_iter().flatten() {
-                if !found[next] && counted(next) {
-                    found[next] = true;
+                if !connected[next] && counted(next) {
+                    connected[next] = true;
                     open.push(next);
                 }
             }
         }
     }
-    found
+    connected
 }

@@ -15,6 +15,7 @@ const TIE_MM: f64 = 1e-7;
 pub struct Stroke {
     /// Points of the path: a single point is a dab.
     pub points: Vec<DVec3>,
+    /// Radius of the brush, world mm.
     pub radius_mm: f64,
     /// A disc in the plane with this unit normal, one voxel thick; `None`: a ball.
     pub disc: Option<DVec3>,

@@ -3,6 +3,7 @@
 use crate::compute::DeviceCopy;
 use std::sync::Arc;
 
+/// Handle with which another driver imports memory, owned by its holder.
 #[cfg(unix)]
 pub type MemoryHandle = std::os::fd::OwnedFd;
 #[cfg(windows)]
@@ -46,6 +47,7 @@ pub struct ImageExporter {
 type ExportFn<S, T> = dyn Fn(S) -> Option<T> + Send + Sync;
 
 impl ImageExporter {
+    /// Exporter of the card with this identifier; both functions return `None` if the driver refuses.
     pub fn new(
         card: [u8; 16],
         image: impl Fn([u32; 3]) -> Option<ExportedImage> + Send + Sync + 'static,

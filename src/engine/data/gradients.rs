@@ -32,7 +32,9 @@ pub struct Gradients {
 /// How a volume is used in a fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weighting {
+    /// b at most the limit: no diffusion weighting.
     B0,
+    /// b above the limit, and a direction.
     Diffusion,
     /// b above the limit but a zero or non-finite vector: usually the scanner's trace image. Left out of the fit,
     /// counted and reported.
@@ -46,14 +48,17 @@ pub fn volume_numbers(volumes: &[usize]) -> String {
 }
 
 impl Gradients {
+    /// Number of volumes.
     pub fn len(&self) -> usize {
         self.b_s_per_mm2.len()
     }
 
+    /// Whether the table has no volume.
     pub fn is_empty(&self) -> bool {
         self.b_s_per_mm2.is_empty()
     }
 
+    /// Class of a volume, from its b-value and its vector.
     pub fn weighting(&self, volume: usize) -> Weighting {
         if self.b_s_per_mm2[volume] <= B0_LIMIT_S_PER_MM2 {
             Weighting::B0

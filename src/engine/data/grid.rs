@@ -30,8 +30,10 @@ macro_rules! sources {
         }
 
         impl AffineSource {
+            /// All sources in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$source),*];
 
+            /// Key in sessions.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$source => $name,)*
@@ -47,7 +49,9 @@ macro_rules! sources {
 }
 
 sources! {
+    /// The sform of a NIfTI header, any affine.
     Sform = "sform",
+    /// The qform of a NIfTI header: a rotation with voxel sizes.
     Qform = "qform",
     /// Neither sform nor qform: voxel sizes only, image centre at 0, x assumed to increase to the patient's right.
     /// Every view must state "left and right unknown".
@@ -61,9 +65,13 @@ sources! {
 /// Shape in voxels and the affine from voxel to world (RAS+ mm).
 #[derive(Clone, Debug)]
 pub struct Grid {
+    /// Number of voxels along each axis.
     pub shape: [usize; 3],
+    /// Voxel indices to world mm; integers are voxel centres.
     pub world_from_voxel: DAffine3,
+    /// Inverse of `world_from_voxel`.
     pub voxel_from_world: DAffine3,
+    /// Header field from which the affine was taken.
     pub source: AffineSource,
     /// The world space as NIfTI's code: 1 the scanner's, 2 aligned with another image's, 3 Talairach's, 4 MNI 152, 5
     /// another template's.
@@ -115,6 +123,7 @@ impl Grid {
         Some(transformed.with_space_code(Self::ALIGNED))
     }
 
+    /// Stores the header's code of the world space.
     pub fn with_space_code(self, space_code: i16) -> Self {
         Self { space_code, ..self }
     }
@@ -138,6 +147,7 @@ impl Grid {
         Self::new(shape, affine, AffineSource::Computed)
     }
 
+    /// Number of voxels of one volume.
     pub fn voxel_count(&self) -> usize {
         self.shape.iter().product()
     }
@@ -153,6 +163,7 @@ impl Grid {
         [index % nx, (index / nx) % ny, index / (nx * ny)]
     }
 
+    /// World point of continuous voxel coordinates, mm.
     pub fn world(&self, voxel: DVec3) -> DVec3 {
         self.world_from_voxel.transform_point3(voxel)
     }
@@ -309,6 +320,21 @@ impl Grid {
     pub fn separation_mm(&self, other: &Grid) -> f64 {
         let corners = self.corners().into_iter().zip(other.corners());
         corners.map(|(a, b)| a.distance(b)).fold(0.0, f64::max)
+    }
+
+    /// The difference from the grid of a scan, for parentheses: `3 × 3 × 3 voxels, the scan has 96 × 96 × 60`.
+    pub fn difference_from_scan(&self, scan: &Grid) -> String {
+        let shape = |[x, y, z]: [usize; 3]| format!("{x} × {y} × {z}");
+        match self.shape == scan.shape {
+            true => format!(
+                "up to {:.1} mm away from the scan's voxels",
+                scan.separation_mm(self)
+            ),
+            false => {
+                let (own, of_scan) = (shape(self.shape), shape(scan.shape));
+                format!("{own} voxels, the scan has {of_scan}")
+            }
+        }
     }
 
     /// Nearest anatomical letters of the three voxel axes, as in `LAS` (the direction in which each points).

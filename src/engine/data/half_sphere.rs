@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 /// One vertex of each pair of opposite vertices of a subdivided icosahedron. The vertices of fewer subdivisions come
 /// first, in their order.
 pub struct HalfSphere {
+    /// Unit vectors, one of each opposite pair.
     pub vertices: Vec<DVec3>,
     /// The five or six vertices next to each, or their opposites; repeated to six.
     pub neighbours: Vec<[usize; 6]>,

@@ -24,8 +24,10 @@ use std::collections::BTreeMap;
 /// Above this, float32 represents only some integers: 2²⁴ is also the rounded value of 2²⁴ + 1.
 pub const LARGEST_WHOLE: f32 = 16_777_215.0;
 
+/// Entry of a label table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
+    /// Name of the structure.
     pub name: String,
     /// sRGB; `None`: derived from the number.
     pub colour: Option<[u8; 3]>,
@@ -34,10 +36,12 @@ pub struct Label {
 /// Names and colours by number. 0 is the background; a number without an entry has a colour, too.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Labels {
+    /// Entries by number; numbers without an entry are permitted.
     pub table: BTreeMap<u32, Label>,
 }
 
 impl Labels {
+    /// Name of a number; `None` without an entry.
     pub fn name(&self, number: u32) -> Option<&str> {
         self.table.get(&number).map(|l| l.name.as_str())
     }

@@ -26,6 +26,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug)]
 pub struct Mask {
     id: DataId,
+    /// Grid of the mask.
     pub grid: Arc<Grid>,
     /// 1 inside, 0 outside, in file order.
     pub inside: Arc<[u8]>,
@@ -69,6 +70,7 @@ impl Mask {
         }
     }
 
+    /// Identity of the set, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }
@@ -81,6 +83,7 @@ impl Mask {
         })
     }
 
+    /// Number of voxels in the set.
     pub fn count(&self) -> usize {
         self.extent().count
     }
@@ -166,6 +169,7 @@ impl Mask {
         bounds
     }
 
+    /// Volume of the set, ml.
     pub fn volume_ml(&self) -> f64 {
         self.count() as f64 * self.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0
     }

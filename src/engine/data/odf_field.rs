@@ -40,7 +40,9 @@ const BEFORE_CAMINO: usize = 2;
 /// mirror them, so both are always stated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct OdfLayout {
+    /// Basis of the spherical harmonics.
     pub basis: Basis,
+    /// Axes to which directions refer.
     pub frame: TensorFrame,
 }
 
@@ -93,8 +95,11 @@ impl fmt::Display for OdfLayout {
 /// The tissue that a distribution describes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tissue {
+    /// Tissue with fibres, the only one whose response depends on direction.
     WhiteMatter,
+    /// Tissue of cell bodies, isotropic.
     GreyMatter,
+    /// Free fluid, isotropic.
     Csf,
 }
 
@@ -105,8 +110,10 @@ keyed!(Tissue, serde {
 });
 
 impl Tissue {
+    /// All tissues, white matter first.
     pub const ALL: [Self; 3] = [Self::WhiteMatter, Self::GreyMatter, Self::Csf];
 
+    /// Name in sentences.
     pub fn name(self) -> &'static str {
         match self {
             Self::WhiteMatter => "white matter",
@@ -145,6 +152,7 @@ fn without_correction(word: &str) -> &str {
 #[derive(Clone, Debug)]
 pub struct OdfField {
     id: DataId,
+    /// Grid of the distributions.
     pub grid: Arc<Grid>,
     order: usize,
     /// `coefficients[i * voxel_count + grid.index(voxel)]`, in MRtrix's basis and world axes; 0 or NaN where there is
@@ -169,6 +177,7 @@ impl OdfField {
         }
     }
 
+    /// Identity of the values, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }
@@ -239,6 +248,7 @@ impl OdfConversion {
         })
     }
 
+    /// The highest degree of the converted harmonics, even.
     pub fn order(&self) -> usize {
         self.order
     }

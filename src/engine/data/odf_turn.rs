@@ -17,10 +17,13 @@ const DIRECTIONS: usize = 300;
 /// Turns coefficients of MRtrix's basis in world axes.
 #[derive(Clone, Debug)]
 pub enum OdfTurn {
+    /// Rotation of the coefficients, degree by degree.
     Rigid(Rotation),
     /// Row by row, one row for each turned coefficient.
     Linear {
+        /// Number of coefficients: rows, and columns, of the matrix.
         size: usize,
+        /// Matrix of `size` × `size` numbers.
         matrix: Vec<f64>,
     },
 }

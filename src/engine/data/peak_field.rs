@@ -37,6 +37,7 @@ pub fn dyads_prefix(file_name: &str) -> Option<&str> {
 #[derive(Clone, Debug)]
 pub struct PeakField {
     id: DataId,
+    /// Grid of the peaks.
     pub grid: Arc<Grid>,
     /// Largest number of peaks in a voxel.
     count: usize,
@@ -97,10 +98,12 @@ impl PeakField {
         Self::new(grid, peaks.len(), values)
     }
 
+    /// Identity of the values, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }
 
+    /// Largest number of peaks per voxel.
     pub fn count(&self) -> usize {
         self.count
     }

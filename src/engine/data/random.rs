@@ -35,6 +35,7 @@ fn mix(mut z: u64) -> u64 {
 }
 
 impl Random {
+    /// Generator of this seed.
     pub fn new(seed: u64) -> Self {
         Self {
             key: mix(seed.wrapping_add(GOLDEN)),
@@ -53,6 +54,7 @@ impl Random {
         self.key
     }
 
+    /// Uniform 64 random bits of an index.
     pub fn bits(self, index: u64) -> u64 {
         mix(self.key.wrapping_add(index.wrapping_mul(GOLDEN)))
     }

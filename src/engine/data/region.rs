@@ -45,6 +45,7 @@ pub enum Role {
 }
 
 impl Role {
+    /// All roles in the order of their declaration.
     pub const ALL: [Self; 7] = [
         Self::Seed,
         Self::Target,
@@ -89,18 +90,24 @@ keyed!(Role, json_key, from_json_key {
     Region = "Region",
 });
 
+/// Shape of a region in world space.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// World mm.
     Sphere {
+        /// Centre, world mm.
         centre: DVec3,
+        /// Radius, mm.
         radius_mm: f64,
     },
     /// Edges along the world axes, mm.
     Box {
+        /// Centre, world mm.
         centre: DVec3,
+        /// Half of the edge along each axis, mm.
         half_mm: DVec3,
     },
+    /// Union of the boxes of its voxels.
     Mask(Mask),
 }
 
@@ -151,6 +158,7 @@ impl Shape {
         }
     }
 
+    /// Whether a world point lies in the shape; the boundary of a sphere or a box belongs to it.
     pub fn contains(&self, world: DVec3) -> bool {
         match self {
             Self::Sphere { centre, radius_mm } => {
@@ -161,6 +169,7 @@ impl Shape {
         }
     }
 
+    /// Exact volume, mm³; for a mask, that of its voxels.
     pub fn volume_mm3(&self) -> f64 {
         match self {
             Self::Sphere { radius_mm, .. } => 4.0 / 3.0 * std::f64::consts::PI * radius_mm.powi(3),
@@ -304,14 +313,20 @@ impl Shape {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct RegionId(pub u64);
 
+/// A named shape with a role in tracking.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Region {
+    /// Identity that survives edits, unique in a document.
     pub id: RegionId,
+    /// Name given by the user or by its source.
     pub name: String,
+    /// Effect on streamlines.
     pub role: Role,
+    /// Shape, shared by copies of the region.
     pub shape: Arc<Shape>,
     /// sRGB; `None` follows the role's colour.
     pub colour: Option<[u8; 3]>,
+    /// Whether it is drawn.
     pub visible: bool,
     /// Its number in the label map that it comes from.
     pub label_number: Option<u32>,

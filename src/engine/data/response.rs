@@ -47,6 +47,7 @@ impl Response {
         self.rows.first().map_or(0, |row| 2 * (row.len() - 1))
     }
 
+    /// Number of shells, b = 0 included.
     pub fn shell_count(&self) -> usize {
         self.rows.len()
     }

@@ -11,6 +11,7 @@ pub struct Sentence {
 }
 
 impl Sentence {
+    /// Both wordings of an error, by its two forms of `Display`.
     pub fn new(error: &impl Display) -> Self {
         Self {
             for_command: format!("{error}"),
@@ -26,6 +27,7 @@ impl Sentence {
         }
     }
 
+    /// Wording of the window, without options of the command line.
     pub fn for_window(&self) -> &str {
         &self.for_window
     }

@@ -24,12 +24,20 @@ use super::gradients::Weighting;
 /// gradients of imaging change b by some tens.
 const MAX_STEP_S_PER_MM2: f64 = 80.0;
 
+/// Volumes that form one shell.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ShellVolumes {
     /// Mean b-value, s/mm²; 0 for the volumes without weighting.
     pub b_s_per_mm2: f64,
     /// Ascending.
     pub volumes: Vec<usize>,
+}
+
+impl ShellVolumes {
+    /// Whether these volumes have diffusion weighting.
+    pub fn is_weighted(&self) -> bool {
+        self.b_s_per_mm2 > 0.0
+    }
 }
 
 /// The volumes of a scan by shell.
@@ -44,7 +52,7 @@ pub struct Shells {
 impl Shells {
     /// Sorted b-values are divided where a step is larger than 80 s/mm².
     pub fn new(gradients: &Gradients) -> Self {
-        let of = |kind: Weighting| -> Vec<usize> {
+        let volumes_with = |kind: Weighting| -> Vec<usize> {
             let volumes = 0..gradients.len();
             volumes
                 .filter(|v| gradients.weighting(*v) == kind)
@@ -52,14 +60,14 @@ impl Shells {
         };
         let b_of = |v: usize| gradients.b_s_per_mm2[v];
         let mut shells = Vec::new();
-        let b0 = of(Weighting::B0);
+        let b0 = volumes_with(Weighting::B0);
         if !b0.is_empty() {
             shells.push(ShellVolumes {
                 b_s_per_mm2: 0.0,
                 volumes: b0,
             });
         }
-        let mut weighted = of(Weighting::Diffusion);
+        let mut weighted = volumes_with(Weighting::Diffusion);
         weighted.sort_by(|&a, &b| b_of(a).total_cmp(&b_of(b)));
         let near = |a: &usize, b: &usize| b_of(*b) - b_of(*a) <= MAX_STEP_S_PER_MM2;
         for group in weighted.chunk_by(near) {
@@ -73,8 +81,13 @@ impl Shells {
         }
         Self {
             shells,
-            without_direction: of(Weighting::NoDirection),
+            without_direction: volumes_with(Weighting::NoDirection),
         }
+    }
+
+    /// The shells with diffusion weighting.
+    pub fn weighted(&self) -> impl Iterator<Item = &ShellVolumes> {
+        self.shells.iter().filter(|shell| shell.is_weighted())
     }
 
     /// Number of volumes in all shells.
@@ -82,6 +95,7 @@ impl Shells {
         self.shells.iter().map(|shell| shell.volumes.len()).sum()
     }
 
+    /// Whether there are volumes without diffusion weighting.
     pub fn has_b0(&self) -> bool {
         self.shells
             .first()

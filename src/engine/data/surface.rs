@@ -49,6 +49,7 @@ impl Surface {
         net.smoothed().surface(&mask.grid)
     }
 
+    /// Boundary of a shape, world mm; that of a mask is smoothed.
     pub fn of_shape(shape: &Shape) -> Self {
         match shape {
             Shape::Mask(mask) => Self::of_mask(mask),

@@ -31,10 +31,12 @@ pub struct Tensor {
     pub d: [f32; 6],
     /// 1 inside the fitted mask, 0 outside (where `d` is 0).
     pub inside: f32,
+    /// Pads the struct to 32 bytes; 0.
     pub unused: f32,
 }
 
 impl Tensor {
+    /// A fitted tensor: xx xy xz yy yz zz, mm²/s, world axes.
     pub fn new(d: [f32; 6]) -> Self {
         Self {
             d,
@@ -43,6 +45,7 @@ impl Tensor {
         }
     }
 
+    /// Symmetric matrix of the six components, world axes.
     pub fn matrix(&self) -> DMat3 {
         let [xx, xy, xz, yy, yz, zz] = self.d.map(f64::from);
         DMat3::from_cols(
@@ -69,6 +72,7 @@ pub fn dyad(v: DVec3) -> [f64; 6] {
 #[derive(Clone, Debug)]
 pub struct TensorField {
     id: DataId,
+    /// Grid of the tensors.
     pub grid: Arc<Grid>,
     /// One per voxel in file order.
     pub tensors: Arc<[Tensor]>,
@@ -106,6 +110,7 @@ impl TensorField {
         Ok(self.spline.get().map_or(&[], Vec::as_slice))
     }
 
+    /// Identity of the values, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }

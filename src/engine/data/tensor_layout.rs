@@ -19,8 +19,10 @@ pub enum TensorOrder {
 }
 
 impl TensorOrder {
+    /// All orders in the order of their declaration.
     pub const ALL: [Self; 3] = [Self::Fsl, Self::Lower, Self::Mrtrix];
 
+    /// Components in the order of the volumes, as text.
     pub fn components(self) -> &'static str {
         match self {
             Self::Fsl => "xx xy xz yy yz zz",
@@ -65,6 +67,7 @@ pub enum TensorFrame {
 }
 
 impl TensorFrame {
+    /// Both frames, voxel axes first.
     pub const ALL: [Self; 2] = [Self::Voxel, Self::World];
 
     /// Maps the frame to world axes.
@@ -94,7 +97,9 @@ keyed!(TensorFrame, serde {
 /// Correct components in the wrong frame give mirrored fibres, so both are always stated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct TensorLayout {
+    /// Order of the six components.
     pub order: TensorOrder,
+    /// Axes to which the components refer.
     pub frame: TensorFrame,
 }
 
@@ -108,6 +113,7 @@ impl TensorLayout {
         frame: TensorFrame::World,
     };
 
+    /// All six combinations of order and frame.
     pub fn all() -> impl Iterator<Item = Self> {
         let frames = |order| TensorFrame::ALL.map(|frame| Self { order, frame });
         TensorOrder::ALL.into_iter().flat_map(frames)

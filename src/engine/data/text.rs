@@ -94,9 +94,15 @@ pub fn singular_or_plural<'a>(n: usize, singular: &'a str, plural: &'a str) -> &
     }
 }
 
+/// The name of a file without its folder; empty if the path ends in none.
+pub fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
 /// The name of a file without its folder and without `.nii.gz` and the like.
 pub fn file_stem(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     stem.to_owned()

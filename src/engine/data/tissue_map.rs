@@ -1,5 +1,6 @@
 //! Fractions of five tissues in each voxel, for the anatomical rules of tracking.
 
+use super::text::counted;
 use super::tissue_labels::{self, Labelled};
 use super::{DataId, Grid, Mask, Volume, VolumeKind, keyed};
 use glam::DVec3;
@@ -11,15 +12,20 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum TissueType {
+    /// Grey matter of the cortex.
     CorticalGrey = 0,
+    /// Grey matter of deep nuclei.
     DeepGrey = 1,
+    /// White matter, where streamlines run.
     White = 2,
+    /// Cerebrospinal fluid.
     Csf = 3,
     /// Pathological tissue, in which no rule applies.
     Other = 4,
 }
 
 impl TissueType {
+    /// Number of tissue types, and of volumes.
     pub const COUNT: usize = 5;
 
     /// In the order of their numbers.
@@ -31,6 +37,7 @@ impl TissueType {
         Self::Other,
     ];
 
+    /// Name in sentences.
     pub fn name(self) -> &'static str {
         match self {
             Self::CorticalGrey => "cortical grey matter",
@@ -57,6 +64,7 @@ pub type Fractions = [f32; 8];
 #[derive(Clone, Debug)]
 pub struct TissueMap {
     id: DataId,
+    /// Grid of the fractions.
     pub grid: Arc<Grid>,
     /// One per voxel in file order; all 0 outside the head.
     pub fractions: Arc<[Fractions]>,
@@ -65,13 +73,40 @@ pub struct TissueMap {
 /// A label without a known tissue: number, name if it has one, number of voxels.
 pub type UnknownLabel = (u32, Option<String>, usize);
 
+/// Labels that denote no tissue, as a sentence without a full stop; `None` if there are none.
+pub fn unknown_labels_text(unknown: &[UnknownLabel]) -> Option<String> {
+    /// Labels that are named.
+    const SHOWN: usize = 5;
+    if unknown.is_empty() {
+        return None;
+    }
+    let label = |(number, name, _): &UnknownLabel| match name {
+        Some(name) => format!("{number} {name}"),
+        None => number.to_string(),
+    };
+    let names: Vec<String> = unknown.iter().take(SHOWN).map(label).collect();
+    let more = if unknown.len() > SHOWN { ", …" } else { "" };
+    let voxels = unknown.iter().map(|(_, _, voxels)| voxels).sum();
+    Some(format!(
+        "{} in {} denote no tissue, so streamlines do not enter them ({}{more})",
+        counted(unknown.len(), "label"),
+        counted(voxels, "voxel"),
+        names.join(", ")
+    ))
+}
+
 /// An image from which no fractions follow.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TissueMapError {
     /// An image with this many volumes.
     Volumes(usize),
     /// Values that are no fractions, by the least and the largest.
-    NoFractions { smallest: f32, largest: f32 },
+    NoFractions {
+        /// Least value found.
+        smallest: f32,
+        /// Largest value found.
+        largest: f32,
+    },
     /// No voxel of white matter, or none of grey matter.
     Missing(&'static str),
 }
@@ -119,6 +154,7 @@ impl TissueMap {
         }
     }
 
+    /// Identity of the values, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }

@@ -83,6 +83,7 @@ impl Tractogram {
         }
     }
 
+    /// Tractogram without streamlines and values.
     pub fn empty() -> Self {
         Self::new(Vec::new(), vec![0])
     }
@@ -185,6 +186,7 @@ impl Tractogram {
         std::ptr::eq(&*self.points, &*other.points) && Arc::ptr_eq(&self.offsets, &other.offsets)
     }
 
+    /// Identity of points and values, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }
@@ -231,14 +233,17 @@ impl Tractogram {
         self.offsets.len() - 1
     }
 
+    /// Whether there is no streamline.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// Points of a streamline, world mm.
     pub fn streamline(&self, index: usize) -> &[[f32; 3]] {
         &self.points[self.offsets[index] as usize..self.offsets[index + 1] as usize]
     }
 
+    /// Points of every streamline in order, world mm.
     pub fn streamlines(&self) -> impl ExactSizeIterator<Item = &[[f32; 3]]> {
         (0..self.len()).map(|i| self.streamline(i))
     }
@@ -340,7 +345,9 @@ pub fn key_line(name: &str, meanings: &[String]) -> String {
 /// Values with one name: one column, or several columns named `name[0]`, `name[1]` and so on, which is how a value of
 /// several numbers is stored.
 pub struct Columns<'a> {
+    /// Name without index.
     pub name: &'a str,
+    /// One column per number of the value.
     pub columns: Vec<&'a Arc<[f32]>>,
 }
 

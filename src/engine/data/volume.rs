@@ -22,6 +22,7 @@ use crate::compute::{DataId, DeviceCopy};
 use glam::DVec3;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+/// Meaning of the frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VolumeKind {
     /// Each frame is a scalar image.
@@ -36,8 +37,11 @@ pub enum VolumeKind {
 #[derive(Clone, Debug)]
 pub struct Volume {
     id: DataId,
+    /// Grid of every frame.
     pub grid: Arc<Grid>,
+    /// Number of volumes; 3 for a colour image.
     pub frames: usize,
+    /// Meaning of the frames.
     pub kind: VolumeKind,
     /// `values[frame * voxel_count + grid.index(voxel)]`, after the file's slope and intercept.
     pub values: Arc<[f32]>,
@@ -189,6 +193,7 @@ impl Volume {
         self.texels.as_deref()
     }
 
+    /// Image of one volume, one value per voxel, x fastest.
     pub fn scalar(grid: Arc<Grid>, values: impl Into<Arc<[f32]>>) -> Self {
         Self::new(grid, 1, VolumeKind::Scalar, values)
     }
@@ -201,10 +206,12 @@ impl Volume {
         }
     }
 
+    /// First frame on a graphics card, for drawing; `None` if it is in the host's memory only.
     pub fn device_copy(&self) -> Option<&DeviceCopy> {
         self.device.as_ref()
     }
 
+    /// Identity of the values, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }

@@ -28,6 +28,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 const EXPECTED: &str = "a FLIRT matrix of 4 rows of 4 numbers or an affine of ITK or ANTs";
 
+/// Reads a matrix of FLIRT, or a text or MATLAB transform of ITK, by content, not by name.
 pub fn read(path: &Path) -> Result<Affine, Error> {
     let bytes = small(path)?;
     if let Some(affine) = matlab(path, &bytes)? {

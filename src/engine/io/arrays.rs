@@ -18,6 +18,7 @@ pub fn read<T: Pod>(path: &Path) -> Result<Vec<T>, Error> {
     Ok(bytemuck::pod_collect_to_vec(&bytes))
 }
 
+/// Writes the bytes of the numbers without a header, and reads them back.
 pub fn write<T: NoUninit>(path: &Path, values: &[T]) -> Result<(), Error> {
     let bytes: &[u8] = bytemuck::cast_slice(values);
     atomic::write_verified(

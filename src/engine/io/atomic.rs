@@ -173,6 +173,7 @@ pub fn prepare<E: Into<VerifyFailure>>(
 /// Why a `write` closure stopped.
 #[derive(Debug)]
 pub enum WriteStop {
+    /// Failure of the system, to be put into a sentence with the path.
     Io(std::io::Error),
     /// Already a sentence, or cancelled.
     Error(Error),
@@ -199,9 +200,11 @@ impl From<crate::compute::Cancelled> for WriteStop {
 /// Why a written file is not kept.
 #[derive(Debug)]
 pub enum VerifyFailure {
+    /// The file reads back differently.
     Differs(ReadBackDifference),
     /// The free memory cannot hold it, bytes.
     NoRoom(u64),
+    /// The user cancelled the job while the file was compared.
     Cancelled,
 }
 
@@ -417,6 +420,7 @@ pub struct OutputFolder {
 }
 
 impl OutputFolder {
+    /// Creates the folder and its missing parents; those that are still empty are removed when the value is dropped.
     pub fn make(path: &Path) -> Result<Self, Error> {
         let is_new = |above: &&Path| !above.as_os_str().is_empty() && !above.exists();
         let new = path.ancestors().take_while(is_new);

@@ -3,6 +3,7 @@
 
 use super::format::{Content, Format};
 use super::{Error, extension, fixels, names_in};
+use crate::data::text::file_name;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -11,16 +12,23 @@ const DEEPEST: usize = 6;
 /// Largest number of entries examined; a larger collection is opened subject by subject.
 const MAX_ENTRIES: usize = 50_000;
 
+/// Kind of file, by its suffix and folder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
+    /// Diffusion-weighted image.
     Scan,
+    /// T1-weighted image.
     T1,
+    /// Brain mask.
     Mask,
+    /// Segmentation with a label per voxel.
     Labels,
+    /// Tractogram.
     Streamlines,
 }
 
 impl Kind {
+    /// All kinds in the order of display.
     pub const ALL: [Self; 5] = [
         Self::Scan,
         Self::T1,
@@ -29,6 +37,7 @@ impl Kind {
         Self::Streamlines,
     ];
 
+    /// Name in sentences and menus.
     pub fn name(self) -> &'static str {
         match self {
             Self::Scan => "diffusion scan",
@@ -43,7 +52,9 @@ impl Kind {
 /// A file with the information from its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BidsFile {
+    /// Kind by the file name.
     pub kind: Kind,
+    /// Path, below that of the folder.
     pub path: PathBuf,
     /// `sub-01`, or empty.
     pub subject: String,
@@ -72,8 +83,10 @@ impl Visit {
     }
 }
 
+/// A BIDS folder and its files that can be opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folder {
+    /// Root of the collection, or the folder that was opened.
     pub path: PathBuf,
     /// In the order of their names.
     pub subjects: Vec<String>,
@@ -89,7 +102,7 @@ pub struct Folder {
 /// pipelines.
 pub fn is_folder(path: &Path) -> bool {
     let starts = |p: &Path, start: &str| {
-        let name = p.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(p);
         name.starts_with(start)
     };
     let is_set = |p: &Path| p.join("dataset_description.json").is_file();
@@ -116,7 +129,7 @@ pub fn inherited_table(map: &Path) -> Option<PathBuf> {
         return None;
     }
     let belongs = |file: &PathBuf| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(file);
         let own = name.strip_suffix(".tsv");
         own.is_some_and(|own| {
             own.ends_with("dseg") && own.split('_').all(|e| entities.contains(&e))
@@ -190,7 +203,7 @@ const LOOKED_AT_FOLDERS: usize = 4;
 
 /// Whether a file is DICOM, by its name or by the letters after its preamble (PS3.10, 7.1).
 fn is_dicom(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     if extension(path) == "dcm" || name.eq_ignore_ascii_case("DICOMDIR") {
         return true;
     }
@@ -276,7 +289,7 @@ impl Folder {
 
     /// The files of a visit to open first: the first scan, T1, brain mask and streamlines.
     pub fn chosen<'a>(&'a self, visit: &'a Visit) -> Vec<&'a BidsFile> {
-        let of = |kind: Kind| {
+        let files_with = |kind: Kind| {
             let mut all: Vec<&BidsFile> = self.files_of(visit).filter(|f| f.kind == kind).collect();
             // Files of the session precede files of all sessions.
             all.sort_by_key(|f| f.session.is_empty());
@@ -288,13 +301,15 @@ impl Folder {
                 let path = f.path.to_string_lossy();
                 path.contains("brain") && path.contains("dwi")
             };
-            of(Kind::Mask).find(brain).or_else(|| of(Kind::Mask).next())
+            files_with(Kind::Mask)
+                .find(brain)
+                .or_else(|| files_with(Kind::Mask).next())
         };
         [
-            of(Kind::Scan).next(),
-            of(Kind::T1).next(),
+            files_with(Kind::Scan).next(),
+            files_with(Kind::T1).next(),
             mask(),
-            of(Kind::Streamlines).next(),
+            files_with(Kind::Streamlines).next(),
         ]
         .into_iter()
         .flatten()
@@ -314,7 +329,7 @@ fn walk_folder(
             return;
         }
         *left -= 1;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(&path);
         if name.starts_with('.') || name == "sourcedata" {
             continue;
         }
@@ -378,7 +393,7 @@ fn classify(path: &Path, files: &[PathBuf]) -> Option<BidsFile> {
 fn inherited(scan: &Path, stem: &str, ending: &str, files: &[PathBuf]) -> Option<PathBuf> {
     let entities: Vec<&str> = stem.split('_').collect();
     let belongs = |file: &&PathBuf| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(file);
         let above = file.parent().is_some_and(|folder| scan.starts_with(folder));
         let own = name.strip_suffix(&format!(".{ending}"));
         above && own.is_some_and(|own| own.split('_').all(|e| entities.contains(&e)))

@@ -50,6 +50,7 @@ pub struct ChecksumWriter<W> {
 }
 
 impl<W: Write> ChecksumWriter<W> {
+    /// Passes everything on to `inner`, of which the checksum is computed.
     pub fn new(inner: W) -> Self {
         let sum = Sha256::new();
         Self { inner, sum }

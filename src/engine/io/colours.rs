@@ -4,8 +4,9 @@
 use super::mgh::VERSION as MGH;
 use super::source::read_text;
 use super::stored::Stored;
-use super::{Error, Reading, SpaceInfo, atomic, extension, freesurfer, names_in};
+use super::{Error, Format, Reading, SpaceInfo, atomic, freesurfer, names_in};
 use crate::data::labels::{LARGEST_WHOLE, Label, Labels};
+use crate::data::text::file_name;
 use crate::data::{Volume, VolumeKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,6 @@ use std::sync::Arc;
 const TEXT_LIMIT_BYTES: u64 = 4 << 20;
 /// An image of measured values has more distinct numbers.
 const MAX_LABELS: usize = 4096;
-/// Extensions of tables.
-const ENDINGS: [&str; 5] = ["txt", "lut", "tsv", "label", "ctab"];
 /// Words in the names of label maps.
 const NAMED: [&str; 11] = [
     "dseg",
@@ -33,11 +32,6 @@ const NAMED: [&str; 11] = [
 ];
 /// NIFTI_INTENT_LABEL.
 const INTENT_LABEL: i32 = 1002;
-
-/// Whether a name may be that of a colour table.
-pub fn is_named(path: &Path) -> bool {
-    ENDINGS.contains(&extension(path).as_str())
-}
 
 /// Reads a table in any of these forms.
 pub fn read(path: &Path) -> Result<Labels, Error> {
@@ -183,7 +177,7 @@ fn is_freesurfers(path: &Path, info: &SpaceInfo) -> bool {
 }
 
 fn has_word(path: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     let name = name.to_lowercase();
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
     parts.any(is_meant)
@@ -191,7 +185,7 @@ fn has_word(path: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
 
 /// `a.txt` next to `a.nii.gz`, `a.lut` and the like; otherwise that of a BIDS data set, or FreeSurfer's own.
 fn companion_table(path: &Path) -> Option<PathBuf> {
-    let own = ENDINGS.map(|e| super::with_extension(path, e));
+    let own = Format::COLOUR_TABLE_ENDINGS.map(|e| super::with_extension(path, e));
     if let Some(own) = own.into_iter().find(|p| p.is_file()) {
         return Some(own);
     }
@@ -201,8 +195,8 @@ fn companion_table(path: &Path) -> Option<PathBuf> {
     let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
     let names = names_in(folder.unwrap_or(Path::new("."))).ok()?;
     let shared = |p: &PathBuf| {
-        let name = p.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("FreeSurferColorLUT") && is_named(p)
+        let name = file_name(p);
+        name.starts_with("FreeSurferColorLUT") && Format::may_be_colour_table(p)
     };
     names
         .into_iter()

@@ -222,6 +222,7 @@ impl Plan {
         [&*self.unread, &self.unsupported_contents].concat()
     }
 
+    /// File that is converted.
     pub fn input(&self) -> &Path {
         &self.input
     }

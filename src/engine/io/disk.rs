@@ -16,21 +16,31 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The operation about to be performed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
+    /// A file is opened for reading.
     Open,
+    /// A file is created.
     Create,
+    /// Part of a file is read.
     Read,
     /// A written file is about to be compared with its contents in memory.
     ReadBack,
+    /// Part of a file is written.
     Write,
+    /// A file or folder is flushed to the disk.
     Sync,
     /// A file is renamed; the path is the new one.
     Rename,
+    /// A file gets a second name.
     Link,
+    /// A file or folder is removed.
     Remove,
+    /// A folder is created.
     MakeFolder,
+    /// The entries of a folder are listed.
     List,
     /// Permissions are changed.
     Permit,
+    /// A file is locked against other processes.
     Lock,
 }
 
@@ -97,6 +107,7 @@ pub struct File {
 }
 
 impl File {
+    /// Opens an existing file for reading.
     pub fn open(path: &Path) -> Result<Self> {
         step(Operation::Open, path)?;
         let file = std::fs::File::open(path)?;
@@ -134,7 +145,8 @@ impl File {
         Ok(Self { file, path })
     }
 
-    pub fn sync_all(&self) -> Result<()> {
+    /// Flushes contents and metadata to the disk.
+    pub(crate) fn sync_all(&self) -> Result<()> {
         step(Operation::Sync, &self.path)?;
         self.file.sync_all()
     }
@@ -304,6 +316,7 @@ pub fn symlink_or_copy(from: &Path, to: &Path) -> Result<()> {
     std::fs::copy(from, to).map(drop)
 }
 
+/// Removes a file or a link, never a folder.
 pub fn remove_file(path: &Path) -> Result<()> {
     step(Operation::Remove, path)?;
     std::fs::remove_file(path)
@@ -315,7 +328,8 @@ pub fn remove_folder(path: &Path) -> Result<()> {
     std::fs::remove_dir(path)
 }
 
-pub fn remove_folder_with_all(path: &Path) -> Result<()> {
+/// Removes a folder with everything below it.
+pub(crate) fn remove_folder_with_all(path: &Path) -> Result<()> {
     step(Operation::Remove, path)?;
     std::fs::remove_dir_all(path)
 }

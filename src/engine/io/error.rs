@@ -1,154 +1,208 @@
 //! Errors of files, one sentence each: found, expected, what to do; the path comes last.
 
+mod mismatches;
+
 use super::atomic::ReadBackDifference;
 use super::text::{in_line, is_control};
 use crate::compute::Cancelled;
 use crate::compute::memory::{Shortage, against_limit};
 use crate::data::Sentence as Advice;
 use crate::data::text::counted;
+use mismatches::{write_counts, write_mask_grid};
 use std::fmt::{Display, Formatter, Result};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// Failure to read or write a file, or the user's cancellation.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
+    /// The user cancelled the job.
     Cancelled,
     /// There is no file of this name.
     Missing {
+        /// Path as it was given.
         path: PathBuf,
     },
     /// A folder where a file is expected.
     Folder {
+        /// Path of the folder.
         path: PathBuf,
     },
     /// A folder without BIDS names where a file or a BIDS folder is expected.
     PlainFolder {
+        /// Path of the folder.
         path: PathBuf,
     },
     /// A folder of DICOM files.
     Dicom {
+        /// Path of the folder.
         path: PathBuf,
     },
     /// The system denies permission to read.
     Denied {
+        /// Path of the file.
         path: PathBuf,
     },
     /// A name that no disk here accepts.
     LongName {
+        /// Path with the name that is too long.
         path: PathBuf,
     },
     /// Any other refusal of the system during reading.
     Unreadable {
+        /// Path of the file.
         path: PathBuf,
+        /// Reason given by the system.
         reason: String,
     },
     /// Neither the name nor the content is of a known format.
     Unknown {
+        /// Path of the file.
         path: PathBuf,
     },
     /// Known, but not opened here; `instead` states what to do.
     Unsupported {
+        /// Path of the file.
         path: PathBuf,
+        /// Unsupported content, as a noun phrase.
         found: String,
+        /// Advice: a supported way to the same end.
         instead: Advice,
     },
     /// Content that violates its format's rules.
     Malformed {
+        /// Path of the file.
         path: PathBuf,
+        /// Content that breaks the format, as a noun phrase.
         found: String,
+        /// Content that the format requires.
         expected: Expected,
     },
     /// The file ends before the data announced in its header.
     Short {
+        /// Path of the file.
         path: PathBuf,
+        /// Bytes found.
         found_bytes: u64,
+        /// Bytes that the header requires.
         expected_bytes: u64,
     },
     /// The compressed stream cannot be decoded.
     Damaged {
+        /// Path of the file.
         path: PathBuf,
+        /// Reason given by the decoder.
         reason: String,
     },
     /// More memory than this machine has.
     Memory {
+        /// Path of the file.
         path: PathBuf,
+        /// Memory needed, bytes.
         bytes: u64,
     },
     /// The gradient table contradicts itself or the scan. `vectors` is `None` for a one-file table.
     Counts {
+        /// Path of the table.
         path: PathBuf,
+        /// Number of b-values in the table.
         b_values: usize,
+        /// Number of vectors in the table; `None` if rows hold both.
         vectors: Option<usize>,
+        /// Number of volumes of the scan.
         volumes: usize,
     },
     /// A mask with several volumes.
     MaskFrames {
+        /// Path of the mask.
         path: PathBuf,
+        /// Number of volumes found.
         frames: usize,
     },
     /// A mask on another grid: another shape, or the same shape elsewhere.
     MaskGrid {
+        /// Path of the mask.
         path: PathBuf,
+        /// Shape of the mask, voxels.
         found: [usize; 3],
+        /// Shape of the scan, voxels.
         expected: [usize; 3],
         /// Largest distance between corners of the two grids.
         off_mm: f64,
     },
     /// A mask without any voxel.
     MaskEmpty {
+        /// Path of the mask.
         path: PathBuf,
     },
     /// The folder to write to does not exist, or is a file.
     NoFolder {
+        /// Path of the file to write.
         path: PathBuf,
     },
     /// The folder to write to is not writable.
     ReadOnly {
+        /// Path of the file to write.
         path: PathBuf,
     },
     /// The file to replace is write-protected.
     Protected {
+        /// Path of the file to write.
         path: PathBuf,
     },
     /// A folder has the name of the file to write.
     FolderInPlace {
+        /// Path of the folder.
         path: PathBuf,
     },
     /// The name of the file was taken while it was being made.
     Appeared {
+        /// Path of the file that now exists.
         path: PathBuf,
     },
     /// Larger than the system or the user's own limit permits.
     TooLarge {
+        /// Path of the file to write.
         path: PathBuf,
     },
     /// The disk is full.
     Full {
+        /// Path of the file to write.
         path: PathBuf,
     },
     /// The free memory does not suffice to read the written file back.
     NoRoomToCompare {
+        /// Path of the written file.
         path: PathBuf,
+        /// Memory needed, bytes.
         bytes: u64,
     },
     /// Any other refusal of the system during writing.
     Unwritable {
+        /// Path of the file to write.
         path: PathBuf,
+        /// Reason given by the system.
         reason: String,
     },
     /// The program that makes films failed.
     Film {
+        /// Path of the film.
         path: PathBuf,
+        /// Reason given by the system or the encoder.
         reason: String,
     },
     /// No folder for temporary files; the path is that of the folder that accepts none.
     Scratch {
+        /// Path of the folder for temporary files.
         path: PathBuf,
+        /// Reason given by the system.
         reason: String,
     },
     /// The written file differs when read back.
     ReadBack {
+        /// Path of the file to write.
         path: PathBuf,
+        /// First difference found.
         difference: ReadBackDifference,
     },
 }
@@ -454,53 +508,6 @@ fn write_malformed(f: &mut Formatter<'_>, found: &str, expected: &Expected) -> R
     match &expected.remedy {
         Some(remedy) => remedy.fmt(f),
         None => f.write_str(DEFAULT_ADVICE),
-    }
-}
-
-fn write_counts(
-    f: &mut Formatter<'_>,
-    b_values: usize,
-    vectors: Option<usize>,
-    volumes: usize,
-) -> Result {
-    match vectors {
-        Some(vectors) => write!(
-            f,
-            "Found {} and {}, expected {volumes} of each, one \
-             for every volume of the scan; choose the files that belong to it",
-            counted(b_values, "b-value"),
-            counted(vectors, "vector")
-        ),
-        None => write!(
-            f,
-            "Found {}, expected {volumes}, one for every volume of the scan; \
-             choose the file that belongs to it",
-            counted(b_values, "gradient")
-        ),
-    }
-}
-
-fn write_mask_grid(
-    f: &mut Formatter<'_>,
-    found: [usize; 3],
-    expected: [usize; 3],
-    off_mm: f64,
-) -> Result {
-    let shape_text = |s: [usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
-    if found != expected {
-        write!(
-            f,
-            "Found a mask of {} voxels, expected the image's {}; resample it to the \
-             image's grid",
-            shape_text(found),
-            shape_text(expected)
-        )
-    } else {
-        write!(
-            f,
-            "Found a mask that lies up to {off_mm:.2} mm away from the image's grid, \
-             expected the same grid; resample it to the image's grid"
-        )
     }
 }
 

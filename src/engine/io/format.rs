@@ -10,40 +10,65 @@ use std::sync::Arc;
 /// Kinds of files that are read or written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {
+    /// NIfTI-1 and NIfTI-2, in one or two files, also compressed.
     Nifti,
+    /// FreeSurfer's image format.
     Mgh,
+    /// NRRD with attached or detached header.
     Nrrd,
+    /// MRtrix's image format.
     Mif,
+    /// FSL's `bval` and `bvec`.
     Fsl,
+    /// MRtrix's gradient table: x y z b per row.
     Mrtrix,
+    /// MRtrix's streamlines.
     Tck,
+    /// TrackVis's streamlines.
     Trk,
+    /// Streamlines with any number of values and groups, in a ZIP archive or a folder.
     Trx,
+    /// Legacy VTK polylines.
     Vtk,
+    /// XML VTK polylines.
     Vtp,
+    /// Streamlines of DSI Studio.
     TinyTrack,
+    /// Polygon mesh of Stanford.
     Ply,
+    /// Triangles of stereolithography, without shared corners.
     Stl,
+    /// Wavefront's mesh, as text.
     Obj,
+    /// Surface of FreeSurfer, HCP and other programs, in XML.
     Gifti,
+    /// Picture of the window.
     Png,
 }
 
 /// Kinds of contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
+    /// Voxels with an affine.
     Image,
+    /// b-values and directions of a scan.
     Gradients,
+    /// Streamlines and their values.
     Streamlines,
+    /// Triangle mesh.
     Surface,
+    /// Pixels of a view.
     Picture,
 }
 
 /// How many named values a format can store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameSupport {
+    /// No named values.
     Nothing,
+    /// At most this many named values.
     UpTo(usize),
+    /// Any number of named values.
     Any,
 }
 
@@ -262,10 +287,12 @@ pub const TABLE: &[Kind] = &[
 ];
 
 impl Format {
+    /// All formats in the order of the table.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|kind| kind.format)
     }
 
+    /// Row of the table.
     pub fn kind(self) -> &'static Kind {
         // Every format has a row; a test checks this.
         TABLE
@@ -274,14 +301,17 @@ impl Format {
             .unwrap_or(&TABLE[0])
     }
 
+    /// Name in sentences and dialogs.
     pub fn name(self) -> &'static str {
         self.kind().name
     }
 
+    /// Kind of data that it holds.
     pub fn content(self) -> Content {
         self.kind().content
     }
 
+    /// Extensions in lower case, without the first dot; the default comes first.
     pub fn extensions(self) -> &'static [&'static str] {
         self.kind().extensions
     }
@@ -305,6 +335,19 @@ impl Format {
     pub fn named(path: &Path) -> Option<Self> {
         let extension = super::extension(path);
         Self::all().find(|f| f.extensions().contains(&extension.as_str()))
+    }
+
+    /// Whether a file's name is that of a table of gradients.
+    pub fn is_gradients(path: &Path) -> bool {
+        Self::named(path).is_some_and(|format| format.content() == Content::Gradients)
+    }
+
+    /// Extensions of colour tables for label maps, which are text in several forms.
+    pub const COLOUR_TABLE_ENDINGS: [&str; 5] = ["txt", "lut", "tsv", "label", "ctab"];
+
+    /// Whether a file's name may be that of a colour table: other text has the same endings.
+    pub fn may_be_colour_table(path: &Path) -> bool {
+        Self::COLOUR_TABLE_ENDINGS.contains(&super::extension(path).as_str())
     }
 
     /// Formats in which streamlines can be saved.

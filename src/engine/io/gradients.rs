@@ -37,6 +37,7 @@ use crate::data::Grid;
 use crate::data::axis_change::{image_from_fsl, world_from_fsl};
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use crate::data::rotation::rotation;
+use crate::data::text::file_name;
 use crate::data::text::singular_or_plural;
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
@@ -52,16 +53,21 @@ const TURN: f64 = 1e-6;
 /// The files that hold a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TableFiles {
+    /// FSL's pair of text files.
     Fsl {
+        /// File of b-values.
         bval: PathBuf,
+        /// File of vectors.
         bvec: PathBuf,
     },
+    /// MRtrix's table, one row per volume.
     Mrtrix(PathBuf),
     /// In the header of an image, mostly the scan itself.
     Header(PathBuf),
 }
 
 impl TableFiles {
+    /// Paths of all files of the table.
     pub fn paths(&self) -> Vec<PathBuf> {
         match self {
             Self::Fsl { bval, bvec } => vec![bval.clone(), bvec.clone()],
@@ -145,7 +151,7 @@ fn is_own_table(scan: &Path) -> bool {
 
 /// `dwi.bval` → `dwi.bvec`, which must exist.
 fn pair_of(path: &Path, from: &str, to: &str) -> Result<PathBuf, Error> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     let other = path.with_file_name(name.replacen(from, to, 1));
     if other != path && other.is_file() {
         Ok(other)
@@ -218,7 +224,9 @@ pub fn check_named(files: &TableFiles) -> Result<(), Error> {
 /// A gradient table after reading.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
+    /// b-values and directions in world axes.
     pub gradients: Gradients,
+    /// Files from which it was read.
     pub files: Vec<PathBuf>,
     /// Warnings first.
     pub remarks: Vec<Remark>,
@@ -488,13 +496,13 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<Remark>) 
             )));
         }
     }
-    let of = |requested: Weighting| -> Vec<usize> {
+    let volumes_with = |requested: Weighting| -> Vec<usize> {
         let volumes = 0..gradients.len();
         volumes
             .filter(|&v| gradients.weighting(v) == requested)
             .collect()
     };
-    let without = of(Weighting::NoDirection);
+    let without = volumes_with(Weighting::NoDirection);
     if !without.is_empty() {
         let several = format!("{} diffusion-weighted volumes have", without.len());
         warnings.push(Remark::from(format!(
@@ -504,7 +512,7 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<Remark>) 
             volume_numbers(&without)
         )));
     }
-    if of(Weighting::Diffusion).is_empty() {
+    if volumes_with(Weighting::Diffusion).is_empty() {
         let sentence = format!(
             "No volume is diffusion-weighted: no b-value with a direction is above {B0_LIMIT_S_PER_MM2} s/mm²"
         );

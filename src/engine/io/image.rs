@@ -46,12 +46,15 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
 
 /// A series of volumes of which only the first is kept.
 pub struct Overview {
+    /// First volume of the series.
     pub first: Volume,
     /// Volumes of the series.
     pub frames: usize,
-    /// Number of NaN values, and of infinite values, in all volumes.
+    /// Number of NaN values in all volumes.
     pub not_a_number: usize,
+    /// Number of infinite values in all volumes.
     pub infinite: usize,
+    /// Irregularities found while reading.
     pub remarks: Vec<Remark>,
 }
 

@@ -5,6 +5,7 @@ use super::disk::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+/// Growing text file that is open for appending.
 pub struct Lines {
     file: File,
     path: PathBuf,
@@ -20,6 +21,7 @@ impl Lines {
         })
     }
 
+    /// Appends one line in a single write; `line` has no line break.
     pub fn add(&mut self, line: &str) -> Result<(), Error> {
         // In one write, so that a reader never sees half a line.
         let line = format!("{line}\n");

@@ -3,6 +3,7 @@
 use super::format::{Content, Format};
 use super::{Error, Remark, extension, image, names_in};
 use crate::compute::Control;
+use crate::data::text::file_name;
 use crate::data::text::singular_or_plural;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
 use std::path::{Path, PathBuf};
@@ -96,11 +97,7 @@ pub fn companion_mask(scan: &Path, grid: &Grid) -> Option<PathBuf> {
 
 /// The parts of a file's name, in lower case: `sub-01`, `desc-brain`, `mask`.
 fn name_parts(path: &Path) -> Vec<String> {
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_lowercase();
+    let name = file_name(path).to_lowercase();
     let stem = name
         .strip_suffix(&format!(".{}", extension(path)))
         .unwrap_or(&name);

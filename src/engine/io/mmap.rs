@@ -98,7 +98,7 @@ mod leased {
         let descriptor = file.inner().as_raw_fd();
         // SAFETY: calls on an open file; `statfs` is plain numbers, which the call fills. SIGURG is a signal that is
         // ignored by default.
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
         unsafe {
             let mut system: libc::statfs = std::mem::zeroed();
             libc::fstatfs(descriptor, &raw mut system) == 0
@@ -119,7 +119,7 @@ mod leased {
             let mut options = MmapOptions::new();
             options.offset(range.start).len(length);
             // SAFETY: the lease prevents changes to the file until copies have replaced its pages.
-            #[allow(unsafe_code)]
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             let pages = unsafe { options.map(file.inner()) }.ok()?;
             Some(Self {
                 pages,
@@ -188,7 +188,7 @@ mod leased {
 
     fn page_bytes() -> u64 {
         // SAFETY: only queries a number.
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
         let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         u64::try_from(bytes).unwrap_or(4096)
     }
@@ -200,7 +200,7 @@ mod leased {
         let bytes = pages.len();
         // SAFETY: both are ranges of whole pages mapped only here; readers of the address see the same bytes before
         // and after, and the system permits no read in between.
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
         let moved = unsafe {
             let (old, new) = (pages.as_mut_ptr().cast(), address as *mut libc::c_void);
             libc::mremap(old, bytes, bytes, flags, new)

@@ -107,6 +107,7 @@ pub use streamlines::FibreInfo;
 pub const DISCLAIMER: &str = "For research only: not a medical device";
 
 use crate::compute::Control;
+use crate::data::text::file_name;
 use crate::data::{Grid, Sentence, TensorLayout, Tractogram, Volume, VolumeKind};
 use glam::DAffine3;
 use source::Source;
@@ -158,11 +159,7 @@ const FROM_DICOM: &str = "convert its series with dcm2niix to .nii.gz";
 
 /// The extension of a file name in lower case: the last, with the one before it if the last is `gz`.
 pub fn extension(path: &Path) -> String {
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_ascii_lowercase();
+    let name = file_name(path).to_ascii_lowercase();
     let mut parts = name.rsplit('.');
     let last = parts.next().unwrap_or_default();
     match parts.next() {
@@ -174,7 +171,7 @@ pub fn extension(path: &Path) -> String {
 
 /// `dwi.nii.gz` and `bval` → `dwi.bval`.
 pub fn with_extension(path: &Path, new: &str) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     let stem = &name[..name.len() - extension(path).len()];
     path.with_file_name(format!("{}.{new}", stem.trim_end_matches('.')))
 }
@@ -301,7 +298,9 @@ fn misnamed(path: &Path, named: Format, error: Error) -> Error {
 /// The result of [`open`].
 #[derive(Clone, Debug)]
 pub enum Opened {
+    /// An image, with the header fields that placed it in space.
     Volume(Volume, SpaceInfo),
+    /// Streamlines, with properties of the file that they do not hold.
     Tractogram(Tractogram, FibreInfo),
 }
 

@@ -12,6 +12,7 @@ use crate::data::odf_field::{OdfConversion, OdfField, OdfLayout, Tissue, order_o
 use crate::data::odf_turn::OdfTurn;
 use crate::data::peak_field::dyads_prefix;
 use crate::data::spherical_harmonics::count;
+use crate::data::text::file_name;
 use crate::data::{Grid, PeakField, Volume, VolumeKind};
 use glam::DMat3;
 use rayon::prelude::*;
@@ -28,12 +29,15 @@ const MAX_DYADS: usize = 9;
 /// An image of distributions after reading.
 #[derive(Clone, Debug)]
 pub struct OpenedOdf {
+    /// Distributions in the program's basis and in world axes.
     pub field: OdfField,
+    /// Basis and frame of the file.
     pub layout: OdfLayout,
     /// The tissue in the file's name; an image of one volume has fibres of no direction.
     pub tissue: Option<Tissue>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
+    /// Facts that are not irregular, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -45,7 +49,7 @@ pub fn implied_layout(path: &Path) -> Option<OdfLayout> {
 /// The tissue of a distribution by its file's name. An image of several volumes without such a name is white matter,
 /// because other tissues have no directions.
 pub fn tissue_of(path: &Path, volumes: usize) -> Option<Tissue> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     Tissue::in_name(&name).or((volumes > 1).then_some(Tissue::WhiteMatter))
 }
 
@@ -195,11 +199,13 @@ fn mapped(
 /// An image of peaks after reading.
 #[derive(Clone, Debug)]
 pub struct OpenedPeaks {
+    /// Peaks in world axes.
     pub field: PeakField,
     /// All files that were read.
     pub files: Vec<PathBuf>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
+    /// Facts that are not irregular, one sentence each.
     pub notes: Vec<String>,
 }
 

@@ -17,8 +17,10 @@ pub enum Space {
 }
 
 impl Space {
+    /// Both spaces, RAS first.
     pub const ALL: [Self; 2] = [Self::Ras, Self::Lps];
 
+    /// Key in options and sessions.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ras => "RAS",
@@ -61,7 +63,9 @@ pub struct Reading {
 pub enum AffineReading {
     /// From a file; `fixed` is the image to which FLIRT aligned it.
     File {
+        /// File of the affine.
         path: PathBuf,
+        /// Image to which it maps; FLIRT matrices need its grid.
         fixed: Option<PathBuf>,
     },
     /// In world space, RAS mm, row by row.
@@ -69,6 +73,7 @@ pub enum AffineReading {
 }
 
 impl AffineReading {
+    /// The reading that holds the upper three rows of a matrix in world mm, row by row.
     pub fn matrix(by: DAffine3) -> Self {
         let c = by.to_cols_array();
         Self::Matrix(std::array::from_fn(|i| c[3 * (i % 4) + i / 4]))
@@ -99,6 +104,7 @@ impl fmt::Display for AffineReading {
 }
 
 impl Reading {
+    /// Whether the user stated nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

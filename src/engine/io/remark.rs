@@ -15,7 +15,9 @@ pub enum RemarkTopic {
 /// One sentence, without the path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
+    /// One sentence, with or without the path.
     pub sentence: String,
+    /// Subject by which code decides; `None` if none does.
     pub topic: Option<RemarkTopic>,
     /// Whether it is only information; otherwise the result may be wrong or incomplete.
     pub is_note: bool,

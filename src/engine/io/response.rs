@@ -12,6 +12,7 @@ use std::path::Path;
 const TEXT_LIMIT_BYTES: u64 = 1 << 20;
 const EXPECTED: &str = "one row of numbers for each shell: R_0, R_2, …";
 
+/// Reads and checks the table; rows without a list of shells have no b-values.
 pub fn read(path: &Path) -> Result<Response, Error> {
     let text = read_text(path, TEXT_LIMIT_BYTES)?;
     let malformed = |found: String| Error::malformed(path, found, EXPECTED);

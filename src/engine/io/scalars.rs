@@ -13,6 +13,7 @@ use super::text::{self, counted};
 use super::{DISCLAIMER, Error, atomic, disk, little_endian, tck, with_extension};
 use crate::compute::Control;
 use crate::data::Tractogram;
+use crate::data::text::file_name;
 use crate::data::tractogram::key_line;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -88,6 +89,7 @@ impl From<Error> for ValuesError {
 pub struct CompanionFile {
     /// The name of the values.
     pub name: String,
+    /// Path of the file with the values.
     pub path: PathBuf,
     /// Whether it holds values per point, as TSF, instead of one number per streamline, as text.
     pub per_point: bool,
@@ -275,7 +277,7 @@ pub(super) fn with_companion_values(
     info: &mut FibreInfo,
     control: &Control,
 ) -> Result<Tractogram, Error> {
-    let name = tck.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(tck);
     let stem = stem_with_dot(&name);
     let folder = tck.parent().filter(|f| !f.as_os_str().is_empty());
     // A folder that cannot be listed adds nothing.

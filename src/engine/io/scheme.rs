@@ -106,6 +106,8 @@ impl fmt::Display for TimingError {
 
 impl std::error::Error for TimingError {}
 
+/// Reads the timing of all rows; implausible times and strengths are read in other units, with a note, or are an
+/// error.
 pub fn timing(path: &Path) -> Result<Timing, Error> {
     let text = read_text(path, TEXT_LIMIT_BYTES)?;
     let malformed = |found: String| {

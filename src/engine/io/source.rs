@@ -7,6 +7,7 @@ use super::members::Members;
 use crate::compute::Control;
 use crate::compute::memory::{self, size};
 use crate::data::Sentence;
+use crate::data::text::file_name;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -14,10 +15,10 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The name of a file for messages; the names in a session's store are meaningless.
 fn shown_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     match super::session::is_stored_name(&name) {
         true => "streamlines of the session".to_owned(),
-        false => name.into_owned(),
+        false => name,
     }
 }
 
@@ -297,7 +298,7 @@ pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error>
         return Err(Error::malformed(
             path,
             "a device or a pipe",
-            (expected, "save what it gives to a file, and name that"),
+            (expected, "save its output to a file, and name that file"),
         ));
     }
     Ok(metadata)

@@ -7,6 +7,7 @@ use super::file_bytes::FileBytes;
 use super::source::Source;
 use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
+use crate::data::text::file_name;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::{Shared, Tractogram};
 use rayon::prelude::*;
@@ -389,7 +390,7 @@ pub(super) fn prepare(
             "finite coordinates, as TCK requires",
         ));
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     control.begin_file("Writing", &name, tractogram.len() as u64);
     let header = header(tractogram.len(), command);
     atomic::prepare(

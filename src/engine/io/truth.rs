@@ -18,14 +18,18 @@ const EXPECTED: &str =
 pub struct TruthFiles {
     /// Labels of the end regions.
     pub ends: PathBuf,
+    /// Bundles in the order of the file.
     pub bundles: Vec<BundleFiles>,
 }
 
+/// Members of one bundle.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BundleFiles {
+    /// Name of the bundle.
     pub name: String,
-    /// Labels of its two end regions.
+    /// Label of its first end region.
     pub start: u32,
+    /// Label of its second end region.
     pub end: u32,
     /// Its true fibres.
     pub fibres: PathBuf,
@@ -35,7 +39,7 @@ pub struct BundleFiles {
 
 /// The files of a truth, with the folder before each.
 pub fn read(folder: &Path) -> Result<TruthFiles, Error> {
-    if disk::metadata(folder).is_ok_and(|found| !found.is_dir()) {
+    if disk::metadata(folder).is_ok_and(|metadata| !metadata.is_dir()) {
         let expected = (
             "a folder with truth.json and the files that it names",
             "name the folder",

@@ -17,10 +17,13 @@ const SPREAD_MM: f64 = 3.0;
 /// Change of direction per step.
 const TURN_PER_STEP: f64 = 0.05;
 
+/// The generated arcs and the ball that contains them.
 pub struct Arcs {
+    /// Grid on which the ball is a mask.
     pub grid: Arc<Grid>,
     /// The ball with 0.9 of half the grid as radius.
     pub mask: Mask,
+    /// Bundled and single arcs.
     pub tractogram: Tractogram,
     /// Whether each streamline belongs to a bundle.
     pub real: Vec<bool>,

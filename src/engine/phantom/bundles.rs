@@ -75,6 +75,7 @@ impl Spline {
 /// One knot of a bundle, world mm.
 #[derive(Clone, Copy, Debug)]
 pub struct Knot {
+    /// Point of the centre line, mm.
     pub centre: DVec3,
     /// Any vector not parallel to the tangent; its perpendicular part is the first axis of the cross-section.
     pub across: DVec3,
@@ -89,12 +90,14 @@ pub struct Coordinates {
     pub t: f64,
     /// Position across; the bundle is u² + v² ≤ 1.
     pub u: f64,
+    /// Position across, along B.
     pub v: f64,
     /// Distance of the point beyond the nearer end along the axis, mm; 0 between the ends.
     pub beyond_mm: f64,
 }
 
 impl Coordinates {
+    /// Whether the point belongs to the bundle.
     pub fn inside(&self) -> bool {
         self.u * self.u + self.v * self.v <= 1.0 && self.beyond_mm == 0.0
     }
@@ -103,6 +106,7 @@ impl Coordinates {
 /// One end of a bundle: the elliptical disc where its fibres begin or end.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct End {
+    /// Centre of the disc, world mm.
     pub centre: DVec3,
     /// Unit vector out of the bundle.
     pub outward: DVec3,
@@ -343,6 +347,7 @@ impl Bundle {
         }
     }
 
+    /// Whether a world point belongs to the bundle.
     pub fn contains(&self, x: DVec3) -> bool {
         self.coordinates(x).inside()
     }
@@ -360,6 +365,7 @@ impl Bundle {
         (f.velocity + side(0, c.u) + side(1, c.v)).normalize()
     }
 
+    /// Discs at t = 0 and at t = 1.
     pub fn ends(&self) -> [End; 2] {
         [0.0, 1.0].map(|t| {
             let [a, b] = self.radii_mm(t);

@@ -14,9 +14,11 @@ use std::sync::Arc;
 pub struct Placement {
     /// Such as `Capsule L`.
     pub name: &'static str,
+    /// Effect on streamlines.
     pub role: Role,
     /// World mm.
     pub centre: DVec3,
+    /// Radius of the sphere, world mm.
     pub radius_mm: f64,
 }
 
@@ -25,15 +27,20 @@ pub struct Placement {
 pub struct Suggestion {
     /// The bundle's name.
     pub bundle: String,
+    /// Regions that select the bundle.
     pub placements: Vec<Placement>,
 }
 
 /// The data that the demo opens.
 #[derive(Clone, Debug)]
 pub struct Demo {
+    /// Head from which the images were made.
     pub head: Head,
+    /// Diffusion scan.
     pub dwi: Volume,
+    /// Gradients of the scan, world axes.
     pub gradients: Gradients,
+    /// T1-weighted image on its own grid.
     pub t1: Volume,
     /// True brain mask, on the scan's grid.
     pub mask: Mask,

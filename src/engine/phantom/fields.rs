@@ -73,6 +73,7 @@ pub fn cylindrical(direction: DVec3, along: f64, across: f64) -> DMat3 {
 /// A field with one tensor everywhere and straight streamlines.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant {
+    /// D, symmetric and positive definite.
     pub tensor: DMat3,
 }
 
@@ -97,7 +98,9 @@ impl Geodesics for Constant {
 pub struct Helix {
     /// Rise per turn, mm.
     pub pitch_mm: f64,
+    /// Diffusivity along the fibre, relative to `across`.
     pub along: f64,
+    /// Diffusivity across the fibre.
     pub across: f64,
 }
 
@@ -127,7 +130,9 @@ impl Streamlines for Helix {
 /// U-fibres: half circles about the z axis in y ≥ 0, with straight legs along y below.
 #[derive(Clone, Copy, Debug)]
 pub struct UFibre {
+    /// Diffusivity along the fibre, relative to `across`.
     pub along: f64,
+    /// Diffusivity across the fibre.
     pub across: f64,
 }
 
@@ -211,12 +216,14 @@ impl Geodesics for HalfSpace {
 /// perpendicular to the plane of speed 0.
 #[derive(Clone, Copy, Debug)]
 pub struct LinearSpeed {
+    /// c₀, the speed at the origin.
     pub speed_at_origin: f64,
     /// Nonzero; per mm.
     pub gradient: DVec3,
 }
 
 impl LinearSpeed {
+    /// Speed at a point; negative beyond the plane of speed 0.
     pub fn speed(&self, x: DVec3) -> f64 {
         self.speed_at_origin + self.gradient.dot(x)
     }
@@ -291,6 +298,7 @@ impl Geodesics for FishEye {
 pub struct PulledBack {
     /// mm.
     pub a: f64,
+    /// Amplitude along y, mm.
     pub b: f64,
     /// Radians per mm.
     pub k: f64,

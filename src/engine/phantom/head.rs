@@ -31,7 +31,9 @@ const FOLIUM_MM: f64 = 1.3;
 /// determines its size, the width of its ventricles and its own folds.
 #[derive(Clone, Debug)]
 pub struct Head {
+    /// Kind of bundles.
     pub kind: HeadKind,
+    /// Seed that determines shape and bundles.
     pub seed: u64,
     /// World mm per mm of the reference head, along each axis.
     scale: DVec3,
@@ -66,6 +68,7 @@ pub(super) struct Fibres {
 }
 
 impl Head {
+    /// Head of the plain kind with this seed.
     pub fn new(seed: u64) -> Self {
         Self::built_in(BuiltInHead::plain(seed))
     }

@@ -1,4 +1,4 @@
-//! Anatomical images of the head with ground truth: T1-weighted, T1-weighted with a tumour, labels, masks.
+//! Anatomical images of the head with their truth: T1-weighted, T1-weighted with a tumour, labels, masks.
 
 use super::head::Head;
 use super::implicit::{bump, ramp};
@@ -30,9 +30,10 @@ pub fn t1_intensity(tissue: Tissue) -> f32 {
     }
 }
 
-/// An image with its ground truth.
+/// An image with its truth.
 #[derive(Clone, Debug)]
 pub struct Picture {
+    /// Image values.
     pub image: Volume,
     /// Number of the main [`Tissue`] of each voxel.
     pub tissue: Volume,
@@ -40,9 +41,10 @@ pub struct Picture {
     pub brain: Mask,
 }
 
-/// A T1-weighted image with a tumour in the right hemisphere, and its ground truth.
+/// A T1-weighted image with a tumour in the right hemisphere, and its truth.
 #[derive(Clone, Debug)]
 pub struct TumourPicture {
+    /// Image with its tissues and brain mask.
     pub picture: Picture,
     /// Necrotic core: dark.
     pub core: Mask,
@@ -61,8 +63,9 @@ pub struct Labels {
     pub tissue: Volume,
     /// Label of the bundle with the largest fraction, 0 if there is none.
     pub bundle: Volume,
-    /// Names of the values of `tissue` and of `bundle`.
+    /// Names of the values of `tissue`.
     pub tissue_names: Vec<(u16, String)>,
+    /// Names of the values of `bundle`.
     pub bundle_names: Vec<(u16, String)>,
 }
 
@@ -73,6 +76,7 @@ pub struct PictureOptions {
     pub snr: Option<f64>,
     /// Largest relative change of brightness by the receive coil.
     pub shading: f64,
+    /// Seed of noise and shading.
     pub noise_seed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Synthetic heads with known ground truth, for the demo, the tests and the benchmarks.
+//! Synthetic heads with a known truth, for the demo, the tests and the benchmarks.
 //!
 //! [`Head::new`] generates a head from a seed: folded cortex, white matter, ventricles, deep grey matter, cerebellum,
 //! brain stem, skull and face as implicit surfaces, and fibre bundles ([`Bundle`]) as curves in closed form. It can

@@ -40,15 +40,20 @@ pub fn signal(tissue: Tissue) -> (f64, f64) {
 /// Volumes of one diffusion weighting.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shell {
+    /// b-value of the shell, s/mm².
     pub b_s_per_mm2: f64,
+    /// Number of directions, spread over the half sphere.
     pub directions: usize,
 }
 
+/// Parameters of a simulated scan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScanOptions {
+    /// Grid of the scan.
     pub grid: Arc<Grid>,
     /// Volumes without weighting, which come first.
     pub b0_count: usize,
+    /// Shells with diffusion weighting.
     pub shells: Vec<Shell>,
     /// Ratio of white matter's b = 0 signal to σ; `None` for no noise.
     pub snr: Option<f64>,
@@ -57,6 +62,7 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
+    /// Gradient table of the scan, in the order of its volumes.
     pub fn gradients(&self) -> Gradients {
         let mut b_s_per_mm2 = vec![0.0; self.b0_count];
         let mut directions = vec![DVec3::ZERO; self.b0_count];
@@ -74,7 +80,9 @@ impl ScanOptions {
 /// One kind of water in a voxel: its b = 0 signal and tensor xx xy xz yy yz zz (mm²/s).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Compartment {
+    /// Signal at b = 0.
     pub signal: f64,
+    /// xx xy xz yy yz zz, mm²/s.
     pub tensor: [f64; 6],
 }
 

@@ -6,30 +6,41 @@ use super::implicit::cover;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Tissue {
+    /// Outside the head, and its cavities.
     Air = 0,
     /// Skin and the fat under it.
     Scalp = 1,
+    /// Muscle under the skin.
     Muscle = 2,
     /// Compact bone.
     Skull = 3,
     /// Fatty marrow between the tables of the skull.
     Marrow = 4,
+    /// Eyeball.
     Eye = 5,
     /// Outside the brain and in its sulci.
     Csf = 6,
+    /// Fluid in the ventricles.
     Ventricle = 7,
+    /// Cortex of the cerebrum.
     Grey = 8,
+    /// White matter of the cerebrum.
     White = 9,
     /// Thalamus, striatum, pallidum, hippocampus, amygdala.
     DeepGrey = 10,
+    /// Cortex of the cerebellum.
     CerebellarGrey = 11,
+    /// White matter of the cerebellum.
     CerebellarWhite = 12,
+    /// Midbrain, pons and medulla.
     BrainStem = 13,
 }
 
 impl Tissue {
+    /// Number of tissues.
     pub const COUNT: usize = 14;
 
+    /// All tissues in the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Air,
         Self::Scalp,
@@ -47,6 +58,7 @@ impl Tissue {
         Self::BrainStem,
     ];
 
+    /// Name in label tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Air => "Air",
@@ -77,15 +89,18 @@ impl Tissue {
 pub struct Fractions(pub [f32; Tissue::COUNT]);
 
 impl Fractions {
+    /// Fraction of one tissue, 0..=1.
     pub fn fraction(&self, tissue: Tissue) -> f32 {
         self.0[tissue as usize]
     }
 
+    /// Sum over the tissues that count as white matter.
     pub fn white(&self) -> f32 {
         let white = Tissue::ALL.into_iter().filter(|tissue| tissue.is_white());
         white.map(|tissue| self.fraction(tissue)).sum()
     }
 
+    /// Sum over the tissues of the brain, ventricles included.
     pub fn brain(&self) -> f32 {
         self.0[Tissue::Ventricle as usize..].iter().sum()
     }

@@ -13,9 +13,12 @@ use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
+/// Contrast of an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weighting {
+    /// White matter is bright, fluid dark.
     T1,
+    /// Fluid is bright, white matter dark.
     T2,
 }
 
@@ -36,6 +39,7 @@ fn t2_intensity(tissue: Tissue) -> f32 {
 }
 
 impl Weighting {
+    /// Brightness of a tissue without noise and shading: 1000 for white matter in T1, for fluid in T2.
     pub fn intensity(self, tissue: Tissue) -> f32 {
         match self {
             Self::T1 => t1_intensity(tissue),
@@ -47,17 +51,20 @@ impl Weighting {
 /// Parameters of an image of a whole head.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Imaging {
+    /// Contrast of the image.
     pub weighting: Weighting,
     /// Ratio of σ of the noise to the brightest tissue of the brain.
     pub noise: f64,
     /// Range of the brightness of a tissue, as a share of its mean: 0.4 means from 0.8 to 1.2.
     pub bias: f64,
+    /// Seed of noise and shading.
     pub seed: u64,
 }
 
 /// A head on a grid, from which images are made.
 #[derive(Clone, Debug)]
 pub struct WholeHead {
+    /// Grid of the images.
     pub grid: Arc<Grid>,
     /// Noise-free values for both weightings.
     values: [Vec<f32>; 2],
@@ -66,6 +73,7 @@ pub struct WholeHead {
 }
 
 impl WholeHead {
+    /// Mixes the tissues of each voxel from several samples; the slow part of an image.
     pub fn new(head: &Head, grid: &Arc<Grid>, control: &Control) -> Result<Self, Cancelled> {
         let [nx, ny, nz] = grid.shape;
         let (slice, n) = (nx * ny, grid.voxel_count());
@@ -102,6 +110,7 @@ impl WholeHead {
         })
     }
 
+    /// Image with this contrast, noise and shading.
     pub fn image(&self, imaging: &Imaging) -> Volume {
         let [nx, ny, _] = self.grid.shape;
         let random = Random::new(imaging.seed);

@@ -103,7 +103,7 @@ impl Parameters for Params {
             help: "Smallest FA at which streamlines start",
             ..Param::new(
                 "fa",
-                "Smallest FA",
+                "Minimum FA",
                 Kind::Number(Number {
                     hard: Limits::above(0.0, 1.0),
                     ..Number::new(|p| Some(p.min_fa), |p, v| p.min_fa = v.unwrap_or(p.min_fa))
@@ -120,11 +120,13 @@ impl Parameters for Params {
 /// One of the 24 variants.
 #[derive(Clone, Debug)]
 pub struct Candidate {
+    /// Exchange and flips of the axes, relative to the table as read.
     pub turn: AxisChange,
     /// Mean over all seeds that start.
     pub mean_length_mm: f64,
     /// Mean |cos| between the directions of a voxel and of its neighbours along it: 0.5 by chance.
     pub coherence: f64,
+    /// Streamlines of this variant, for display.
     pub streamlines: Tractogram,
 }
 
@@ -138,6 +140,7 @@ impl Candidate {
 /// The result of the comparison.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Verdict {
+    /// The table's own axes are clearly best.
     AsTheyAre,
     /// Another variant is better by this factor of the score.
     Better(AxisChange, f64),
@@ -145,6 +148,7 @@ pub enum Verdict {
     Undecided,
 }
 
+/// All variants with their scores.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// All 24, best first.
@@ -159,6 +163,7 @@ pub(super) const CLEAR: f64 = 1.05;
 pub(super) const MIN_STARTED: u64 = 50;
 
 impl Output {
+    /// Judgement by the ratio of the two best scores; undecided with few streamlines.
     pub fn verdict(&self) -> Verdict {
         let [best, second, ..] = &*self.ranked else {
             return Verdict::Undecided;

@@ -60,8 +60,10 @@ use crate::compute::{Cancelled, cuda};
 use crate::data::Sentence;
 use crate::parameters::ParamError;
 
+/// Failure of a solver.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
+    /// The user cancelled the job.
     Cancelled,
     /// One sentence: what was found, what was expected, what to do.
     Input(Sentence),

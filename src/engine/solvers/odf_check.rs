@@ -85,8 +85,10 @@ const TENSOR_ORDER: usize = 2;
 const TRACE_MM2_PER_S: f64 = 2.1e-3;
 const MIN_ADDED_MM2_PER_S: f64 = 1e-5;
 
+/// Parameters of the check.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
+    /// Parameters of tracking with each reading.
     pub tracking: gradient_check::Params,
     /// Edge of a picture in pixels.
     pub picture: usize,
@@ -106,6 +108,7 @@ impl Params {
 /// One reading of the image.
 #[derive(Clone, Debug)]
 pub struct Candidate {
+    /// Basis and frame of this reading.
     pub layout: OdfLayout,
     /// How symmetric distributions are about one axis in this basis, 0..1.
     pub symmetry: f64,
@@ -113,7 +116,9 @@ pub struct Candidate {
     pub mean_length_mm: f64,
     /// Mean |cos| between directions of neighbours: 0.5 by chance.
     pub coherence: f64,
+    /// Streamlines with this reading, for display.
     pub streamlines: Tractogram,
+    /// Picture of the principal directions.
     pub slice: Slice,
 }
 
@@ -124,6 +129,7 @@ impl Candidate {
     }
 }
 
+/// All readings with their scores.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// Best basis first, and its better frame before the other.
@@ -167,6 +173,7 @@ impl Output {
 /// An image with this number of volumes holds no distributions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InputError {
+    /// Number of volumes found.
     pub volumes: usize,
 }
 

@@ -38,9 +38,12 @@ use crate::data::{TensorField, TensorLayout, Tractogram, Volume};
 use glam::DVec3;
 use std::sync::Arc;
 
+/// Parameters of the check.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
+    /// Fit whose repair of eigenvalues is applied to each reading.
     pub fit: tensor_fit::Params,
+    /// Parameters of tracking with each reading.
     pub tracking: gradient_check::Params,
     /// Edge of a picture in pixels.
     pub picture: usize,
@@ -61,6 +64,7 @@ impl Params {
 /// One of the six layouts.
 #[derive(Clone, Debug)]
 pub struct Candidate {
+    /// Order and frame of this reading.
     pub layout: TensorLayout,
     /// Fraction of the voxels that are positive definite without repair, 0..1.
     pub definite: f64,
@@ -68,7 +72,9 @@ pub struct Candidate {
     pub mean_length_mm: f64,
     /// Mean |cos| between directions of neighbours: 0.5 by chance.
     pub coherence: f64,
+    /// Streamlines with this reading, for display.
     pub streamlines: Tractogram,
+    /// Picture of the principal directions.
     pub slice: Slice,
 }
 
@@ -84,11 +90,13 @@ impl Candidate {
 /// right on the left.
 #[derive(Clone, Debug)]
 pub struct Slice {
+    /// Width and height, pixels.
     pub side: usize,
     /// Red, green and blue of each pixel, row by row.
     pub rgb: Arc<[u8]>,
 }
 
+/// All readings with their scores.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// Best first, without layouts in which the image holds no tensors.

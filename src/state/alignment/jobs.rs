@@ -2,6 +2,7 @@
 
 use crate::compute::Control;
 use crate::data::gradients::Weighting;
+use crate::data::text::file_name;
 use crate::data::{Gradients, Grid, Tractogram, Volume};
 use crate::io;
 use crate::jobs::{
@@ -139,8 +140,8 @@ impl Job for ReadAffine {
     }
 
     fn label(&self) -> String {
-        let name = self.path.file_name().unwrap_or_default();
-        format!("Opening {}", name.to_string_lossy())
+        let name = file_name(&self.path);
+        format!("Opening {name}")
     }
 
     fn run(

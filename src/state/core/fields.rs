@@ -226,12 +226,12 @@ fn difference(label: &str, before: &Value, after: &Value) -> String {
 
 /// A new name, without an object name before it.
 pub(in crate::state) fn renamed(was: &str, now: &str) -> Vec<String> {
-    let of = |name: &str| {
+    let name_fields = |name: &str| {
         let mut fields = Fields::default();
         fields.name("Name", name);
         fields
     };
-    of(was).differences(&of(now))
+    name_fields(was).differences(&name_fields(now))
 }
 
 /// Changes of one of several objects of a kind begin with its name.

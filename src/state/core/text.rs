@@ -1,6 +1,6 @@
 //! Numbers in sentences.
 
-pub use crate::data::text::{THIN, count, counted, file_stem, grouped, plural};
+pub use crate::data::text::{THIN, count, counted, file_name, file_stem, grouped, plural};
 
 use crate::io::quoted;
 use std::path::Path;
@@ -123,10 +123,4 @@ pub fn decimals_of(range: f64) -> i32 {
 /// A path as an argument of a command line.
 pub(in crate::state) fn quoted_path(path: &Path) -> String {
     quoted(&path.to_string_lossy())
-}
-
-/// The name of a file, without its folder.
-pub(in crate::state) fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
 }

@@ -24,12 +24,12 @@ pub(in crate::state) fn maps(document: &Document, citations: &mut Citations) -> 
         let tractogram_name = tractogram_name.unwrap_or_default();
         let what = match (map.params.measure, map.params.sent) {
             (Measure::Visits, Some(sent)) => format!(
-                "the fraction of {} sent that pass each voxel, from{tractogram_name} {}",
+                "the fraction of {} sent that pass through each voxel, from{tractogram_name} {}",
                 counted(sent as usize, "streamline"),
                 citations.cite(VISITS)
             ),
             (Measure::Visits, None) => {
-                format!("how many streamlines of{tractogram_name} pass each voxel")
+                format!("how many streamlines of{tractogram_name} pass through each voxel")
             }
             (Measure::Length, _) => {
                 format!("the length of the streamlines{tractogram_name} in each voxel")

@@ -26,7 +26,7 @@ pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
             Seeding::Random { count } => Some((count * params.repetitions.unwrap_or(1)) as u64),
             Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
         },
-        CurveParams::Fibres(params) => match (params.select, params.seeding) {
+        CurveParams::OdfStreamlines(params) => match (params.select, params.seeding) {
             (None, Seeding::Random { count }) => Some(count as u64),
             _ => None,
         },

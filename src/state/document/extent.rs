@@ -8,7 +8,7 @@ use std::sync::Arc;
 impl Document {
     /// World bounds of all image layers (of the tractograms if there is no image).
     pub fn bounds(&self) -> (DVec3, DVec3) {
-        let of = |lines: bool| {
+        let extent = |lines: bool| {
             let requested = self
                 .layers
                 .iter()
@@ -17,8 +17,8 @@ impl Document {
                 .filter_map(|l| l.content.bounds())
                 .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
         };
-        of(false)
-            .or_else(|| of(true))
+        extent(false)
+            .or_else(|| extent(true))
             .unwrap_or((DVec3::splat(-90.0), DVec3::splat(90.0)))
     }
 

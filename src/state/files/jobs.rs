@@ -8,6 +8,7 @@ pub use orientations::{OpenOrientations, OrientationReading};
 pub use paths::{CHECK_PATH, PathCheck};
 
 use crate::compute::{Control, memory};
+use crate::data::text::file_name;
 use crate::data::{Mask, Shape, Surface, Tractogram, Volume};
 use crate::io::convert::{Converted, Plan};
 use crate::io::{self, Format};
@@ -75,8 +76,8 @@ impl<W: WriteFile> Receive<State> for W {
 
 /// `Saving a.tck`.
 pub fn label(what: &str, path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    format!("{what} {}", name.to_string_lossy())
+    let name = file_name(path);
+    format!("{what} {name}")
 }
 
 /// A written file that contains all of its data.

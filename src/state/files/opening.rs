@@ -186,7 +186,7 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
 pub fn open_folder(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
     if let Some(first) = folder.unreadable.first() {
         let text = format!(
-            "{} in the data set cannot be read, so files are missing; grant permission to read: {}",
+            "{} in the data set cannot be read, so files are missing; grant permission to read it: {}",
             counted(folder.unreadable.len(), "folder"),
             first.display()
         );
@@ -269,16 +269,7 @@ fn choose_mask(
             }
             return None;
         }
-        let shape = |s: [usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
-        let difference = if mask.grid.shape == grid.shape {
-            format!(
-                "up to {:.1} mm away from the scan's voxels",
-                grid.separation_mm(&mask.grid)
-            )
-        } else {
-            let (own, scan_shape) = (shape(mask.grid.shape), shape(grid.shape));
-            format!("{own} voxels, the scan has {scan_shape}")
-        };
+        let difference = mask.grid.difference_from_scan(&grid);
         passed_over = Some(format!(
             "The mask lies on another grid than the scan ({difference}), so the fit does not use it; \
              make a brain mask on the scan's grid: {}",

@@ -1,10 +1,12 @@
 //! Files that are opened together: gradients belong to their scan, a colour table to its label map, and every other file
 //! becomes a layer.
 
+use crate::io::Format;
 use crate::state::core::layer::{Content, Layer};
+use crate::state::core::text::file_name;
 use crate::state::files::jobs::open::OpenFile;
 use crate::state::{Effect, Reading, Severity, State};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Opens files that contain no session.
@@ -13,18 +15,8 @@ pub(in crate::state) fn open_together(
     paths: Vec<PathBuf>,
     effects: &mut Vec<Effect>,
 ) {
-    let is_gradients = |p: &PathBuf| {
-        let extension = p
-            .extension()
-            .and_then(|e| e.to_str())
-            .unwrap_or_default()
-            .to_lowercase();
-        matches!(
-            extension.as_str(),
-            "bval" | "bvals" | "bvec" | "bvecs" | "b"
-        )
-    };
-    let (mut gradients, files): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_gradients);
+    let (mut gradients, files): (Vec<_>, Vec<_>) =
+        paths.into_iter().partition(|p| Format::is_gradients(p));
     // bval before bvec, as every reader of the pair expects.
     gradients.sort_by_key(|p| {
         p.extension()
@@ -52,7 +44,9 @@ pub(in crate::state) fn open_together(
         }
         return;
     }
-    let (tables, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|p| is_colours(p));
+    let (tables, files): (Vec<_>, Vec<_>) = files
+        .into_iter()
+        .partition(|p| Format::may_be_colour_table(p));
     for table in tables {
         open_colours(state, table, effects);
     }
@@ -63,13 +57,6 @@ pub(in crate::state) fn open_together(
             gradients.clone(),
         )));
     }
-}
-
-/// Whether a name may be that of a colour table for labels.
-fn is_colours(path: &Path) -> bool {
-    let ending = path.extension().and_then(|e| e.to_str());
-    let ending = ending.unwrap_or_default().to_lowercase();
-    ["txt", "lut", "tsv", "label", "ctab"].contains(&ending.as_str())
 }
 
 /// Gives the topmost image that can be a label map its names and colours.
@@ -94,7 +81,11 @@ fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
         }
         None => state.runtime.notify(
             Severity::Error,
-            "A colour table needs a label map: open that first, and select its layer",
+            format!(
+                "Found “{}”, expected a scan, an image, streamlines or a session; a colour table needs an open label \
+                 map: open that first, and select its layer",
+                file_name(&table)
+            ),
         ),
     }
 }

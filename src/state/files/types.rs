@@ -1,5 +1,6 @@
 //! Answers about the typed path, stored with their question: an answer holds for exactly this path.
 
+use crate::data::text::file_name;
 use crate::data::{BuiltInHead, HeadKind, keyed};
 use crate::io::Reading;
 use crate::jobs::{Folder, PathAnswer};
@@ -139,8 +140,8 @@ impl RecentExports {
 
     pub fn remember(&mut self, what: &str, path: &Path) {
         self.folder = path.parent().map(Path::to_owned);
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        self.last.insert(what.to_owned(), name.into_owned());
+        let name = file_name(path);
+        self.last.insert(what.to_owned(), name);
     }
 }
 

@@ -1,5 +1,6 @@
 //! COMMIT fits: their inputs, the model, and the cut.
 
+use crate::data::text::file_name;
 use crate::parameters::Parameters as _;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::{Params, WaterParts};
@@ -40,7 +41,7 @@ fn inputs(document: &Document) -> Fields {
             fields.rows(timing, &[]);
         }
         ScanTimings::Scheme { path, rows } => {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = file_name(path);
             fields.detailed("Timing", name, format!("{rows:?}"));
         }
     }
@@ -83,7 +84,7 @@ fn water(fields: &mut Fields, params: &Params) {
     fields.name("Free water", name(!model.free.is_empty(), "Ball"));
     let across = (0..model.extra.len()).map(|i| ("across", i));
     for (key, i) in across.chain((0..model.free.len()).map(|i| ("free", i))) {
-        let parts = WaterParts::of(params, i, WaterParts::defaults());
+        let parts = WaterParts::at_index(params, i, WaterParts::defaults());
         fields.row_named(&WaterParts::label(key, i), &parts, key);
     }
 }

@@ -350,19 +350,19 @@ impl State {
         }
         if document.explained().is_none() {
             let what = match document.density() {
-                true => "There is no image for streamlines to add up to: open one",
+                true => "There is no image whose values the streamlines can add up to: open one",
                 false => "There is no scan with gradients: open one",
             };
             return Some(what.to_owned());
         }
         if self.awaits_fod_peaks() {
-            const AWAITED: &str = "The fibre orientation distributions are being estimated: wait for their peaks, or \
-                                   choose those of the tensor fit";
+            const AWAITED: &str = "The fibre orientation distributions are still being estimated: wait for their \
+                                   peaks, or choose the peaks of the tensors";
             return Some(AWAITED.to_owned());
         }
         if document.lacks_fod_peaks() {
             const MISSING: &str = "There are no fibre orientation distributions with peaks: estimate them in Track, or \
-                                   choose the peaks of the tensor fit";
+                                   choose the peaks of the tensors";
             return Some(MISSING.to_owned());
         }
         let refused = self.runtime.filter.refused.as_ref();
@@ -399,7 +399,7 @@ impl State {
         let looked_at = self.document.filtered();
         let requested = crate::state::filter::update::key(self);
         let previous = self.runtime.filter.previous_fit.as_ref();
-        let of = |previous: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
+        let is_same_fit = |previous: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
             let same = previous.key.tractogram.same_lines(&key.tractogram);
             let fewer = key.tractogram.len() < previous.key.tractogram.len();
             previous.layer == layer && previous.key.same_model(&key) && (same || fewer)
@@ -407,7 +407,7 @@ impl State {
         let requested = looked_at.map(|(layer, _)| layer.id).zip(requested);
         previous
             .zip(requested)
-            .is_some_and(|(previous, now)| of(previous, now))
+            .is_some_and(|(previous, now)| is_same_fit(previous, now))
     }
 
     /// Whether the weights shown are those of an unfinished fit of the present streamlines, scan and model, which is in

@@ -21,7 +21,7 @@ use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::recipe::{FitArguments, FitMask, ScanSource};
-use crate::state::track::recipe::{CurveRecipe, FibreCommand};
+use crate::state::track::recipe::{CurveRecipe, OdfTrackingCommand};
 use crate::state::track::types::{CurveKey, CurveParams};
 use crate::state::{CommandLine, CurveResult, Document};
 use std::path::{Path, PathBuf};
@@ -193,7 +193,7 @@ pub fn field_origin(document: &Document, field: DataId) -> Option<OriginId> {
 /// The mask of a fit, given by its key.
 pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
     let Some(id) = mask else {
-        return FitMask::Found;
+        return FitMask::Automatic;
     };
     let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == id);
     let layer = document.layers.iter().find(same);
@@ -237,7 +237,7 @@ impl FitRecipe {
             source: document.origins.source(self.scan),
             mask: match &self.mask {
                 FitMask::File(path) => Some(path.clone()),
-                FitMask::Found | FitMask::Head => None,
+                FitMask::Automatic | FitMask::Head => None,
             },
             params: self.params.clone(),
         }
@@ -266,7 +266,7 @@ pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
             params,
             cut: recipe.cut,
         }),
-        CurveParams::Fibres(params) => document.origins.fods(recipe.fit).map(|fods| {
+        CurveParams::OdfStreamlines(params) => document.origins.fods(recipe.fit).map(|fods| {
             let fods = match fods.arguments(document, vec![FodMap::Peaks]) {
                 Err(MaskWithoutFile(region)) => {
                     return CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
@@ -274,7 +274,7 @@ pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
                 Ok(fods) => fods,
             };
             let (tissues, unfiled) = tissue_file(document, recipe.tissues);
-            CommandLine::Fibres(Box::new(FibreCommand {
+            CommandLine::OdfStreamlines(Box::new(OdfTrackingCommand {
                 fods,
                 tissues,
                 unfiled,

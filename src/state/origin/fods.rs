@@ -61,7 +61,7 @@ impl FodRecipe {
             source: document.origins.source(self.scan),
             mask: match &self.mask {
                 FitMask::File(path) => Some(path.clone()),
-                FitMask::Found | FitMask::Head => None,
+                FitMask::Automatic | FitMask::Head => None,
             },
             responses: self.responses.clone(),
             response_params: self.response_params.clone(),

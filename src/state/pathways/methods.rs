@@ -52,7 +52,6 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
 
 fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String {
     let params = &result.params;
-    // Citation numbers ascend in the order of the text.
     let equation = citations.cite(COST_FIELDS);
     let metric = match params.metric.cost {
         Cost::Inverse => format!("the inverse tensor {}", citations.cite(INVERSE)),

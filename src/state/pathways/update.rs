@@ -233,11 +233,11 @@ pub(in crate::state) fn keep(state: &mut State) {
     let Some(fit) = commands::fit_of(&state.document, result.field) else {
         return;
     };
-    let of = |role| {
+    let name = |role| {
         let region = result.regions.iter().find(|r| r.role == role);
         region.map_or_else(String::new, |r| r.name.clone())
     };
-    let base = format!("{} – {}", of(Role::Seed), of(Role::Target));
+    let base = format!("{} – {}", name(Role::Seed), name(Role::Target));
     let compared = state.pathway_compared();
     let compared = compared.and_then(|c| RandomPairRank::from_compared(c));
     edit(state, "Keep pathway", false, |document| {

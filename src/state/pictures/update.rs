@@ -1,6 +1,7 @@
 //! Screenshots, and pictures of a turntable.
 
 use crate::data::Sentence;
+use crate::data::text::file_name;
 use crate::state::action::Effect;
 use crate::state::command_line::picture;
 use crate::state::core::notices::{Status, StatusSubject};
@@ -83,7 +84,7 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
         "Saved {} pictures of a turn, {} to {}",
         turntable.frames,
         turntable.path(path, 0).display(),
-        last.file_name().unwrap_or_default().to_string_lossy()
+        file_name(&last)
     )
     .into();
     if turntable.film {
@@ -136,7 +137,7 @@ pub fn stop(state: &mut State) -> bool {
         1 => format!("{stopped}; kept: {}", first.display()),
         more => {
             let last = file(more - 1);
-            let last = last.file_name().unwrap_or_default().to_string_lossy();
+            let last = file_name(&last);
             format!("{stopped}; kept: {} to {last}", first.display())
         }
     };

@@ -12,8 +12,8 @@ use crate::state::{Document, LayerId};
 pub fn segment(document: &Document, from: &Segmentation, to: &Segmentation) -> Vec<String> {
     let values = (from.settings.params.target, from.settings.params.tolerance);
     let differ = values != (to.settings.params.target, to.settings.params.tolerance);
-    let of = |of: &Segmentation| fields(document, of, differ);
-    let mut all = of(from).differences(&of(to));
+    let fields = |segmentation: &Segmentation| fields(document, segmentation, differ);
+    let mut all = fields(from).differences(&fields(to));
     all.extend(spheres(&from.spheres, &to.spheres));
     all
 }

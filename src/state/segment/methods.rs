@@ -93,7 +93,7 @@ fn segmentation_text(
         speeds(&script.params, citations)
     );
     let number =
-        |of: fn(&ScriptEvent) -> bool| script.events.iter().filter(|e| of(&e.event)).count();
+        |is: fn(&ScriptEvent) -> bool| script.events.iter().filter(|e| is(&e.event)).count();
     let changes = number(|what| matches!(what, ScriptEvent::Params(_)));
     let placed = number(|what| matches!(what, ScriptEvent::Sphere(s) if s.add));
     let cut = number(|what| matches!(what, ScriptEvent::Sphere(s) if !s.add));

@@ -15,6 +15,12 @@ const NO_SPHERE: &str = "Press A, then click inside the structure";
 /// All reasons why a surface cannot run yet.
 pub const CANNOT_SEGMENT: [&str; 4] = [NO_IMAGE, AWAITS_FIT, NO_TARGET, NO_SPHERE];
 
+/// A surface is much larger at this many times its volume at the last change, …
+const MUCH_LARGER: f64 = 10.0;
+/// … and has long been growing this many steps after it, if it grows by at least this share in a hundred steps.
+const LONG_STEPS: u64 = 500;
+const GROWS: f64 = 0.02;
+
 impl State {
     /// All samples of the target structure.
     pub fn segment_sample(&self) -> Option<&Arc<Sample>> {
@@ -84,6 +90,30 @@ impl State {
             Ended::Converged => SurfaceStanding::Converged,
             Ended::Steps => SurfaceStanding::Paused,
         })
+    }
+
+    /// Whether the user should compare the surface with the structure: it has become many times as large as it was when
+    /// parameters and spheres last changed, and rests, or has long been growing. In connected tissue of the same values
+    /// that may be a leak that cannot be detected.
+    pub fn surface_may_be_too_large(&self) -> bool {
+        let Some(live) = self.runtime.segment.live.as_ref() else {
+            return false;
+        };
+        let last = live.script.events.iter().map(|event| event.step).max();
+        let changed = last.unwrap_or(0);
+        let since = live.growth.iter().find(|(step, _)| *step >= changed);
+        let is_many_times_larger =
+            since.is_some_and(|(_, before)| live.inside as f64 >= MUCH_LARGER * *before as f64);
+        let has_long_been_growing = || {
+            let grows = live.recent_growth.is_some_and(|growth| growth >= GROWS);
+            grows && live.step >= changed + LONG_STEPS
+        };
+        is_many_times_larger
+            && match live.ended {
+                Ended::Converged => true,
+                Ended::Steps => has_long_been_growing(),
+                Ended::Leaked(_) | Ended::Vanished | Ended::Filled => false,
+            }
     }
 
     /// The earlier step to which the surface is still rewinding.

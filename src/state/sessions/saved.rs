@@ -36,6 +36,7 @@ pub use crate::state::sessions::types::missing::{
 };
 pub use crate::state::sessions::types::origins::*;
 
+use crate::data::text::file_name;
 use crate::state::sessions::types::file::{Change, Entry};
 use std::path::Path;
 
@@ -43,7 +44,7 @@ use std::path::Path;
 /// 683 319 bytes and had 752 851`.
 pub(in crate::state) fn changed_file(entry: &Entry, path: &Path, change: &Change) -> String {
     let name = entry.name();
-    let now = path.file_name().unwrap_or_default().to_string_lossy();
+    let now = file_name(path);
     let what = match now == name {
         true => name.to_owned(),
         false => format!("{now}, used in place of {name},"),

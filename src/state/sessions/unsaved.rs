@@ -40,7 +40,7 @@ pub enum UnsavedPart {
     Axes(usize),
     /// Layers, regions and pathways of a session that could not be read.
     Missing(usize),
-    /// The brain mask that was chosen for the fit, by its name; `None`: that it is found in the scan.
+    /// The brain mask that was chosen for the fit, by its name; `None`: that it is computed from the scan.
     FitMask(Option<String>),
     /// Parameters of the fit, tracking, rays, pathways, Filter or Segment.
     Parameters,
@@ -70,7 +70,7 @@ impl UnsavedPart {
                 format!("The choice of “{name}” as the brain mask of the fit")
             }
             Self::FitMask(None) => {
-                "The choice to find the brain mask of the fit in the scan".to_owned()
+                "The choice to compute the brain mask of the fit from the scan".to_owned()
             }
             Self::Parameters => "Parameters of one or more tasks".to_owned(),
             Self::Added(names) => {
@@ -313,8 +313,8 @@ impl State {
         parts.extend(counts.map(|(n, part)| part(n)));
         let segment = &document.segment;
         let spheres = segment.spheres.len();
-        let grown = self.surface_run() != base.surface_run;
-        if spheres != base.spheres || !base.has_start(document) || grown {
+        let moved = self.surface_script() != base.surface_script.as_ref();
+        if spheres != base.spheres || !base.has_start(document) || moved {
             parts.push(UnsavedPart::Surface(spheres));
         }
         let now = Parameters::from_document(document);

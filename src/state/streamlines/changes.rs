@@ -148,6 +148,10 @@ fn tables(document: &Document, settings: &StreamlineSettings) -> Fields {
         "Starts at",
         start.map_or("Left, posterior, inferior", |r| &r.name),
     );
+    if let Some(folder) = &settings.truth {
+        let name = folder.file_name().unwrap_or_default();
+        fields.name("Truth", &*name.to_string_lossy());
+    }
     let connect = &settings.connect;
     let labels = connect.labels.and_then(|id| document.layer(id));
     fields.name("Label map", labels.map_or("topmost", |l| &l.name));

@@ -3,6 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Shape, Tractogram};
 use crate::solvers::connectivity::{self, Connectome};
+use crate::solvers::score::Scores;
 use crate::solvers::tractogram::ProfileParams;
 use crate::solvers::tractogram::profile::Profile;
 use crate::state::LayerId;
@@ -11,6 +12,7 @@ use crate::state::streamlines::{
 };
 use crate::state::track::types::StopFilterKey;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Source of a column's values.
@@ -109,11 +111,20 @@ pub struct LabelledConnectome {
     pub names: Arc<[String]>,
 }
 
+/// The streamlines that are scored, and the folder of the truth.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ScoreKey {
+    pub tractogram: DataId,
+    pub marks: Option<SameArc<bool>>,
+    pub truth: PathBuf,
+}
+
 impl LiveKey for SelectionKey {}
 impl LiveKey for ColumnKey {}
 impl LiveKey for OrderKey {}
 impl LiveKey for ProfileKey {}
 impl LiveKey for ConnectKey {}
+impl LiveKey for ScoreKey {}
 
 /// Runtime state of streamlines. Not undone and not saved.
 #[derive(Clone, Debug, Default)]
@@ -135,4 +146,5 @@ pub struct StreamlineRuntime {
     pub pending_pick: Option<(LayerId, DataId, SelectionMode)>,
     pub profile: Live<ProfileKey, NamedProfile>,
     pub connect: Live<ConnectKey, LabelledConnectome>,
+    pub scores: Live<ScoreKey, Arc<Scores>>,
 }

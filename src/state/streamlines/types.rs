@@ -4,7 +4,7 @@ pub use crate::state::core::live::{Live, LiveKey, SameArc};
 pub use crate::state::streamlines::current::streamlines_of;
 pub use crate::state::streamlines::runtime::{
     ColumnKey, ConnectKey, LabelledConnectome, ManualSelection, NamedProfile, OrderKey, ProfileKey,
-    SameShape, SelectionKey, StreamlineRuntime, StreamlineSelection, ValueSource,
+    SameShape, ScoreKey, SelectionKey, StreamlineRuntime, StreamlineSelection, ValueSource,
 };
 
 use crate::data::Role;
@@ -249,6 +249,9 @@ pub struct StreamlineSettings {
     pub images: Vec<LayerId>,
     pub profile: ProfileSettings,
     pub connect: ConnectSettings,
+    /// The folder of the truth that streamlines are scored against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truth: Option<PathBuf>,
     pub measurements: Vec<Measurement>,
 }
 
@@ -269,6 +272,7 @@ impl Default for StreamlineSettings {
                 value: None,
                 shown: MatrixValue::Count,
             },
+            truth: None,
             measurements: Vec::new(),
         }
     }
@@ -280,22 +284,25 @@ pub enum BottomPanel {
     Table,
     Profile,
     Matrix,
+    Scores,
 }
 
 keyed!(BottomPanel, serde {
     Table = "table",
     Profile = "profile",
     Matrix = "matrix",
+    Scores = "scores",
 });
 
 impl BottomPanel {
-    pub const ALL: [Self; 3] = [Self::Table, Self::Profile, Self::Matrix];
+    pub const ALL: [Self; 4] = [Self::Table, Self::Profile, Self::Matrix, Self::Scores];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Table => "Table",
             Self::Profile => "Profile",
             Self::Matrix => "Matrix",
+            Self::Scores => "Scores",
         }
     }
 }
@@ -357,12 +364,15 @@ pub enum StreamlineAction {
     SetImages(Vec<LayerId>),
     SetProfile(ProfileSettings),
     SetConnect(ConnectSettings),
+    /// The folder of a truth, or its file `truth.json`.
+    SetTruth(PathBuf),
     Sort(TableView),
     Open(Option<BottomPanel>),
     SetHeight(f32),
     SaveTable(PathBuf),
     SaveProfile(PathBuf),
     SaveMatrix(PathBuf),
+    SaveScores(PathBuf),
     Measure(Measurement),
     Remeasure {
         index: usize,

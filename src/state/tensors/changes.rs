@@ -65,7 +65,7 @@ fn fit(document: &Document) -> Fields {
     let range = label::<Params>(range);
     fields.numbers(range, &[low, high], "–", (0, "s/mm²"));
     let mask = document.fit_mask.and_then(|id| document.layer(id));
-    let mask = mask.map_or("Found from the scan", |layer| &layer.name);
+    let mask = mask.map_or("From the scan", |layer| &layer.name);
     fields.name("Mask", mask);
     fields
 }

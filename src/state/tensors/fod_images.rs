@@ -57,17 +57,17 @@ pub fn read(
     layout: Option<OdfLayout>,
     effects: &mut Vec<Effect>,
 ) {
-    let Some(found) = state.document.layer(layer).cloned() else {
+    let Some(image) = state.document.layer(layer).cloned() else {
         return;
     };
-    let Some(volume) = state.document.can_hold_fods(&found).cloned() else {
+    let Some(volume) = state.document.can_hold_fods(&image).cloned() else {
         return;
     };
     if layout.is_some_and(|layout| layout.order(volume.frames).is_none()) {
         return;
     }
-    let path = state.document.path(&found).map(ToOwned::to_owned);
-    let (Origin::File { reading, .. }, Some(path)) = (state.document.origin(&found), path) else {
+    let path = state.document.path(&image).map(ToOwned::to_owned);
+    let (Origin::File { reading, .. }, Some(path)) = (state.document.origin(&image), path) else {
         return;
     };
     let is_same = reading.distributions == layout;

@@ -2,7 +2,7 @@
 
 use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
-use crate::data::{Shape, Volume};
+use crate::data::{Mask, Shape, Volume};
 use crate::jobs::Unfinished;
 use crate::solvers::csd;
 use crate::state::core::display::{self, Display};
@@ -189,6 +189,22 @@ fn source(document: &Document, key: &FodKey, fods: &Fods) -> ResponseSource {
     }
 }
 
+impl Document {
+    /// Masks without a file in which the response functions of distributions were measured.
+    pub fn masks_of_responses(&self, result: &FodResult) -> Vec<(Tissue, Mask)> {
+        let Some(recipe) = self.origins.fods(result.origin) else {
+            return Vec::new();
+        };
+        let regions = Tissue::ALL.into_iter().zip(&result.key.regions);
+        let regions = regions.filter(|(tissue, _)| recipe.responses.is_without_file(*tissue));
+        let masks = regions.filter_map(|(tissue, region)| match region.as_deref()? {
+            Shape::Mask(mask) => Some((tissue, mask.clone())),
+            Shape::Sphere { .. } | Shape::Box { .. } => None,
+        });
+        masks.collect()
+    }
+}
+
 /// Writes the distributions, their response functions and maps.
 pub fn save(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     let document = &state.document;
@@ -205,10 +221,12 @@ pub fn save(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     let Some(recipe) = document.origins.fods(result.origin) else {
         return;
     };
+    let recipe = recipe.description(document, SAVED_MAPS.to_vec());
     effects.push(Effect::submit(SaveFods {
         fods: result.fods.clone(),
         gradients: gradients.filter(|_| !result.key.is_read()),
-        recipe: recipe.description(document, SAVED_MAPS.to_vec()),
+        masks: document.masks_of_responses(result),
+        recipe,
         params: result.key.settings.params.clone(),
         path: path.clone(),
     }));
@@ -258,7 +276,7 @@ pub fn estimated(state: &mut State, key: &FodKey, fods: Fods, wall_ms: f64) {
     let message = format!("{verb} the fibre orientations of {voxels} in {time}");
     let status = &mut state.runtime.notices.status;
     status.add_result(StatusSubject::Action, message);
-    if let Some(doubt) = fods.mask_found.as_ref().and_then(mask_text::doubt) {
+    if let Some(doubt) = fods.mask_report.as_ref().and_then(mask_text::doubt) {
         let text = format!("{doubt}. Look at it, or estimate within a mask file");
         state.runtime.notify(Severity::Warning, text);
     }

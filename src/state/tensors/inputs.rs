@@ -96,21 +96,21 @@ fn scan(
     scan.ok_or_else(|| missing_scan(document, &source))
 }
 
-/// The mask of a fit; `None` if it is found from the scan.
+/// The mask of a fit; `None` if it is computed from the scan.
 fn mask(document: &Document, mask: &FitMask) -> Result<Option<Mask>, FitInput> {
-    let mask_of = |found: &dyn Fn(&Layer) -> bool| {
-        let mut masks = document.layers.iter().filter(|l| found(l));
+    let mask_of = |is_chosen: &dyn Fn(&Layer) -> bool| {
+        let mut masks = document.layers.iter().filter(|l| is_chosen(l));
         masks.find_map(|l| match &l.content {
             Content::Mask(mask) => Some(mask.clone()),
             _ => None,
         })
     };
-    let (found, path) = match mask {
-        FitMask::Found => return Ok(None),
+    let (layer, path) = match mask {
+        FitMask::Automatic => return Ok(None),
         FitMask::File(path) => (mask_of(&|l| document.path(l) == Some(path)), Some(&**path)),
         FitMask::Head => (mask_of(&|l| document.origin(l).is_phantom()), None),
     };
-    match found {
+    match layer {
         Some(mask) => Ok(Some(mask)),
         None => Err(FitInput::Mask(not_opened(document, path))),
     }

@@ -16,7 +16,7 @@ pub fn name_of(document: &Document) -> String {
     let Some(tensors) = &document.tensors else {
         return AUTOMATIC.to_owned();
     };
-    if tensors.mask_found.is_some() {
+    if tensors.mask_report.is_some() {
         return AUTOMATIC.to_owned();
     }
     let chosen = document
@@ -39,8 +39,8 @@ pub fn name_of_fit(document: &Document, fit: OriginId) -> String {
         })
     };
     match origins.fit(fit).map(|fit| &fit.mask) {
-        Some(FitMask::Found) if origins.is_imported(fit) => GIVEN.to_owned(),
-        None | Some(FitMask::Found) => AUTOMATIC.to_owned(),
+        Some(FitMask::Automatic) if origins.is_imported(fit) => GIVEN.to_owned(),
+        None | Some(FitMask::Automatic) => AUTOMATIC.to_owned(),
         Some(FitMask::File(path)) => named(&|l| document.path(l) == Some(path)),
         Some(FitMask::Head) => named(&|l| document.origin(l).is_phantom()),
     }

@@ -220,7 +220,7 @@ pub(in crate::state) fn scans(document: &Document) -> String {
     text
 }
 
-/// `mask` is `None` if one was found from the scan.
+/// `mask` is `None` if one was computed from the scan.
 pub(in crate::state) fn fit(
     params: &tensor_fit::Params,
     mask: Option<String>,
@@ -229,7 +229,7 @@ pub(in crate::state) fn fit(
     let tensors = citations.cite(TENSOR);
     let mask = mask.unwrap_or_else(|| {
         format!(
-            "a brain mask found from the scan (mean images with and without diffusion weighting; the coil's \
+            "a brain mask computed from the scan (mean images with and without diffusion weighting; the coil's \
              shading removed by a quadratic fit to the core given by Otsu's threshold {}; a median filter; \
              voxels above 32 % of the brain's brightness; the largest component with its holes filled)",
             citations.cite(BRAIN_MASK)

@@ -36,7 +36,7 @@ pub enum ScanSource {
 #[derive(Clone, PartialEq, Debug)]
 pub struct FitArguments {
     pub source: ScanSource,
-    /// `None`: the mask is found from the scan itself.
+    /// `None`: the mask is computed from the scan itself.
     pub mask: Option<PathBuf>,
     pub params: tensor_fit::Params,
 }
@@ -107,8 +107,8 @@ impl FitArguments {
 /// The mask of a tensor fit.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FitMask {
-    /// Found from the scan itself.
-    Found,
+    /// Computed from the scan itself.
+    Automatic,
     File(PathBuf),
     /// The built-in head's own mask.
     Head,

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 pub struct FitKey {
     /// The scan's image.
     pub scan: DataId,
-    /// `None`: the mask is found from the scan itself.
+    /// `None`: the mask is computed from the scan itself.
     pub mask: Option<DataId>,
     pub params: tensor_fit::Params,
 }
@@ -64,7 +64,7 @@ pub enum TensorAction {
     SetFit {
         params: tensor_fit::Params,
     },
-    /// The mask layer of the fit; `None`: a mask found from the scan.
+    /// The mask layer of the fit; `None`: a mask computed from the scan.
     SetMask(Option<LayerId>),
     /// Uses the file next to the scan that appears to be its brain mask.
     TakeOfferedMask,

@@ -31,7 +31,7 @@ pub struct FinishedFit<'a> {
     pub fit: &'a tensor_fit::Output,
     pub maps: &'a tensor_fit::Maps,
     pub mask: Mask,
-    pub mask_found: Option<tensor_fit::MaskReport>,
+    pub mask_report: Option<tensor_fit::MaskReport>,
     pub wall_ms: f64,
 }
 
@@ -132,7 +132,7 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
     let message = format!(
         "{} {} in {:.2}{THIN}s",
         if given {
-            "Took the tensors of"
+            "Read the tensors of"
         } else {
             "Fitted"
         },
@@ -141,7 +141,7 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
     );
     let status = &mut state.runtime.notices.status;
     status.add_result(StatusSubject::Action, message);
-    if let Some(doubt) = result.mask_found.as_ref().and_then(mask_text::doubt) {
+    if let Some(doubt) = result.mask_report.as_ref().and_then(mask_text::doubt) {
         let text = format!("{doubt}. Look at it, or fit within a mask file");
         state.runtime.notify(Severity::Warning, text);
     }
@@ -177,7 +177,7 @@ fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: 
         fit,
         maps,
         mask,
-        mask_found,
+        mask_report,
         wall_ms,
     } = result;
     let origin = document.origins.add(FitRecipe {
@@ -259,7 +259,7 @@ fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: 
         fa: maps.fa.clone(),
         head: mask.bounds_inside().unwrap_or_else(|| mask.grid.bounds()),
         mask: mask.clone(),
-        mask_found: *mask_found,
+        mask_report: *mask_report,
         key: key.clone(),
         origin,
         fitted: mask.count().saturating_sub(fit.unfitted),

@@ -17,8 +17,8 @@ pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {
         TrackAction::SetModel(model) => {
             edit(state, "Model", false, |d| d.track.model = model);
         }
-        TrackAction::SetFibres { params, phase } => {
-            track::update::set_fibres(state, params, phase);
+        TrackAction::SetOdfParams { params, phase } => {
+            track::update::set_odf_params(state, params, phase);
         }
         TrackAction::SetTissues(tissues) => track::update::set_tissues(state, tissues),
         TrackAction::SetRays { rays, phase } => track::rays::set(state, rays, phase),

@@ -10,12 +10,12 @@ use crate::state::track::types::RayCount;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = Vec::new();
-    for of in [method, streamlines, rays, whole_brain] {
-        all.extend(of(before).differences(&of(after)));
+    for fields in [method, streamlines, rays, whole_brain] {
+        all.extend(fields(before).differences(&fields(after)));
     }
     // The defaults depend on the scan, which other steps change.
-    if before.track.fibres != after.track.fibres {
-        all.extend(fibres(before).differences(&fibres(after)));
+    if before.track.odf != after.track.odf {
+        all.extend(odf_fields(before).differences(&odf_fields(after)));
     }
     all
 }
@@ -28,12 +28,12 @@ fn method(document: &Document) -> Fields {
 }
 
 /// Streamlines along distributions, and their tissues.
-fn fibres(document: &Document) -> Fields {
+fn odf_fields(document: &Document) -> Fields {
     let mut fields = Fields::default();
-    let params = document.fibre_params();
+    let params = document.odf_params();
     fields.rows(&SeedingParts::from(params.seeding), &[]);
     fields.rows(&params, &["seeds"]);
-    let tissues = document.track.fibres.tissues;
+    let tissues = document.track.odf.tissues;
     let name = match tissues {
         None => "none".to_owned(),
         Some(id) => document

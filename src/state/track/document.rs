@@ -3,7 +3,7 @@
 use crate::state::Document;
 use crate::state::core::display::Display;
 use crate::state::tensors::mask_text;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::track::types::{CurveResult, Method};
 
 impl Document {
@@ -29,10 +29,13 @@ impl CurveResult {
         match self.key.curves.kind().model() {
             Model::Tensors => mask_text::name_of(document),
             Model::Distributions => {
-                let place = "the distributions, or where no amplitude reaches the smallest one";
+                let [outside, low] = [
+                    "the distributions",
+                    "where all amplitudes are below the cut-off",
+                ];
                 match self.key.tissues {
-                    None => place.to_owned(),
-                    Some(_) => format!("{place}, or in CSF and outside the tissues"),
+                    None => format!("{outside}, or {low}"),
+                    Some(_) => format!("{outside}, {low}, in CSF, or outside the tissues"),
                 }
             }
         }

@@ -22,35 +22,35 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
     ];
     let worst = outcomes.into_iter().max_by_key(|o| seeds(*o))?;
     let started = all - seeds(SeedOutcome::NoStart);
-    let of = |all: u64| format!("{} of {}", count(seeds(worst)), count(all));
-    let some = (seeds(worst) < started).then(|| format!("{} streamlines", of(started)));
+    let share = |all: u64| format!("{} of {}", count(seeds(worst)), count(all));
+    let some = (seeds(worst) < started).then(|| format!("{} streamlines", share(started)));
     let text = match (worst, some) {
         (SeedOutcome::MissedTargets, None) => "No streamline reaches a target".to_owned(),
-        (SeedOutcome::MissedTargets, Some(of)) => format!("{of} reach no target"),
+        (SeedOutcome::MissedTargets, Some(some)) => format!("{some} reach no target"),
         (SeedOutcome::MissedInclude, None) => match params.includes {
             Match::All => "No streamline passes through every include region".to_owned(),
             Match::Any => "No streamline passes through any include region".to_owned(),
         },
-        (SeedOutcome::MissedInclude, Some(of)) => format!("{of} miss an include region"),
+        (SeedOutcome::MissedInclude, Some(some)) => format!("{some} miss an include region"),
         (SeedOutcome::TouchedExclude, None) => {
             "Every streamline touches an exclude region".to_owned()
         }
-        (SeedOutcome::TouchedExclude, Some(of)) => format!("{of} touch an exclude region"),
+        (SeedOutcome::TouchedExclude, Some(some)) => format!("{some} touch an exclude region"),
         (SeedOutcome::EndsInCsf, None) => "Every streamline ends in CSF".to_owned(),
-        (SeedOutcome::EndsInCsf, Some(of)) => format!("{of} end in CSF"),
+        (SeedOutcome::EndsInCsf, Some(some)) => format!("{some} end in CSF"),
         (SeedOutcome::EndsInWhite, None) => "Every streamline ends in white matter".to_owned(),
-        (SeedOutcome::EndsInWhite, Some(of)) => format!("{of} end in white matter"),
+        (SeedOutcome::EndsInWhite, Some(some)) => format!("{some} end in white matter"),
         (SeedOutcome::TooShort, some) => {
             let min_length = with_unit(&fixed(params.min_length_mm, 0), "mm");
             match some {
                 None => format!("Every streamline is shorter than {min_length}"),
-                Some(of) => format!("{of} are shorter than {min_length}"),
+                Some(some) => format!("{some} are shorter than {min_length}"),
             }
         }
         _ => {
             let begin = match started {
                 0 => "No streamline starts".to_owned(),
-                _ => format!("{} seeds do not start", of(all)),
+                _ => format!("{} seeds do not start", share(all)),
             };
             format!("{begin}: {}", why_no_start(output, params.min_fa, mask))
         }
@@ -93,10 +93,7 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
     let dropped: Vec<(u64, &str)> = [
         (SeedOutcome::MissedInclude, "miss an include region"),
         (SeedOutcome::TouchedExclude, "touch an exclude region"),
-        (
-            SeedOutcome::TooShort,
-            "are shorter than the smallest length",
-        ),
+        (SeedOutcome::TooShort, "are shorter than the minimum length"),
     ]
     .into_iter()
     .map(|(outcome, why)| (output.seed_outcomes[outcome as usize], why))
@@ -139,12 +136,12 @@ fn most_frequent_end(output: &Output) -> String {
         StopReason::LeftMask => "left the mask",
         StopReason::LowFa => "stopped at low FA",
         StopReason::Angle => "turned too sharply",
-        StopReason::MaxLength => "got too long",
-        StopReason::MaxSteps => "took too many steps",
+        StopReason::MaxLength => "reached the length limit",
+        StopReason::MaxSteps => "reached the step limit",
         StopReason::Seed => "stayed at the seed",
-        StopReason::Loop => "circled on the spot",
+        StopReason::Loop => "looped in place",
         StopReason::Indefinite => "met a tensor without a metric",
-        StopReason::Leap => "leapt over voxels",
+        StopReason::Leap => "jumped over voxels",
         StopReason::LowAmplitude => "stopped at low amplitudes",
         StopReason::CorticalGrey => "entered cortical grey matter",
         StopReason::DeepGrey => "ended in deep grey matter",
@@ -154,35 +151,74 @@ fn most_frequent_end(output: &Output) -> String {
     format!("; {} {did}", with_unit(&share, "%"))
 }
 
+/// The condition at seeds of low FA, as text: `FA is below 0.15`.
+fn low_fa(starts: &Starts) -> String {
+    let limit = starts.min_fa;
+    limit.map_or("no direction stands out".to_owned(), |fa| {
+        format!("FA is below {}", fixed(fa, 2))
+    })
+}
+
+/// The numbers of seeds that do not start, with their places: `outside the automatic mask`.
+fn places(starts: &Starts, mask: &str) -> Vec<(u64, String)> {
+    let amplitude = match starts.min_amplitude {
+        Some(limit) => format!("where no amplitude reaches {limit}"),
+        None => "where no amplitude is large enough".to_owned(),
+    };
+    let own = |text: &str| text.to_owned();
+    let all = [
+        (starts.outside_volume, own("outside the volume")),
+        (starts.outside_mask, format!("outside {mask}")),
+        (starts.outside_regions, own("outside the mask regions")),
+        (starts.low_fa, format!("where {}", low_fa(starts))),
+        (
+            starts.off_interface,
+            own("away from the interface of grey and white matter"),
+        ),
+        (starts.outside_tissues, own("outside all tissues")),
+        (starts.in_csf, own("in CSF")),
+        (starts.in_cortical_grey, own("in cortical grey matter")),
+        (starts.low_amplitude, amplitude),
+    ];
+    all.into_iter().filter(|(n, _)| *n > 0).collect()
+}
+
+/// The reasons of all seeds that did not start: `1 200 in CSF, 298 where no amplitude reaches 0.1`; shares if only some
+/// seeds were examined; `mask` as in [`none_kept`]. `None` if all started, or the reasons are not known.
+pub fn not_started(output: &Output, mask: &str) -> Option<String> {
+    let seeds = output.seed_outcomes[SeedOutcome::NoStart as usize];
+    let places = places(output.starts.as_ref().filter(|_| seeds > 0)?, mask);
+    let examined: u64 = places.iter().map(|(n, _)| n).sum();
+    match &places[..] {
+        [] => None,
+        [(_, place)] => Some(place.clone()),
+        _ => {
+            let number = |n: u64| match examined == seeds {
+                true => count(n),
+                false => with_unit(&fixed(100.0 * n as f64 / examined as f64, 0), "%"),
+            };
+            let each = places
+                .iter()
+                .map(|(n, place)| format!("{} {place}", number(*n)));
+            Some(each.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
 /// Why seeds do not start: `the seeds lie outside the automatic mask`.
 pub fn no_start(starts: &Starts, mask: &str) -> String {
-    let fa = starts
-        .min_fa
-        .map_or("no direction stands out".to_owned(), |fa| {
-            format!("FA is below {}", fixed(fa, 2))
-        });
-    let reasons = [
-        (starts.outside_volume, "outside the volume".to_owned()),
-        (starts.outside_mask, format!("outside {mask}")),
-        (
-            starts.outside_regions,
-            "outside the mask regions".to_owned(),
-        ),
-        (starts.low_fa, format!("where {fa}")),
-    ];
-    let all: u64 = reasons.iter().map(|(n, _)| n).sum();
-    let some: Vec<&(u64, String)> = reasons.iter().filter(|(n, _)| *n > 0).collect();
-    match some[..] {
+    let some = places(starts, mask);
+    let all: u64 = some.iter().map(|(n, _)| n).sum();
+    match &some[..] {
         [] => "no tensor there has a metric".to_owned(),
-        [_] if all == starts.low_fa => format!("{fa} there"),
+        [_] if all == starts.low_fa => format!("{} there", low_fa(starts)),
         [(_, place)] => format!("the seeds lie {place}"),
         _ => {
             let share = |n: u64| with_unit(&fixed(100.0 * n as f64 / all as f64, 0), "%");
-            let each: Vec<String> = some
+            let each = some
                 .iter()
-                .map(|(n, place)| format!("{} {place}", share(*n)))
-                .collect();
-            format!("the seeds lie {}", each.join(", "))
+                .map(|(n, place)| format!("{} {place}", share(*n)));
+            format!("the seeds lie {}", each.collect::<Vec<_>>().join(", "))
         }
     }
 }

@@ -5,11 +5,11 @@ use crate::data::Tractogram;
 use crate::solvers::curves::{self, Seeding};
 use crate::state::core::live::{CoarseFirst, Detail, Order, Pace, SLOW_MS, Standing};
 use crate::state::track::jobs::LIVE;
-use crate::state::track::jobs::fibres::TrackFibres;
+use crate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use crate::state::track::jobs::stopped::CollectStopped;
-use crate::state::track::jobs::streamlines::TrackStreamlines;
-use crate::state::track::key::{coarse_fibre_params, coarse_params, regions};
-use crate::state::track::types::fibres::FibreInputs;
+use crate::state::track::jobs::streamlines::{LiveTracking, TrackStreamlines};
+use crate::state::track::key::{coarse_odf_params, coarse_params, regions};
+use crate::state::track::types::odf::OdfInputs;
 use crate::state::track::types::{
     CurveKey, CurveKind, CurveParams, CurveResult, CurvesAtCrosshair, StopFilterKey,
 };
@@ -41,8 +41,8 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     if runtime.track.live.value().is_some_and(is_other) {
         runtime.track.live.clear_shown();
     }
-    if kind != CurveKind::Fibres {
-        runtime.track.fibre_inputs = FibreInputs::default();
+    if kind != CurveKind::OdfStreamlines {
+        runtime.track.odf_inputs = OdfInputs::default();
     }
     runtime.track.live.rekey(|live| {
         let full = document_key.as_ref().filter(|full| live.key.is_of(full));
@@ -92,9 +92,9 @@ fn pace(state: &State) -> Pace {
             let params = &state.document.track.streamlines;
             coarse_params(params) != *params
         }
-        CurveKind::Fibres => {
-            let params = state.document.fibre_params();
-            coarse_fibre_params(&params) != params
+        CurveKind::OdfStreamlines => {
+            let params = state.document.odf_params();
+            coarse_odf_params(&params) != params
         }
         CurveKind::Rays => rays::coarse_seeds(state).is_some(),
     };
@@ -112,7 +112,7 @@ fn full_ms(state: &State) -> Option<f64> {
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
     /// Along distributions, on a processor of four cores.
-    const FIBRES_PER_MS: f64 = 20.0;
+    const ODF_STREAMLINES_PER_MS: f64 = 20.0;
     let track = &state.document.track;
     let kind = track.kind();
     let last = state.runtime.track.live.value();
@@ -132,14 +132,14 @@ fn full_ms(state: &State) -> Option<f64> {
             let all = random(track.streamlines.seeding)?.saturating_mul(repetitions);
             (all, known.unwrap_or(STREAMLINES_PER_MS))
         }
-        CurveKind::Fibres => {
-            let params = state.document.fibre_params();
+        CurveKind::OdfStreamlines => {
+            let params = state.document.odf_params();
             let count = match params.select {
                 // How many seeds they take is not known before.
                 Some(_) => last.map(|l| l.seeds)?,
                 None => random(params.seeding)?,
             };
-            (count, known.unwrap_or(FIBRES_PER_MS))
+            (count, known.unwrap_or(ODF_STREAMLINES_PER_MS))
         }
     };
     Some(count as f64 / per_ms)
@@ -159,14 +159,14 @@ fn start(state: &mut State, key: &CurveKey, detail: Detail, effects: &mut Vec<Ef
             let tensors = state.document.tensors.as_ref();
             tensors.map(|tensors| Effect::submit(rays::request(state, tensors, coarse)))
         }
-        CurveParams::Fibres(params) => {
+        CurveParams::OdfStreamlines(params) => {
             let params = match coarse {
-                true => coarse_fibre_params(params),
+                true => coarse_odf_params(params),
                 false => params.clone(),
             };
             let regions = regions(&state.document);
-            let job = update::fibres(state, regions, params);
-            job.map(|job| Effect::submit(TrackFibres { coarse, ..job }))
+            let job = update::odf_job(state, regions, params);
+            job.map(|job| Effect::submit(LiveTracking(TrackOdfStreamlines { coarse, ..job })))
         }
     };
     effects.extend(job);
@@ -175,14 +175,14 @@ fn start(state: &mut State, key: &CurveKey, detail: Detail, effects: &mut Vec<Ef
 fn streamlines(state: &State, params: curves::Params, coarse: bool) -> Option<Effect> {
     let document = &state.document;
     let tensors = document.tensors.as_ref()?;
-    Some(Effect::submit(TrackStreamlines {
+    Some(Effect::submit(LiveTracking(TrackStreamlines {
         field: tensors.field.clone(),
         fa: tensors.fa.clone(),
         regions: regions(document),
         params,
         resample: update::resample(document),
         coarse,
-    }))
+    })))
 }
 
 fn stopped(state: &mut State, effects: &mut Vec<Effect>) {

@@ -4,7 +4,7 @@ use crate::state::Document;
 use crate::state::core::layer::Input;
 use crate::state::tensors::inputs::{FitInput, MissingInput};
 use crate::state::track::key::tissue_image;
-use crate::state::track::types::fibres::{TissueInput, TissueKey};
+use crate::state::track::types::odf::{TissueInput, TissueKey};
 
 /// The tissues of a result called `name`.
 pub fn tissues(

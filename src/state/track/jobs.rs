@@ -2,7 +2,7 @@
 
 pub mod bootstrap;
 pub mod cut;
-pub mod fibres;
+pub mod odf_streamlines;
 pub mod orientations;
 pub mod shoot;
 pub mod stopped;

@@ -16,7 +16,7 @@ use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
 use crate::state::track::types::CurveKey;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::{Effect, Phase, State, WholeBrain, track};
 use std::sync::Arc;
 
@@ -68,8 +68,8 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
     };
     regions.retain(|r| r.role != Role::Seed);
     if state.document.track.model == Model::Distributions {
-        let params = whole_brain.fibre_params(&state.document.fibre_params());
-        match track::update::fibres(state, regions, params) {
+        let params = whole_brain.odf_params(&state.document.odf_params());
+        match track::update::odf_job(state, regions, params) {
             Some(job) => effects.push(Effect::submit(TrackWholeBrain(job))),
             None => state.runtime.notify(Severity::Error, NO_DISTRIBUTIONS),
         }
@@ -92,7 +92,7 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
     })));
 }
 
-const NO_DISTRIBUTIONS: &str = "Tracking along distributions needs them and the tissues that were chosen: estimate the \
+const NO_DISTRIBUTIONS: &str = "Tracking along distributions needs them and the chosen tissues: estimate the \
                                 distributions, or choose other tissues";
 
 /// Adds a tractogram as a layer.

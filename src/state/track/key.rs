@@ -6,14 +6,14 @@ use crate::solvers::odf_tracking;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer};
 use crate::state::core::live::LiveKey;
-use crate::state::track::types::fibres::TissueKey;
+use crate::state::track::types::odf::TissueKey;
 use crate::state::track::types::{CurveKey, CurveKind, CurveParams};
 use std::sync::Arc;
 
 /// Largest number of seeds during a drag: a few milliseconds of work.
 const COARSE_SEEDS: usize = 400;
 /// A streamline along distributions takes ten times as long as one in tensors.
-const COARSE_FIBRES: usize = 200;
+const COARSE_ODF_SEEDS: usize = 200;
 /// Voxels without a scan, mm.
 const TYPICAL_VOXEL_MM: f64 = 2.0;
 /// Each repetition refits every voxel.
@@ -21,7 +21,7 @@ const COARSE_REPETITIONS: usize = 2;
 
 impl Document {
     /// The key of the full streamlines or rays of the document; `None` without a seed, without the tensors or the
-    /// distributions, or without the tissues that were chosen.
+    /// distributions, or without the chosen tissues.
     pub fn curve_key(&self) -> Option<CurveKey> {
         let is_seeded = self.regions.iter().any(|r| r.role == Role::Seed);
         is_seeded.then(|| self.key_of(regions(self))).flatten()
@@ -42,9 +42,9 @@ impl Document {
                 CurveParams::Rays(track.rays.metric, track.rays.params.clone()),
                 None,
             ),
-            CurveKind::Fibres => (
+            CurveKind::OdfStreamlines => (
                 self.distributions.field()?.id(),
-                CurveParams::Fibres(self.fibre_params()),
+                CurveParams::OdfStreamlines(self.odf_params()),
                 self.tissue_key()?,
             ),
         };
@@ -58,13 +58,13 @@ impl Document {
     }
 
     /// The default parameters of streamlines along distributions, for the voxels of the scan.
-    pub fn fibre_defaults(&self, method: odf_tracking::Method) -> odf_tracking::Params {
+    pub fn odf_defaults(&self, method: odf_tracking::Method) -> odf_tracking::Params {
         let grid = self.scan().and_then(|l| l.content.volume());
         let voxel_mm = grid.map_or(TYPICAL_VOXEL_MM, |volume| {
             let spacing = volume.grid.spacing();
             (spacing.x + spacing.y + spacing.z) / 3.0
         });
-        let with_tissues = self.track.fibres.tissues.is_some();
+        let with_tissues = self.track.odf.tissues.is_some();
         odf_tracking::Params {
             seeding: curves::Params::defaults().seeding,
             ..odf_tracking::Params::defaults_for(method, voxel_mm, with_tissues)
@@ -72,14 +72,14 @@ impl Document {
     }
 
     /// The parameters of streamlines along distributions.
-    pub fn fibre_params(&self) -> odf_tracking::Params {
-        let chosen = self.track.fibres.params.clone();
-        chosen.unwrap_or_else(|| self.fibre_defaults(odf_tracking::Method::Probabilistic))
+    pub fn odf_params(&self) -> odf_tracking::Params {
+        let chosen = self.track.odf.params.clone();
+        chosen.unwrap_or_else(|| self.odf_defaults(odf_tracking::Method::Probabilistic))
     }
 
     /// The tissues of the anatomical rules. The inner `None`: no rules; the outer one: the chosen layer is missing.
     pub fn tissue_key(&self) -> Option<Option<TissueKey>> {
-        if self.track.fibres.tissues.is_none() {
+        if self.track.odf.tissues.is_none() {
             return Some(None);
         }
         let (layer, image) = self.tissues()?;
@@ -91,7 +91,7 @@ impl Document {
 
     /// The layer with the chosen tissues, if it is loaded.
     pub fn tissues(&self) -> Option<(&Arc<Layer>, &Volume)> {
-        let layer = self.layer(self.track.fibres.tissues?)?;
+        let layer = self.layer(self.track.odf.tissues?)?;
         Some((layer, tissue_image(layer)?))
     }
 
@@ -120,10 +120,10 @@ pub fn tissue_image(layer: &Layer) -> Option<&Volume> {
 }
 
 /// The coarse parameters along distributions.
-pub fn coarse_fibre_params(params: &odf_tracking::Params) -> odf_tracking::Params {
+pub fn coarse_odf_params(params: &odf_tracking::Params) -> odf_tracking::Params {
     let count = match params.seeding {
-        Seeding::Random { count } => count.min(COARSE_FIBRES),
-        Seeding::Grid { .. } | Seeding::PerVoxel { .. } => COARSE_FIBRES,
+        Seeding::Random { count } => count.min(COARSE_ODF_SEEDS),
+        Seeding::Grid { .. } | Seeding::PerVoxel { .. } => COARSE_ODF_SEEDS,
     };
     odf_tracking::Params {
         seeding: Seeding::Random { count },
@@ -168,18 +168,21 @@ impl CurveKey {
             (CurveParams::Streamlines(own), CurveParams::Streamlines(full)) => {
                 *own == coarse_params(full)
             }
-            (CurveParams::Rays(own_medium, own), CurveParams::Rays(metric, full)) => {
+            (CurveParams::Rays(own_metric, own), CurveParams::Rays(metric, full)) => {
                 let mut some = full.clone();
                 // The number of coarse rays depends on the speed of the last ones.
                 some.curves.seeding = own.curves.seeding;
-                own_medium == metric && *own == some
+                own_metric == metric && *own == some
             }
-            (CurveParams::Fibres(own), CurveParams::Fibres(full)) => {
-                *own == coarse_fibre_params(full)
+            (CurveParams::OdfStreamlines(own), CurveParams::OdfStreamlines(full)) => {
+                *own == coarse_odf_params(full)
             }
-            (CurveParams::Streamlines(_) | CurveParams::Rays(..) | CurveParams::Fibres(_), _) => {
-                false
-            }
+            (
+                CurveParams::Streamlines(_)
+                | CurveParams::Rays(..)
+                | CurveParams::OdfStreamlines(_),
+                _,
+            ) => false,
         };
         is_same && self.has_regions_of(full)
     }

@@ -14,7 +14,7 @@ use crate::state::core::text::{count, file_name};
 use crate::state::regions::methods::names_with_positions;
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
-use crate::state::track::types::fibres::shared_params;
+use crate::state::track::types::odf::shared_params;
 use std::fmt::Write as _;
 
 const STREAMLINES: &str = "Basser PJ, Pajevic S, Pierpaoli C, Duda J, Aldroubi A (2000). In vivo fiber \
@@ -58,7 +58,7 @@ pub(in crate::state) fn curves(
             let text = following(curve_params, walk, regions, citations) + &ends(walk);
             (text, walk.clone(), Some(recipe.cut))
         }
-        CurveParams::Fibres(params) => {
+        CurveParams::OdfStreamlines(params) => {
             let mut text = along_distributions(document, recipe, params, citations);
             if let Some(input) = recipe.tissues {
                 text += &rules(document, input, params, citations);
@@ -111,9 +111,12 @@ fn along_distributions(
         (false, Some(r)) => ("", format!(" in {r}")),
         (false, None) => ("", " in all voxels with fibres".to_owned()),
     };
-    let points = match params.select {
-        None => seeds(params.seeding),
-        Some(n) => format!("as many random points as gave {}", counted(n, "streamline")),
+    let (points, until) = match params.select {
+        None => (seeds(params.seeding), String::new()),
+        Some(n) => (
+            "random points".to_owned(),
+            format!(", until {} were kept", counted(n, "streamline")),
+        ),
     };
     let ways = if params.both_ways {
         ", in both directions"
@@ -123,14 +126,15 @@ fn along_distributions(
     let degrees = (params.max_angle_rad.to_degrees() * 1e6).round() / 1e6;
     let _ = write!(
         text,
-        ", in steps of {} mm, from {points}{begin}{place}{ways}. They ended where no amplitude reached {}, where a step \
-         turned by more than {degrees}°",
+        ", in steps of {} mm, from {points}{begin}{place}{ways}{until}. They ended where no amplitude reached {}",
         params.step_mm, params.min_amplitude,
     );
-    if let Some(mm) = params.max_length_mm {
-        let _ = write!(text, ", and at a length of {mm} mm");
-    }
-    text + "."
+    let turned = format!("where a step turned by more than {degrees}°");
+    let _ = match params.max_length_mm {
+        Some(mm) => write!(text, ", {turned}, and at a length of {mm} mm."),
+        None => write!(text, " or {turned}."),
+    };
+    text
 }
 
 /// The anatomical rules.
@@ -149,12 +153,12 @@ fn rules(
         (None, None) => "an image".to_owned(),
     };
     let retry = match params.back_track && params.method == odf_tracking::Method::Probabilistic {
-        true => "; before that they went back and tried again",
+        true => ", after repeated attempts from earlier points",
         false => "",
     };
     format!(
-        " By the tissues of “{name}”, they ended in cortical grey matter, inside deep grey matter or at the brain stem, \
-         and were rejected in CSF and where they stopped in white matter {}{retry}.",
+        " According to the tissues in “{name}” {}, streamlines ended in cortical grey matter, inside deep grey matter or at \
+         the brain stem. Those that ended in CSF or white matter were rejected{retry}.",
         citations.cite(TISSUES)
     )
 }
@@ -168,7 +172,7 @@ fn following(
 ) -> String {
     let mut text = match params {
         CurveParams::Rays(metric, params) => geodesics(metric, params, citations),
-        CurveParams::Streamlines(_) | CurveParams::Fibres(_) => match walk.deflection {
+        CurveParams::Streamlines(_) | CurveParams::OdfStreamlines(_) => match walk.deflection {
             None => format!(
                 "Streamlines along the principal eigenvector {} were followed",
                 citations.cite(STREAMLINES)

@@ -29,7 +29,7 @@ const FODS: &str = "fod";
 
 /// Streamlines along distributions, which a command before it estimates from the scan.
 #[derive(Clone, PartialEq, Debug)]
-pub struct FibreCommand {
+pub struct OdfTrackingCommand {
     pub fods: FodArguments,
     pub tissues: Option<PathBuf>,
     /// Name of the layer with the tissues, if no file holds it.
@@ -38,7 +38,7 @@ pub struct FibreCommand {
     pub params: odf_tracking::Params,
 }
 
-impl FibreCommand {
+impl OdfTrackingCommand {
     /// Why there is no command, and what to do about it.
     pub fn no_command(&self) -> Option<String> {
         let name = self.unfiled.as_ref()?;

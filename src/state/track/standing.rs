@@ -8,7 +8,7 @@ use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::jobs::fod::FOD;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::cut::CUT;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::track::types::{CurveResult, Standing, StopFilterKey};
 
 impl State {

@@ -1,6 +1,6 @@
 //! Tracking of the whole brain: the differences from streamlines of regions.
 
-pub mod fibres;
+pub mod odf;
 
 use crate::data::appearance::ColourMap;
 use crate::data::keyed;
@@ -16,7 +16,7 @@ use crate::state::core::display::{Display, LineColouring, line_display};
 use crate::state::core::layer::{LayerId, OriginId};
 pub use crate::state::core::live::Standing;
 use crate::state::core::live::{Detail, Live, LiveKey};
-use crate::state::track::types::fibres::{FibreInputs, FibreSettings, Model, TissueKey};
+use crate::state::track::types::odf::{Model, OdfInputs, OdfTrackingSettings, TissueKey};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ impl WholeBrain {
     }
 
     /// Like [`WholeBrain::params`], along distributions.
-    pub fn fibre_params(&self, track: &odf_tracking::Params) -> odf_tracking::Params {
+    pub fn odf_params(&self, track: &odf_tracking::Params) -> odf_tracking::Params {
         odf_tracking::Params {
             seeding: self.seeding(track.seeding),
             ..track.clone()
@@ -142,7 +142,7 @@ pub enum CurveKind {
     /// Streamlines in tensors.
     Streamlines,
     /// Streamlines along distributions.
-    Fibres,
+    OdfStreamlines,
     /// Rays, which always follow tensors.
     Rays,
 }
@@ -151,7 +151,7 @@ impl CurveKind {
     pub fn model(self) -> Model {
         match self {
             Self::Streamlines | Self::Rays => Model::Tensors,
-            Self::Fibres => Model::Distributions,
+            Self::OdfStreamlines => Model::Distributions,
         }
     }
 }
@@ -167,7 +167,7 @@ pub enum TrackAction {
     /// The model that streamlines follow.
     SetModel(Model),
     /// Parameters of streamlines along distributions; `None`: the defaults for the scan.
-    SetFibres {
+    SetOdfParams {
         params: Option<odf_tracking::Params>,
         phase: Phase,
     },
@@ -206,7 +206,7 @@ pub struct TrackRuntime {
     /// requested.
     pub ray_metric: Option<(RayMetricParams, RayMetric)>,
     /// The distributions and the tissues of the last run along distributions, to be reused.
-    pub fibre_inputs: FibreInputs,
+    pub odf_inputs: OdfInputs,
     /// Speed of the last rays.
     pub rays_per_ms: Option<f64>,
     /// The fraction of them that passed the regions.
@@ -315,7 +315,8 @@ pub enum CurveParams {
     Streamlines(curves::Params),
     Rays(RayMetricParams, geodesic::Params),
     /// Streamlines along distributions.
-    Fibres(odf_tracking::Params),
+    #[serde(rename = "fibres")]
+    OdfStreamlines(odf_tracking::Params),
 }
 
 impl CurveParams {
@@ -323,7 +324,7 @@ impl CurveParams {
         match self {
             Self::Streamlines(_) => CurveKind::Streamlines,
             Self::Rays(..) => CurveKind::Rays,
-            Self::Fibres(_) => CurveKind::Fibres,
+            Self::OdfStreamlines(_) => CurveKind::OdfStreamlines,
         }
     }
 }
@@ -377,7 +378,8 @@ pub struct TrackSettings {
     pub method: Method,
     /// The model that streamlines follow; rays always follow tensors.
     pub model: Model,
-    pub fibres: FibreSettings,
+    /// Streamlines along distributions.
+    pub odf: OdfTrackingSettings,
     pub streamlines: curves::Params,
     pub streamline_display: Display,
     pub whole_brain: WholeBrain,
@@ -390,7 +392,7 @@ impl Default for TrackSettings {
         Self {
             method: Method::Streamlines,
             model: Model::default(),
-            fibres: FibreSettings::default(),
+            odf: OdfTrackingSettings::default(),
             streamlines: curves::Params::defaults(),
             streamline_display: crate::state::core::display::line_display(),
             whole_brain: WholeBrain::default(),
@@ -405,7 +407,7 @@ impl TrackSettings {
         match (self.method, self.model) {
             (Method::Rays, _) => CurveKind::Rays,
             (Method::Streamlines, Model::Tensors) => CurveKind::Streamlines,
-            (Method::Streamlines, Model::Distributions) => CurveKind::Fibres,
+            (Method::Streamlines, Model::Distributions) => CurveKind::OdfStreamlines,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::state::edit::edit;
 use crate::state::origin::commands::field_origin;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::empty::none_started;
-use crate::state::track::jobs::fibres::TrackFibres;
+use crate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use crate::state::track::types::{CurveKey, CurveParams, CurveResult};
 use crate::state::{Document, Phase, State};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ fn status(state: &mut State, result: &CurveResult) {
             "streamline",
             params.min_fa,
         ),
-        CurveParams::Fibres(_) => (
+        CurveParams::OdfStreamlines(_) => (
             format!("{kept} from {}", counted(seeds, "seed")),
             "streamline",
             None,
@@ -109,19 +109,19 @@ pub fn failed(state: &mut State, why: &str) {
     live.clear_shown();
 }
 
-/// The job that tracks along the distributions of the document; `None` without them, or if the tissues that were chosen
+/// The job that tracks along the distributions of the document; `None` without them, or if the chosen tissues
 /// are missing.
-pub fn fibres(
+pub fn odf_job(
     state: &mut State,
     regions: Vec<Region>,
     params: odf_tracking::Params,
-) -> Option<TrackFibres> {
+) -> Option<TrackOdfStreamlines> {
     let document = &state.document;
-    let inputs = &mut state.runtime.track.fibre_inputs;
+    let inputs = &mut state.runtime.track.odf_inputs;
     let key = document.tissue_key()?;
     let image = document.tissues().map(|(_, image)| image);
-    Some(TrackFibres {
-        fibres: inputs.fibres(document.distributions.field()?),
+    Some(TrackOdfStreamlines {
+        distributions: inputs.distributions(document.distributions.field()?),
         tissues: key.zip(image.map(|image| inputs.tissues(image))),
         regions,
         params,
@@ -131,31 +131,31 @@ pub fn fibres(
 
 /// Sets the parameters of streamlines along distributions; with another method, values that the user has not chosen
 /// become the defaults of that method.
-pub fn set_fibres(state: &mut State, params: Option<odf_tracking::Params>, phase: Phase) {
+pub fn set_odf_params(state: &mut State, params: Option<odf_tracking::Params>, phase: Phase) {
     let document = &state.document;
-    let before = document.fibre_params();
+    let before = document.odf_params();
     let params = params.map(|params| match params.method == before.method {
         true => params,
         false => {
-            let [old, new] = [before.method, params.method].map(|m| document.fibre_defaults(m));
+            let [old, new] = [before.method, params.method].map(|m| document.odf_defaults(m));
             parameters::carried(&params, &old, &new)
         }
     });
     edit(state, "Tracking", phase == Phase::Live, |d| {
-        d.track.fibres.params = params;
+        d.track.odf.params = params;
     });
 }
 
 /// Chooses the tissues; values that the user has not chosen become the defaults with or without tissues.
 pub fn set_tissues(state: &mut State, tissues: Option<LayerId>) {
     edit(state, "Tissues", false, |d| {
-        let params = d.track.fibres.params.take();
+        let params = d.track.odf.params.take();
         let method = params.as_ref().map(|params| params.method);
-        let before = method.map(|method| d.fibre_defaults(method));
-        d.track.fibres.tissues = tissues;
-        let after = method.map(|method| d.fibre_defaults(method));
+        let before = method.map(|method| d.odf_defaults(method));
+        d.track.odf.tissues = tissues;
+        let after = method.map(|method| d.odf_defaults(method));
         let both = before.zip(after);
-        d.track.fibres.params = params
+        d.track.odf.params = params
             .zip(both)
             .map(|(params, (before, after))| parameters::carried(&params, &before, &after));
     });

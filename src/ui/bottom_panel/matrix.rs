@@ -261,8 +261,8 @@ fn square(
         .rect_stroke(square, 0.0, line, StrokeKind::Outside);
     let step = square.width() / n as f32;
     let cell = |at: egui::Pos2| {
-        let of = |v: f32| ((v / step).max(0.0) as usize).min(n - 1);
-        (of(at.y - square.top()), of(at.x - square.left()))
+        let index = |v: f32| ((v / step).max(0.0) as usize).min(n - 1);
+        (index(at.y - square.top()), index(at.x - square.left()))
     };
     let caption = scale_text(state, shown, picture.ends);
     response.widget_info(|| {

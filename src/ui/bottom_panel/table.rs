@@ -264,7 +264,10 @@ fn filter(
     }
 }
 
-#[allow(clippy::too_many_arguments)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "one each for the rows, their place and the outcome of a click"
+)]
 fn rows(
     ui: &mut Ui,
     state: &State,

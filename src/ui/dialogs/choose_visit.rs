@@ -1,6 +1,7 @@
 //! The question which visit to open from a folder with several subjects or sessions.
 
 use super::unsaved_changes;
+use crate::data::text::file_name;
 use crate::state::{Action, FilesAction, Folder, State, Visit};
 use crate::ui::Memory;
 use crate::ui::theme::{self, size, space};
@@ -73,8 +74,8 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
 
 fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Option<Option<usize>> {
     let p = theme::palette(ui.style());
-    let name = folder.path.file_name().unwrap_or_default();
-    unsaved_changes::heading(ui, &format!("Which one? {}", name.to_string_lossy()));
+    let name = file_name(&folder.path);
+    unsaved_changes::heading(ui, &format!("Which one? {name}"));
     if cache.visits.len() >= MANY {
         let (rect, _) = ui.allocate_exact_size(vec2(WIDTH, 26.0), Sense::hover());
         let before = cache.text.clone();

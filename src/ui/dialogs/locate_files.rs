@@ -1,6 +1,7 @@
 //! The question about files of a session that are missing or have changed.
 
 use super::unsaved_changes;
+use crate::data::text::file_name;
 use crate::state::sessions::{FileComparison, FileDecision, FileStatus, Opening};
 use crate::state::{Action, SessionAction, State};
 use crate::ui::files::{DialogPosition, PathPurpose};
@@ -56,8 +57,8 @@ fn contents(
     let is_missing = |f: &FileStatus| matches!(f.standing, FileComparison::Missing(_));
     let missing = changed_files.iter().filter(|(_, f)| is_missing(f)).count();
     let changed = changed_files.len() - missing;
-    let name = opening.session.path.file_name().unwrap_or_default();
-    let head = format!("{}: {}", name.to_string_lossy(), title(missing, changed));
+    let name = file_name(&opening.session.path);
+    let head = format!("{name}: {}", title(missing, changed));
     unsaved_changes::heading(ui, &head);
     let height = (window - 260.0).max(120.0);
     ScrollArea::vertical().max_height(height).show(ui, |ui| {

@@ -1,6 +1,7 @@
 //! The question before work would be lost: with the one about the files of a session, the only question that blocks
 //! everything.
 
+use crate::data::text::file_name;
 use crate::state::sessions::ChangedSince;
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
 use crate::state::{Action, SessionAction, State, UnsavedAction};
@@ -92,8 +93,7 @@ fn changed_since(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let name = since.path.file_name().unwrap_or_default();
-    let name = name.to_string_lossy();
+    let name = file_name(&since.path);
     let mut answer = None;
     let mut stays = false;
     let close = modal(ui, "changed since", 400.0, |ui| {

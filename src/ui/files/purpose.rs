@@ -2,6 +2,7 @@
 
 use crate::data::odf_field::Tissue;
 use crate::data::region::RegionId;
+use crate::data::text::file_name;
 use crate::io::Format;
 use crate::state::files::types::RecentExports;
 use crate::state::filter::{FilterAction, FilterFile};
@@ -76,11 +77,17 @@ pub enum PathPurpose {
     /// A file of a COMMIT fit, with the values of its streamlines.
     Filter(FilterFile, ValueNames),
     /// The report of distributions of these tissues, with their files beside it.
-    Distributions(Vec<Tissue>),
+    Distributions {
+        tissues: Vec<Tissue>,
+        /// Tissues whose response function was measured in a region without a file.
+        masks: Vec<Tissue>,
+    },
     /// Response functions, white matter first; or that of one tissue.
     Responses(Option<Tissue>),
     /// The timing of the gradients.
     Scheme,
+    /// The truth that streamlines are scored against.
+    Truth,
     /// The content of the panel below the views, as a table.
     Csv(BottomPanel),
     /// A file of the session being opened, by its number.
@@ -123,7 +130,9 @@ impl PathPurpose {
             } => values.companion_files(path),
             Self::Tracks { values, .. } => values.named(path),
             Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
-            Self::Distributions(tissues) => return files_of_distributions(tissues, path),
+            Self::Distributions { tissues, masks } => {
+                return files_of_distributions(tissues, masks, path);
+            }
             _ => Vec::new(),
         };
         let described = adjacent.into_iter().map(|b| (ValueNames::text(&b), b.path));
@@ -234,6 +243,7 @@ impl PathPurpose {
                 | Self::Missing(..)
                 | Self::Affine { .. }
                 | Self::Scheme
+                | Self::Truth
                 | Self::Responses(_)
         )
     }
@@ -253,6 +263,7 @@ impl PathPurpose {
             Self::Csv(BottomPanel::Table) => "Export the table",
             Self::Csv(BottomPanel::Profile) => "Export the profile",
             Self::Csv(BottomPanel::Matrix) => "Export the matrix",
+            Self::Csv(BottomPanel::Scores) => "Export the scores",
             Self::Pathway { file, .. } => match file {
                 PathwayFile::Mask => "Export the pathway",
                 PathwayFile::Path => "Export the cheapest path",
@@ -270,10 +281,11 @@ impl PathPurpose {
                 FilterFile::All => "Export the streamlines with their weights",
                 FilterFile::Map(_) => "Export the map",
             },
-            Self::Distributions(_) => "Export fibre orientations",
+            Self::Distributions { .. } => "Export fibre orientations",
             Self::Responses(None) => "Response functions, white matter first",
             Self::Responses(Some(_)) => "The response function of a tissue",
             Self::Scheme => "A Camino scheme file",
+            Self::Truth => "The truth.json of a truth, or its folder",
             Self::Session { .. } => "Save the session",
             Self::Locate { name, .. } | Self::Missing(_, name) => {
                 return format!("Where is {name} now?");
@@ -305,6 +317,7 @@ impl PathPurpose {
             | Self::Missing(..)
             | Self::Affine { .. }
             | Self::Scheme
+            | Self::Truth
             | Self::Responses(_) => None,
             Self::Session { .. } | Self::Csv(_) => None,
             Self::Tracks { .. } | Self::Filter(..) => Some(RecentExports::TRACKS),
@@ -313,7 +326,7 @@ impl PathPurpose {
             Self::Screenshot { .. } => Some(RecentExports::PICTURE),
             Self::Pathway { file, .. } => Some(file.kind()),
             Self::Segment(_) => Some(RecentExports::REGION),
-            Self::Distributions(_) => Some(RecentExports::LAYER),
+            Self::Distributions { .. } => Some(RecentExports::LAYER),
         }
     }
 
@@ -325,6 +338,7 @@ impl PathPurpose {
             | Self::Missing(..)
             | Self::Affine { .. }
             | Self::Scheme
+            | Self::Truth
             | Self::Responses(_) => Vec::new(),
             Self::Filter(FilterFile::Weights, _) => vec!["txt"],
             Self::Session { .. } => vec![SESSION],
@@ -359,7 +373,7 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
                 .map(|f| f.extensions()[0])
                 .collect(),
-            Self::Segment(SegmentFile::Script) | Self::Distributions(_) => vec!["json"],
+            Self::Segment(SegmentFile::Script) | Self::Distributions { .. } => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
             Self::Csv(_) => vec!["csv"],
         }
@@ -410,7 +424,7 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
                 .map(Format::short_name)
                 .collect(),
-            Self::Segment(SegmentFile::Script) | Self::Distributions(_) => {
+            Self::Segment(SegmentFile::Script) | Self::Distributions { .. } => {
                 vec!["JSON".to_owned()]
             }
             Self::Filter(FilterFile::Weights, _) => vec!["Text".to_owned()],
@@ -453,8 +467,9 @@ impl PathPurpose {
             }),
             Self::Segment(file) => Action::Segment(SegmentAction::Save { file, path }),
             Self::Filter(file, _) => Action::Filter(FilterAction::Save { file, path }),
-            Self::Distributions(_) => Action::Tensors(TensorAction::SaveFods(path)),
+            Self::Distributions { .. } => Action::Tensors(TensorAction::SaveFods(path)),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
+            Self::Truth => Action::Streamline(StreamlineAction::SetTruth(path)),
             Self::Region(region) => Action::Region(RegionAction::Save { region, path }),
             Self::Regions { as_labels, .. } => {
                 Action::Region(RegionAction::SaveAll { path, as_labels })
@@ -466,6 +481,9 @@ impl PathPurpose {
             Self::Csv(BottomPanel::Matrix) => {
                 Action::Streamline(StreamlineAction::SaveMatrix(path))
             }
+            Self::Csv(BottomPanel::Scores) => {
+                Action::Streamline(StreamlineAction::SaveScores(path))
+            }
             Self::Screenshot { pane, look } => {
                 Action::Picture(PictureAction::Take(Picture { pane, path, look }))
             }
@@ -474,7 +492,11 @@ impl PathPurpose {
 }
 
 /// The files beside the report of distributions of these tissues.
-fn files_of_distributions(tissues: &[Tissue], report: &Path) -> Vec<(String, PathBuf)> {
+fn files_of_distributions(
+    tissues: &[Tissue],
+    masks: &[Tissue],
+    report: &Path,
+) -> Vec<(String, PathBuf)> {
     let files = FodFiles {
         folder: report.parent().unwrap_or(Path::new("")),
         ending: FOD_ENDING,
@@ -486,8 +508,9 @@ fn files_of_distributions(tissues: &[Tissue], report: &Path) -> Vec<(String, Pat
     let all = files.all(tissues.iter().copied(), &maps);
     // The first is the report itself.
     let others = all.into_iter().skip(1);
+    let others = others.chain(masks.iter().map(|tissue| files.mask(*tissue)));
     let described = others.map(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(&path);
         (format!("Writes {name}"), path)
     });
     described.collect()

@@ -1,6 +1,7 @@
 //! Typed paths: the questions about them, and the paths that they denote.
 
 use super::PathPurpose;
+use crate::data::text::file_name;
 use crate::state::filter::FilterFile;
 use crate::state::{CheckDestination, CheckReadable, CompletePath, PathQuestion};
 use std::path::{Path, PathBuf};
@@ -17,10 +18,7 @@ pub struct OverwriteWarning {
 impl OverwriteWarning {
     /// `a.tck and a.tsf exist. Saving replaces them`.
     pub fn sentence(&self) -> String {
-        let name = |file: &PathBuf| {
-            let name = file.file_name().unwrap_or_default();
-            name.to_string_lossy().into_owned()
-        };
+        let name = |file: &PathBuf| file_name(file);
         let names: Vec<String> = self.files.iter().map(name).collect();
         match names.split_last() {
             Some((last, [])) => format!("{last} exists. Saving replaces it"),
@@ -102,8 +100,8 @@ pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
     let mut lines: Vec<String> = adjacent
         .iter()
         .map(|(description, path)| {
-            let name = path.file_name().unwrap_or_default();
-            format!("{description}: {}", name.to_string_lossy())
+            let name = file_name(path);
+            format!("{description}: {name}")
         })
         .collect();
     if lines.len() > MAXIMUM_LINES {

@@ -111,7 +111,7 @@ pub fn show(
     let reset = IconButton::new(icons::RESET, "Back to the position in the file")
         .side(24.0)
         .disabled(
-            (transform == DAffine3::IDENTITY).then_some("The layer stands where its file puts it"),
+            (transform == DAffine3::IDENTITY).then_some("The layer is where its file places it"),
         );
     if reset.show_right(ui, place).clicked() {
         actions.push(Action::Alignment(AlignmentAction::Shift {

@@ -7,10 +7,11 @@ mod responses;
 
 pub use images::{all as fod_images, image_rows};
 
-use super::glyphs;
 use super::parameters::{self, Rows};
+use super::tracking;
+use super::{glyphs, odf_tracking};
 use crate::data::odf_field::Tissue;
-use crate::data::{OdfLayout, Shells};
+use crate::data::{Gradients, OdfLayout, Shells};
 use crate::solvers::csd;
 use crate::state::core::text::{counted, duration_text};
 use crate::state::tensors::jobs::fod::FOD;
@@ -23,6 +24,7 @@ use crate::ui::widgets::note::Note;
 use crate::ui::widgets::{charts, focus, paint, section};
 use crate::ui::{Memory, icons};
 use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
+use std::sync::Arc;
 
 const NAME: &str = "Fibre orientations";
 /// Title of the card while the distributions of an image are used.
@@ -49,7 +51,7 @@ enum Status<'a> {
 }
 
 pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let shells = shells(state);
+    let shells = shells(state, memory);
     images::source_row(ui, state, shells.is_some(), memory, actions);
     let source = match (images::used(state), shells) {
         (Some((layer, layout)), _) => Source::Image(layer, layout),
@@ -58,9 +60,13 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     let p = theme::palette(ui.style());
     let status = status(state);
-    // Before it is used, the card leaves the room to the controls below.
+    let open = memory.is_open(DETAILS, false);
+    let is_low = tracking::is_low(state, memory) && !open;
+    // Before it is used, and in a low panel, the card leaves the room to the controls below.
     let (head_height, body) = match (&status, &source) {
         (Status::NotEstimated, _) => (SENTENCE, 0.0),
+        (Status::Running(_), _) if is_low => (SENTENCE, 0.0),
+        (Status::Done(_), Source::Scan(_)) if is_low => (HEAD, 0.0),
         (Status::Done(_), Source::Scan(_)) => (HEAD, PROFILES),
         _ => (HEAD, SENTENCE),
     };
@@ -73,7 +79,6 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let body = Rect::from_min_max(pos2(rect.left(), head.bottom()), rect.max);
     let body = paint::inset(body, 10.0, 10.0);
     // Below its buttons.
-    let open = memory.is_open(DETAILS, false);
     if details(ui, (rect, head), &status, open).clicked() {
         memory.toggle(DETAILS);
     }
@@ -103,7 +108,7 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 /// Source of the distributions that the card is about.
 enum Source<'a> {
-    Scan(Shells),
+    Scan(Arc<Shells>),
     Image(&'a Layer, OdfLayout),
 }
 
@@ -142,35 +147,51 @@ fn content(
                 true => format!("{facts_of_source}: a response of white matter alone"),
                 false => facts_of_source,
             };
-            let word = match source {
+            let hint = match odf_tracking::volumes(state) {
+                Some(volumes) => format!("{hint}. {volumes}"),
+                None => hint,
+            };
+            let label = match source {
                 Source::Scan(_) => "Estimate",
                 Source::Image(..) => "Read",
             };
-            let button = Button::plain(word).hint(&hint);
+            let button = Button::plain(label).hint(&hint);
             let place = paint::inset(head, 0.0, CARET + 4.0);
             let place = paint::at_right(place, vec2(button.width(ui), space::BUTTON));
             let ink = if one_shell { p.warning } else { p.t2 };
             let text = head.with_max_x(place.left() - 8.0 + CARET);
-            title(ui, text, NAME, "", (icons::BRAIN, ink));
+            title(ui, text, NAME, &[], (icons::BRAIN, ink));
             if button.show_at(ui, place).clicked() {
                 actions.push(images::request(state));
             }
         }
         Status::Running(share) => {
             let sign = (icons::BRAIN, p.accent);
-            title(ui, head, NAME, &facts_of_source, sign);
-            if running(ui, body, *share).clicked() {
+            let place = match body.height() > 0.0 {
+                true => {
+                    title(ui, head, NAME, &[&facts_of_source], sign);
+                    body
+                }
+                // The status bar names what runs.
+                false => {
+                    let (icon, ink) = sign;
+                    let at = pos2(head.left() + 17.0, head.center().y);
+                    paint::icon(ui.painter(), at, icon, size::ICON, ink);
+                    paint::inset(head, 34.0, CARET + 4.0)
+                }
+            };
+            if running(ui, place, *share).clicked() {
                 actions.push(Action::CancelJob(FOD));
             }
         }
         Status::Failed(_) => {
             let sign = (icons::WARNING, p.error);
-            title(ui, head, NAME, &facts_of_source, sign);
-            let word = match source {
+            title(ui, head, NAME, &[&facts_of_source], sign);
+            let label = match source {
                 Source::Scan(_) => "Not estimated",
                 Source::Image(..) => "Not read",
             };
-            let text = (word, p.error);
+            let text = (label, p.error);
             if sentence(ui, body, text, Button::plain("Try again")).clicked() {
                 actions.push(images::request(state));
             }
@@ -184,12 +205,16 @@ fn content(
             match source {
                 Source::Scan(_) => {
                     let name = counted(result.fods.responses.len(), "response");
-                    title(ui, head, &name, &facts(result), sign);
-                    profiles::show(ui, body, &result.fods.responses);
+                    let facts = facts(result);
+                    let facts: Vec<&str> = facts.iter().map(String::as_str).collect();
+                    title(ui, head, &name, &facts, sign);
+                    if body.height() > 0.0 {
+                        profiles::show(ui, body, &result.fods.responses);
+                    }
                 }
                 Source::Image(layer, layout) => {
                     let order = format!("order {}", result.fods.output.order.order);
-                    title(ui, head, FROM_FILE, &order, sign);
+                    title(ui, head, FROM_FILE, &[&order], sign);
                     let text = format!("{} · {}", layer.name, layout.description());
                     let font = theme::regular(size::LABEL);
                     let text = paint::elided(ui.painter(), &text, font, body.width());
@@ -200,26 +225,53 @@ fn content(
     }
 }
 
-/// Whether the scan has signals and directions to estimate distributions from.
-pub fn is_shown(state: &State) -> bool {
-    shells(state).is_some()
-}
-
-/// The shells of the scan, if it holds signals and directions.
-fn shells(state: &State) -> Option<Shells> {
+/// The gradients of the scan, if it holds signals and directions to estimate distributions from.
+fn gradients(state: &State) -> Option<&Arc<Gradients>> {
     match &state.document.scan()?.content {
         Content::Scan {
             dwi,
             gradients: Some(gradients),
-        } if dwi.tensors.is_none() => Some(Shells::new(gradients)),
+        } if dwi.tensors.is_none() => Some(gradients),
         _ => None,
     }
 }
 
+/// Whether the scan has signals and directions to estimate distributions from.
+pub fn is_shown(state: &State) -> bool {
+    gradients(state).is_some()
+}
+
+/// The shells of the scan, if it holds signals and directions.
+pub fn shells(state: &State, memory: &mut Memory) -> Option<Arc<Shells>> {
+    gradients(state).map(|gradients| memory.caches.shells.get(gradients))
+}
+
+/// The shells of a scan, sorted once.
+#[derive(Default)]
+pub struct ShellCache(Option<(Arc<Gradients>, Arc<Shells>)>);
+
+impl ShellCache {
+    fn get(&mut self, gradients: &Arc<Gradients>) -> Arc<Shells> {
+        match &self.0 {
+            Some((known, shells)) if Arc::ptr_eq(known, gradients) => shells.clone(),
+            _ => {
+                let shells = Arc::new(Shells::new(gradients));
+                self.0 = Some((gradients.clone(), shells.clone()));
+                shells
+            }
+        }
+    }
+}
+
+/// Whether the card shows its note about a scan of one shell.
+pub(super) fn has_note(state: &State, memory: &mut Memory) -> bool {
+    let shells = shells(state, memory).filter(|_| images::used(state).is_none());
+    shells.is_some_and(|shells| one_shell(&shells)) && matches!(status(state), Status::Done(_))
+}
+
 /// Whether the scan has a single shell with diffusion weighting.
 fn one_shell(shells: &Shells) -> bool {
-    let weighted = shells.shells.iter().filter(|s| s.b_s_per_mm2 > 0.0);
-    weighted.count() == 1
+    shells.weighted().count() == 1
 }
 
 fn status(state: &State) -> Status<'_> {
@@ -244,8 +296,7 @@ fn set(settings: FodSettings) -> Action {
 
 /// `3 shells, 158 volumes`.
 fn facts_of_scan(shells: &Shells) -> String {
-    let weighted = shells.shells.iter().filter(|s| s.b_s_per_mm2 > 0.0);
-    let (shell_count, volumes) = (weighted.count(), shells.volume_count());
+    let (shell_count, volumes) = (shells.weighted().count(), shells.volume_count());
     format!(
         "{}, {}",
         counted(shell_count, "shell"),
@@ -253,20 +304,20 @@ fn facts_of_scan(shells: &Shells) -> String {
     )
 }
 
-/// `3 shells · order 8 · 1.9 s`.
-fn facts(result: &FodResult) -> String {
+/// `3 shells`, `order 8`, `1.9 s`.
+fn facts(result: &FodResult) -> [String; 3] {
     let fods = &result.fods;
     let used = &fods.output.shells.shells[fods.used_shells.clone()];
-    let weighted = used.iter().filter(|s| s.b_s_per_mm2 > 0.0).count();
-    format!(
-        "{} · order {} · {}",
+    let weighted = used.iter().filter(|s| s.is_weighted()).count();
+    [
         counted(weighted, "shell"),
-        fods.output.order.order,
-        duration_text(result.wall_ms)
-    )
+        format!("order {}", fods.output.order.order),
+        duration_text(result.wall_ms),
+    ]
 }
 
-fn title(ui: &mut Ui, head: Rect, name: &str, fact: &str, (icon, ink): (&str, Color32)) {
+/// Shows the facts that fit, the first ones first.
+fn title(ui: &mut Ui, head: Rect, name: &str, facts: &[&str], (icon, ink): (&str, Color32)) {
     let p = theme::palette(ui.style());
     let painter = ui.painter();
     paint::icon(
@@ -281,7 +332,10 @@ fn title(ui: &mut Ui, head: Rect, name: &str, fact: &str, (icon, ink): (&str, Co
     let name_at = paint::left(painter, text, name, font, p.t1);
     let rest = paint::inset(text, name_at.width() + 8.0, 0.0);
     let font = theme::regular(size::LABEL);
-    let fact = paint::elided(painter, fact, font, rest.width());
+    let mut joined = (1..=facts.len()).rev().map(|n| facts[..n].join(" · "));
+    let shortest = facts.first().copied().unwrap_or_default().to_owned();
+    let fact = joined.find(|text| paint::width(ui, text, font.clone()) <= rest.width());
+    let fact = paint::elided(ui.painter(), &fact.unwrap_or(shortest), font, rest.width());
     section::label(ui, rest, &fact, true, p.t3);
 }
 
@@ -339,7 +393,9 @@ fn export(ui: &mut Ui, state: &State, result: &FodResult, memory: &mut Memory) {
             true => vec![Tissue::WhiteMatter],
             false => tissues.collect(),
         };
-        let purpose = PathPurpose::Distributions(tissues);
+        let masks = state.document.masks_of_responses(result);
+        let masks = masks.into_iter().map(|(tissue, _)| tissue).collect();
+        let purpose = PathPurpose::Distributions { tissues, masks };
         let text = suggestion(state, "fod", &purpose);
         memory
             .files
@@ -370,7 +426,7 @@ fn rows(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let result = state.document.distributions.result.as_ref();
     // The rows of the algorithm in use; before the first estimation, of both.
     let used = result.and_then(|result| result.fods.algorithm);
-    let unused = responses::unused_rows(&settings.responses, used);
+    let unused = settings.responses.unused_rows(used);
     responses::show(ui, state, settings, memory, actions);
     let mut change = |settings: FodSettings| actions.push(set(settings));
     parameters::rows(

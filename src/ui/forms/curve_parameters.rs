@@ -41,7 +41,7 @@ const PLACED: &[&str] = &[
 pub type OnChange<'a> = parameters::OnChange<'a, Params>;
 
 /// Why values cannot be reset.
-pub const DEFAULTS_STAND: &str = "All values are the defaults";
+pub const DEFAULTS_STAND: &str = "All values are at their defaults";
 
 /// The reset icon at a head; returns whether it was clicked.
 pub fn reset(ui: &mut Ui, place: Rect, defaults: bool) -> bool {

@@ -87,7 +87,7 @@ pub fn show(
 fn value(ui: &mut Ui, map: &mut DensityOptions, known: bool) {
     let unknown = (!known).then_some("The number of streamlines sent is unknown");
     let now = DensityValue::ALL.iter().position(|&v| v == map.value());
-    let help = "Share: fraction of all streamlines sent that pass the voxel. Count: how many pass it. Length: \
+    let help = "Share: fraction of all streamlines sent that pass through the voxel. Count: how many do. Length: \
                 mm of streamline in it. A streamline counts once per voxel";
     let why_not = |i: usize| unknown.filter(|_| DensityValue::ALL[i] == DensityValue::Share);
     let labels = DensityValue::ALL.map(DensityValue::label);

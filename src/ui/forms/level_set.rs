@@ -335,7 +335,7 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         "Back to step {}: before the last change",
         format::count(earlier)
     );
-    let first = (step == 0).then_some("The surface stands at step 0");
+    let first = (step == 0).then_some("The surface is at step 0");
     let none = runtime.live.is_none() && state.document.segment.spheres.is_empty();
     let buttons = [
         (icons::STEP, "Advance ten steps", why, SegmentAction::Step),
@@ -414,14 +414,17 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let all = HINTS
         .into_iter()
         .chain(CANNOT_SEGMENT)
-        .chain([MIXED, TAKES_IN, AIR]);
-    rows::hint_with_room(ui, doubt.or(needs).unwrap_or(active), all);
+        .chain([MIXED, TAKES_IN, AIR, TOO_LARGE]);
+    let large = state.surface_may_be_too_large().then_some(TOO_LARGE);
+    let text = doubt.or(large).or(needs).unwrap_or(active);
+    rows::hint_with_room(ui, text, all);
 }
 
 const MIXED: &str = "Several tissues sampled: sample a smaller part";
 
 const TAKES_IN: &str = "ε includes tissue around the sample: narrow it";
 const AIR: &str = "The range reaches the background: narrow ε";
+const TOO_LARGE: &str = "Larger than the structure? Narrow ε or cut it";
 const SAMPLES: &str = "Drag to sample, Shift to add, P or Esc to end";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
 const CUTS: &str = "Each click adds a keep-out sphere, until D or Esc";

@@ -22,7 +22,7 @@ pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;
 
-pub use csd::{fod_images, is_shown as can_estimate_fods};
+pub use csd::{ShellCache, fod_images, is_shown as can_estimate_fods};
 
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::{Memory, layers};

@@ -1,17 +1,18 @@
 //! Streamlines along fibre orientation distributions in the task Track: the switch between the models, and the controls
 //! of streamlines along distributions.
 
+use super::csd;
 use super::curve_parameters::{self, TYPED_LENGTH_MM};
 use super::display::{segment_row_but, select_row};
 use super::parameters::{self, Rows, Shown};
 use super::tracking::whole_brain;
-use crate::data::Shells;
+use crate::data::tissue_map::unknown_labels_text;
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::SeedingParts;
-use crate::solvers::odf_tracking::{Method as FibreMethod, Params};
+use crate::solvers::odf_tracking::{Method as OdfMethod, Params};
 use crate::state::core::layer::LayerId;
 use crate::state::core::text::counted;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::{Action, Content, CurveResult, Method, Phase, State, TrackAction};
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::widgets::{menu, rows, section};
@@ -35,50 +36,61 @@ const PLACED: &[&str] = &[
 
 /// Whether there is a choice: the document has distributions, or requests them, or should have them, since its scan has
 /// several shells. Otherwise the card below is enough.
-fn has_model(state: &State) -> bool {
+fn has_model(state: &State, memory: &mut Memory) -> bool {
     let fods = &state.document.distributions;
     fods.settings.requested
         || fods.result.is_some()
         || state.document.track.model == Model::Distributions
         || super::fod_images(state).next().is_some()
-        || super::can_estimate_fods(state) && has_several_shells(state)
+        || has_several_shells(state, memory)
 }
 
-fn has_several_shells(state: &State) -> bool {
-    let gradients = state.document.scan().and_then(|scan| match &scan.content {
-        Content::Scan { gradients, .. } => gradients.as_ref(),
-        _ => None,
-    });
-    let shells = gradients.map(|gradients| Shells::new(gradients).shells);
-    shells.is_some_and(|shells| shells.iter().filter(|s| s.b_s_per_mm2 > 0.0).count() > 1)
+fn has_several_shells(state: &State, memory: &mut Memory) -> bool {
+    let shells = csd::shells(state, memory);
+    shells.is_some_and(|shells| shells.weighted().count() > 1)
 }
 
 /// The switch between the models, and the volumes of the scan that the chosen one uses. A scan without signals has tensors
-/// only; rays follow tensors whatever is chosen.
-pub fn model(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+/// only; rays follow tensors whatever is chosen. In a low panel the hint of the row names the volumes, and there is no
+/// row before the first distributions, which the card below estimates.
+pub fn model(
+    ui: &mut Ui,
+    state: &State,
+    memory: &mut Memory,
+    is_low: bool,
+    actions: &mut Vec<Action>,
+) {
     let track = &state.document.track;
-    if track.method == Method::Rays || !has_model(state) {
+    if track.method == Method::Rays || !has_model(state, memory) {
         return;
     }
     let help = "What streamlines follow: one direction per voxel, or the amount of fibres in every direction";
+    let volumes = volumes(state);
+    let help = match &volumes {
+        Some(volumes) if is_low => format!("{help}. {volumes}"),
+        _ => help.to_owned(),
+    };
     let now = Model::ALL.iter().position(|m| *m == track.model);
     let has_fods = state.document.distributions.field().is_some();
+    if is_low && !has_fods && track.model == Model::Tensors {
+        return;
+    }
     let why = |i: usize| {
         let is_missing = Model::ALL[i] == Model::Distributions && !has_fods;
         is_missing.then_some("Not estimated yet: click Estimate at “Fibre orientations” below")
     };
     let names = Model::ALL.map(Model::name);
-    let chosen = segment_row_but(ui, "Model", help, &names, now.unwrap_or(0), why);
+    let chosen = segment_row_but(ui, "Model", &help, &names, now.unwrap_or(0), why);
     if let Some(i) = chosen {
         actions.push(Action::Track(TrackAction::SetModel(Model::ALL[i])));
     }
-    if let Some(text) = volumes(state) {
+    if let Some(text) = volumes.filter(|_| !is_low) {
         rows::hint(ui, &text);
     }
 }
 
 /// The volumes that the chosen model uses; `None` while it is not known, and for tensors that use all.
-fn volumes(state: &State) -> Option<String> {
+pub(super) fn volumes(state: &State) -> Option<String> {
     let document = &state.document;
     let Content::Scan {
         gradients: Some(gradients),
@@ -98,7 +110,7 @@ fn volumes(state: &State) -> Option<String> {
         Model::Distributions => {
             let (fods, used) = (fods?, by_fods?);
             let shells = &fods.output.shells.shells[fods.used_shells.clone()];
-            let weighted = shells.iter().filter(|s| s.b_s_per_mm2 > 0.0).count();
+            let weighted = shells.iter().filter(|s| s.is_weighted()).count();
             let shells = counted(weighted, "shell");
             Some(match used >= all {
                 true => format!("Distributions use all {} volumes, {shells}", number(all)),
@@ -128,22 +140,24 @@ fn volumes(state: &State) -> Option<String> {
 /// The controls of streamlines along distributions.
 pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
-    let params = state.document.fibre_params();
-    let defaults = state.document.fibre_defaults(params.method);
-    let chosen = &state.document.track.fibres.params;
-    let first = state.document.fibre_defaults(FibreMethod::Probabilistic);
+    let params = state.document.odf_params();
+    let defaults = state.document.odf_defaults(params.method);
+    let chosen = &state.document.track.odf.params;
+    let first = state.document.odf_defaults(OdfMethod::Probabilistic);
     let is_default = chosen.as_ref().is_none_or(|params| *params == first);
     if curve_parameters::reset(ui, place, is_default) {
         let (params, phase) = (None, Phase::Done);
-        actions.push(Action::Track(TrackAction::SetFibres { params, phase }));
+        actions.push(Action::Track(TrackAction::SetOdfParams { params, phase }));
     }
     let mut set = |params: Params, phase: Phase| {
         let params = Some(params);
-        actions.push(Action::Track(TrackAction::SetFibres { params, phase }));
+        actions.push(Action::Track(TrackAction::SetOdfParams { params, phase }));
     };
     parameters::rows(ui, &params, &defaults, Rows::Only(&["method"]), &mut set);
-    if state.runtime.is_on_card() && params.method == FibreMethod::Deterministic {
-        rows::hint(ui, "Computed on the CPU");
+    let field = state.document.distributions.field();
+    let why = field.and_then(|field| params.cpu_reason(field.order()));
+    if let Some(why) = why.filter(|_| state.runtime.is_on_card()) {
+        rows::hint(ui, &format!("Computed on the CPU: {why}"));
     }
     let kind = SeedingParts::from(params.seeding).kind;
     seeding(ui, &params, kind.key(), &mut set);
@@ -166,7 +180,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     if open {
         let mut set = |params: Params, phase: Phase| {
             let params = Some(params);
-            actions.push(Action::Track(TrackAction::SetFibres { params, phase }));
+            actions.push(Action::Track(TrackAction::SetOdfParams { params, phase }));
         };
         seeding(ui, &params, "kind", &mut set);
         parameters::rows(ui, &params, &defaults, Rows::Only(&["select"]), &mut set);
@@ -210,7 +224,7 @@ fn tissues(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
     }
     const NONE: &str = "none";
     let document = &state.document;
-    let now = document.track.fibres.tissues;
+    let now = document.track.odf.tissues;
     let layer = document.tissues().map(|(layer, _)| layer);
     let shown = match (now, layer) {
         (None, _) => NONE,
@@ -257,26 +271,6 @@ fn tissues(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
 
 /// Labels of the tissue image that denote no tissue, in a sentence.
 pub fn unknown_labels(state: &State, live: &CurveResult) -> Option<String> {
-    /// Labels that are named.
-    const SHOWN: usize = 5;
-    let inputs = &state.runtime.track.fibre_inputs;
-    let unknown = inputs.unknown_labels(live.key.tissues?.image);
-    if unknown.is_empty() {
-        return None;
-    }
-    let names = unknown
-        .iter()
-        .take(SHOWN)
-        .map(|(number, name, _)| match name {
-            Some(name) => format!("{number} {name}"),
-            None => number.to_string(),
-        });
-    let names = names.collect::<Vec<_>>().join(", ");
-    let more = if unknown.len() > SHOWN { ", …" } else { "" };
-    let voxels = unknown.iter().map(|(_, _, voxels)| voxels).sum();
-    Some(format!(
-        "{} in {} denote no tissue, so streamlines do not enter them ({names}{more})",
-        counted(unknown.len(), "label"),
-        counted(voxels, "voxel")
-    ))
+    let inputs = &state.runtime.track.odf_inputs;
+    unknown_labels_text(inputs.unknown_labels(live.key.tissues?.image))
 }

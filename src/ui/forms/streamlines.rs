@@ -116,18 +116,19 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Choice of the panel below the views.
 fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let columns = Columns::allocate(ui);
-    let help =
-        "Panel below the views: table of streamlines, profile along them, connectivity matrix";
+    let help = "Panel below the views: table of streamlines, profile along them, connectivity matrix, scores against \
+                a truth";
     slider::label(ui, columns.label, "Below", help);
-    // Four labels need more than the default width.
+    // Five labels need more than the default width.
     let mut row = columns.wide;
-    row.min.x = columns.label.left() + 48.0;
-    let text = ["Off", "Table", "Profile", "Matrix"];
+    row.min.x = columns.label.left() + 40.0;
+    let text = ["Off", "Table", "Profile", "Matrix", "Scores"];
     let all = [
         None,
         Some(BottomPanel::Table),
         Some(BottomPanel::Profile),
         Some(BottomPanel::Matrix),
+        Some(BottomPanel::Scores),
     ];
     let now = all
         .iter()

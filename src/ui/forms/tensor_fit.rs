@@ -10,6 +10,7 @@ mod overlap;
 use super::display::{controls, select_row};
 use super::parameters::{self, Rows};
 use super::{alignment, command_line, csd, density, glyphs, scene, shown_layer, volume};
+use crate::data::text::file_name;
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, Params};
@@ -136,11 +137,15 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(path) = state.offered_mask() else {
         return;
     };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     let text = match state.awaits_fit() {
-        true => format!("Waiting for the fit. {name} lies beside the scan and can be its mask"),
+        true => {
+            format!("Waiting for the fit. {name} lies beside the scan and can serve as its mask")
+        }
         false => {
-            format!("{name} lies beside the scan, but the fit uses a mask found in the scan itself")
+            format!(
+                "{name} lies beside the scan, but the fit uses a mask computed from the scan itself"
+            )
         }
     };
     let p = theme::palette(ui.style());
@@ -291,7 +296,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     fit_mask(ui, state, actions);
     if state.awaits_fit() {
         rows::hint(ui, "Waiting for the fit");
-    } else if let Some(report) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
+    } else if let Some(report) = state.document.tensors.as_ref().and_then(|t| t.mask_report) {
         rows::hint(ui, &format!("Mask found: {}", mask_text::facts(&report)));
         if let Some(doubt) = mask_text::doubt(&report) {
             Note::new(theme::palette(ui.style()), Severity::Warning, &doubt).show(ui);
@@ -360,7 +365,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 /// The mask of the fit, if there is a choice.
 fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    const FOUND: &str = "Found from the scan";
+    const AUTOMATIC: &str = "From the scan";
     let document = &state.document;
     let layers = document.layers.iter().rev();
     let masks: Vec<_> = layers.filter(|l| document.can_be_fit_mask(l)).collect();
@@ -371,11 +376,11 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     }
     let now = document.chosen_mask().map(|(l, _)| l);
-    let name = now.map_or(FOUND, |l| &l.name);
+    let name = now.map_or(AUTOMATIC, |l| &l.name);
     let help = "Tensors are fitted inside the mask only";
     let chosen = select_row(ui, "Mask", help, name, |ui| {
         let mut chosen = None;
-        if may_find_mask && menu::Item::new(FOUND).chosen(now.is_none()).show(ui) {
+        if may_find_mask && menu::Item::new(AUTOMATIC).chosen(now.is_none()).show(ui) {
             chosen = Some(None);
         }
         for mask in &masks {

@@ -7,6 +7,7 @@ mod results;
 pub(super) mod whole_brain;
 
 use super::{command_line, csd, curve_parameters, geodesic, odf_tracking};
+use crate::data::text::file_name;
 use crate::data::{OdfField, Role};
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
@@ -16,7 +17,7 @@ use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::track::types::CurveKind;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::{
     Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Standing, State, Task,
     Tool, TrackAction, ViewAction,
@@ -39,12 +40,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
     let rays = state.document.track.method == Method::Rays;
     inputs(ui, state, memory, rays, actions);
-    odf_tracking::model(ui, state, actions);
+    let low = is_low(state, memory);
+    odf_tracking::model(ui, state, memory, low, actions);
     csd::card(ui, state, memory, actions);
     section::end(ui);
     match state.document.track.kind() {
         CurveKind::Streamlines => controls(ui, state, memory, actions),
-        CurveKind::Fibres => odf_tracking::controls(ui, state, memory, actions),
+        CurveKind::OdfStreamlines => odf_tracking::controls(ui, state, memory, actions),
         CurveKind::Rays => geodesic::controls(ui, state, memory, actions),
     }
     section::end(ui);
@@ -70,6 +72,30 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
+/// Most regions shown among the inputs: more would push the controls out of the visible area; the list shows all.
+const CHIPS: usize = 10;
+
+/// Whether the model and the card of distributions say less, so that the first controls stay visible: the panel is low,
+/// because the window is, or because notes or regions take its height.
+pub(super) fn is_low(state: &State, memory: &mut Memory) -> bool {
+    /// Height of all from the method to *Maximum angle*, and of the least results, with one row of regions.
+    const NEEDED: f32 = 614.0;
+    /// Height of the note in two lines.
+    const NOTE: f32 = 60.0;
+    let regions = state.document.regions.iter();
+    let chips = regions
+        .filter(|r| r.role != Role::Region)
+        .count()
+        .min(CHIPS);
+    let more_rows = chips.div_ceil(2).saturating_sub(1);
+    let note = if csd::has_note(state, memory) {
+        NOTE
+    } else {
+        0.0
+    };
+    memory.panel_height - more_rows as f32 * (space::ROW + 4.0) - note < NEEDED
+}
+
 /// Regions and tensors; `target`: without one there is little to see.
 pub(super) fn inputs(
     ui: &mut Ui,
@@ -87,8 +113,6 @@ pub(super) fn inputs(
     let all = state.document.regions.iter();
     let mut regions: Vec<_> = all.filter(|r| r.role != Role::Region).collect();
     regions.sort_by_key(|r| Role::ALL.iter().position(|&role| role == r.role));
-    /// More would push the controls out of the visible area; the list shows all.
-    const CHIPS: usize = 10;
     let more = regions.len().saturating_sub(CHIPS);
     for pair in regions[..regions.len() - more].chunks(2) {
         let (rect, _) =
@@ -222,13 +246,13 @@ fn scan_name(document: &Document, fit: OriginId) -> String {
 fn source_name(source: &ScanSource) -> String {
     match source {
         ScanSource::File { dwi, .. } => {
-            let name = dwi.file_name().unwrap_or_default().to_string_lossy();
+            let name = file_name(dwi);
             name.split(".nii").next().unwrap_or_default().to_owned()
         }
         ScanSource::Phantom { .. } => "Demo head".to_owned(),
         ScanSource::Turned { base, .. } => source_name(base),
         ScanSource::Tensors { file, .. } | ScanSource::Distributions { file, .. } => {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let name = file_name(file);
             name.split(".nii").next().unwrap_or_default().to_owned()
         }
     }

@@ -8,7 +8,7 @@ use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
 use crate::state::tensors::types::fods::{FodSettings, FodSource};
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::update::panel_command;
 use crate::state::{
     Action, FilesAction, Layout, Look, Method, PictureAction, RegionAction, SessionAction, Slab,
@@ -410,6 +410,7 @@ fn tables(state: &State, list: &mut Entries) {
                 "Matrix of connections",
                 Subject::Matrix,
             ),
+            (BottomPanel::Scores, "Score against truth", Subject::Score),
         ] {
             let open = state.view.bottom_panel != Some(drawer);
             let action = StreamlineAction::Open(open.then_some(drawer));

@@ -18,20 +18,25 @@ struct ReservedSpace {
     pass: u64,
 }
 
-/// Whether there are notes besides that of a leak, which reserves no space but covers the inputs: controls stay where
-/// they are when it appears and disappears. In a low panel it would cover the switch between controls and results.
+/// Whether there are notes besides the open one of a leak, which reserves no space but covers the inputs: controls stay
+/// where they are when it appears and disappears. The user may fold it to a row that reserves its height. In a low panel
+/// it would cover the switch between controls and results.
 fn reserves_space(state: &State) -> bool {
     state.runtime.tour.is_some()
         || !state.runtime.notices.messages.is_empty()
         || !state.reported_recipe_only().is_empty()
-        || recovery::is_any_missing(state)
+        || recovery::is_any_offered(state)
 }
 
-/// Returns the height of the leak's note.
+/// Returns the height of the leak's note unless it is folded.
 fn all(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) -> f32 {
     let top = ui.cursor().top();
+    let folded = forms::level_set::leak_notice::is_folded(ui, state);
     forms::level_set::leak_notice::show(ui, state, actions);
-    let leak = ui.cursor().top() - top;
+    let leak = match folded {
+        true => 0.0,
+        false => ui.cursor().top() - top,
+    };
     super::messages(ui, state, super::is_error, actions);
     recovery::recipe_only(ui, state, actions);
     tour::show(ui, state, memory, actions);
@@ -52,7 +57,8 @@ pub fn show(
     let id = Id::unique("notes above a task");
     let pass = ui.ctx().cumulative_pass_nr();
     let leaks = forms::level_set::leak_notice::leaked(state).is_some();
-    let (others, low) = (reserves_space(state), body.height() < super::LOW);
+    let folded = forms::level_set::leak_notice::is_folded(ui, state);
+    let (others, low) = (folded || reserves_space(state), body.height() < super::LOW);
     let mut height = 0.0;
     if others || leaks {
         let (all, without_leak) = notes_over_panel(ui, body, state, memory, actions);

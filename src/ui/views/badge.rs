@@ -106,8 +106,8 @@ fn share(state: &State, seeds: usize) -> String {
     let all = match document.track.kind() {
         CurveKind::Rays => document.track.rays.count(),
         CurveKind::Streamlines => random(document.track.streamlines.seeding),
-        CurveKind::Fibres => {
-            let params = document.fibre_params();
+        CurveKind::OdfStreamlines => {
+            let params = document.odf_params();
             random(params.seeding).filter(|_| params.select.is_none())
         }
     };

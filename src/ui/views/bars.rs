@@ -11,7 +11,7 @@ use egui::{Align2, Color32, FontId, Painter, Pos2, Rangef, Rect, Shape, pos2, ve
 
 /// Above and below a colour bar that has an edge to itself: letters of the view stand there.
 const ALONE: f32 = 31.0;
-/// Above and below each of several colour bars, and between a bar and other words.
+/// Above and below each of several colour bars, and between a bar and other text.
 const SHARED: f32 = 8.0;
 const WIDTH: f32 = 8.0;
 const TALLEST: f32 = 140.0;
@@ -29,7 +29,7 @@ const NAME: f32 = 14.0;
 const BELOW_NAME: f32 = 4.0;
 /// From a bar's end to the middle of its figure.
 const FIGURE: f32 = 6.0;
-/// Width of the shade around a bar, and the least distance to other words.
+/// Width of the shade around a bar, and the least distance to other text.
 const RIM: f32 = 4.0;
 /// Several bars cover at most this share of the picture; fewer are shown otherwise.
 const MAXIMUM_COVERED_SHARE: f32 = 0.12;
@@ -70,7 +70,7 @@ impl BarPlace {
 /// The bars that were painted.
 #[derive(Default)]
 pub struct PaintedBars {
-    /// The places of the bars and of their words.
+    /// The places of the bars and of their text.
     pub plates: Vec<Rect>,
     /// Where the last one says that others are missing, and which.
     pub missing: Option<(Rect, String)>,

@@ -1,6 +1,7 @@
 //! A text in views that are still empty because a session is being opened.
 
 use super::annotations;
+use crate::data::text::file_name;
 use crate::state::core::text::{count, counted};
 use crate::state::files::jobs::LOAD;
 use crate::state::{Content, Pane, State};
@@ -13,8 +14,8 @@ use std::path::Path;
 pub fn text(state: &State) -> Option<String> {
     let (runtime, unrestored) = (&state.runtime, &state.document.unrestored);
     let named = |path: &Path| {
-        let name = path.file_name().unwrap_or_default();
-        format!("Opening {}", name.to_string_lossy())
+        let name = file_name(path);
+        format!("Opening {name}")
     };
     let opening = runtime.sessions.opening.as_ref().filter(|o| !o.asking);
     if let Some(opening) = opening.filter(|_| runtime.jobs.is_running(&[LOAD])) {

@@ -69,11 +69,11 @@ pub fn text(state: &State, result: &PathwayResult, at: DVec3) -> Option<(String,
     }
     let fa = f64::from(*tensors.fa.values.get(tensors.fa.grid.index(voxel))?);
     let min_fa = result.params.min_fa;
-    let of = |role: Role| result.regions.iter().filter(move |r| r.role == role);
-    let within = |role: Role| of(role).any(|r| r.shape.contains(at));
+    let with_role = |role: Role| result.regions.iter().filter(move |r| r.role == role);
+    let within = |role: Role| with_role(role).any(|r| r.shape.contains(at));
     let why = if within(Role::Exclude) {
         "in an exclude region".to_owned()
-    } else if of(Role::Mask).next().is_some() && !within(Role::Mask) {
+    } else if with_role(Role::Mask).next().is_some() && !within(Role::Mask) {
         "outside the mask".to_owned()
     } else if fa < min_fa {
         format!("FA {} < {}", format::fixed(fa, 2), format::fixed(min_fa, 2))

@@ -358,13 +358,13 @@ impl<'a> Item<'a> {
 
     /// The width of its whole text.
     fn width(&self, ui: &Ui) -> f32 {
-        let of = |text: &str| paint::width(ui, text, theme::regular(size::LABEL));
+        let text_width = |text: &str| paint::width(ui, text, theme::regular(size::LABEL));
         let icon = if self.icon.is_some() { ICON } else { 0.0 };
         let key = match self.key {
             "" => 0.0,
-            key => KEY + of(key),
+            key => KEY + text_width(key),
         };
-        2.0 * ROW_INSET + icon + of(self.text) + key
+        2.0 * ROW_INSET + icon + text_width(self.text) + key
     }
 
     /// Like [`Item::show`], with a glyph painted in place of the icon.

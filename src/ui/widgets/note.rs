@@ -14,8 +14,40 @@ pub enum NoteResponse {
     Accepted,
     /// The second button was clicked.
     SecondAction,
-    /// The cross was clicked.
+    /// The button in the corner was clicked: the cross, or the caret that folds the note.
     Dismissed,
+}
+
+/// The small button at the right of a note.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Corner {
+    Cross,
+    /// Beside the other buttons: the text keeps its width.
+    Caret,
+}
+
+impl Corner {
+    fn icon(self) -> &'static str {
+        match self {
+            Self::Cross => icons::CLOSE,
+            Self::Caret => icons::CARET_DOWN,
+        }
+    }
+
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Cross => "Dismiss",
+            Self::Caret => "Fold",
+        }
+    }
+
+    /// The name of the button of a note with this text.
+    fn name(self, text: &str) -> String {
+        match self {
+            Self::Cross => format!("Dismiss: {text}"),
+            Self::Caret => "Fold the note".to_owned(),
+        }
+    }
 }
 
 pub struct Note<'a> {
@@ -27,7 +59,7 @@ pub struct Note<'a> {
     action: Option<(&'a str, Option<&'a str>)>,
     action_hint: Option<&'a str>,
     second_action: Option<&'a str>,
-    cross: bool,
+    corner: Option<Corner>,
     primary: bool,
     /// Texts that may replace it: the note is as high as the highest of them.
     others: &'a [&'a str],
@@ -49,7 +81,7 @@ impl<'a> Note<'a> {
             action: None,
             action_hint: None,
             second_action: None,
-            cross: false,
+            corner: None,
             primary: false,
             others: &[],
         }
@@ -97,7 +129,13 @@ impl<'a> Note<'a> {
 
     /// Adds a cross that removes the note.
     pub fn dismissable(mut self) -> Self {
-        self.cross = true;
+        self.corner = Some(Corner::Cross);
+        self
+    }
+
+    /// Adds a caret that folds the note.
+    pub fn foldable(mut self) -> Self {
+        self.corner = Some(Corner::Caret);
         self
     }
 
@@ -115,7 +153,12 @@ impl<'a> Note<'a> {
         let outer = ui.available_width();
         let width = outer - 2.0 * space::INSET;
         let titled = self.title.is_some();
-        let cross = if self.cross && !titled { 24.0 } else { 0.0 };
+        let corner = self.corner.filter(|_| !titled);
+        let cross = if corner == Some(Corner::Cross) {
+            24.0
+        } else {
+            0.0
+        };
         let text_width = width - 34.0 - space::INSET - cross;
         let layout = |text: &str| {
             let (text, font) = (paint::unbroken(text), theme::regular(size::LABEL));
@@ -159,14 +202,15 @@ impl<'a> Note<'a> {
         } else {
             self.buttons(ui, pos2(left, y), &mut answer);
         }
-        if self.cross && !titled {
-            let place = Rect::from_min_size(
-                pos2(rect.right() - 28.0, rect.top() + 6.0),
-                vec2(24.0, 24.0),
-            );
-            let name = format!("Dismiss: {}", self.text);
-            if IconButton::new(icons::CLOSE, &name)
-                .hint("Dismiss")
+        if let Some(corner) = corner {
+            let top = match corner {
+                Corner::Cross => rect.top() + 6.0,
+                Corner::Caret => rect.bottom() - 34.0,
+            };
+            let place = Rect::from_min_size(pos2(rect.right() - 28.0, top), vec2(24.0, 24.0));
+            let name = corner.name(self.text);
+            if IconButton::new(corner.icon(), &name)
+                .hint(corner.hint())
                 .show_at(ui, place)
                 .clicked()
             {
@@ -225,12 +269,13 @@ impl<'a> Note<'a> {
             right = place.left() - 2.0;
             place
         };
-        let dismiss = format!("Dismiss: {}", self.text);
-        let cross = (
-            self.cross,
-            icons::CLOSE,
-            &*dismiss,
-            "Dismiss",
+        let kind = self.corner.unwrap_or(Corner::Cross);
+        let name = kind.name(self.text);
+        let corner = (
+            self.corner.is_some(),
+            kind.icon(),
+            &*name,
+            kind.hint(),
             NoteResponse::Dismissed,
         );
         let second_label = self.second_action.unwrap_or_default();
@@ -241,7 +286,7 @@ impl<'a> Note<'a> {
             second_label,
             NoteResponse::SecondAction,
         );
-        for (is_shown, icon, name, hint, which) in [cross, other] {
+        for (is_shown, icon, name, hint, which) in [corner, other] {
             if is_shown {
                 let button = IconButton::new(icon, name).hint(hint).side(24.0);
                 let place = from_right(24.0, 24.0);
@@ -259,13 +304,13 @@ impl<'a> Note<'a> {
             pos2(row.left() + 34.0, row.top()),
             pos2(right - 6.0, row.bottom()),
         );
-        paint::name(
-            &painter,
-            place,
-            short_text,
-            theme::regular(size::LABEL),
-            p.t1,
-        );
+        // A text that needs a second line is smaller.
+        let font = theme::regular(size::LABEL);
+        let font = match paint::width(ui, short_text, font.clone()) <= place.width() {
+            true => font,
+            false => theme::regular(size::CAPTION),
+        };
+        paint::name_in_lines(&painter, place, short_text, font, p.t1);
         answer
     }
 

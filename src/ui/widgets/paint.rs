@@ -52,6 +52,35 @@ pub fn name(painter: &Painter, rect: Rect, text: &str, font: FontId, colour: Col
     left(painter, rect, &text, font, colour)
 }
 
+/// A name in as many lines as the rectangle is high, broken anywhere; shortened in the middle only if these are too few.
+pub fn name_in_lines(
+    painter: &Painter,
+    rect: Rect,
+    text: &str,
+    font: FontId,
+    colour: Color32,
+) -> Rect {
+    /// Share of a line that a break leaves in use at least: a letter less, at the widths of the panels.
+    const FILLED: f32 = 0.92;
+    let height = line_height(font.size);
+    let lines = (rect.height() / height).floor().max(1.0);
+    let room = match lines {
+        1.0 => rect.width(),
+        _ => lines * FILLED * rect.width(),
+    };
+    let text = elided(painter, text, font.clone(), room);
+    let mut job = LayoutJob::simple(text, font, colour, rect.width());
+    job.wrap.max_rows = lines as usize;
+    job.wrap.break_anywhere = true;
+    for section in &mut job.sections {
+        section.format.line_height = Some(height);
+    }
+    let galley = painter.layout_job(job);
+    let placed = Align2::LEFT_CENTER.align_size_within_rect(galley.size(), rect);
+    painter.galley(placed.min, galley, colour);
+    placed
+}
+
 /// `sub-Control…ollow_dwi`: as much of both ends as fits a width, slightly more of the first: anatomical names differ
 /// after the side, as in Left-Cerebral and Left-Cerebellum.
 pub fn elided(painter: &Painter, text: &str, font: FontId, width: f32) -> String {

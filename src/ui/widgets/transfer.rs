@@ -32,7 +32,7 @@ pub struct TransferEditor<'a> {
     /// Displayed values at the window's ends.
     pub range: (f64, f64),
     pub unit: &'a str,
-    /// The quantity, in two words.
+    /// The quantity, as a short text.
     pub axis: &'a str,
 }
 

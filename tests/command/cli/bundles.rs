@@ -28,9 +28,9 @@ fn write(path: &Path) {
 }
 
 /// An image of `of(x)`, with voxels of 1 mm.
-fn image(path: &Path, of: impl Fn(f32) -> f32) {
+fn image(path: &Path, value_at: impl Fn(f32) -> f32) {
     let grid = Grid::axis_aligned([60, 12, 12], DVec3::ONE, DVec3::ZERO).expect("a grid");
-    let value = |i: usize| of(grid.voxel(i)[0] as f32);
+    let value = |i: usize| value_at(grid.voxel(i)[0] as f32);
     let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
     let volume = Volume::scalar(Arc::new(grid), values);
     nifti::save_volume(path, &volume, "test", &Control::new()).expect("written");
@@ -82,7 +82,7 @@ pub(super) fn tables() {
     assert_eq!(rows[1][1..4], ["40", "left-mask", "3"]);
     let fa: f32 = rows[1][4].parse().expect("a number");
     assert!((fa - 0.22).abs() < 1e-5, "the mean of x = 2 to 42 is 22");
-    refuses(&table, &["File exists", "--force"], here);
+    refuses(&table, &["file exists", "--force"], here);
     let unknown = ["table", "in.trx", "u.csv", "--sort", "md"];
     let output = super::arcuate(&unknown, here);
     let message = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -96,7 +96,7 @@ pub fn rays() {
     });
     let output = arcuate(&nowhere.collect::<Vec<_>>(), here);
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    let expected = "0 of 8\u{202F}000 rays reach “Target”; ";
+    let expected = "0 of 8000 rays reach “Target”; ";
     assert!(
         output.status.success() && message.contains(expected),
         "{message}"

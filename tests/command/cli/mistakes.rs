@@ -46,10 +46,10 @@ fn lines(path: &Path) {
 }
 
 /// An image of x, from 0 to 16 mm, moved by this many mm.
-fn image(path: &Path, by: f64, of: impl Fn(usize) -> f32) {
+fn image(path: &Path, by: f64, value_at: impl Fn(usize) -> f32) {
     let from = DVec3::splat(by);
     let grid = Grid::axis_aligned([17, 12, 12], DVec3::ONE, from).expect("a grid");
-    let values = (0..grid.voxel_count()).map(|i| of(grid.voxel(i)[0]));
+    let values = (0..grid.voxel_count()).map(|i| value_at(grid.voxel(i)[0]));
     let values: Vec<f32> = values.collect();
     let volume = Volume::scalar(Arc::new(grid), values);
     nifti::save_volume(path, &volume, "test", &Control::new()).expect("written");
@@ -165,11 +165,11 @@ fn no_overlap() {
 }
 
 /// An image as large as a head, with voxels of 4 mm.
-fn block(path: &Path, by: f64, of: impl Fn(usize) -> f32) {
+fn block(path: &Path, by: f64, value_at: impl Fn(usize) -> f32) {
     let (edge, from) = (DVec3::splat(4.0), DVec3::splat(by));
     let grid = Grid::axis_aligned([40; 3], edge, from).expect("a grid");
     let values: Vec<f32> = (0..grid.voxel_count())
-        .map(|i| of(grid.voxel(i)[0]))
+        .map(|i| value_at(grid.voxel(i)[0]))
         .collect();
     let volume = Volume::scalar(Arc::new(grid), values);
     nifti::save_volume(path, &volume, "test", &Control::new()).expect("written");

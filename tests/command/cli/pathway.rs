@@ -188,7 +188,7 @@ fn check_texts(here: &Path, value: &serde_json::Value) {
     let share = value["random_pairs"]["weakest_above"].as_f64().unwrap();
     let mean = value["random_pairs"]["cost_per_mm_above"].as_f64().unwrap();
     let expected = format!(
-        "Weakest stretch cheaper than {:.0}\u{202F}% of 200 random pairs in this head, cost per mm cheaper than {:.0}\u{202F}%",
+        "Weakest stretch cheaper than {:.0} % of 200 random pairs in this head, cost per mm cheaper than {:.0} %",
         100.0 * (1.0 - share),
         100.0 * (1.0 - mean)
     );

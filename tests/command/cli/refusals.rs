@@ -98,9 +98,9 @@ fn wrong_rays() {
         (
             "geodesic",
             &["--min-length", "50", "--max-length", "40"],
-            "largest length, 40 mm",
+            "maximum length, 40 mm",
         ),
-        ("track", &["--min-length", "301"], "largest length, 300 mm"),
+        ("track", &["--min-length", "301"], "maximum length, 300 mm"),
         ("pathway", &pairs, "from 20 to 100000"),
         ("pathway", &few, "expected 0, or a whole number from 20"),
         (
@@ -113,7 +113,7 @@ fn wrong_rays() {
         (
             "track",
             &["--step", "1e-6"],
-            "0.000001 mm end before the smallest",
+            "0.000001 mm end before the minimum",
         ),
         ("geodesic", &["--step", "1e-6"], "0.000001 mm end before"),
         ("track", &["--fa", "7"], "from 0 to 1, or off"),

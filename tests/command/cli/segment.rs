@@ -343,15 +343,21 @@ pub fn leaks() {
     let text = format!("{before:.3} ml became {:.3} ml", voxels * 1e-3);
     assert!(error.contains(&text), "{text}: {error}");
     // The text report states how the run ended.
-    for (steps, end) in [
-        ("--steps=3", "3 steps (still moving), "),
-        ("--steps=800", " steps (at rest), "),
+    for (steps, end, warns) in [
+        ("--steps=3", "3 steps (still moving), ", true),
+        ("--steps=800", " steps (at rest), ", false),
     ] {
         let mut line = line(&["--out", "words", "--force"]);
         line[start.len() - 1] = steps;
-        let message = arcuate(&line, here);
-        let message = String::from_utf8_lossy(&message.stdout).into_owned();
+        let output = arcuate(&line, here);
+        let message = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(message.contains(end), "{message}");
+        let warning = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(
+            warning.contains("The surface is not at rest"),
+            warns,
+            "{warning}"
+        );
     }
     assert!(here.join("leaks/labels.nii.gz").exists());
     // A user who knows lets it continue.
@@ -367,7 +373,10 @@ pub fn leaks() {
     grows[start.len() - 1] = "--steps=120";
     let grows = json(&grows, here);
     let warnings = grows["warnings"].to_string();
-    assert!(warnings.contains("The surface still grew by "), "{grows}");
+    assert!(
+        warnings.contains("The surface is not at rest after 120 steps and grew by "),
+        "{grows}"
+    );
     assert!(warnings.contains("begin just outside"), "{grows}");
 }
 

@@ -113,7 +113,7 @@ pub(super) fn selects() {
     assert!(message.contains("9 miss an include region"), "{message}");
     refuses(
         &["select", "in.trx", "out.trx", "--number", "1"],
-        &["File exists", "--force"],
+        &["file exists", "--force"],
         here,
     );
     refuses(

@@ -124,7 +124,7 @@ fn known() {
     expected.sort_unstable();
     assert_eq!(names(&window.state), expected);
     assert!(
-        texts(&window).contains("shows dwi.nii.gz"),
+        texts(&window).contains("are already in the session"),
         "{}",
         texts(&window)
     );

@@ -8,7 +8,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io::{self, Opened};
 use arcuate::solvers::curves::Seeding;
-use arcuate::state::track::types::fibres::Model;
+use arcuate::state::track::types::odf::Model;
 use arcuate::state::{Action, Content, Phase, TensorAction, TrackAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -34,9 +34,9 @@ fn window(folder: &Path) -> Window {
     );
     window.place(Role::Seed, dvec3(0.0, 0.0, 0.0), 5.0);
     window.act(Action::Track(TrackAction::SetModel(Model::Distributions)));
-    let mut params = window.state.document.fibre_params();
+    let mut params = window.state.document.odf_params();
     params.seeding = Seeding::Random { count: 300 };
-    window.act(Action::Track(TrackAction::SetFibres {
+    window.act(Action::Track(TrackAction::SetOdfParams {
         params: Some(params),
         phase: Phase::Done,
     }));

@@ -140,13 +140,13 @@ fn stay() {
     }));
     without.act(Action::Streamline(StreamlineAction::DeleteChosen));
     without.save(&path);
-    let of = |runtime: &serde_json::Value| {
+    let saved_layer = |runtime: &serde_json::Value| {
         let layers = runtime["content"]["document"]["layers"].as_array().cloned();
         let mut layers = layers.expect("layers").into_iter();
         layers.find(|l| l["id"] == id.0).expect("the streamlines")
     };
-    assert!(of(&whole)["weights"].is_object(), "{whole}");
-    assert!(of(&read())["weights"].is_null());
+    assert!(saved_layer(&whole)["weights"].is_object(), "{whole}");
+    assert!(saved_layer(&read())["weights"].is_null());
 }
 
 fn come_back() {

@@ -112,6 +112,15 @@ fn replay() {
     let all = outcomes(&value);
     assert_eq!(all[0], "tensors: within_tolerance");
     assert_eq!(all[1], "live: differs");
+    // A result that the session lost has no name of its own, and no key stands in its place.
+    results_of_no_layer(&mut session);
+    std::fs::write(here.join("u.arcuate"), session.to_string()).expect("written");
+    let (code, _, stderr) = run(&["replay", "u.arcuate"], here);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(
+        stderr.contains("A result that the session does not describe (layer_999) could not be"),
+        "{stderr}"
+    );
     // Missing data are named, and found elsewhere.
     let moved = here.join("moved");
     std::fs::create_dir(&moved).expect("a folder");
@@ -145,6 +154,14 @@ fn replay() {
     assert!(!stderr.contains("0 bytes"), "{stderr}");
     let (code, _, stderr) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
     assert_eq!(code, Some(0), "{stderr}");
+}
+
+/// Adds a result of a layer that does not exist.
+fn results_of_no_layer(session: &mut Value) {
+    let results = session["results"].as_array_mut().expect("results");
+    let mut other = results[0].clone();
+    other["result"] = Value::from("layer_999");
+    results.push(other);
 }
 
 /// Results that do not need a missing file are recomputed.

@@ -41,10 +41,10 @@ fn weights() {
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     let unsaved = |window: &Window| {
         let things = window.state.unsaved();
-        let of =
+        let is_of_tracks =
             |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == tracks);
         (
-            things.iter().any(of),
+            things.iter().any(is_of_tracks),
             things.contains(&UnsavedPart::Weights(1)),
         )
     };

@@ -11,13 +11,13 @@ pub fn rulers() {
         let angle = random.uniform(0.05, 3.1);
         let v = glam::DQuat::from_axis_angle(u.any_orthonormal_vector(), angle) * u;
         let (a, b) = (random.uniform(1.0, 50.0), random.uniform(1.0, 50.0));
-        let of = |points: Vec<DVec3>| Measurement {
+        let measurement = |points: Vec<DVec3>| Measurement {
             points,
             pane: Pane::Axial,
         };
-        let distance = of(vec![corner, corner + u * a]).value().unwrap();
+        let distance = measurement(vec![corner, corner + u * a]).value().unwrap();
         assert!((distance - a).abs() < 1e-9);
-        let found = of(vec![corner + u * a, corner, corner + v * b])
+        let found = measurement(vec![corner + u * a, corner, corner + v * b])
             .value()
             .unwrap();
         assert!((found - angle.to_degrees()).abs() < 1e-6, "{found}");

@@ -85,7 +85,7 @@ pub(super) fn session() {
         "{:?}",
         state.runtime.notices.messages
     );
-    let of = |name: &str| {
+    let layer = |name: &str| {
         let layer = state.document.layer_named(name).unwrap();
         (
             layer.id,
@@ -94,10 +94,10 @@ pub(super) fn session() {
         )
     };
     let expected: Vec<usize> = (0..40).filter(|i| ![0, 5, 6, 7].contains(i)).collect();
-    assert_eq!(of("all").1, expected);
-    assert_eq!(of("all, selected").1, shown);
+    assert_eq!(layer("all").1, expected);
+    assert_eq!(layer("all, selected").1, shown);
     assert_eq!(
-        of("all").2,
+        layer("all").2,
         before
             .command_line(before.layer_named("all").unwrap())
             .text()
@@ -111,7 +111,7 @@ pub(super) fn session() {
     let rules = state.document.streamlines.rules().next().cloned().unwrap();
     let first = &state.document.regions[0];
     assert_eq!(rules.region_rule(first.id, first.role), RegionRule::Within);
-    assert_eq!(rules.layer, of("all, selected").0);
+    assert_eq!(rules.layer, layer("all, selected").0);
     // Saved again, the session is unchanged.
     let again = setup.folder.path().join("again.arcuate");
     other.act(Action::Session(SessionAction::Save {

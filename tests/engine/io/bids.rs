@@ -143,14 +143,14 @@ fn inherited() {
         ],
     );
     let found = bids::find(root).expect("a data set").files;
-    let of = |i: usize| -> Vec<String> {
+    let gradients = |i: usize| -> Vec<String> {
         let relative =
             |p: &std::path::PathBuf| p.strip_prefix(root).expect("inside").display().to_string();
         found[i].gradients.iter().map(relative).collect()
     };
-    assert_eq!(of(0), ["dwi.bval", "sub-01/sub-01_dwi.bvec"]);
-    assert_eq!(of(1), ["dwi.bval", "dir-PA_dwi.bvec"]);
-    assert_eq!(of(2), ["sub-03/dwi/sub-03_dwi.bval", "dwi.bvec"]);
+    assert_eq!(gradients(0), ["dwi.bval", "sub-01/sub-01_dwi.bvec"]);
+    assert_eq!(gradients(1), ["dwi.bval", "dir-PA_dwi.bvec"]);
+    assert_eq!(gradients(2), ["sub-03/dwi/sub-03_dwi.bval", "dwi.bvec"]);
 }
 
 fn others() {
@@ -202,14 +202,14 @@ fn labels() {
             "p/sub-01/anat/sub-01_T1w.nii.gz",
         ],
     );
-    let of = |name: &str| bids::inherited_table(&root.join(name));
-    assert_eq!(of(map), Some(root.join("p/desc-aseg_dseg.tsv")));
+    let table = |name: &str| bids::inherited_table(&root.join(name));
+    assert_eq!(table(map), Some(root.join("p/desc-aseg_dseg.tsv")));
     assert_eq!(
-        of("p/sub-02/anat/sub-02_dseg.nii.gz"),
+        table("p/sub-02/anat/sub-02_dseg.nii.gz"),
         Some(root.join("p/dseg.tsv"))
     );
-    assert_eq!(of("p/sub-01/anat/sub-01_T1w.nii.gz"), None);
+    assert_eq!(table("p/sub-01/anat/sub-01_T1w.nii.gz"), None);
     // Not outside the data set.
     std::fs::remove_file(root.join("p/dseg.tsv")).expect("removed");
-    assert_eq!(of("p/sub-02/anat/sub-02_dseg.nii.gz"), None);
+    assert_eq!(table("p/sub-02/anat/sub-02_dseg.nii.gz"), None);
 }

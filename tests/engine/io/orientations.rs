@@ -46,11 +46,11 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn numbers() {
-    let of = |volumes| OdfLayout::of_volumes(volumes).count();
+    let layouts = |volumes| OdfLayout::of_volumes(volumes).count();
     // Five bases in two frames; an image with Camino's two values before the coefficients has its basis alone.
-    assert_eq!([45, 28, 6, 1, 91].map(of), [10; 5]);
-    assert_eq!([47, 30, 8].map(of), [2; 3]);
-    assert_eq!([3, 44, 0, 2].map(of), [0; 4]);
+    assert_eq!([45, 28, 6, 1, 91].map(layouts), [10; 5]);
+    assert_eq!([47, 30, 8].map(layouts), [2; 3]);
+    assert_eq!([3, 44, 0, 2].map(layouts), [0; 4]);
     assert_eq!(OdfLayout::MRTRIX.order(45), Some(8));
     let camino = OdfLayout {
         basis: Basis::Camino,

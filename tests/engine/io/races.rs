@@ -431,10 +431,7 @@ fn links() {
     let _socket = std::os::unix::net::UnixListener::bind(at("s.tck")).expect("bound");
     let error = io::open_with_reading(&at("s.tck"), &io::Reading::default(), &Control::new());
     let message = sentence(&error.expect_err("no file"));
-    assert!(
-        message.contains("; save what it gives to a file"),
-        "{message}"
-    );
+    assert!(message.contains("; save its output to a file"), "{message}");
     // A folder behind a link.
     symlink("far/x.trx", at("x.trx")).expect("linked");
     for n in [2, 3] {

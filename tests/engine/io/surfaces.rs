@@ -217,8 +217,8 @@ fn files() {
     assert_eq!(points, made.points);
     let index =
         |b: &[u8], k: usize| u32::from_le_bytes(b[4 * k..4 * k + 4].try_into().expect("four"));
-    let of = |b: &[u8]| [0, 1, 2].map(|k| index(b, k));
-    let found: Vec<[u32; 3]> = arrays[1].chunks_exact(12).map(of).collect();
+    let triangle = |b: &[u8]| [0, 1, 2].map(|k| index(b, k));
+    let found: Vec<[u32; 3]> = arrays[1].chunks_exact(12).map(triangle).collect();
     assert_eq!(found, made.triangles);
     for name in ["a.nii", "a", "a.vtk"] {
         let path = folder.path().join(name);

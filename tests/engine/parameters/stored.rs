@@ -96,7 +96,7 @@ fn members(value: &serde_json::Value, path: &str, found: &mut Members) {
     }
 }
 
-fn of(value: &serde_json::Value) -> Members {
+fn members_of(value: &serde_json::Value) -> Members {
     let mut found = Members::new();
     members(value, "", &mut found);
     found
@@ -144,11 +144,11 @@ fn has_own_name<P: Parameters>(row: &Param<P>, stored: &impl Fn(&P) -> serde_jso
         unit.is_some_and(|unit| unit.is_empty() || UNITS.contains(&unit))
     };
     bases::<P>().iter().any(|base| {
-        let before = of(&stored(base));
+        let before = members_of(&stored(base));
         others(row).iter().any(|value| {
             let mut changed = base.clone();
             row.set(&mut changed, value);
-            let after = of(&stored(&changed));
+            let after = members_of(&stored(&changed));
             let paths = before.keys().chain(after.keys());
             let mut differing = paths.filter(|path| before.get(*path) != after.get(*path));
             differing.any(|path| path.split('.').any(is_own))

@@ -154,7 +154,7 @@ fn thin_masks() {
     let origin = DVec3::splat(-(N as f64 - 1.0) * 0.5);
     let grid = Grid::axis_aligned([N; 3], DVec3::ONE, origin).expect("regular");
     let grid = Arc::new(grid);
-    let of = |low: [usize; 3], high: [usize; 3]| {
+    let block = |low: [usize; 3], high: [usize; 3]| {
         let within = |i: usize| {
             let voxel = grid.voxel(i);
             (0..3).all(|a| (low[a]..=high[a]).contains(&voxel[a]))
@@ -177,26 +177,26 @@ fn thin_masks() {
         let eye = (DVec3::AXES[axis] + DVec3::new(1e-5, 2e-5, 1e-5)) * 400.0;
         let (mut low, mut high) = ([6; 3], [17; 3]);
         (low[axis], high[axis]) = (11, 11);
-        let face = seen(of(low, high), eye);
+        let face = seen(block(low, high), eye);
         assert!(
             (100.0..=160.0).contains(&face),
             "axis {axis}: {face} of 144 mm²"
         );
         let next = (axis + 1) % 3;
         let edge = DVec3::AXES[next] * 400.0 + DVec3::splat(1e-3);
-        let side = seen(of(low, high), edge);
+        let side = seen(block(low, high), edge);
         assert!(
             (6.0..=16.0).contains(&side),
             "axis {axis}: {side} of 12 mm²"
         );
         (low[next], high[next]) = (11, 11);
-        let rod = seen(of(low, high), eye);
+        let rod = seen(block(low, high), eye);
         assert!((5.0..=16.0).contains(&rod), "axis {axis}: {rod} of 12 mm²");
     }
-    let voxel = seen(of([11; 3], [11; 3]), DVec3::new(0.001, -400.0, 0.001));
+    let voxel = seen(block([11; 3], [11; 3]), DVec3::new(0.001, -400.0, 0.001));
     assert!((0.2..=1.3).contains(&voxel), "{voxel} of 1 mm²");
     // A block of two voxels per side, which the blur alone would hide as well.
-    let block = seen(of([11; 3], [12; 3]), DVec3::new(0.001, -400.0, 0.001));
+    let block = seen(block([11; 3], [12; 3]), DVec3::new(0.001, -400.0, 0.001));
     assert!((2.0..=5.0).contains(&block), "{block} of 4 mm²");
 }
 

@@ -2,13 +2,14 @@
 
 use super::scenes::{grey_block, quad};
 use super::{
-    ball, colour_difference, image, offscreen, plain_grid, random_grid, voxel_centre, world,
+    ball, colour_difference, image, lines, offscreen, plain_grid, random_grid, tractogram,
+    voxel_centre, world,
 };
 use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::{Volume, VolumeKind};
-use arcuate::scene::draw_list::{ById, Image, Interpolation};
+use arcuate::scene::draw_list::{ById, Image, Interpolation, LineColour, LineStyle, Lines};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -21,6 +22,10 @@ pub fn tests() -> Vec<Trial> {
         test("render::interpolation_is_of_its_order", interpolation),
         test("render::missing_values_are_not_drawn", missing_values),
         test("render::overlays_blend", overlays),
+        test(
+            "render::results_cover_the_lines_of_the_context",
+            results_on_top,
+        ),
         test("render::colour_images_and_brightness", colour_images),
         test("render::hidden_below_fa", hidden_below),
         test("render::single_colour_masks", single_colour),
@@ -105,6 +110,47 @@ fn windows_and_maps() {
     }
 }
 
+/// However many faint lines lie on each other, they hide neither the image of a result nor the lines of the foreground.
+fn results_on_top() {
+    let mut offscreen = offscreen();
+    let grid = plain_grid([9, 9, 1]);
+    let volume = |value: f32| Volume::scalar(grid.clone(), vec![value; grid.voxel_count()]);
+    let centre = volume(0.0).grid.centre();
+    let mut list = pane(45, centre, DVec3::X, DVec3::Y, 0.2);
+    let result = Image {
+        colour_map: ColourMap::Cost,
+        ..image(&volume(0.5), (0.0, 1.0))
+    };
+    list.images = vec![image(&volume(0.2), (0.0, 1.0)), result];
+    let [across, along] = [DVec3::X, DVec3::Y].map(|axis| [-8.0, 8.0].map(|mm| centre + axis * mm));
+    let context = Lines {
+        context: true,
+        opacity: 0.24,
+        ..lines(
+            &tractogram(&vec![along.to_vec(); 60]),
+            LineColour::Fixed([0, 255, 0]),
+            LineStyle::Lines { width_px: 3.0 },
+        )
+    };
+    let front = lines(
+        &tractogram(&[across.to_vec()]),
+        LineColour::Fixed([255, 0, 255]),
+        LineStyle::Lines { width_px: 3.0 },
+    );
+    let plain = offscreen.slice(&list).expect("a picture");
+    list.lines = vec![context, front];
+    let hidden = offscreen.slice(&list).expect("a picture");
+    list.images_above = 1;
+    let shown = offscreen.slice(&list).expect("a picture");
+    let cost = ColourMap::Cost.at(0.5);
+    assert!(colour_difference(plain.pixel(22, 8), cost) <= 1);
+    // Without a result above, the lines are opaque together.
+    assert!(hidden.pixel(22, 8)[1] > 200 && hidden.pixel(22, 8)[0] < 40);
+    assert!(colour_difference(shown.pixel(22, 8), cost) <= 1);
+    let line = shown.pixel(8, 22);
+    assert!(line[0] > 200 && line[1] < 60 && line[2] > 200, "{line:?}");
+}
+
 /// A bright voxel on the patient's right, in a view with right shown on the left, appears on the left, whichever way
 /// the file stores it.
 fn left_and_right() {
@@ -133,9 +179,9 @@ fn left_and_right() {
 fn interpolation() {
     let mut offscreen = offscreen();
     let grid = plain_grid([32, 4, 4]);
-    let mut shown = |interpolation, of: fn(f64) -> f64| {
+    let mut shown = |interpolation, value_at: fn(f64) -> f64| {
         let values: Vec<f32> = (0..grid.voxel_count())
-            .map(|i| of(grid.voxel(i)[0] as f64) as f32)
+            .map(|i| value_at(grid.voxel(i)[0] as f64) as f32)
             .collect();
         let volume = Volume::scalar(grid.clone(), values);
         let mut list = pane(101, DVec3::new(15.5, 1.3, 1.6), DVec3::X, DVec3::Y, 0.2);
@@ -145,7 +191,7 @@ fn interpolation() {
         }];
         let picture = offscreen.slice(&list).expect("a picture");
         let row = (0..101).map(|x| {
-            let expected = of(world(&list, x, 50).x);
+            let expected = value_at(world(&list, x, 50).x);
             (f64::from(picture.pixel(x, 50)[0]) / 255.0 - expected).abs()
         });
         row.fold(0.0, f64::max)

@@ -80,7 +80,7 @@ fn conserved() {
             let bound = dictionary.unit_mm * (own.len() + 2) as f64 + 1e-5 * requested;
             assert!((found - requested).abs() <= bound, "{found} {requested}");
             assert!(
-                own.is_sorted_by_key(|s| s.fibre),
+                own.is_sorted_by_key(|s| s.streamline),
                 "in the streamlines' order"
             );
         }
@@ -197,7 +197,7 @@ fn odd() {
     ]);
     let dictionary = build(&all, &grid, false, None);
     let counts = dictionary.counts;
-    assert_eq!(dictionary.fibres, 7);
+    assert_eq!(dictionary.streamlines, 7);
     assert_eq!(
         (counts.single_points, counts.outside, counts.not_finite),
         (2, 2, 2)
@@ -248,20 +248,20 @@ fn peaks() {
 
 fn foreign() {
     let given = ImportedDictionary {
-        fibre: &[3, 0, 1],
+        streamline: &[3, 0, 1],
         voxel: &[2, 0, 2],
         direction: &[7, 8, 9],
         length: &[1.5, 0.5, 2.0],
         peak_voxel: &[1, 2, 2],
         peak_direction: &[4, 5, 6],
-        fibres: 4,
+        streamlines: 4,
         voxels: 3,
     };
     let made = given.dictionary().unwrap();
     assert_eq!(made.offsets, [0, 1, 1, 3]);
     let own = made.in_voxel(2);
-    assert_eq!((own[0].fibre, own[0].direction), (3, 7));
-    assert_eq!((own[1].fibre, own[1].direction), (1, 9));
+    assert_eq!((own[0].streamline, own[0].direction), (3, 7));
+    assert_eq!((own[1].streamline, own[1].direction), (1, 9));
     assert!((made.length_mm(&own[0]) - 1.5).abs() < 1e-4);
     assert!(made.peaks_in(0).is_empty());
     assert_eq!(

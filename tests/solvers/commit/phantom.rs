@@ -256,8 +256,8 @@ fn false_streamlines() {
     // The fractions of the compartments are fractions.
     let maps = &fit.maps;
     for voxel in &prepared.dictionary.voxels {
-        let of = |v: &Volume| v.values[*voxel as usize];
-        let sum = of(&maps.intra) + of(&maps.extra) + of(&maps.free);
+        let value = |v: &Volume| v.values[*voxel as usize];
+        let sum = value(&maps.intra) + value(&maps.extra) + value(&maps.free);
         assert!((sum - 1.0).abs() < 1e-4 || sum == 0.0, "{sum}");
     }
 }

@@ -107,7 +107,7 @@ fn agree(cuda: &Backend, places: &[usize]) {
         one.adjoint(&y, &mut pull).unwrap();
         let most = pull.iter().copied().fold(0.0, f32::max);
         let bundles = (0..5u32).map(|bundle| Group {
-            fibres: (0..150).filter(|f| f % 5 == bundle).collect(),
+            streamlines: (0..150).filter(|f| f % 5 == bundle).collect(),
             weight: group * most,
         });
         let penalty = Penalty {
@@ -142,8 +142,8 @@ fn agree(cuda: &Backend, places: &[usize]) {
 fn signal(operator: &Operator, dictionary: &Dictionary, random: &mut Random) -> Vec<f32> {
     let shape = operator.shape();
     let mut x = vec![0.0; operator.columns()];
-    for fibre in (0..shape.fibres).step_by(3) {
-        x[fibre * shape.atoms] = random.uniform(0.05, 0.2) as f32;
+    for streamline in (0..shape.streamlines).step_by(3) {
+        x[streamline * shape.atoms] = random.uniform(0.05, 0.2) as f32;
     }
     for voxel in 0..dictionary.voxels.len() {
         x[operator.own_column(voxel, shape.unknowns_per_voxel() - 1)] = 0.3;

@@ -70,10 +70,10 @@ fn setup(count: usize, model: &Model, noise: f64, place: &Backend, random: &mut 
     let operator = operator(place, &dictionary, &responses, &samples);
     let shape = operator.shape();
     let mut x = vec![0.0; operator.columns()];
-    for fibre in (0..count).step_by(3) {
+    for streamline in (0..count).step_by(3) {
         // Only one of the columns, so that radii are sparse, too.
         let atom = random.uniform(0.0, shape.atoms as f64) as usize;
-        x[fibre * shape.atoms + atom] = random.uniform(0.05, 0.2) as f32;
+        x[streamline * shape.atoms + atom] = random.uniform(0.05, 0.2) as f32;
     }
     for voxel in 0..dictionary.voxels.len() {
         for place in shape.peaks * shape.extra..shape.unknowns_per_voxel() {
@@ -272,9 +272,9 @@ pub fn planted(place: &Backend) {
         let setup = setup(60, &m, 0.0, place, &mut random);
         let stop = Stop { kkt: 1e-7, ..LONG };
         let solution = setup.solve(&Penalty::default(), &stop);
-        let n = setup.operator.shape().fibres;
-        let of = |x: &[f32]| -> Vec<f64> { x[..n].iter().map(|v| f64::from(*v)).collect() };
-        let error = relative_difference(of(&solution.x), of(&setup.x));
+        let n = setup.operator.shape().streamlines;
+        let weights = |x: &[f32]| -> Vec<f64> { x[..n].iter().map(|v| f64::from(*v)).collect() };
+        let error = relative_difference(weights(&solution.x), weights(&setup.x));
         let iterations = solution.iterations;
         assert!(error < 1e-3, "{}: {error:e} after {iterations}", m.name());
         for (found, expected) in solution.x[..n].iter().zip(&setup.x) {
@@ -309,15 +309,15 @@ pub fn groups(place: &Backend) {
     // Groups with weights, and groups without.
     let class = |rest: u32| (0..120).filter(|f| f % 3 == rest).collect::<Vec<u32>>();
     let pull = setup.slope(&vec![0.0; setup.operator.columns()]);
-    let size = |fibres: &[u32], g: &[f32]| -> f64 {
-        let each = fibres
+    let size = |streamlines: &[u32], g: &[f32]| -> f64 {
+        let each = streamlines
             .iter()
             .map(|f| f64::from(-g[*f as usize]).max(0.0).powi(2));
         each.sum::<f64>().sqrt()
     };
     let weight = 0.02 * size(&class(0), &pull) as f32;
     let group = |rest| Group {
-        fibres: class(rest),
+        streamlines: class(rest),
         weight,
     };
     let penalty = Penalty {
@@ -327,17 +327,17 @@ pub fn groups(place: &Backend) {
     let solution = setup.solve(&penalty, &LONG);
     let slope = setup.slope(&solution.x);
     for rest in 0..3 {
-        let fibres = class(rest);
-        let norm: f64 = fibres
+        let streamlines = class(rest);
+        let norm: f64 = streamlines
             .iter()
             .map(|f| f64::from(solution.x[*f as usize]).powi(2))
             .sum::<f64>()
             .sqrt();
         if norm == 0.0 {
-            assert!(size(&fibres, &slope) <= f64::from(weight) * 1.001);
+            assert!(size(&streamlines, &slope) <= f64::from(weight) * 1.001);
             continue;
         }
-        for f in fibres {
+        for f in streamlines {
             let (x, g) = (
                 f64::from(solution.x[f as usize]),
                 f64::from(slope[f as usize]),
@@ -353,7 +353,7 @@ pub fn groups(place: &Backend) {
         lasso: 0.0,
         groups: (0..3)
             .map(|rest| Group {
-                fibres: class(rest),
+                streamlines: class(rest),
                 weight: 1.01 * size(&class(rest), &pull) as f32,
             })
             .collect(),

@@ -66,8 +66,8 @@ fn quality(order: usize, angle_deg: f64) -> (f64, f64) {
         // Each bundle has its own peak.
         let nearest = bundles.map(|u| {
             let by = |i: &usize, j: &usize| {
-                let of = |i: usize| peaks[i].direction.dot(u).abs();
-                of(*i).total_cmp(&of(*j))
+                let cosine = |i: usize| peaks[i].direction.dot(u).abs();
+                cosine(*i).total_cmp(&cosine(*j))
             };
             (0..peaks.len())
                 .max_by(by)

@@ -142,7 +142,7 @@ pub fn from_above(backend: &Backend) {
     const ROUNDING: f32 = 1e-5;
     let lower = |low: f32, high: f32| low <= high * (1.0 + ROUNDING);
     for local in LocalSolver::ALL {
-        let of = |metric: &Metric, zero: &[&[[i64; 3]]], tolerance: f32| -> Vec<CostField> {
+        let solved = |metric: &Metric, zero: &[&[[i64; 3]]], tolerance: f32| -> Vec<CostField> {
             let prepared = Prepared::new(metric, local, backend, &control).unwrap();
             let params = Params {
                 tolerance,
@@ -152,10 +152,10 @@ pub fn from_above(backend: &Backend) {
             let sources: Vec<Arc<CostSource>> = zero.collect();
             solve(&prepared, &sources, &params, backend, &control).unwrap()
         };
-        let exact = of(&holed, &[&[a], &[b], &[a, b]], 0.0);
+        let exact = solved(&holed, &[&[a], &[b], &[a, b]], 0.0);
         let mut above = Vec::new();
         for tolerance in [0.09, 0.02, 0.004] {
-            let early = &of(&holed, &[&[a]], tolerance)[0];
+            let early = &solved(&holed, &[&[a]], tolerance)[0];
             let pairs = early.values.iter().zip(exact[0].values.iter());
             let mut sum = 0.0;
             for (early, exact) in pairs.filter(|(_, e)| e.is_finite() && **e > 0.0) {
@@ -167,7 +167,7 @@ pub fn from_above(backend: &Backend) {
         println!("{}: {above:.6?} above the solution", local.key());
         assert!(above[0] > 1e-5 && above[2] < 0.5 * above[0], "{above:?}");
         let [one, other, both] = [0, 1, 2].map(|k| &exact[k].values);
-        let open = &of(&whole, &[&[a]], 0.0)[0];
+        let open = &solved(&whole, &[&[a]], 0.0)[0];
         for place in 0..holed.len() {
             assert!(lower(both[place], one[place].min(other[place])));
             // The hybrid charges a long step the cost of its dearer path, even of a path that opens.
@@ -258,8 +258,10 @@ fn triangles() {
                 [24, 20, 20],
             ]
             .map(at);
-            let of = |place: usize| Arc::new(CostSource::places(metric, "A", vec![place as u32]));
-            let fields = solve(&prepared, &points.map(of), &PARAMS, &backend, &control).unwrap();
+            let source =
+                |place: usize| Arc::new(CostSource::places(metric, "A", vec![place as u32]));
+            let fields =
+                solve(&prepared, &points.map(source), &PARAMS, &backend, &control).unwrap();
             let u = |a: usize, b: usize| f64::from(fields[a].values[points[b]]);
             let mut worst = (f64::NEG_INFINITY, 0.0f64);
             for a in 0..5 {

@@ -41,8 +41,8 @@ fn compare(
 ) -> Vec<CostField> {
     let control = Control::new();
     let prepared = Prepared::new(metric, local, &backend(4), &control).unwrap();
-    let of = |zero: &&[[i64; 3]]| Arc::new(source(metric, "A", zero));
-    let sources: Vec<Arc<CostSource>> = ends.iter().map(of).collect();
+    let source_at = |zero: &&[[i64; 3]]| Arc::new(source(metric, "A", zero));
+    let sources: Vec<Arc<CostSource>> = ends.iter().map(source_at).collect();
     let [cpu, gpu] = [&backend(4), cuda]
         .map(|backend| solve(&prepared, &sources, &PARAMS, backend, &control).unwrap());
     for (cpu, gpu) in cpu.iter().zip(&gpu) {

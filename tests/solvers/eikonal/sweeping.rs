@@ -284,11 +284,11 @@ fn over(g: DMat3, corners: &[(DVec3, f64)]) -> Option<f64> {
         }
     }
     let inverse = gram.inverse();
-    let of = |f: &dyn Fn(usize) -> f64| {
+    let vector = |f: &dyn Fn(usize) -> f64| {
         DVec3::from_array(std::array::from_fn(|i| if i < n { f(i) } else { 0.0 }))
     };
     let low = corners.iter().map(|c| c.1).fold(f64::INFINITY, f64::min);
-    let (ones, values) = (of(&|_| 1.0), of(&|i| corners[i].1 - low));
+    let (ones, values) = (vector(&|_| 1.0), vector(&|i| corners[i].1 - low));
     let (a, b) = (ones.dot(inverse * ones), ones.dot(inverse * values));
     let c = values.dot(inverse * values) - 1.0;
     let value = (b + (b * b - a * c).sqrt()) / a;
@@ -310,9 +310,9 @@ fn simplices() {
             let speed = |v| open(v).then(|| swirl(v));
             let metric = Metric::from_speed(&grid, speed).unwrap();
             let field = spread(&metric, local, &[[8; 3]]);
-            let timed = |of: &dyn Fn(usize) -> Option<f64>| {
+            let timed = |value: &dyn Fn(usize) -> Option<f64>| {
                 let started = Instant::now();
-                let values: Vec<Option<f64>> = (0..metric.len()).map(of).collect();
+                let values: Vec<Option<f64>> = (0..metric.len()).map(value).collect();
                 (
                     values,
                     started.elapsed().as_secs_f64() * 1e6 / metric.len() as f64,

@@ -444,13 +444,13 @@ fn u_fibre(backend: &Backend) {
         inside.count() as f64 / line.len() as f64
     };
     let split = |lines: &Tractogram| {
-        let of = |range: std::ops::RangeInclusive<f64>| -> Vec<f32> {
+        let measures_in = |range: std::ops::RangeInclusive<f64>| -> Vec<f32> {
             let measures = lines.per_streamline["cm"].iter();
             let both = measures.zip(lines.streamlines());
             let chosen = both.filter(|(_, line)| range.contains(&share(line)));
             chosen.map(|(m, _)| *m).collect()
         };
-        [of(0.9..=1.0), of(0.0..=0.5)]
+        [measures_in(0.9..=1.0), measures_in(0.0..=0.5)]
     };
     let [u, void] = split(&output.rays.kept).map(|mut side| {
         side.sort_by(f32::total_cmp);

@@ -494,13 +494,13 @@ fn fa_at_mask_edge(backend: &Backend) {
         params.curves.min_fa = Some(0.75);
         let seed = [sphere(Role::Seed, DVec3::ZERO, 2.0)];
         let stops = run_on(backend, &metric, &seed, &params).rays.stops;
-        let of = |reason: StopReason| stops[reason as usize];
+        let number = |reason: StopReason| stops[reason as usize];
         assert_eq!(
-            of(StopReason::LowFa),
+            number(StopReason::LowFa),
             0,
             "{interpolation:?} {form:?} {stops:?}"
         );
-        assert!(of(StopReason::LeftMask) > 10, "{stops:?}");
+        assert!(number(StopReason::LeftMask) > 10, "{stops:?}");
     }
 }
 

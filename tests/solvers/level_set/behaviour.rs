@@ -302,15 +302,15 @@ fn refusals() {
         let farthest = mask.voxels_inside().map(|v| v[0]).max().unwrap();
         assert!((11..=13).contains(&farthest), "{farthest}");
     }
-    let of = |image: &Volume, voxels: &[usize]| Probe::new(image, 0, voxels);
+    let probe = |image: &Volume, voxels: &[usize]| Probe::new(image, 0, voxels);
     assert!(
-        of(&good, &[])
+        probe(&good, &[])
             .unwrap_err()
             .to_string()
             .contains("probe more")
     );
     assert!(
-        of(&flat, &[5])
+        probe(&flat, &[5])
             .unwrap_err()
             .to_string()
             .contains("a tissue that differs")
@@ -332,7 +332,7 @@ fn lost() {
         ended
             .sentence()
             .unwrap()
-            .contains("the state before is kept")
+            .contains("the state before that is kept")
     );
     // Everything kept is complete: a surface, and all data that belong to it.
     let inside = *made.growth().last().unwrap();

@@ -4,7 +4,7 @@ use super::{DEFAULTS, begin, grid, leak_small, run, sphere};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::solvers::level_set::{
-    Cause, Contact, Ended, Layout, Leak, LeakDetector, Params, SphereEdit,
+    Cause, Contact, Ended, Layout, Leak, LeakDetector, Params, SphereEdit, recent_growth,
 };
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -18,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
         test("level_set::the place of a leak is its neck", neck),
         test("level_set::the leak detector counts steps", detector),
         test("level_set::growth that sets in again is suspected", again),
+        test("level_set::growth of the last steps", recent),
         test("level_set::edits leave the leak detector armed", cut),
         test(
             "level_set::the leak detector stays armed through changes",
@@ -253,6 +254,19 @@ fn cisterns(step: u64) -> u64 {
     let (at, part) = ((step / 50) as usize, step % 50);
     let next = CISTERNS[(at + 1).min(CISTERNS.len() - 1)];
     (CISTERNS[at] * (50 - part) + next * part) / 50
+}
+
+/// A volume that grows by the same share in every hundred steps, recorded at every step or at a few.
+fn recent() {
+    let inside = |step: u64| (step, (1e6 * 1.07_f64.powf(step as f64 / 100.0)) as u64);
+    let steps: Vec<u64> = (0..=1500).collect();
+    for every in [1, 7, 30, 250] {
+        let growth = recent_growth(steps.iter().step_by(every).map(|s| inside(*s)));
+        let growth = growth.expect("more than a hundred steps");
+        assert!((growth - 0.07).abs() < 1e-5, "{every}: {growth}");
+    }
+    assert_eq!(recent_growth(steps[..100].iter().map(|s| inside(*s))), None);
+    assert_eq!(recent_growth(std::iter::empty()), None);
 }
 
 fn again() {

@@ -52,7 +52,12 @@ fn share(series: &Series, along: DVec3, across: DVec3, theta: f64, params: &Para
 }
 
 /// The mean of a function of the end direction under the continuous law.
-fn expected(coefficients: &[f64], along: DVec3, params: &Params, of: impl Fn(DVec3) -> f64) -> f64 {
+fn expected(
+    coefficients: &[f64],
+    along: DVec3,
+    params: &Params,
+    value: impl Fn(DVec3) -> f64,
+) -> f64 {
     const RINGS: usize = 300;
     const COLUMNS: usize = 360;
     let series = Polynomials::new(8).series(coefficients);
@@ -65,15 +70,15 @@ fn expected(coefficients: &[f64], along: DVec3, params: &Params, of: impl Fn(DVe
             let (sine, cosine) = (TAU * column as f64 / COLUMNS as f64).sin_cos();
             let across = x * cosine + y * sine;
             let weight = theta.sin() * share(&series, along, across, theta, params);
-            sum += weight * of(along * theta.cos() + across * theta.sin());
+            sum += weight * value(along * theta.cos() + across * theta.sin());
             total += weight;
         }
     }
     sum / total
 }
 
-fn mean(draws: &[DVec3], of: impl Fn(DVec3) -> f64) -> f64 {
-    draws.iter().map(|d| of(*d)).sum::<f64>() / draws.len() as f64
+fn mean(draws: &[DVec3], value: impl Fn(DVec3) -> f64) -> f64 {
+    draws.iter().map(|d| value(*d)).sum::<f64>() / draws.len() as f64
 }
 
 /// Compares mean angle, mean offset along an axis across, and its spread, degrees.
@@ -85,7 +90,7 @@ fn compare(coefficients: &[f64], along: DVec3, across: DVec3, params: &Params) {
     }
     let angle = |d: DVec3| d.angle_between(along).to_degrees();
     let offset = |d: DVec3| d.dot(across).atan2(d.dot(along)).to_degrees();
-    let law = |of: &dyn Fn(DVec3) -> f64| expected(coefficients, along, params, of);
+    let law = |value: &dyn Fn(DVec3) -> f64| expected(coefficients, along, params, value);
     let (a, b) = (mean(&drawn, angle), law(&angle));
     assert!((a - b).abs() < 0.2, "mean angle {a} against {b}");
     let (a, b) = (mean(&drawn, offset), law(&offset));
@@ -213,8 +218,9 @@ fn face() {
         [0.9, 1.95, 1.02],
         DVec3::new(0.9, 0.3, 0.1).normalize().as_vec3().to_array(),
     );
-    let of = |f: &OdfField| drawn_directions(f, start, &params, 0..2000, &Control::new()).unwrap();
-    let (a, b) = (of(&coarse), of(&smooth));
+    let drawn =
+        |f: &OdfField| drawn_directions(f, start, &params, 0..2000, &Control::new()).unwrap();
+    let (a, b) = (drawn(&coarse), drawn(&smooth));
     // Rounding decides a few choices between two candidates.
     let equal = a.iter().zip(&b).filter(|(a, b)| {
         let (a, b) = (a.unwrap(), b.unwrap());

@@ -3,7 +3,7 @@
 use super::grid;
 use crate::support::test;
 use arcuate::data::labels::{Label, Labels};
-use arcuate::data::tissue_map::TissueMapError;
+use arcuate::data::tissue_map::{TissueMapError, unknown_labels_text};
 use arcuate::data::{Mask, TissueMap, TissueType, Volume, VolumeKind};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -89,6 +89,12 @@ fn labels() {
         assert_eq!(tissue(&map, voxel), None);
     }
     assert_eq!(unknown, [(777, None, 2)]);
+    let text = unknown_labels_text(&unknown).unwrap();
+    assert!(
+        text.starts_with("1 label in 2 voxels denote no tissue") && text.ends_with("(777)"),
+        "{text}"
+    );
+    assert_eq!(unknown_labels_text(&[]), None);
     let alone = TissueMap::from_labels(&volume(1, vec![2.0, 0.0])).unwrap_err();
     assert_eq!(alone, TissueMapError::Missing("grey matter"));
 }

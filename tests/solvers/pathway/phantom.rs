@@ -104,8 +104,8 @@ fn bundles() {
             };
             let prepared = prepared(domain);
             let metric = &prepared.metric;
-            let of = |role| domain.source(metric, role).unwrap();
-            let sources = [of(Role::Seed), of(Role::Target)];
+            let source = |role| domain.source(metric, role).unwrap();
+            let sources = [source(Role::Seed), source(Role::Target)];
             let mut fields = solve(&prepared, &sources, &PARAMS, &backend, &control).unwrap();
             let second = fields.remove(1);
             let pathway = Pathway::new(fields.remove(0), second).unwrap();

@@ -106,7 +106,7 @@ fn threshold_follows() {
     let (mut window, layer) = window();
     assert!(measured::image(&window.state).is_some());
     window.act(Action::View(ViewAction::SetTool(Tool::Threshold)));
-    let of = |high: f32| RegionSource::Threshold {
+    let threshold = |high: f32| RegionSource::Threshold {
         layer,
         frame: 0,
         low: 0.0,
@@ -114,7 +114,7 @@ fn threshold_follows() {
     };
     for (i, high) in [4.0, 5.0, 6.0, 7.0].into_iter().enumerate() {
         let phase = if i == 3 { Phase::Done } else { Phase::Live };
-        window.make(of(high), phase);
+        window.make(threshold(high), phase);
         assert_eq!(window.count(), ball(f64::from(high)));
         assert_eq!(window.state.document.regions.len(), 1);
     }
@@ -126,7 +126,7 @@ fn threshold_follows() {
     // Deselected and selected again the tool makes another region.
     window.act(Action::View(ViewAction::SetTool(Tool::Crosshair)));
     window.act(Action::View(ViewAction::SetTool(Tool::Threshold)));
-    window.make(of(3.0), Phase::Done);
+    window.make(threshold(3.0), Phase::Done);
     assert_eq!(window.state.document.regions.len(), 2);
     window.act(Action::Undo);
     assert_eq!(window.state.document.regions.len(), 1);
@@ -135,7 +135,7 @@ fn threshold_follows() {
 fn fill_follows() {
     let (mut window, layer) = window();
     window.act(Action::View(ViewAction::SetTool(Tool::Fill)));
-    let of = |tolerance: f32, seed: DVec3, erase: bool| RegionSource::Fill {
+    let fill = |tolerance: f32, seed: DVec3, erase: bool| RegionSource::Fill {
         layer,
         frame: 0,
         seed,
@@ -144,10 +144,10 @@ fn fill_follows() {
         erase,
     };
     let middle = DVec3::splat(15.0);
-    window.make(of(4.0, middle, false), Phase::Done);
+    window.make(fill(4.0, middle, false), Phase::Done);
     assert_eq!(window.count(), ball(4.0));
     for tolerance in [6.0, 8.0, 5.0] {
-        window.make(of(tolerance, middle, false), Phase::Live);
+        window.make(fill(tolerance, middle, false), Phase::Live);
         assert_eq!(
             window.count(),
             ball(f64::from(tolerance)),
@@ -156,12 +156,12 @@ fn fill_follows() {
     }
     // Another click adds to it.
     let corner = dvec3(15.0, 15.0, 23.0);
-    window.make(of(0.4, corner, false), Phase::Done);
+    window.make(fill(0.4, corner, false), Phase::Done);
     let with_shell = window.count();
     assert!(with_shell > ball(5.0));
     assert_eq!(window.state.document.regions.len(), 1);
     // The right button removes similar voxels.
-    window.make(of(0.4, corner, true), Phase::Done);
+    window.make(fill(0.4, corner, true), Phase::Done);
     assert_eq!(window.count(), ball(5.0));
     let steps: Vec<usize> = (0..3)
         .map(|_| {
@@ -189,22 +189,22 @@ fn change_from_base() {
         phase,
     );
     window.act(Action::View(ViewAction::SetTool(Tool::Change)));
-    let of = |grow_mm: f64, smooth_mm: f64| RegionSource::Change(Change { grow_mm, smooth_mm });
+    let change = |grow_mm: f64, smooth_mm: f64| RegionSource::Change(Change { grow_mm, smooth_mm });
     for (grow, expected) in [(2.0, 8.0), (5.0, 11.0), (-3.0, 3.0)] {
-        window.make(of(grow, 0.0), Phase::Live);
+        window.make(change(grow, 0.0), Phase::Live);
         let (found, ball) = (window.count() as f64, ball(expected) as f64);
         assert!(
             (found / ball - 1.0).abs() < 0.35,
             "{grow}: {found}, a ball has {ball}"
         );
     }
-    window.make(of(0.0, 0.0), Phase::Done);
+    window.make(change(0.0, 0.0), Phase::Done);
     assert_eq!(window.count(), ball(6.0), "at zero it is unchanged");
-    window.make(of(3.0, 0.0), Phase::Done);
+    window.make(change(3.0, 0.0), Phase::Done);
     let grown = window.count();
     window.act(Action::View(ViewAction::SetTool(Tool::Crosshair)));
     window.act(Action::View(ViewAction::SetTool(Tool::Change)));
-    window.make(of(-3.0, 0.0), Phase::Done);
+    window.make(change(-3.0, 0.0), Phase::Done);
     assert!(window.count() < grown);
     window.act(Action::Undo);
     assert_eq!(
@@ -291,7 +291,7 @@ fn label_map_and_back() {
     let found: Vec<&str> = regions.iter().map(|r| r.name.as_str()).collect();
     assert_eq!(found, ["atlas 3", "atlas 5", "atlas 8", "atlas 21"]);
     let sets = |state: &State| -> Vec<Vec<[usize; 3]>> {
-        let of = |shape: &Shape| match shape {
+        let voxels = |shape: &Shape| match shape {
             Shape::Mask(mask) => mask.on_whole_grid().voxels_inside().collect(),
             _ => panic!("a mask"),
         };
@@ -299,7 +299,7 @@ fn label_map_and_back() {
             .document
             .regions
             .iter()
-            .map(|r| of(&r.shape))
+            .map(|r| voxels(&r.shape))
             .collect()
     };
     let before = sets(&window.state);

@@ -132,15 +132,15 @@ fn shaded(brightness: impl Fn(f64) -> f64) -> (Volume, Gradients) {
 }
 
 fn firmness() {
-    let of = |brightness: &dyn Fn(f64) -> f64| {
+    let masked = |brightness: &dyn Fn(f64) -> f64| {
         let (dwi, gradients) = shaded(brightness);
         tensor_fit::brain_mask(&dwi, &gradients, &backend(2), &Control::new()).unwrap()
     };
-    let firm = of(&|mm| f64::from(u8::from(mm < 60.0))).report;
+    let firm = masked(&|mm| f64::from(u8::from(mm < 60.0))).report;
     assert!(firm.agreement > 0.97 && firm.holes == 0, "{firm:?}");
     assert!(!firm.doubtful(), "{firm:?}");
     // A hole of 20 mm is 4 % of the ball, one of 30 mm 12 %; the median filter removes a little.
-    let hollow = |radius: f64| of(&move |mm| f64::from(u8::from(mm < 60.0 && mm >= radius)));
+    let hollow = |radius: f64| masked(&move |mm| f64::from(u8::from(mm < 60.0 && mm >= radius)));
     for (radius, doubtful) in [(20.0, false), (30.0, true)] {
         let found = hollow(radius).report;
         let ml = 4.0 / 3.0 * std::f64::consts::PI * f64::powi(radius, 3) / 1000.0;
@@ -156,6 +156,6 @@ fn firmness() {
         mm if mm < 66.0 => 0.42,
         _ => 0.0,
     };
-    let vague = of(&rim).report;
+    let vague = masked(&rim).report;
     assert!(vague.changes_with_threshold(), "{vague:?}");
 }

@@ -335,7 +335,7 @@ fn bad_input_gives_sentences() {
         };
         assert_sentence(
             refusal(&dwi, &gradients, &mask, &wild),
-            &["Smallest eigenvalue", "from 1e-8 to 0.001"],
+            &["Minimum eigenvalue", "from 1e-8 to 0.001"],
         );
     }
     let endless = params(Method::Iwls {

@@ -389,7 +389,7 @@ fn refusals() {
                 max_length_mm: Some(0.0),
                 ..params()
             },
-            "Found 0 for Largest length",
+            "Found 0 for Maximum length",
         ),
         (
             &everywhere,
@@ -398,7 +398,7 @@ fn refusals() {
                 min_length_mm: -1.0,
                 ..params()
             },
-            "Found -1 for Smallest length",
+            "Found -1 for Minimum length",
         ),
         (
             &everywhere,
@@ -408,7 +408,7 @@ fn refusals() {
                 max_length_mm: Some(40.0),
                 ..params()
             },
-            "Found the smallest length 50 mm",
+            "Found the minimum length 50 mm",
         ),
         (
             &everywhere,
@@ -417,7 +417,7 @@ fn refusals() {
                 max_steps: 0,
                 ..params()
             },
-            "Found 0 for Most steps",
+            "Found 0 for Step limit",
         ),
         (
             &everywhere,

@@ -198,8 +198,8 @@ fn threads() {
         .collect();
     let all = lines(&all);
     let along = [Along::Image(volume, 0)];
-    let of = |threads| run(&all, &along, 100, &Start::Axis, Sense::AsIs, threads).unwrap();
-    assert!(of(1) == of(3), "the same bytes");
+    let profile = |threads| run(&all, &along, 100, &Start::Axis, Sense::AsIs, threads).unwrap();
+    assert!(profile(1) == profile(3), "the same bytes");
 }
 
 fn odd() {

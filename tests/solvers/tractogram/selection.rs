@@ -157,11 +157,14 @@ fn logic() {
     let mut random = Random::fresh("selection logic");
     for by_ends in [false, true] {
         let lines = walks(&mut random, 400);
-        let of = |role: Role, random: &mut Random| -> Vec<Region> {
+        let some_regions = |role: Role, random: &mut Random| -> Vec<Region> {
             (0..2).map(|_| a_region(random, role)).collect()
         };
         let roles = [Role::Include, Role::Exclude, Role::Target, Role::Mask];
-        let mut regions: Vec<Region> = roles.iter().flat_map(|r| of(*r, &mut random)).collect();
+        let mut regions: Vec<Region> = roles
+            .iter()
+            .flat_map(|r| some_regions(*r, &mut random))
+            .collect();
         // Some stay inside this one.
         regions.push(sphere(Role::Mask, DVec3::ZERO, 30.0));
         let ends = SelectionRules {
@@ -515,8 +518,8 @@ fn copies() {
         assert_eq!(some.streamline(new), lines.streamline(old));
         assert_eq!(some.per_streamline["id"][new], old as f32);
         let at = |t: &Tractogram, i: usize| t.offsets[i] as usize..t.offsets[i + 1] as usize;
-        let of = |t: &Tractogram, i: usize| t.per_point["value"][at(t, i)].to_vec();
-        assert_eq!(of(&some, new), of(&lines, old));
+        let values = |t: &Tractogram, i: usize| t.per_point["value"][at(t, i)].to_vec();
+        assert_eq!(values(&some, new), values(&lines, old));
         assert_eq!(some.groups["some"].contains(&(new as u32)), old % 7 == 0);
     }
     // Twelve bytes per point, and four for its value.
@@ -531,11 +534,11 @@ fn image_means() {
     let mut random = Random::fresh("selection means");
     let grid = Grid::axis_aligned([40; 3], DVec3::splat(2.0), DVec3::splat(-40.0)).unwrap();
     let slope = random.direction() * 0.1;
-    let of = |at: DVec3| 3.0 + slope.dot(at);
+    let value_at = |at: DVec3| 3.0 + slope.dot(at);
     let n = grid.voxel_count();
     let world = |i: usize| grid.world(DVec3::from_array(grid.voxel(i % n).map(|c| c as f64)));
     // Trilinear values of a linear field are exact; the second frame is that times two.
-    let value = |i: usize| (of(world(i)) * if i < n { 1.0 } else { 2.0 }) as f32;
+    let value = |i: usize| (value_at(world(i)) * if i < n { 1.0 } else { 2.0 }) as f32;
     let values: Vec<f32> = (0..2 * n).map(value).collect();
     let kind = arcuate::data::VolumeKind::Scalar;
     let volume = Volume::new(Arc::new(grid.clone()), 2, kind, values);
@@ -551,7 +554,7 @@ fn image_means() {
             let points: Vec<f64> = line
                 .iter()
                 .filter(inside)
-                .map(|p| of(world_in(*p, low, high)))
+                .map(|p| value_at(world_in(*p, low, high)))
                 .collect();
             let mean = points.iter().sum::<f64>() / points.len() as f64 * (frame + 1) as f64;
             let same = (f64::from(*found) - mean).abs() < 1e-4;

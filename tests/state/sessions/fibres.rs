@@ -2,17 +2,16 @@
 
 use super::origins;
 use crate::support::session_window::Window;
-use crate::support::{distributions, done_event, test};
+use crate::support::{distributions, test};
 use arcuate::compute::Control;
 use arcuate::data::Role;
 use arcuate::io::nifti;
 use arcuate::jobs::Outcome;
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::sessions::jobs::RecomputeCurves;
-use arcuate::state::tensors::jobs::fod::EstimateFods;
-use arcuate::state::track::types::fibres::Model;
+use arcuate::state::track::types::odf::Model;
 use arcuate::state::{
-    Action, Content, FilesAction, LayerId, Phase, State, TensorAction, TrackAction, update,
+    Action, Content, FilesAction, LayerId, Phase, State, TensorAction, TrackAction,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -35,15 +34,10 @@ pub fn tests() -> Vec<Trial> {
 fn fibres() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    let mut settings = window.state.document.distributions.settings.clone();
-    settings.requested = true;
-    let action = Action::Tensors(TensorAction::SetFods(settings));
-    let effects = update(&mut window.state, action);
-    let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
-    let job = jobs.next().expect("an estimation").clone();
+    let job = distributions::requested(&mut window.state, |_| {});
     let fods = distributions::crossing(&job.dwi.grid, &job.gradients, 16.0);
     let tissues = distributions::tissues(&job.dwi.grid, 10.0);
-    window.act(Action::Event(done_event(job, 7, Box::new(fods))));
+    window.act(distributions::estimated(job, fods));
     let path = folder.path().join("5tt.nii.gz");
     nifti::save_volume(&path, &tissues, "made", &Control::new()).expect("saved");
     window.act(Action::Files(FilesAction::Open(vec![path])));
@@ -54,10 +48,10 @@ fn fibres() {
     let track = |action: TrackAction| Action::Track(action);
     window.act(track(TrackAction::SetModel(Model::Distributions)));
     window.act(track(TrackAction::SetTissues(Some(layers[0]))));
-    let mut params = window.state.document.fibre_params();
+    let mut params = window.state.document.odf_params();
     params.seeding = Seeding::Random { count: 300 };
     params.samples = 4;
-    window.act(track(TrackAction::SetFibres {
+    window.act(track(TrackAction::SetOdfParams {
         params: Some(params),
         phase: Phase::Done,
     }));
@@ -89,7 +83,7 @@ fn fibres() {
     let again = Window::opened(&path);
     let track = &again.state.document.track;
     assert_eq!(track.model, Model::Distributions);
-    assert_eq!(track.fibres, window.state.document.track.fibres);
+    assert_eq!(track.odf, window.state.document.track.odf);
     assert_eq!(kept(&again.state), before);
     assert!(again.state.document.tissue_key().flatten().is_some());
 }
@@ -107,9 +101,9 @@ fn again() {
     window.place(Role::Seed, dvec3(0.0, 0.0, 0.0), 5.0);
     let model = Model::Distributions;
     window.act(Action::Track(TrackAction::SetModel(model)));
-    let mut params = window.state.document.fibre_params();
+    let mut params = window.state.document.odf_params();
     params.seeding = Seeding::Random { count: 300 };
-    window.act(Action::Track(TrackAction::SetFibres {
+    window.act(Action::Track(TrackAction::SetOdfParams {
         params: Some(params),
         phase: Phase::Done,
     }));

@@ -106,6 +106,27 @@ fn grown_surface() {
     assert_ne!(step(&window), steps);
     assert_eq!(window.state.unsaved(), [UnsavedPart::Surface(1)]);
     assert!(window.state.asks_before_closing());
+    // A surface that went back and reached the same step by another value, set at the same step, is another one.
+    let set_tolerance = |window: &mut Window, tolerance: f32| {
+        let mut settings = window.state.document.segment.settings.clone();
+        settings.params.tolerance = tolerance;
+        let phase = Phase::Done;
+        window.act(Action::Segment(SegmentAction::Set { settings, phase }));
+    };
+    let before = step(&window);
+    set_tolerance(&mut window, 11.0);
+    window.act(Action::Segment(SegmentAction::Step));
+    let after = step(&window);
+    assert!(after > before);
+    window.save(&folder.path().join("s.arcuate"));
+    assert_eq!(window.state.unsaved(), []);
+    window.act(Action::Segment(SegmentAction::Rewind(before)));
+    assert_eq!(step(&window), before);
+    set_tolerance(&mut window, 12.0);
+    window.act(Action::Segment(SegmentAction::Step));
+    assert_eq!(step(&window), after);
+    let surface = UnsavedPart::Surface(1);
+    assert!(window.state.unsaved().contains(&surface));
 }
 
 /// The open list next to the views belongs to the session; another document leaves it as it is.

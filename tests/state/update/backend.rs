@@ -6,7 +6,7 @@ use arcuate::data::{Role, Shape};
 use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Job, Outcome, Receive};
 use arcuate::solvers::curves::Params;
 use arcuate::state::device::jobs::{DEVICE, LoadKernels, UseBackend};
-use arcuate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
+use arcuate::state::track::jobs::streamlines::{LiveTracking, TrackWholeBrain};
 use arcuate::state::{
     Action, BackendKind, DeviceAction, DeviceChoice, Effect, Event, Phase, RegionAction, State,
     TrackAction, update,
@@ -194,7 +194,7 @@ fn live() {
     let mut window = Window::fitted();
     let seed = window.place(Role::Seed, DVec3::ZERO);
     let request = window
-        .jobs_of::<TrackStreamlines>()
+        .jobs_of::<LiveTracking>()
         .last()
         .expect("a job")
         .clone();
@@ -217,7 +217,7 @@ fn live() {
         phase: Phase::Done,
     }));
     let request = window
-        .jobs_of::<TrackStreamlines>()
+        .jobs_of::<LiveTracking>()
         .last()
         .expect("a job")
         .clone();
@@ -237,10 +237,10 @@ fn live() {
         runtime(&window).track.live.failure().is_none() && !runtime(&window).device.fallback.live
     );
     // A job that was in progress on the card, and fails after the change.
-    let before = window.jobs_of::<TrackStreamlines>().count();
+    let before = window.jobs_of::<LiveTracking>().count();
     window.act(failure(&request));
     assert_eq!(
-        window.jobs_of::<TrackStreamlines>().count(),
+        window.jobs_of::<LiveTracking>().count(),
         before,
         "its result is there already"
     );
@@ -253,9 +253,9 @@ fn live() {
         },
         phase: Phase::Done,
     }));
-    let before = window.jobs_of::<TrackStreamlines>().count();
+    let before = window.jobs_of::<LiveTracking>().count();
     window.act(failure(&request));
-    assert_eq!(window.jobs_of::<TrackStreamlines>().count(), before + 1);
+    assert_eq!(window.jobs_of::<LiveTracking>().count(), before + 1);
     assert!(
         runtime(&window).track.live.value().is_some()
             && runtime(&window).track.live.failure().is_none()

@@ -432,14 +432,14 @@ fn enough() {
 fn kept_among() {
     let mut window = looking();
     let keep = |window: &mut Window| window.act(Action::Pathway(PathwayAction::Keep));
-    let of = |window: &Window, n: usize| window.state.document.kept_pathways[n].compared;
+    let compared = |window: &Window, n: usize| window.state.document.kept_pathways[n].compared;
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     while !window.pending.iter().any(|e| e.slot == COMPARE) {
         window.deliver(|_| {});
     }
     keep(&mut window);
-    assert_eq!(of(&window, 0), None);
+    assert_eq!(compared(&window, 0), None);
     window.deliver(|events| {
         for event in events {
             if let Some(Outcome::Done(compared)) = event.outcome_mut::<ComparePathway>() {
@@ -449,16 +449,16 @@ fn kept_among() {
         }
     });
     keep(&mut window);
-    let among = of(&window, 1).expect("compared");
+    let among = compared(&window, 1).expect("compared");
     assert_eq!((among.weakest, among.mean), (0.25, 0.5));
-    assert_eq!(of(&window, 0), Some(among));
+    assert_eq!(compared(&window, 0), Some(among));
     // Another pathway has no percentiles.
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
     while window.state.pathway_standing() != Some(Standing::Final) {
         window.deliver(|_| {});
     }
     keep(&mut window);
-    assert_eq!(of(&window, 2), None);
+    assert_eq!(compared(&window, 2), None);
 }
 
 /// The status about a pathway disappears when another task is selected, also after an undo.

@@ -1,23 +1,23 @@
 //! The model that streamlines follow: tensors or fibre orientation distributions, with tissues for anatomical rules.
 
 use super::{Window, file};
-use crate::support::{distributions, done_event, test};
+use crate::support::{distributions, test};
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::{Role, Shape};
-use arcuate::solvers::curves::{SeedOutcome, Seeding, StopReason};
+use arcuate::solvers::curves::{Output, SeedOutcome, Seeding, Starts, StopReason};
 use arcuate::solvers::odf_tracking::{Method, Params};
 use arcuate::state::core::live::Standing;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::methods::methods;
 use arcuate::state::sessions::jobs::RecomputeCurves;
-use arcuate::state::tensors::jobs::fod::EstimateFods;
-use arcuate::state::track::jobs::fibres::TrackFibres;
-use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
-use arcuate::state::track::types::fibres::Model;
+use arcuate::state::track::empty;
+use arcuate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
+use arcuate::state::track::jobs::streamlines::{LiveTracking, Streamlines as _, TrackWholeBrain};
+use arcuate::state::track::types::odf::Model;
 use arcuate::state::track::types::{CurveKind, CurveResult};
 use arcuate::state::{
-    Action, CommandLine, Content, LayerAction, LayerId, Phase, RegionAction, State, TensorAction,
-    TrackAction, WholeBrain, update,
+    Action, CommandLine, Content, LayerAction, LayerId, Phase, RegionAction, State, TrackAction,
+    WholeBrain,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -31,6 +31,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::fibres::threads_change_nothing", threads),
         test("update::fibres::tissues_reject_by_rules", rules),
         test("update::fibres::missing_tissues_are_no_rules", missing),
+        test(
+            "update::fibres::each_seed_that_does_not_start_has_a_reason",
+            not_started,
+        ),
         test("update::fibres::defaults_follow_the_choices", defaults),
         test("update::fibres::a_command_and_methods_tell", described),
         test("update::fibres::kept_ones_are_recomputed", recomputed),
@@ -50,14 +54,9 @@ fn set_model(window: &mut Window, model: Model) {
 /// A fitted scan with a seed, and distributions of two bundles that cross in every voxel.
 fn estimated() -> Window {
     let mut window = Window::fitted();
-    let mut settings = window.state.document.distributions.settings.clone();
-    settings.requested = true;
-    let action = Action::Tensors(TensorAction::SetFods(settings));
-    let effects = update(&mut window.state, action);
-    let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
-    let job = jobs.next().expect("an estimation").clone();
+    let job = distributions::requested(&mut window.state, |_| {});
     let fods = distributions::crossing(&job.dwi.grid, &job.gradients, BALL_MM);
-    window.act(Action::Event(done_event(job, 7, Box::new(fods))));
+    window.act(distributions::estimated(job, fods));
     window.place(Role::Seed, DVec3::ZERO);
     window
 }
@@ -96,6 +95,12 @@ fn live(state: &State) -> &CurveResult {
     live.unwrap_or_else(|| panic!("no live result: {why:?}"))
 }
 
+/// The live jobs along distributions.
+fn live_jobs(window: &Window) -> Vec<&TrackOdfStreamlines> {
+    let jobs = window.jobs_of::<LiveTracking<TrackOdfStreamlines>>();
+    jobs.map(|LiveTracking(track)| track).collect()
+}
+
 fn kind(window: &Window) -> CurveKind {
     live(&window.state).key.curves.kind()
 }
@@ -105,7 +110,7 @@ fn switched() {
     assert_eq!(kind(&window), CurveKind::Streamlines);
     let tensors = live(&window.state).output.kept.points.clone();
     set_model(&mut window, Model::Distributions);
-    assert_eq!(kind(&window), CurveKind::Fibres);
+    assert_eq!(kind(&window), CurveKind::OdfStreamlines);
     assert_eq!(window.state.standing(), Some(Standing::Final));
     assert!(!live(&window.state).output.kept.is_empty());
     window.act(Action::Undo);
@@ -113,7 +118,7 @@ fn switched() {
     assert_eq!(kind(&window), CurveKind::Streamlines);
     assert_eq!(live(&window.state).output.kept.points, tensors);
     window.act(Action::Redo);
-    assert_eq!(kind(&window), CurveKind::Fibres);
+    assert_eq!(kind(&window), CurveKind::OdfStreamlines);
     // Without distributions there is nothing to follow.
     let mut bare = Window::fitted();
     bare.place(Role::Seed, DVec3::ZERO);
@@ -143,10 +148,8 @@ fn bundles() {
 
 fn dragged() {
     let mut window = tracked();
-    let coarse = |window: &Window| -> Vec<bool> {
-        let jobs = window.jobs_of::<TrackFibres>();
-        jobs.map(|job| job.coarse).collect()
-    };
+    let coarse =
+        |window: &Window| -> Vec<bool> { live_jobs(window).iter().map(|job| job.coarse).collect() };
     let full = live(&window.state).seeds;
     assert_eq!(full, 2_000);
     let before = coarse(&window).len();
@@ -168,18 +171,21 @@ fn dragged() {
     assert!(requests[0] && requests.ends_with(&[false]), "{requests:?}");
     assert_eq!(window.state.standing(), Some(Standing::Final));
     // The distributions are prepared once.
-    let jobs: Vec<&TrackFibres> = window.jobs_of::<TrackFibres>().collect();
+    let jobs = live_jobs(&window);
     let [.., first, second] = jobs[..] else {
         panic!("{}", jobs.len());
     };
-    assert!(Arc::ptr_eq(&first.fibres.prepared, &second.fibres.prepared));
-    assert!(first.fibres.prepared.get().is_some());
+    assert!(Arc::ptr_eq(
+        &first.distributions.prepared,
+        &second.distributions.prepared
+    ));
+    assert!(first.distributions.prepared.get().is_some());
 }
 
 fn threads() {
     let mut window = tracked();
     with_tissues(&mut window);
-    let job = window.jobs_of::<TrackFibres>().last().expect("a job");
+    let job = *live_jobs(&window).last().expect("a job");
     let control = Control::new();
     let points = |threads: usize| {
         let backend = Backend::choose(&BackendChoice::cpu(Some(threads))).expect("a backend");
@@ -198,10 +204,10 @@ fn rules() {
     // Going back would turn some of them into the other bundle.
     let params = Some(Params {
         back_track: false,
-        ..window.state.document.fibre_params()
+        ..window.state.document.odf_params()
     });
     let phase = Phase::Done;
-    window.act(Action::Track(TrackAction::SetFibres { params, phase }));
+    window.act(Action::Track(TrackAction::SetOdfParams { params, phase }));
     let ruled = live(&window.state).output.clone();
     let rejected = ruled.seed_outcomes[SeedOutcome::EndsInCsf as usize];
     assert!(rejected > 100, "{:?}", ruled.seed_outcomes);
@@ -220,16 +226,61 @@ fn rules() {
     assert_eq!(live(&window.state).output.kept.points, free.kept.points);
 }
 
+/// Seeds in CSF, in cortical grey matter and where there is no distribution are counted apart, and add up.
+fn not_started() {
+    let mut window = tracked();
+    let place = |window: &mut Window, radius_mm: f64| {
+        let region = window.state.document.regions[0].id;
+        let centre = DVec3::ZERO;
+        let shape = Shape::Sphere { centre, radius_mm };
+        let phase = Phase::Done;
+        window.act(Action::Region(RegionAction::SetShape {
+            region,
+            shape,
+            phase,
+        }));
+        live(&window.state).output.clone()
+    };
+    let failed = |output: &Output| output.seed_outcomes[SeedOutcome::NoStart as usize];
+    let sum = |starts: &Starts| starts.failed().iter().map(|(_, n)| n).sum::<u64>();
+    let beyond = place(&mut window, 1.2 * BALL_MM);
+    let starts = beyond.starts.expect("reasons");
+    assert!(failed(&beyond) > 0);
+    assert_eq!(starts.low_amplitude, failed(&beyond), "{starts:?}");
+    with_tissues(&mut window);
+    let ruled = place(&mut window, 1.3 * WHITE_MM);
+    let starts = ruled.starts.expect("reasons");
+    assert_eq!(sum(&starts), failed(&ruled), "{starts:?}");
+    assert!(
+        starts.in_csf > 0 && starts.in_cortical_grey > 0,
+        "{starts:?}"
+    );
+    assert_eq!(starts.min_amplitude, Some(0.05));
+    let text = empty::not_started(&ruled, "the mask").expect("reasons");
+    for reason in [" in CSF", " in cortical grey matter"] {
+        assert!(text.contains(reason), "{text}");
+    }
+    // All start in the middle.
+    let inside = place(&mut window, 3.0);
+    assert_eq!((failed(&inside), inside.starts), (0, None));
+    assert_eq!(empty::not_started(&inside, "the mask"), None);
+}
+
 /// Tissues that are gone must not turn into no rules unnoticed.
 fn missing() {
     let mut window = tracked();
     let layer = with_tissues(&mut window);
     window.act(Action::Layer(LayerAction::Delete(layer)));
-    assert_eq!(window.state.document.track.fibres.tissues, Some(layer));
+    assert_eq!(window.state.document.track.odf.tissues, Some(layer));
     assert!(window.state.document.curve_key().is_none());
     assert!(window.state.final_live().is_none());
     window.act(Action::Track(TrackAction::WholeBrain));
-    assert_eq!(window.jobs_of::<TrackWholeBrain<TrackFibres>>().count(), 0);
+    assert_eq!(
+        window
+            .jobs_of::<TrackWholeBrain<TrackOdfStreamlines>>()
+            .count(),
+        0
+    );
     window.act(Action::Undo);
     assert!(window.state.final_live().is_some());
 }
@@ -237,13 +288,13 @@ fn missing() {
 /// Values that the user has not chosen follow the method and the tissues; others stay.
 fn defaults() {
     let mut window = tracked();
-    let params = |window: &Window| window.state.document.fibre_params();
+    let params = |window: &Window| window.state.document.odf_params();
     let first = params(&window);
     assert_eq!((first.step_mm, first.min_amplitude), (1.0, 0.1));
     assert_eq!(first.method, Method::Probabilistic);
     let set = |window: &mut Window, params: Params| {
         let (params, phase) = (Some(params), Phase::Done);
-        window.act(Action::Track(TrackAction::SetFibres { params, phase }));
+        window.act(Action::Track(TrackAction::SetOdfParams { params, phase }));
     };
     let mut changed = first.clone();
     changed.method = Method::Deterministic;
@@ -258,7 +309,7 @@ fn defaults() {
     assert_eq!(params(&window).min_amplitude, 0.05);
     let undone = window.state.history.undo_label().map(str::to_owned);
     assert_eq!(undone.as_deref(), Some("Tissues"));
-    window.act(Action::Track(TrackAction::SetFibres {
+    window.act(Action::Track(TrackAction::SetOdfParams {
         params: None,
         phase: Phase::Done,
     }));
@@ -273,7 +324,7 @@ fn described() {
     let state = &window.state;
     let kept = state.document.layer_named("Tracks").expect("kept").clone();
     let line = state.document.command_line(&kept);
-    assert!(matches!(line, CommandLine::Fibres(_)), "{line:?}");
+    assert!(matches!(line, CommandLine::OdfStreamlines(_)), "{line:?}");
     let text = line.text_to("tracks.trx".as_ref());
     for part in [
         "arcuate fod /data/scan.nii.gz ",
@@ -287,7 +338,7 @@ fn described() {
     let text = methods(state);
     for part in [
         "along the fibre orientation distributions by arcs of second order",
-        "By the tissues of",
+        "According to the tissues in",
         "Anatomically-constrained tractography",
         "2nd order integration",
     ] {
@@ -331,7 +382,7 @@ fn whole_brain() {
     }));
     window.place(Role::Target, dvec3(60.0, 0.0, 0.0));
     window.act(Action::Track(TrackAction::WholeBrain));
-    let jobs = window.jobs_of::<TrackWholeBrain<TrackFibres>>();
+    let jobs = window.jobs_of::<TrackWholeBrain<TrackOdfStreamlines>>();
     let TrackWholeBrain(job) = jobs.last().expect("the whole brain");
     assert_eq!(job.params.seeding, Seeding::Random { count: 300 });
     assert!(job.regions.is_empty());
@@ -339,5 +390,5 @@ fn whole_brain() {
     assert!(layer.name.starts_with("Whole brain"), "{}", layer.name);
     let recipe = window.state.document.curve_recipe(layer.id);
     let curves = &recipe.expect("a recipe").curves;
-    assert_eq!(curves.kind(), CurveKind::Fibres);
+    assert_eq!(curves.kind(), CurveKind::OdfStreamlines);
 }

@@ -379,7 +379,10 @@ fn adjacent_mask() {
     opened.companion_mask = Some(path.clone());
     let mut window = Window::new();
     window.act(Action::Event(event));
-    assert!(window.tensors().mask_found.is_some(), "found from the scan");
+    assert!(
+        window.tensors().mask_report.is_some(),
+        "computed from the scan"
+    );
     assert_eq!(window.state.offered_mask(), Some(&path));
     assert_eq!(window.state.unsaved(), []);
     // Opened together they give the same fit whenever they are opened again: that is no unsaved work.
@@ -408,7 +411,7 @@ fn adjacent_mask() {
     let (chosen, mask) = window.state.document.chosen_mask().expect("the mask");
     assert_eq!(window.state.document.path(chosen), Some(&*path));
     assert_eq!(window.tensors().mask.inside, mask.inside);
-    assert_eq!(window.tensors().mask_found, None);
+    assert_eq!(window.tensors().mask_report, None);
     assert_eq!(window.state.offered_mask(), None);
     let name = arcuate::state::tensors::mask_text::name_of(&window.state.document);
     assert_eq!(name, "the mask “scan_brain_mask”");

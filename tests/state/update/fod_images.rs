@@ -1,7 +1,7 @@
 //! Distributions of an opened image in place of those of the scan: their reading, their use, and the way back.
 
 use super::Window;
-use crate::support::{distributions, done_event, opened_event, opened_file, test};
+use crate::support::{distributions, opened_event, opened_file, test};
 use arcuate::data::spherical_harmonics::Basis;
 use arcuate::data::{OdfField, OdfLayout, TensorFrame};
 use arcuate::jobs::Job;
@@ -10,7 +10,7 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::methods::methods;
 use arcuate::state::origin::Origin;
 use arcuate::state::tensors::jobs::CompareDistributions;
-use arcuate::state::tensors::jobs::fod::{EstimateFods, ReadFods, SaveFods};
+use arcuate::state::tensors::jobs::fod::{ReadFods, SaveFods};
 use arcuate::state::tensors::types::fods::{FodSettings, FodSource};
 use arcuate::state::{Action, Effect, LayerAction, LayerId, State, TensorAction, update};
 use libtest_mimic::Trial;
@@ -149,15 +149,12 @@ fn undone() {
 fn back() {
     let mut window = Window::fitted();
     let layer = open(&mut window);
-    let settings = FodSettings {
-        requested: true,
-        ..window.state.document.distributions.settings.clone()
-    };
-    let action = Action::Tensors(TensorAction::SetFods(settings));
-    let estimation: EstimateFods = job(&update(&mut window.state, action)).expect("an estimation");
+    let estimation = distributions::requested(&mut window.state, |_| {});
     let round = distributions::round(&estimation.dwi.grid, &estimation.gradients);
-    let done = done_event(estimation, 7, Box::new(round));
-    update(&mut window.state, Action::Event(done));
+    update(
+        &mut window.state,
+        distributions::estimated(estimation, round),
+    );
     let estimated = field(&window.state).map(OdfField::id);
     assert!(estimated.is_some());
     let map = window.state.document.layer_named("AFD").map(|l| l.id);

@@ -3,18 +3,22 @@
 
 use super::Window;
 use crate::support::{distributions, test};
+use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::odf_field::Tissue;
 use arcuate::data::{Mask, OdfField, Role, Shape};
-use arcuate::jobs::{Delivery, Outcome};
+use arcuate::io::nifti;
+use arcuate::jobs::{Delivery, Jobs, Outcome};
+use arcuate::parameters::Parameters as _;
 use arcuate::scene::draw_list::Glyphs;
 use arcuate::scene::{self, Size};
 use arcuate::state::core::glyph_look::{GlyphContent, GlyphLook};
 use arcuate::state::methods::methods;
-use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
+use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD, SaveFods};
+use arcuate::state::tensors::recipe::fod::ResponseAlgorithm;
 use arcuate::state::tensors::types::fods::{FodSettings, Fods, ResponseChoice, TissueChoice};
 use arcuate::state::{
-    Action, Effect, Event, Layer, Pane, Phase, RegionAction, State, TensorAction, ViewAction,
-    update,
+    Action, Effect, Event, Layer, LayerId, Pane, Phase, RegionAction, State, TensorAction,
+    ViewAction, update,
 };
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
@@ -34,8 +38,31 @@ pub fn tests() -> Vec<Trial> {
         test("update::fods::response_files_go_to_the_job", files),
         test("update::fods::responses_of_regions", regions),
         test("update::fods::a_region_that_is_gone", gone_region),
+        test("update::fods::parameters_without_effect", without_effect),
         test("update::fods::glyphs_are_large_enough_to_read", glyphs),
     ]
+}
+
+/// A form leaves out the parameters of response functions that have no effect.
+fn without_effect() {
+    use arcuate::solvers::response::Params;
+    let all: Vec<&str> = Params::TABLE.iter().map(|row| row.key).collect();
+    let dhollander = Some(ResponseAlgorithm::Dhollander);
+    let estimated = ResponseChoice::Estimated;
+    assert!(estimated.unused_rows(None).is_empty());
+    assert_eq!(estimated.unused_rows(dhollander), ["single-fibre-voxels"]);
+    assert_eq!(
+        ResponseChoice::Files(Vec::new()).unused_rows(dhollander),
+        all
+    );
+    // Masks alone have one parameter; with a tissue that is estimated, those of the algorithm have an effect.
+    let mask = || TissueChoice::Layer(LayerId(1));
+    let masks = ResponseChoice::Each([mask(), mask(), TissueChoice::Omitted]);
+    let unused = masks.unused_rows(dhollander);
+    assert_eq!(unused.len(), all.len() - 1);
+    assert!(!unused.contains(&"response-order"));
+    let both = masks.with_tissue(Tissue::Csf, TissueChoice::Estimated);
+    assert_eq!(both.unused_rows(dhollander), ["single-fibre-voxels"]);
 }
 
 const MAPS: [&str; 3] = ["DEC of fibres", "AFD", "Complexity"];
@@ -109,6 +136,7 @@ fn requested() {
         "{text}"
     );
     assert!(text.contains("Jeurissen B"), "{text}");
+    cited_in_order(&text);
     // Another parameter replaces them; their maps keep id and display.
     let id = layer(&state, "AFD").map(|l| l.id);
     let mut changed = settings(&state);
@@ -119,6 +147,24 @@ fn requested() {
     assert_eq!(layer(&state, "AFD").map(|l| l.id), id);
     let layers = state.document.layers.iter();
     assert_eq!(layers.filter(|l| l.name == "AFD").count(), 1);
+}
+
+/// The numbers of works appear in the order of their first mention, and each has its line.
+fn cited_in_order(text: &str) {
+    let (paragraph, works) = text.split_once("\n\n").expect("a list of works");
+    let numbers = paragraph.split('[').skip(1).filter_map(|after| {
+        let (number, _) = after.split_once(']')?;
+        number.parse::<usize>().ok()
+    });
+    let mut first_mentions: Vec<usize> = Vec::new();
+    for number in numbers {
+        if !first_mentions.contains(&number) {
+            first_mentions.push(number);
+        }
+    }
+    let expected: Vec<usize> = (1..=works.lines().count()).collect();
+    assert!(expected.len() >= 4, "{text}");
+    assert_eq!(first_mentions, expected, "{text}");
 }
 
 fn undone() {
@@ -277,6 +323,34 @@ fn regions() {
         command.contains("“Drawn” is a mask without a file"),
         "{command}"
     );
+    repeatable_export(&mut state);
+}
+
+/// The export writes the mask of the region, and the command in its report names that file.
+fn repeatable_export(state: &mut State) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("fod.json");
+    let action = Action::Tensors(TensorAction::SaveFods(path.clone()));
+    let effects = update(state, action).into_iter();
+    let mut saves = effects.filter(|e| e.job::<SaveFods>().is_some());
+    let Some(Effect::Submit(save)) = saves.next() else {
+        panic!("no export");
+    };
+    let backend = Backend::choose(&BackendChoice::cpu(Some(1))).expect("a thread");
+    let mut jobs: Jobs<State> = Jobs::new(backend, Arc::new(|| {}));
+    let job = jobs.submit(save);
+    let event = jobs.wait(&job, |_| {});
+    assert!(matches!(event.ending(), Outcome::Done(_)));
+    let report = std::fs::read_to_string(&path).expect("a report");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let mask = folder.path().join("wm_response_mask.nii.gz");
+    let repeat = report["repeat"].as_str().expect("a command");
+    let expected = format!("--wm-mask {}", mask.display());
+    assert!(repeat.contains(&expected), "{repeat}");
+    assert!(!repeat.contains("Drawn"), "{repeat}");
+    assert!(report.get("no_command").is_none());
+    let (volume, _) = nifti::read(&mask, &Control::new()).expect("a mask");
+    assert!(volume.values.iter().all(|v| *v == 1.0));
 }
 
 /// A region that is deleted is named as missing; the estimation says so.
@@ -328,11 +402,14 @@ fn glyphs() {
         // Voxels of 2 mm.
         let points = 2.0 / plane.mm_per_point;
         let every = glyphs.every;
-        assert!(points * every as f64 >= 8.0 - 1e-9, "{side}: {every}");
-        assert!(
-            every == 1 || points * (every - 1) as f64 <= 8.0,
-            "{side}: {every}"
-        );
+        // All voxels from 8 points a voxel on; else as few as needed for glyphs of 12 points.
+        let all = points >= 8.0;
+        assert_eq!(every == 1, all, "{side}: {every}");
+        let size = points * every as f64;
+        assert!(all || size >= 12.0 - 1e-9, "{side}: {every}");
+        assert!(all || size - points <= 12.0, "{side}: {every}");
+        // A glyph fills the voxels that it stands for.
+        assert_eq!(glyphs.size, every as f32, "{side}");
         let omitted = scene::omitted_on_slice(&state, plane.mm_per_point);
         assert_eq!(omitted, (every > 1).then_some(every * every), "{side}");
         assert_eq!(glyphs.min_peak, 0.05);

@@ -270,6 +270,8 @@ fn hovered() {
     assert!(shorter && weak.length_mm < 13.0, "{}", weak.length_mm);
     assert_eq!(list.contours.len(), 1, "the set's outline");
     assert!(list.images.last().expect("the cost").fades);
+    // The cost, and no image below it, covers the streamlines of layers.
+    assert_eq!(list.images_above, 1);
     assert!(list.glyphs.is_none());
     // The tensors within the pathway, in 3-D: the initial setting of glyphs switched on here.
     let glyphs = GlyphLook {

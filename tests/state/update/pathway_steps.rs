@@ -7,7 +7,7 @@ use arcuate::data::Role;
 use arcuate::solvers::eikonal::LocalSolver;
 use arcuate::state::methods::methods;
 use arcuate::state::pathways::{PathwayAction, percent_joined};
-use arcuate::state::track::jobs::streamlines::TrackStreamlines;
+use arcuate::state::track::jobs::streamlines::LiveTracking;
 use arcuate::state::{Action, KeptPathway, Phase, Task, ViewAction};
 use arcuate::ui::format;
 use glam::DVec3;
@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn tracked(window: &Window) -> usize {
-    window.jobs_of::<TrackStreamlines>().count()
+    window.jobs_of::<LiveTracking>().count()
 }
 
 /// None are computed where they are not visible; the task that shows them computes them.

@@ -555,7 +555,7 @@ fn own_mask() {
     let now = arcuate::state::tensors::mask_text::name_of(&window.state.document);
     assert_eq!(now, "the mask “roi”");
     for (mask, name) in [
-        (FitMask::Found, "the automatic mask"),
+        (FitMask::Automatic, "the automatic mask"),
         (FitMask::File(path), "the mask “roi”"),
     ] {
         let document = &mut window.state.document;

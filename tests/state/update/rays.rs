@@ -11,7 +11,7 @@ use arcuate::state::streamlines::Column;
 use arcuate::state::track::jobs::LIVE;
 use arcuate::state::track::jobs::cut::{CUT, CutRays};
 use arcuate::state::track::jobs::shoot::ShootRays;
-use arcuate::state::track::jobs::streamlines::TrackStreamlines;
+use arcuate::state::track::jobs::streamlines::LiveTracking;
 use arcuate::state::{
     Action, CommandLine, Content, FilesAction, Method, Pane, Phase, Rays, RegionAction, Standing,
     Task, TrackAction, ViewAction,
@@ -543,7 +543,7 @@ fn out_of_date() {
 
 /// How often live curves were requested.
 fn request_count(window: &Window) -> usize {
-    window.jobs_of::<ShootRays>().count() + window.jobs_of::<TrackStreamlines>().count()
+    window.jobs_of::<ShootRays>().count() + window.jobs_of::<LiveTracking>().count()
 }
 
 fn undo_stops() {

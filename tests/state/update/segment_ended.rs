@@ -7,11 +7,13 @@ use arcuate::solvers::level_set::Ended;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::{Action, Phase, Task};
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::segment::the_note_about_the_end_disappears", ends),
         test("update::segment::the_note_about_the_end_stays", stays),
+        test("update::segment::much_growth_is_noted", too_large),
         test("update::segment::an_image_that_comes_later_is_shown", later),
     ]
 }
@@ -25,6 +27,39 @@ fn vanished() -> Window {
     assert_eq!(live(&window).ended, Ended::Vanished);
     assert!(messages(&window).contains("widen the tolerance"));
     window
+}
+
+/// A surface that has become many times as large without a change is noted at rest, and if it still grows after long; not
+/// if it is hardly larger.
+fn too_large() {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Step);
+    let is_noted = |window: &mut Window, step: u64, [before, inside]: [u64; 2], growth: f64| {
+        let live = window.state.runtime.segment.live.as_mut();
+        let live = Arc::make_mut(live.expect("a surface"));
+        live.ended = Ended::Steps;
+        live.growth = vec![(0, before), (step / 2, before), (step, inside)];
+        (live.step, live.inside, live.recent_growth) = (step, inside, Some(growth));
+        window.state.surface_may_be_too_large()
+    };
+    assert!(is_noted(&mut window, 1000, [500, 50_000], 0.1));
+    assert!(!is_noted(&mut window, 400, [500, 50_000], 0.1), "too early");
+    let slow = is_noted(&mut window, 1000, [500, 50_000], 0.005);
+    assert!(!slow, "it has nearly stopped");
+    let little = is_noted(&mut window, 1000, [500, 3_000], 0.1);
+    assert!(!little, "it is hardly larger");
+    assert!(is_noted(&mut window, 1000, [500, 50_000], 0.1));
+    let live = window.state.runtime.segment.live.as_mut();
+    let live = Arc::make_mut(live.expect("a surface"));
+    (live.ended, live.recent_growth) = (Ended::Converged, Some(0.0));
+    assert!(window.state.surface_may_be_too_large(), "at rest");
+    let live = window.state.runtime.segment.live.as_mut();
+    Arc::make_mut(live.expect("a surface")).inside = 3_000;
+    assert!(
+        !window.state.surface_may_be_too_large(),
+        "at rest, hardly larger"
+    );
 }
 
 fn ends() {

@@ -77,7 +77,7 @@ fn chosen() {
     let status = window.state.runtime.notices.status.to_string();
     assert_eq!(
         status,
-        "The surface starts again in t2: undo brings back that of step 30 in t1"
+        "The surface starts again in t2; undo restores the one in t1 at step 30"
     );
     assert_eq!(window.state.runtime.segment.earlier_runs, []);
     window.act(Action::Undo);

@@ -13,7 +13,7 @@ use arcuate::state::files::jobs::{LOAD, SAVE};
 use arcuate::state::methods::methods;
 use arcuate::state::sessions::jobs::RECOVERY;
 use arcuate::state::tensors::jobs::fit::{FIT, FitTensors};
-use arcuate::state::track::jobs::streamlines::TrackStreamlines;
+use arcuate::state::track::jobs::streamlines::LiveTracking;
 use arcuate::state::{
     Action, AlignmentAction, CommandLine, Content, Event, LayerAction, LayerId, Phase,
     RegionAction, SessionAction, TrackAction, UnsavedAction, WholeBrain,
@@ -315,7 +315,7 @@ fn live_of_old_tensors() {
     );
     let field = window.tensors().field.id();
     let requested = window.submitted.last().and_then(|job| job.job());
-    assert!(requested.is_some_and(|job: &TrackStreamlines| job.field.id() == field));
+    assert!(requested.is_some_and(|LiveTracking(track): &LiveTracking| track.field.id() == field));
     window.deliver(in_order);
     let live = window
         .state
@@ -347,7 +347,7 @@ fn live_without_seed() {
     // The older of two results arrives last.
     window.deliver(|events| {
         assert!(matches!(
-            events[0].outcome::<TrackStreamlines>(),
+            events[0].outcome::<LiveTracking>(),
             Some(Outcome::Done(_))
         ));
         events.reverse();

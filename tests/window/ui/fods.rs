@@ -2,7 +2,8 @@
 
 use super::{Window, click, small_scan, submitted, window};
 use crate::support::{distributions, done_event, opened_event, opened_file, test};
-use arcuate::data::{Gradients, Grid, OdfLayout, Role, Shape, Volume, VolumeKind};
+use arcuate::data::region::RegionId;
+use arcuate::data::{Gradients, Grid, OdfLayout, Region, Role, Shape, Volume, VolumeKind};
 use arcuate::io::{Remark, RemarkTopic};
 use arcuate::parameters::Parameters;
 use arcuate::solvers::curves::{Output, SeedOutcome, StopReason};
@@ -10,11 +11,12 @@ use arcuate::solvers::{csd, odf_tracking, peaks, response};
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::runtime::TourStep;
 use arcuate::state::tensors::jobs::CompareDistributions;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD, ReadFods};
 use arcuate::state::tensors::types::OfferedMask;
 use arcuate::state::tensors::types::fods::{FodResult, FodSource, ResponseChoice, TissueChoice};
-use arcuate::state::track::types::fibres::Model;
+use arcuate::state::track::types::odf::Model;
 use arcuate::state::{
     Action, Content, Effect, Layer, LayerId, State, Task, TensorAction, Tool, TrackAction, update,
 };
@@ -44,6 +46,11 @@ pub fn tests() -> Vec<Trial> {
             awaited,
         ),
         test("ui::fods::the model is a switch", model),
+        test(
+            "ui::fods::the first controls are in sight beside the model",
+            controls_in_sight,
+        ),
+        test("ui::fods::no text of the card is cut", uncut),
         test("ui::fods::the model waits for distributions", no_model),
         test(
             "ui::fods::tracking has a row for each parameter",
@@ -67,7 +74,11 @@ fn state() -> State {
 
 /// Round distributions in every voxel.
 fn with_distributions() -> State {
-    let mut state = state();
+    distributions_of(state())
+}
+
+/// Round distributions in every voxel of a document's scan.
+fn distributions_of(mut state: State) -> State {
     let scan = state.document.scan().expect("a scan").clone();
     let Content::Scan {
         dwi,
@@ -85,6 +96,91 @@ fn with_distributions() -> State {
         wall_ms: 1900.0,
     }));
     state
+}
+
+/// The same scan with a second shell.
+fn with_two_shells(mut state: State) -> State {
+    let scan = state.document.scan().expect("a scan").id;
+    state.document.edit_layer(scan, |layer| {
+        if let Content::Scan {
+            gradients: Some(gradients),
+            ..
+        } = &mut layer.content
+        {
+            let mut two = (**gradients).clone();
+            let last = two.b_s_per_mm2.len() / 2;
+            two.b_s_per_mm2[last..].fill(2500.0);
+            *gradients = Arc::new(two);
+        }
+    });
+    state
+}
+
+/// In a window of 1280 × 800, with the guide, several regions and a second shell, *Maximum angle* is above the results.
+fn controls_in_sight() {
+    let before = with_two_shells(super::tracking());
+    let after = distributions_of(before.clone());
+    for (state, regions, guide) in [
+        (&before, 3, None),
+        (&before, 3, Some(TourStep::DragSeed)),
+        (&after, 3, None),
+        (&after, 2, Some(TourStep::DragSeed)),
+        (&after, 6, None),
+    ] {
+        for model in [Model::Tensors, Model::Distributions] {
+            let mut state = state.clone();
+            let document = &mut state.document;
+            if model == Model::Distributions && document.distributions.result.is_none() {
+                continue;
+            }
+            document.regions.truncate(regions);
+            while document.regions.len() < regions {
+                let id = RegionId(document.fresh_id());
+                let region = (*document.regions[2]).clone();
+                document.regions.push(Arc::new(Region { id, ..region }));
+            }
+            document.track.model = model;
+            state.runtime.tour = guide;
+            let window = window(state, [1270.0, 770.0]);
+            let slider = window.get_by_role_and_label(egui::Role::Slider, "Maximum angle");
+            let results = window.get_by_role_and_label(egui::Role::Heading, "Results");
+            let (slider, results) = (slider.rect(), results.rect());
+            assert!(
+                slider.bottom() <= results.top(),
+                "{model:?}, {regions} regions, {guide:?}: {slider:?} {results:?}"
+            );
+        }
+    }
+}
+
+/// Labels and facts of the card are shown whole in the narrow panel: a fact too many is left out, not cut.
+fn uncut() {
+    let mut state = with_distributions();
+    let result = state.document.distributions.result.as_mut();
+    let result = Arc::make_mut(result.expect("distributions"));
+    result.wall_ms = 117_500.0;
+    result.fods = Arc::new({
+        let mut fods = (*result.fods).clone();
+        fods.output.order.order = 12;
+        fods
+    });
+    let mut window = window(state, [1280.0, 1700.0]);
+    click(&mut window, "Fibre orientations: 1 response");
+    click(&mut window, "Responses, deconvolution, peaks");
+    let panel = window.state().views.right();
+    let shapes = window.output().shapes.iter();
+    let cut = shapes.filter_map(|clipped| match &clipped.shape {
+        egui::Shape::Text(text) if text.pos.x >= panel => {
+            let shown = text.galley.text();
+            // Items that ask for a file end with an ellipsis.
+            let is_cut = text.galley.elided || shown.trim_end_matches('…').contains('…');
+            is_cut.then(|| shown.to_owned())
+        }
+        _ => None,
+    });
+    let cut: Vec<String> = cut.collect();
+    assert!(cut.is_empty(), "{cut:?}");
+    window.get_by_label_contains("order 12");
 }
 
 /// An image of coefficients, opened as a file.
@@ -238,8 +334,8 @@ fn each_tissue() {
     assert_eq!(responses(&window), ResponseChoice::Each(all));
     // Only the order of the response has an effect.
     let has = |window: &Window, row: &str| window.query_all_by_label_contains(row).next().is_some();
-    assert!(has(&window, "Order of the response"));
-    assert!(!has(&window, "Share of grey matter"));
+    assert!(has(&window, "Response order"));
+    assert!(!has(&window, "Grey matter share"));
     click(&mut window, "Estimate");
     let jobs = submitted::<EstimateFods>(&window);
     let asks_for = format!("{:?}", jobs[0].responses);
@@ -377,7 +473,7 @@ fn model() {
     // The volumes that it uses are those of the shell in the distributions.
     window.get_by_label_contains("Distributions use ");
     let has_cutoff = |window: &Window| {
-        let mut rows = window.query_all_by_label_contains("Smallest amplitude");
+        let mut rows = window.query_all_by_label_contains("Minimum amplitude");
         rows.next().is_some()
     };
     assert!(has_cutoff(&window));
@@ -434,7 +530,7 @@ fn tissues() {
     let layer = Layer::new(id, "5tt".to_owned(), content, shown, OriginId::default());
     state.document.layers.push(Arc::new(layer));
     let mut window = window(state, SIZE);
-    let chosen = |window: &Window| window.state().state.document.track.fibres.tissues;
+    let chosen = |window: &Window| window.state().state.document.track.odf.tissues;
     for (row, tissues) in [("5tt", Some(id)), ("none", None)] {
         let field = window.get_by_role_and_label(egui::Role::ComboBox, "Tissues");
         field.click();

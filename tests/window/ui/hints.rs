@@ -45,7 +45,7 @@ fn explained(window: &mut Window, at: Pos2) -> bool {
     })
 }
 
-/// The controls that need a hint: what shows no word, or cannot be used.
+/// The controls that need a hint: those that show no text, or cannot be used.
 fn controls(window: &Window) -> Vec<(String, Rect)> {
     let panel = window.state().views.right();
     let nodes = window.root().children_recursive();
@@ -96,7 +96,7 @@ fn reasons() {
     let mut window = eager(state);
     let step = window.get_by_label("Back to step 0").rect().center();
     assert!(explained(&mut window, step));
-    window.get_by_label_contains("The surface stands at step 0");
+    window.get_by_label_contains("The surface is at step 0");
     let undo = window.get_by_label("Undo").rect().center();
     assert!(explained(&mut window, undo));
     window.get_by_label_contains("Nothing to undo");

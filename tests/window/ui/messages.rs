@@ -50,7 +50,7 @@ fn offered() {
         requested: false,
     });
     let window = window(state, [1280.0, 800.0]);
-    window.get_by_label_contains("the fit uses a mask found in the scan itself");
+    window.get_by_label_contains("the fit uses a mask computed from the scan itself");
     assert!(window.query_by_label_contains("used a mask").is_none());
 }
 

@@ -179,7 +179,7 @@ fn no_rays() {
             [0, 70, 10, 0, 20, 0, 0, 0],
             &["A", "B"],
             "30 of 100 rays reach a target: 10 miss an include region, 20 are shorter than the \
-             smallest length",
+             minimum length",
         ),
         (
             [0, 0, 100, 0, 0, 0, 0, 0],
@@ -382,7 +382,39 @@ fn reported() {
     );
     let dropped = tracks::dropped(&output, false);
     assert!(dropped.ends_with("1 seed not started"), "{dropped}");
+    assert_eq!(tracks::not_started(&output, "the mask"), None);
     output.seed_outcomes = several;
+    // Each seed has its reason; of examined ones alone, the shares are given.
+    let starts = Starts {
+        in_csf: 30,
+        low_amplitude: 20,
+        min_amplitude: Some(0.05),
+        ..Starts::default()
+    };
+    output.starts = Some(starts);
+    let why = tracks::not_started(&output, "the mask");
+    let expected = "50 seeds did not start: 30 in CSF, 20 where no amplitude reaches 0.05";
+    assert_eq!(why.as_deref(), Some(expected));
+    output.starts = Some(Starts {
+        in_csf: 3,
+        low_amplitude: 2,
+        ..starts
+    });
+    let why = tracks::not_started(&output, "the mask").expect("reasons");
+    assert!(
+        why.contains("60\u{202F}% in CSF, 40\u{202F}% where"),
+        "{why}"
+    );
+    output.starts = Some(Starts {
+        outside_mask: 50,
+        ..Starts::default()
+    });
+    let why = tracks::not_started(&output, "the mask");
+    assert_eq!(
+        why.as_deref(),
+        Some("50 seeds did not start: outside the mask")
+    );
+    output.starts = None;
     output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17];
     let parts = tracks::stops(&output, &curves::Params::defaults(), None);
     let counted: u64 = parts.iter().map(|p| p.count).sum();

@@ -76,7 +76,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         scan: document
             .origins
             .add(Origin::file("/data/sub-01/dwi.nii.gz")),
-        mask: FitMask::Found,
+        mask: FitMask::Automatic,
         params: tensor_fit::Params::defaults(),
     });
     let map = |key: &str| {
@@ -152,7 +152,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         fa,
         head: mask.bounds_inside().unwrap_or_else(|| mask.grid.bounds()),
         mask,
-        mask_found: None,
+        mask_report: None,
         key: FitKey {
             scan: scan_id,
             mask: None,

@@ -265,13 +265,22 @@ fn recovery_in_a_task() {
             let mut window = window(state, size);
             let note = window.get_by_role(egui::Role::Note).rect();
             assert!(note.height() < 40.0, "{note:?}");
-            // A long name is cut, never the sentence about it.
+            // Neither the sentence nor its name is cut: they take two lines within the row.
             let shapes = window.output().shapes.iter();
-            let message = shapes.filter(|clipped| match &clipped.shape {
-                egui::Shape::Text(text) => text.galley.text().starts_with("Unsaved: "),
-                _ => false,
+            let message = shapes.filter_map(|clipped| match &clipped.shape {
+                egui::Shape::Text(text) => {
+                    let is_it = text.galley.text() == "Unsaved: sub-01_ses-02_acq-mb3dir97";
+                    is_it.then(|| (text.visual_bounding_rect(), text.galley.elided))
+                }
+                _ => None,
             });
-            assert_eq!(message.count(), 1);
+            let message: Vec<_> = message.collect();
+            let [(place, false)] = message[..] else {
+                panic!("{message:?}");
+            };
+            let recover = window.get_by_label("Recover").rect();
+            assert!(note.contains_rect(place), "{place:?} {note:?}");
+            assert!(place.right() <= recover.left(), "{place:?} {recover:?}");
             for name in ["Recover", "Discard"] {
                 let button = window.get_by_label(name).rect();
                 assert!(note.contains_rect(button), "{name} {button:?}");

@@ -264,7 +264,7 @@ fn streamlines() {
 fn fit() {
     let mut ended = small_scan();
     let tensors = ended.document.tensors.as_mut().expect("tensors");
-    Arc::make_mut(tensors).mask_found = Some(MaskReport {
+    Arc::make_mut(tensors).mask_report = Some(MaskReport {
         volume_ml: 1300.0,
         holes: 0,
         holes_ml: 0.0,

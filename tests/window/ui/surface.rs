@@ -38,6 +38,10 @@ pub fn tests() -> Vec<Trial> {
             "ui::surface::a note that goes moves nothing below",
             note_gone,
         ),
+        test(
+            "ui::surface::the note of a leak folds, and leaves the inputs in sight",
+            folded_leak,
+        ),
         test("ui::surface::bars of whole values", bars),
         test("ui::surface::a unit leaves the slider its room", units),
         test("ui::surface::it is in the list of layers", listed),
@@ -340,6 +344,40 @@ fn note_gone() {
         carry_out(&mut window);
         assert_eq!(run(&window), before);
     }
+}
+
+/// The note covers the inputs until the user folds it to a row above them; another leak unfolds it.
+fn folded_leak() {
+    let mut window = window(leaked().state, [1280.0, 770.0]);
+    let away = |window: &mut Window| {
+        window.hover_at(egui::pos2(400.0, 300.0));
+        window.run();
+        window.run();
+    };
+    let inputs = |window: &Window| window.get_by_label("Inputs").rect();
+    let note = |window: &Window| window.get_by_label_contains("Possible leak").rect();
+    away(&mut window);
+    assert!(note(&window).bottom() > inputs(&window).top(), "covered");
+    click(&mut window, "Fold the note");
+    away(&mut window);
+    let row = note(&window);
+    assert!(row.height() < 40.0, "{row:?}");
+    assert!(row.bottom() <= inputs(&window).top(), "{row:?}");
+    // It still leads back.
+    let back = window.get_by_label("Undo the leak").rect();
+    assert!(row.contains_rect(back), "{row:?} {back:?}");
+    window.get_by_label("Run");
+    click(&mut window, "Unfold the note");
+    away(&mut window);
+    assert!(note(&window).height() > row.height());
+    click(&mut window, "Fold the note");
+    let task = &mut window.state_mut().state.runtime.segment;
+    let mut live = (**task.live.as_ref().expect("a surface")).clone();
+    let other = live.leak.as_mut().expect("a leak");
+    other.leak.noticed += 1;
+    task.live = Some(Arc::new(live));
+    away(&mut window);
+    window.get_by_label("Fold the note");
 }
 
 fn bars() {

@@ -6,6 +6,8 @@ use crate::support::{Random, Window as Worker, test};
 use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::solvers::curves::StopReason;
+use arcuate::solvers::score::{BundleScore, Connection, Scores};
+use arcuate::state::streamlines::jobs::score::ScoreAgainst;
 use arcuate::state::streamlines::{
     BottomPanel, Column, Live, SameArc, SelectionKey, StreamlineAction, StreamlineRules,
     StreamlineSelection, TableView,
@@ -14,6 +16,8 @@ use arcuate::state::{Action, Content, FilesAction, LayerAction, Phase, Task, upd
 use egui::{Key, Modifiers, Role, pos2};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
+use std::path::Path;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -24,7 +28,56 @@ pub fn tests() -> Vec<Trial> {
             "ui::rows of the table are those that stopped for a reason",
             stopped,
         ),
+        test("ui::streamlines are scored below the views", scored),
     ]
+}
+
+/// The panel asks for a truth, then shows the scores in all and a row for each bundle.
+fn scored() {
+    let mut state = super::filter::weighing(Task::View);
+    let layer = state.document.layer_named("whole").expect("streamlines").id;
+    for action in [
+        Action::Layer(LayerAction::Select(Some(layer))),
+        Action::Streamline(StreamlineAction::Open(Some(BottomPanel::Scores))),
+    ] {
+        update(&mut state, action);
+    }
+    let mut window = window(state, [1920.0, 1080.0]);
+    window.get_by_label("Choose truth…");
+    assert!(window.query_by_label_contains("Valid bundles").is_none());
+    let app: &mut App = window.state_mut();
+    let truth = StreamlineAction::SetTruth("/data/head/truth.json".into());
+    let effects = update(&mut app.state, Action::Streamline(truth));
+    let mut jobs = effects.iter().filter_map(|e| e.job::<ScoreAgainst>());
+    let job = jobs.next().expect("a job");
+    assert_eq!(job.truth, Path::new("/data/head"));
+    let bundle = |name: &str, valid: usize| BundleScore {
+        name: name.to_owned(),
+        valid,
+        wrong_paths: 1,
+        true_voxels: 10,
+        shared_voxels: 5 * valid,
+        excess_voxels: 2,
+    };
+    let connections = vec![
+        Connection::Valid(0),
+        Connection::WrongPath(0),
+        Connection::WrongPath(1),
+        Connection::None,
+    ];
+    let scores = Scores {
+        connections,
+        bundles: vec![bundle("Cingulum left", 1), bundle("Fornix", 0)],
+        invalid_bundles: Vec::new(),
+        not_finite: 0,
+    };
+    let live = &mut app.state.runtime.streamlines.scores;
+    live.finish(Arc::new(scores));
+    window.run();
+    window.get_by_label("Valid bundles (VB) 1 of 2");
+    window.get_by_label_contains("Valid connections (VC) 25.0");
+    window.get_by_label_contains("Cingulum left: 1 valid, 1 wrong paths, OL 50.0 %");
+    window.get_by_label_contains("Fornix: 0 valid");
 }
 
 fn clicks() {
@@ -153,12 +206,12 @@ fn stopped() {
             .cloned();
         rules.and_then(|s| s.stop)
     };
-    for (word, target) in [
+    for (label, target) in [
         (StopReason::LowFa.label(), Some(StopReason::LowFa)),
         ("Any reason", None),
     ] {
         click(&mut window, "Stop reason of the rows");
-        window.get_by_role_and_label(Role::MenuItem, word).click();
+        window.get_by_role_and_label(Role::MenuItem, label).click();
         window.run();
         assert_eq!(stop(&window), target);
     }

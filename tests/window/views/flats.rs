@@ -36,7 +36,7 @@ fn head() {
         Mask::new(grid.clone(), inside)
     };
     let [everywhere, lesion, small, brain] = [grid.shape[2], 2, 0, 20].map(slab);
-    let of = |masks: &[(&str, &Mask)]| {
+    let suggested = |masks: &[(&str, &Mask)]| {
         let mut state = state();
         state.document.tensors = None;
         for (name, mask) in masks {
@@ -52,11 +52,11 @@ fn head() {
     ];
     let [all, one, two] = named;
     for masks in [[all, one, two], [two, one, all], [one, two, all]] {
-        assert_eq!(of(&masks), Some(brain.id()));
+        assert_eq!(suggested(&masks), Some(brain.id()));
     }
-    assert_eq!(of(&[all, one]), Some(lesion.id()));
-    assert_eq!(of(&[all]), Some(everywhere.id()));
-    assert_eq!(of(&[("brain", &small)]), None);
+    assert_eq!(suggested(&[all, one]), Some(lesion.id()));
+    assert_eq!(suggested(&[all]), Some(everywhere.id()));
+    assert_eq!(suggested(&[("brain", &small)]), None);
 }
 
 fn unit(random: &mut Random) -> DVec3 {

@@ -5,7 +5,7 @@ use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::tractogram::pick::PickQuery;
 use arcuate::state::regions::region_radius_mm;
-use arcuate::state::track::jobs::streamlines::TrackStreamlines;
+use arcuate::state::track::jobs::streamlines::{LiveTracking, TrackStreamlines};
 use arcuate::state::{
     Action, Convention, Effect, LayerAction, Layout, Pane, Phase, RegionAction, State,
     StreamlineAction, Tool, ViewAction,
@@ -323,8 +323,10 @@ fn places_regions() {
                 clamped(&views, expected),
                 POINT_MM,
             );
-            let tracks =
-                |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: false, .. }));
+            let tracks = |e: &Effect| {
+                e.job::<LiveTracking>()
+                    .is_some_and(|LiveTracking(track)| !track.coarse)
+            };
             assert_eq!(views.take_effects().iter().any(tracks), role == Role::Seed);
         }
     }
@@ -377,7 +379,7 @@ fn drags_regions() {
             .take_effects()
             .iter()
             .filter_map(|e| match e.job() {
-                Some(TrackStreamlines { coarse, .. }) => Some(*coarse),
+                Some(LiveTracking(TrackStreamlines { coarse, .. })) => Some(*coarse),
                 _ => None,
             })
             .collect();
@@ -506,7 +508,10 @@ fn settles() {
         "the pointer has hardly stopped"
     );
     views.wait(0.06);
-    let full = |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: false, .. }));
+    let full = |e: &Effect| {
+        e.job::<LiveTracking>()
+            .is_some_and(|LiveTracking(track)| !track.coarse)
+    };
     assert!(views.take_effects().iter().any(full));
     assert!(!views.state().runtime.track.live.waits_for_rest());
     views.wait(1.0);

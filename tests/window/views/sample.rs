@@ -78,7 +78,7 @@ pub fn state_with(source: AffineSource) -> State {
     let origins = &state.document.origins;
     let fit = origins.add(FitRecipe {
         scan: origins.add(Origin::Phantom { head, part }),
-        mask: FitMask::Found,
+        mask: FitMask::Automatic,
         params: tensor_fit::Params::defaults(),
     });
     state.document.tensors = Some(Arc::new(Tensors {
@@ -86,7 +86,7 @@ pub fn state_with(source: AffineSource) -> State {
         fa: volume,
         head: mask.bounds_inside().unwrap(),
         mask,
-        mask_found: None,
+        mask_report: None,
         key: FitKey {
             scan: scan_id,
             mask: None,

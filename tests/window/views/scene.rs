@@ -4,7 +4,7 @@ use super::pointer::{region_shape, somewhere, with_seed};
 use super::sample::{ViewWindow, near, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;
-use arcuate::state::track::jobs::streamlines::TrackStreamlines;
+use arcuate::state::track::jobs::streamlines::LiveTracking;
 use arcuate::state::{Action, Camera, Effect, Pane, Phase, Tool, ViewAction};
 use egui::{Modifiers, PointerButton, vec2};
 use glam::DVec3;
@@ -162,7 +162,10 @@ fn scene_drags() {
         "in the plane that faces the camera: {depth}"
     );
     assert_eq!((radius, views.state().view.camera), (9.0, camera));
-    let coarse = |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: true, .. }));
+    let coarse = |e: &Effect| {
+        let job = e.job::<LiveTracking>();
+        job.is_some_and(|LiveTracking(track)| track.coarse)
+    };
     assert!(views.take_effects().iter().any(coarse));
     // Its silhouette resizes it.
     let mm = camera.axes().x_axis * 9.0;

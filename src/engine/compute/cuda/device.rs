@@ -1,7 +1,6 @@
 //! One graphics card: its kernels, its memory, its timing.
 
-// Memory of the card is allocated uninitialised.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "memory of the card is allocated uninitialised")]
 
 use super::buffers::Buffers;
 use super::error::{Error, driver_message, is_out_of_memory};
@@ -129,6 +128,7 @@ impl Device {
         self.total
     }
 
+    /// Number of multiprocessors.
     pub fn multiprocessors(&self) -> u32 {
         self.multiprocessors
     }
@@ -140,6 +140,7 @@ impl Device {
         Ok((free as u64, total as u64))
     }
 
+    /// CUDA context of the card.
     pub fn context(&self) -> &Arc<CudaContext> {
         self.stream.context()
     }
@@ -245,12 +246,12 @@ impl Device {
     }
 
     /// Like [`Device::cached`], for data computed on the card.
-    pub fn cached_as<T: Element>(
+    pub fn cached_as<T: Element, E>(
         &self,
         id: DataId,
         tag: &'static str,
-        make: impl FnOnce() -> Result<CudaSlice<T>, Error>,
-    ) -> Result<Arc<CudaSlice<T>>, Error> {
+        make: impl FnOnce() -> Result<CudaSlice<T>, E>,
+    ) -> Result<Arc<CudaSlice<T>>, E> {
         self.buffers.get(id, tag, make)
     }
 
@@ -259,6 +260,7 @@ impl Device {
         self.buffers.has::<T>(id, tag)
     }
 
+    /// Copies values to a new buffer on the card.
     pub fn upload<T: Element>(&self, values: &[T]) -> Result<CudaSlice<T>, Error> {
         let mut buffer = self.alloc(values.len())?;
         if !values.is_empty() {
@@ -267,6 +269,7 @@ impl Device {
         Ok(buffer)
     }
 
+    /// New buffer whose bytes are all 0.
     pub fn alloc_zeros<T: Element>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
         let mut buffer = self.alloc::<T>(len)?;
         if len > 0 {

@@ -5,45 +5,96 @@ use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
 use std::fmt;
 
+/// Failure of a graphics card or of its driver.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
     /// There is no driver library on this machine.
     NoDriver,
     /// The driver's library is not a driver, or too old to have this function.
-    Incomplete { lacks: &'static str },
+    Incomplete {
+        /// Missing function.
+        lacks: &'static str,
+    },
     /// The driver's own CUDA version, as 1000 × major + 10 × minor.
-    OldDriver { version: i32 },
+    OldDriver {
+        /// CUDA version of the driver.
+        version: i32,
+    },
     /// The driver has not answered within this time.
-    NoAnswer { doing: &'static str, seconds: u64 },
+    NoAnswer {
+        /// Call that is waited for, as a participle.
+        doing: &'static str,
+        /// Time waited, s.
+        seconds: u64,
+    },
     /// The driver sees no card.
     NoDevice,
     /// There is no card with this number.
-    NoSuchDevice { number: usize, count: usize },
+    NoSuchDevice {
+        /// Number that was requested, from 0.
+        number: usize,
+        /// Number of cards found.
+        count: usize,
+    },
     /// Compute capability below 7.0.
     OldDevice {
+        /// Name of the card.
         name: String,
+        /// Its compute capability, major and minor.
         capability: (i32, i32),
     },
     /// The self-test on the card gave other numbers than the CPU.
-    WrongAnswer { name: String },
+    WrongAnswer {
+        /// Name of the card.
+        name: String,
+    },
     /// `what` needs more bytes than are free; `lower` states what would need fewer.
     OutOfMemory {
+        /// Work that needs the memory, as a participle.
         what: String,
+        /// Memory needed, bytes.
         needs: u64,
+        /// Memory free, bytes.
         free: u64,
+        /// Advice that lowers the need.
         lower: &'static str,
     },
     /// More items than its kernels can number; `lower` states what would need fewer.
-    TooMany { what: String, lower: &'static str },
+    TooMany {
+        /// Work with too many items, as a participle.
+        what: String,
+        /// Advice that lowers their number.
+        lower: &'static str,
+    },
     /// The card stopped responding, or a kernel accessed invalid memory: nothing works on it any more in this
     /// process.
-    Lost { doing: String, why: String },
+    Lost {
+        /// Call that failed, as a participle.
+        doing: String,
+        /// Reason given by the driver.
+        why: String,
+    },
     /// The driver refused to start a kernel.
-    Launch { doing: String, why: String },
+    Launch {
+        /// Call that failed, as a participle.
+        doing: String,
+        /// Reason given by the driver.
+        why: String,
+    },
     /// The driver cannot use the kernels of this file.
-    Module { stem: String, why: String },
+    Module {
+        /// Name of the kernel file without its extension.
+        stem: String,
+        /// Reason given by the driver.
+        why: String,
+    },
     /// Any other refusal of the driver.
-    Driver { doing: String, why: String },
+    Driver {
+        /// Call that failed, as a participle.
+        doing: String,
+        /// Reason given by the driver.
+        why: String,
+    },
 }
 
 impl Error {

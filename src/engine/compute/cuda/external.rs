@@ -1,7 +1,9 @@
 //! Memory of the graphics driver, imported by its handle, and buffers in it.
 
-// Memory of another driver, imported by its handle.
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "memory of another driver, imported by its handle"
+)]
 
 use super::{Device, Error};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr as _, sys};
@@ -119,6 +121,7 @@ impl Device {
 }
 
 impl SharedBuffer {
+    /// Size of the buffer, bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

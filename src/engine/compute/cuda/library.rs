@@ -1,8 +1,10 @@
 //! Checks whether there is a usable driver. cudarc panics if the library or a function is missing, so nothing else
 //! may be called before this check has passed.
 
-// Calls into a library that is loaded at run time.
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "calls into a library that is loaded at run time"
+)]
 
 use super::Error;
 use super::error::driver_message;

@@ -3,8 +3,10 @@
 //! cudarc supports it, too, but looks for other names than `libnccl.so.2`, the only one that packages without headers
 //! install, and panics if a function is missing.
 
-// Calls into a library that is loaded at run time.
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "calls into a library that is loaded at run time"
+)]
 
 use super::{Device, Error};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut as _};
@@ -26,7 +28,7 @@ struct Functions {
     end: unsafe extern "C" fn() -> c_int,
     join: unsafe extern "C" fn(*mut Comm, c_int, *const c_int) -> c_int,
     leave: unsafe extern "C" fn(Comm) -> c_int,
-    #[allow(clippy::type_complexity)]
+    #[allow(clippy::type_complexity, reason = "the signature is that of NCCL")]
     all_reduce: unsafe extern "C" fn(
         *const c_void,
         *mut c_void,

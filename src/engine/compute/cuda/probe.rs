@@ -1,7 +1,6 @@
 //! The self-test: a kernel with known results.
 
-// A kernel launch.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "a kernel launch")]
 
 use super::{Device, Error};
 use crate::compute::kernels;

@@ -1,7 +1,9 @@
 //! Page-locked memory for transfers from the card to the host, which the card writes at full speed.
 
-// Page-locked memory is uninitialised, and the driver writes it without the compiler's knowledge.
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "page-locked memory is uninitialised, and the driver writes it without the compiler's knowledge"
+)]
 
 use cudarc::driver::sys::CUevent_flags::{CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING};
 use cudarc::driver::{CudaStream, DevicePtr, DriverError, PinnedHostSlice, result};

@@ -1,7 +1,9 @@
 //! Images of the graphics driver that kernels write.
 
-// Memory of another driver, imported by its handle.
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "memory of another driver, imported by its handle"
+)]
 
 use super::external::OPERATION;
 use super::{Device, Error};

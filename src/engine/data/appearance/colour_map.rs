@@ -2,13 +2,16 @@
 
 use crate::data::keyed;
 
+/// Colour map of values within the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum ColourMap {
+    /// Black to white.
     Grey,
     /// 12–98 % of viridis, so that both ends are visible on black.
     Viridis,
     /// 22–88 % of magma.
     Magma,
+    /// Blue to yellow, readable with colour-vision deficiency.
     Cividis,
     /// Blue low, red high.
     Cost,
@@ -39,6 +42,7 @@ keyed!(ColourMap, serde {
 });
 
 impl ColourMap {
+    /// All maps in the order of their declaration.
     pub const ALL: [Self; 10] = [
         Self::Grey,
         Self::Viridis,
@@ -86,6 +90,7 @@ impl ColourMap {
         [0x3B, 0x6F, 0xE0],
     ];
 
+    /// Name in the interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::Grey => "Grey",

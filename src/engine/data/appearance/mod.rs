@@ -9,10 +9,14 @@ pub use transfer::{Colours, TABLE, Transfer};
 use crate::data::keyed;
 use serde::{Deserialize, Serialize};
 
+/// Interpolation of displayed voxels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interpolation {
+    /// Value of the nearest voxel centre.
     Nearest,
+    /// Trilinear.
     Linear,
+    /// Cubic B-spline.
     Cubic,
 }
 
@@ -22,9 +26,12 @@ keyed!(Interpolation, serde {
     Cubic = "cubic",
 });
 
+/// Shape of tensor glyphs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GlyphShape {
+    /// Axes in proportion to the eigenvalues.
     Ellipsoid,
+    /// Edges show which eigenvalues are equal (Kindlmann 2004).
     Superquadric,
 }
 
@@ -33,11 +40,18 @@ keyed!(GlyphShape, serde {
     Superquadric = "superquadric",
 });
 
+/// Form in which streamlines are drawn.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineStyle {
     /// Width in logical pixels.
-    Lines { width_px: f32 },
+    Lines {
+        /// Width in logical pixels.
+        width_px: f32,
+    },
     /// Radius in mm, shaded as a cylinder.
-    Tubes { radius_mm: f32 },
+    Tubes {
+        /// Radius, world mm.
+        radius_mm: f32,
+    },
 }

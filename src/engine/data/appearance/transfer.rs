@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Transfer {
     /// Position in the window and opacity, both in 0..1; the positions never decrease.
     points: Vec<(f32, f32)>,
+    /// Colours of the values.
     pub colours: Colours,
 }
 
@@ -30,6 +31,7 @@ impl From<StoredTransfer> for Transfer {
     }
 }
 
+/// Colours of a transfer function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Colours {
@@ -45,7 +47,9 @@ const MAX_OPACITY: f32 = 0.9999;
 pub const TABLE: usize = 1024;
 
 impl Transfer {
+    /// Fewest points of the opacity curve.
     pub const MIN_POINTS: usize = 2;
+    /// Most points of the opacity curve.
     pub const MAX_POINTS: usize = 12;
 
     /// Sorts and clamps the points; too few points, or NaN in all of them, become a ramp.
@@ -61,6 +65,7 @@ impl Transfer {
         Self { points, colours }
     }
 
+    /// Points of the opacity curve, as (position, opacity), by ascending position.
     pub fn points(&self) -> &[(f32, f32)] {
         &self.points
     }

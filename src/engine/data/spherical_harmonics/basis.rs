@@ -32,6 +32,7 @@ keyed!(Basis, serde {
 });
 
 impl Basis {
+    /// All bases in the order of their declaration.
     pub const ALL: [Self; 5] = [
         Self::MRtrix,
         Self::MRtrixLegacy,
@@ -40,6 +41,7 @@ impl Basis {
         Self::Camino,
     ];
 
+    /// Name of the program, as in sentences and choices.
     pub fn label(self) -> &'static str {
         match self {
             Self::MRtrix => "MRtrix 3",
@@ -61,7 +63,7 @@ impl Basis {
 
     /// For each coefficient of MRtrix's basis, the index of the source's coefficient and its factor.
     pub fn table(self, order: usize) -> Vec<(usize, f64)> {
-        let of = |(l, m): (usize, isize)| {
+        let entry = |(l, m): (usize, isize)| {
             let odd = m.unsigned_abs() % 2 == 1;
             match self {
                 Self::MRtrix => (index(l, m), 1.0),
@@ -80,7 +82,7 @@ impl Basis {
                 }
             }
         };
-        degrees(order).map(of).collect()
+        degrees(order).map(entry).collect()
     }
 
     /// Coefficients of MRtrix's basis. Panics if their number is not that of the order (a broken invariant, not

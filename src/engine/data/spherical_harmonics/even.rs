@@ -9,20 +9,25 @@ pub struct EvenStep {
     pub plus: usize,
     /// Index of (l, −m).
     pub minus: usize,
+    /// Factor of z².
     pub by_square: f32,
+    /// Constant term.
     pub constant: f32,
+    /// Factor of q_{l−2}.
     pub before: f32,
 }
 
 /// The functions Y_lm = q_lm Re (x + iy)^m and q_lm Im (x + iy)^m of one order.
 #[derive(Clone, Debug)]
 pub struct EvenRecurrence {
+    /// Highest degree, even.
     pub order: usize,
     /// By m: q at the lowest even l ≥ m, to be multiplied by z for odd m; then one step for each even l.
     pub rows: Vec<(f32, Vec<EvenStep>)>,
 }
 
 impl EvenRecurrence {
+    /// Recurrence for all even degrees up to `order`.
     pub fn new(order: usize) -> Self {
         let row = |m: usize| {
             let first = m + m % 2;

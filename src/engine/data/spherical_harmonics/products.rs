@@ -6,10 +6,13 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 /// Y_a Y_b = Σ value Y_c: one term.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Product {
+    /// Index of the first factor.
     pub a: usize,
+    /// Index of the second factor.
     pub b: usize,
     /// Index in a series of twice the order.
     pub c: usize,
+    /// Coefficient of Y_c.
     pub value: f64,
 }
 

@@ -39,6 +39,7 @@ impl Rotation {
         Self { order, blocks }
     }
 
+    /// Highest degree that is rotated, even.
     pub fn order(&self) -> usize {
         self.order
     }

@@ -47,6 +47,7 @@ impl Polynomials {
         }
     }
 
+    /// Highest degree, even.
     pub fn order(&self) -> usize {
         self.order
     }
@@ -91,6 +92,7 @@ pub struct Series {
 /// A series and its derivatives on the sphere, in the tangent plane of a direction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Derivatives {
+    /// Value of the series.
     pub value: f64,
     /// Gradient along the sphere: orthogonal to the direction.
     pub gradient: DVec3,
@@ -122,6 +124,7 @@ fn horner(powers: &[[f64; 2]], odd: bool, z: f64) -> [[f64; 3]; 2] {
 }
 
 impl Series {
+    /// Highest degree, even.
     pub fn order(&self) -> usize {
         self.order
     }

@@ -11,21 +11,33 @@ pub enum ReadBackDifference {
     File,
     /// The copy differs from the file that was copied.
     Copy,
+    /// Bytes of a file that is compared as a whole.
     Bytes,
+    /// Numbers of a plain array.
     Array,
+    /// Text of a text file.
     Text,
+    /// Pixels of a picture.
     Pixels,
+    /// Fields of the header besides those named here.
     Metadata,
     /// Values of an image or of a list.
     Values,
     /// The values of this name.
     NamedValues(String),
+    /// Values that were written are not in the file.
     MissingValues,
+    /// Dimensions of an image.
     Sizes,
+    /// Affine of an image.
     Affine,
+    /// Gradient table in a header.
     Gradients,
+    /// Number or lengths of streamlines.
     Streamlines,
+    /// Coordinates of points.
     Points,
+    /// Groups of streamlines.
     Groups,
     /// The system's reason why the file cannot be read.
     Unreadable(String),

@@ -227,6 +227,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// Creates an empty folder that no other process uses, in the system's folder for temporary files.
     pub fn new() -> Result<Self, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let _whole = ending::hold_off_end();
@@ -253,6 +254,7 @@ impl Scratch {
         }
     }
 
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

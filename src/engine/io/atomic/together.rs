@@ -3,6 +3,7 @@
 
 use super::super::{Error, disk, ending};
 use super::{PreparedFile, folder_of, record_file};
+use crate::data::text::file_name;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,7 +37,7 @@ fn newer_name(file: &Path) -> PathBuf {
 }
 
 fn second_name(file: &Path, ending: &str) -> PathBuf {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(file);
     // The files of a set differ at the end of their names.
     let start = name.len().saturating_sub(MAX_BYTES);
     let start = (start..).find(|i| name.is_char_boundary(*i)).unwrap_or(0);
@@ -52,9 +53,9 @@ pub fn previous_file(first: &Path, file: &Path) -> Option<PathBuf> {
 
 /// The sentence about files whose earlier versions were read through [`previous_file`].
 pub fn previous_files_note(files: &[&Path]) -> String {
-    let names = |of: &dyn Fn(&Path) -> PathBuf| {
+    let names = |path_of: &dyn Fn(&Path) -> PathBuf| {
         let named = files.iter().map(|file| {
-            let name = of(file).file_name().unwrap_or_default().to_owned();
+            let name = path_of(file).file_name().unwrap_or_default().to_owned();
             name.to_string_lossy().into_owned()
         });
         let mut named: Vec<String> = named.collect();
@@ -260,6 +261,7 @@ fn pending_list() -> MutexGuard<'static, Option<Vec<PreparedFile>>> {
 pub struct PendingSet(());
 
 impl PendingSet {
+    /// Starts a set; files written by this process are renamed only with the set.
     pub fn begin() -> Self {
         *pending_list() = Some(Vec::new());
         Self(())

@@ -11,6 +11,7 @@ use super::super::{
 use crate::compute::Control;
 use crate::data::labels::Labels;
 use crate::data::odf_field::order_of_distributions;
+use crate::data::text::file_name;
 use crate::data::{Grid, Volume, VolumeKind};
 use glam::DMat3;
 use std::path::{Path, PathBuf};
@@ -150,7 +151,7 @@ pub(super) fn as_stored(
     format: Format,
     control: &Control,
 ) -> (Option<Stored>, Vec<String>) {
-    let name = || from.file_name().unwrap_or_default().to_string_lossy();
+    let name = || file_name(from);
     let lost = |why: String| {
         let what =
             "the saved file has float32 values and no other fields or extensions of that header";

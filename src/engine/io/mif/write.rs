@@ -3,6 +3,7 @@
 
 use super::header::SCHEME;
 use crate::compute::Control;
+use crate::data::text::file_name;
 use crate::data::{Grid, Mask, Volume};
 use crate::io::atomic::{self, PreparedFile, ReadBackDifference, VerifyFailure, WriteStop};
 use crate::io::gradients::Rows;
@@ -217,7 +218,7 @@ fn prepare(path: &Path, image: &Image<'_>, control: &Control) -> Result<Vec<Prep
     }
     let header = header(path, image)?;
     let count = image.grid.voxel_count() * image.frames;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     control.begin_file("Writing", &name, count as u64);
     if super::has_two_files(path) {
         return prepare_pair(path, &header, image, control);
@@ -253,7 +254,7 @@ fn prepare_pair(
     control: &Control,
 ) -> Result<Vec<PreparedFile>, Error> {
     let data = data_path(path);
-    let name = data.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(&data);
     let ends_name = |c: char| c.is_whitespace() || "[]#".contains(c);
     if name.contains(ends_name) {
         return Err(Error::unsupported(

@@ -2,13 +2,11 @@
 
 use super::TAIL_LIMIT;
 use super::rest::{EXTENSIONS_LIMIT, Rest};
-use super::unsupported_voxels::UnsupportedVoxels;
+pub use super::voxel_type::VoxelType;
 use crate::data::text::counted;
 use crate::io::Error;
-use crate::io::numbers::Type;
 use crate::io::source::Source;
-use crate::io::stored::Pixel;
-use nifti::{NiftiHeader, NiftiType};
+use nifti::NiftiHeader;
 use std::path::Path;
 
 /// NIfTI-1 and Analyze 7.5.
@@ -21,117 +19,22 @@ const EXTENDER_BYTES: usize = 4;
 /// Extension code of plain text, NIFTI_ECODE_COMMENT.
 pub(super) const COMMENT: i32 = 6;
 
+/// Version of the format, by the size of the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
+    /// Header of 348 bytes.
     Nifti1,
+    /// Header of 540 bytes.
     Nifti2,
 }
 
 impl Version {
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Nifti1 => "NIfTI-1",
             Self::Nifti2 => "NIfTI-2",
         }
-    }
-}
-
-/// Voxel types that are read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum VoxelType {
-    U8,
-    I8,
-    I16,
-    U16,
-    I32,
-    U32,
-    I64,
-    U64,
-    F32,
-    F64,
-    Rgb24,
-    Rgba32,
-}
-
-impl VoxelType {
-    pub fn bytes(self) -> usize {
-        match self {
-            Self::U8 | Self::I8 => 1,
-            Self::I16 | Self::U16 => 2,
-            Self::Rgb24 => 3,
-            Self::I32 | Self::U32 | Self::F32 | Self::Rgba32 => 4,
-            Self::I64 | Self::U64 | Self::F64 => 8,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::U8 => "uint8",
-            Self::I8 => "int8",
-            Self::I16 => "int16",
-            Self::U16 => "uint16",
-            Self::I32 => "int32",
-            Self::U32 => "uint32",
-            Self::I64 => "int64",
-            Self::U64 => "uint64",
-            Self::F32 => "float32",
-            Self::F64 => "float64",
-            Self::Rgb24 => "RGB24",
-            Self::Rgba32 => "RGBA32",
-        }
-    }
-
-    pub(super) fn pixel(self) -> Pixel {
-        Pixel::Number(match self {
-            Self::U8 => Type::U8,
-            Self::I8 => Type::I8,
-            Self::I16 => Type::I16,
-            Self::U16 => Type::U16,
-            Self::I32 => Type::I32,
-            Self::U32 => Type::U32,
-            Self::I64 => Type::I64,
-            Self::U64 => Type::U64,
-            Self::F32 => Type::F32,
-            Self::F64 => Type::F64,
-            Self::Rgb24 => return Pixel::Rgb,
-            Self::Rgba32 => return Pixel::Rgba,
-        })
-    }
-
-    pub fn is_colour(self) -> bool {
-        matches!(self, Self::Rgb24 | Self::Rgba32)
-    }
-
-    /// Whether it can hold integers that float32 rounds.
-    pub(super) fn is_wide_integer(self) -> bool {
-        matches!(self, Self::I32 | Self::U32 | Self::I64 | Self::U64)
-    }
-
-    fn of_code(code: i16) -> Result<Self, UnsupportedVoxels> {
-        let carrier = NiftiHeader {
-            datatype: code,
-            ..NiftiHeader::default()
-        };
-        Ok(match carrier.data_type() {
-            Ok(NiftiType::Uint8) => Self::U8,
-            Ok(NiftiType::Int8) => Self::I8,
-            Ok(NiftiType::Int16) => Self::I16,
-            Ok(NiftiType::Uint16) => Self::U16,
-            Ok(NiftiType::Int32) => Self::I32,
-            Ok(NiftiType::Uint32) => Self::U32,
-            Ok(NiftiType::Int64) => Self::I64,
-            Ok(NiftiType::Uint64) => Self::U64,
-            Ok(NiftiType::Float32) => Self::F32,
-            Ok(NiftiType::Float64) => Self::F64,
-            Ok(NiftiType::Rgb24) => Self::Rgb24,
-            Ok(NiftiType::Rgba32) => Self::Rgba32,
-            Ok(NiftiType::Complex64 | NiftiType::Complex128 | NiftiType::Complex256) => {
-                return Err(UnsupportedVoxels::Complex);
-            }
-            Ok(NiftiType::Float128) => return Err(UnsupportedVoxels::Float128),
-            Err(_) if code == 1 => return Err(UnsupportedVoxels::Bits),
-            Err(_) => return Err(UnsupportedVoxels::Unknown(code)),
-        })
     }
 }
 
@@ -149,7 +52,9 @@ pub struct Orientation {
 /// The fields of a header, in one form for both versions. Unused fields are left out.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Header {
+    /// Version of the header.
     pub version: Version,
+    /// Whether numbers begin with their most significant byte.
     pub big_endian: bool,
     /// Whether header and voxels are in one file instead of a `.hdr` and `.img` pair.
     pub single_file: bool,
@@ -159,22 +64,31 @@ pub struct Header {
     pub shape: [usize; 3],
     /// Product of the dimensions after the third.
     pub frames: usize,
+    /// Stored type of the voxels.
     pub voxel_type: VoxelType,
     /// Offset of the voxels in the file that holds them.
     pub vox_offset: u64,
     /// Slope and intercept; `None` if values are used as stored.
     pub scaling: Option<(f64, f64)>,
+    /// `pixdim`: qfac, then voxel sizes and the spacing of further dimensions in the units of `xyzt_units`.
     pub pixdim: [f64; 8],
+    /// sform, qform and their codes.
     pub orientation: Orientation,
+    /// Codes of the units of space and time, combined as in the file.
     pub xyzt_units: i32,
+    /// `intent_code`, the meaning of the values.
     pub intent_code: i32,
+    /// `intent_p1` to `intent_p3`, parameters of the intent.
     pub intent_numbers: [f64; 3],
+    /// `intent_name`, the meaning of the values in words.
     pub intent_name: String,
     /// `descrip`, or the comment extension if there is one.
     pub description: String,
+    /// Fields that only rewriting the header needs.
     pub rest: Rest,
     /// Irregularities that did not prevent reading.
     pub warnings: Vec<String>,
+    /// Facts that a reader of a report may want, not irregular.
     pub notes: Vec<String>,
 }
 

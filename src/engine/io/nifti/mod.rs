@@ -12,6 +12,7 @@ mod header;
 mod rest;
 mod space;
 mod unsupported_voxels;
+mod voxel_type;
 mod write;
 
 pub use header::{Header, Version, VoxelType};
@@ -26,6 +27,7 @@ use super::stored::{Meaning, Stored};
 use super::voxels::zeros;
 use super::{Error, extension, with_extension};
 use crate::compute::Control;
+use crate::data::text::file_name;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::{Grid, Volume, VolumeKind};
 use decode::Decoder;
@@ -216,10 +218,7 @@ fn header_pair(path: &Path, other: &str) -> Result<PathBuf, Error> {
             Error::malformed(
                 path,
                 "one file of a pair",
-                format!(
-                    "{} beside it",
-                    plain.file_name().unwrap_or_default().to_string_lossy()
-                ),
+                format!("{} beside it", file_name(&plain)),
             )
         })
 }

@@ -24,10 +24,13 @@ pub struct SpaceInfo {
     pub dims: Vec<usize>,
     /// Such as `int16`; in memory voxels are always float32.
     pub stored_as: &'static str,
+    /// Whether numbers begin with their most significant byte.
     pub big_endian: bool,
     /// Slope and intercept that were applied.
     pub scaling: Option<(f64, f64)>,
+    /// Code of the sform; 0 if it is not set.
     pub sform_code: i32,
+    /// Code of the qform; 0 if it is not set.
     pub qform_code: i32,
     /// The name of the world space, from the code of the form used: `scanner`, `MNI 152`, …
     pub space: &'static str,
@@ -35,8 +38,11 @@ pub struct SpaceInfo {
     pub units: &'static str,
     /// Largest distance between a corner placed by the sform and by the qform, if both are set and differ.
     pub sform_qform_disagree_mm: Option<f64>,
+    /// `intent_code`, the meaning of the values.
     pub intent_code: i32,
+    /// `intent_name`, the meaning of the values in words.
     pub intent_name: String,
+    /// `descrip`, free text of the program that wrote the file.
     pub description: String,
     /// Problems that may make the result wrong, one sentence each, without the path.
     pub warnings: Vec<String>,
@@ -45,6 +51,7 @@ pub struct SpaceInfo {
 }
 
 impl SpaceInfo {
+    /// Warnings first, then notes.
     pub fn remarks(&self) -> Vec<Remark> {
         Remark::all(&self.warnings, &self.notes)
     }

@@ -5,6 +5,7 @@ use super::header::COMMENT;
 use super::rest::as_extension;
 use crate::compute::Control;
 use crate::data::rotation::rotation;
+use crate::data::text::file_name;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
 use crate::io::atomic::{self, PreparedFile};
 use crate::io::numbers::Type;
@@ -206,7 +207,7 @@ fn prepare(
     }
     let header = header(grid, &further, voxels, description);
     let stored = grid.voxel_count() * frames;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     control.begin_file("Writing", &name, stored as u64);
     atomic::prepare(
         path,

@@ -2,6 +2,7 @@
 
 use super::gradients;
 use crate::compute::Control;
+use crate::data::text::file_name;
 use crate::io::atomic::{self, PreparedFile, ReadBackDifference, VerifyFailure};
 use crate::io::gradients::Rows;
 use crate::io::numbers::Type;
@@ -75,7 +76,7 @@ pub fn prepare(
     control: &Control,
 ) -> Result<PreparedFile, Error> {
     let header = header(stored, gradients, description);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     control.begin_file("Writing", &name, stored.bytes.len() as u64);
     atomic::prepare(
         path,

@@ -7,13 +7,16 @@ use crate::data::{TensorField, Tractogram, keyed};
 /// How a result relates to an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Match {
+    /// The checksums are equal.
     SameBytes,
     /// Different bytes, but no more of the sampled numbers differ than between two backends.
     WithinTolerance,
+    /// Other values, beyond the tolerance.
     Differs,
 }
 
 impl Match {
+    /// Words for reports and the window.
     pub fn label(self) -> &'static str {
         match self {
             Self::SameBytes => "same bytes",
@@ -44,6 +47,7 @@ const TENSOR_SHARE: f32 = 1e-3;
 const VALUE_SHARE: f32 = 1e-4;
 
 impl Sum {
+    /// Checksum and sample of a plain array.
     pub fn of_values(of: &str, values: &[f32]) -> Self {
         Self {
             result: of.to_owned(),
@@ -54,6 +58,7 @@ impl Sum {
         }
     }
 
+    /// Checksum and sample of streamlines, identified by their `seed` values if there are any.
     pub fn of_tractogram(of: &str, tractogram: &Tractogram) -> Self {
         let seeds = tractogram.per_streamline.get("seed");
         let row = |i: usize| {
@@ -74,6 +79,7 @@ impl Sum {
         }
     }
 
+    /// Checksum and sample of the tensors inside the mask.
     pub fn of_tensors(of: &str, field: &TensorField) -> Self {
         let inside: Vec<usize> = (0..field.tensors.len())
             .filter(|&i| field.tensors[i].inside > 0.5)
@@ -136,13 +142,16 @@ fn by_sample(
 
 /// Compares a recomputed result with the one in a session.
 pub enum RecomputedResult<'a> {
+    /// Streamlines or rays.
     Curves(&'a Tractogram),
     /// u₁ + u₂ of a pathway, voxel by voxel of its mask, or a density map.
     Values(&'a [f32]),
+    /// Tensors of a fit.
     Tensors(&'a TensorField),
 }
 
 impl RecomputedResult<'_> {
+    /// Checksum and sample of the result under this name.
     pub fn sum(&self, of: &str) -> Sum {
         match self {
             Self::Curves(tractogram) => Sum::of_tractogram(of, tractogram),
@@ -152,12 +161,13 @@ impl RecomputedResult<'_> {
     }
 }
 
+/// Compares bytes first, then the sampled numbers; also returns the new checksum.
 pub fn compare(expected: &Sum, result: &RecomputedResult) -> (Match, Sum) {
     match result {
         RecomputedResult::Curves(tractogram) => {
             let recomputed = Sum::of_tractogram(&expected.result, tractogram);
             let seeds = tractogram.per_streamline.get("seed");
-            let of = |name: f32| {
+            let sample = |name: f32| {
                 let i = match seeds {
                     Some(seeds) => seeds.iter().position(|s| *s == name)?,
                     None => name as usize,
@@ -170,17 +180,17 @@ pub fn compare(expected: &Sum, result: &RecomputedResult) -> (Match, Sum) {
                 let mut pairs = a.iter().zip(b).skip(1);
                 pairs.all(|(a, b)| (a - b).abs() <= TOLERANCE_MM)
             };
-            (by_sample(expected, &recomputed, of, near), recomputed)
+            (by_sample(expected, &recomputed, sample, near), recomputed)
         }
         RecomputedResult::Values(values) => {
             let recomputed = Sum::of_values(&expected.result, values);
-            let of = |name: f32| Some(vec![name, *values.get(name as usize)?]);
+            let sample = |name: f32| Some(vec![name, *values.get(name as usize)?]);
             let near = |a: &[f32], b: &[f32]| (a[1] - b[1]).abs() <= VALUE_SHARE * a[1].abs();
-            (by_sample(expected, &recomputed, of, near), recomputed)
+            (by_sample(expected, &recomputed, sample, near), recomputed)
         }
         RecomputedResult::Tensors(field) => {
             let recomputed = Sum::of_tensors(&expected.result, field);
-            let of = |name: f32| {
+            let sample = |name: f32| {
                 let tensor = field.tensors.get(name as usize)?;
                 Some([name].into_iter().chain(tensor.d).collect())
             };
@@ -189,7 +199,7 @@ pub fn compare(expected: &Sum, result: &RecomputedResult) -> (Match, Sum) {
                 let mut pairs = a.iter().zip(b).skip(1);
                 pairs.all(|(a, b)| (a - b).abs() <= TENSOR_SHARE * largest)
             };
-            (by_sample(expected, &recomputed, of, near), recomputed)
+            (by_sample(expected, &recomputed, sample, near), recomputed)
         }
     }
 }

@@ -15,6 +15,7 @@ use std::time::UNIX_EPOCH;
 pub struct Entry {
     /// Relative to the session's folder, with `/`; absolute if there is no relative path.
     pub path: String,
+    /// Size of the file.
     pub bytes: u64,
     /// Nanoseconds since 1970.
     pub modified_ns: u64,
@@ -28,8 +29,11 @@ pub struct Entry {
 /// How a file compares with its entry.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FileComparison {
+    /// Size and checksum are equal.
     Same,
+    /// The file differs from its entry.
     Changed(Change),
+    /// The file cannot be read.
     Missing(Missing),
 }
 
@@ -38,17 +42,23 @@ pub enum FileComparison {
 pub struct Change {
     /// `None`: the file itself.
     pub companion: Option<String>,
+    /// The first difference found.
     pub difference: Difference,
 }
 
+/// How a file differs from its entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Difference {
     /// The file could not be read when the session was saved.
     Unknown,
+    /// The size differs.
     Bytes {
+        /// Size at present, bytes.
         now: u64,
+        /// Size when the session was saved, bytes.
         before: u64,
     },
+    /// Equal size but another checksum.
     Content,
     /// Another folder.
     Folder,
@@ -108,6 +118,7 @@ impl FileComparison {
 /// Why a file of a session is not available. `Display` gives one sentence without the path.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Missing {
+    /// No file has this name.
     Gone,
     /// A folder now has the name of the file.
     Folder,

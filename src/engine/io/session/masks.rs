@@ -17,11 +17,13 @@ use std::sync::Arc;
 /// A mask as text.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PackedMask {
+    /// Number of voxels along each axis.
     pub shape: [usize; 3],
     /// Rows of the affine, mm.
     pub world_from_voxel: [[f64; 4]; 3],
     /// The affine's key by [`AffineSource::name`].
     pub affine: String,
+    /// Header code of the world space.
     pub space_code: i16,
     /// Lengths of alternating runs outside and inside, beginning outside, in file order: each in groups of seven bits
     /// per byte, lowest first, with the eighth bit set if more follow; deflated (RFC 1951) and base64-encoded.
@@ -40,6 +42,7 @@ pub struct Frame {
 }
 
 impl PackedMask {
+    /// Packs the voxels of a mask as lengths of runs.
     pub fn pack(mask: &Mask) -> Self {
         // A cut mask stores the position of its image, from which its own follows.
         let grid = &**mask.frame();
@@ -163,18 +166,28 @@ impl PackedMask {
 pub enum PackedMaskError {
     /// The key of its affine is unknown.
     AffineSource(String),
+    /// A side of its grid has no voxel.
     NoVolume,
+    /// Its block lies outside the image from which it was cut.
     OutsideImage,
+    /// The number of voxels exceeds 64 bits.
     LargeGrid,
     /// More voxels than are plausible for the length of the text.
     Expansion {
+        /// Voxels of its grid.
         voxels: usize,
+        /// Most voxels that are allowed for a text of its length.
         max_voxels: u64,
     },
+    /// The text is not base64.
     NotBase64,
+    /// The grid does not fit into memory.
     Memory,
+    /// The runs end before the grid does.
     Incomplete,
+    /// The runs continue after the grid's end.
     MoreVoxels,
+    /// The compressed data cannot be unpacked.
     Damaged,
 }
 

@@ -56,6 +56,7 @@ pub struct Sum {
 /// A session file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SessionFile {
+    /// Version of the session's format.
     pub arcuate_session: u64,
     /// Such as `Arcuate 0.1.0`.
     pub program: String,
@@ -63,12 +64,15 @@ pub struct SessionFile {
     pub saved_s: u64,
     /// Such as `CPU 2 threads · AVX2`.
     pub computed_on: String,
+    /// Files to which the session refers, in the order of their numbers.
     pub files: Vec<Entry>,
+    /// Masks that no file holds.
     #[serde(default)]
     pub masks: Vec<PackedMask>,
     /// Weights of streamlines and values of voxels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub numbers: Vec<PackedNumbers>,
+    /// Checksums and samples of the results.
     #[serde(default)]
     pub results: Vec<Sum>,
     /// The window's state.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 /// Numbers as text.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PackedNumbers {
+    /// Number of values when unpacked.
     pub count: usize,
     /// Single precision, the lowest byte first; the first bytes of all numbers, then the second ones and so on (which
     /// compresses better); deflated (RFC 1951) and base64-encoded. Empty if the session had no space for them.
@@ -25,6 +26,7 @@ pub struct PackedNumbers {
 const MAX_COUNT: usize = 1 << 30;
 
 impl PackedNumbers {
+    /// Compresses the values, byte plane by byte plane, without loss.
     pub fn pack(values: &[f32]) -> Self {
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
         for byte in 0..4 {
@@ -90,10 +92,15 @@ impl PackedNumbers {
 pub enum PackedNumbersError {
     /// The session had no space for them.
     NotStored,
+    /// More than a tractogram can have.
     TooMany,
+    /// The text is not base64.
     NotBase64,
+    /// Fewer or more bytes than the count requires.
     Incomplete,
+    /// The values do not fit into memory.
     Memory,
+    /// The compressed data cannot be unpacked.
     Damaged,
 }
 

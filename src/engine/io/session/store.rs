@@ -4,6 +4,7 @@
 use super::super::{Error, atomic, checksum, disk, names_in, trx};
 use crate::compute::Control;
 use crate::data::Tractogram;
+use crate::data::text::file_name;
 use std::path::{Path, PathBuf};
 
 /// Larger ones are stored only on request.
@@ -42,7 +43,7 @@ pub fn store(
         atomic::make_folder(&folder)?;
         trx::save(&path, tractogram, control)?;
     }
-    let folder = folder.file_name().unwrap_or_default().to_string_lossy();
+    let folder = file_name(&folder);
     Ok(format!("{folder}/{name}"))
 }
 
@@ -70,7 +71,7 @@ pub fn remove_unreferenced(session: &Path, names: &[String]) {
     let folder = folder_of(session);
     let kept = |name: &str| names.iter().any(|n| n.rsplit('/').next() == Some(name));
     for path in names_in(&folder).unwrap_or_default() {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(&path);
         if is_stored_name(&name) && !kept(&name) {
             // A file that cannot be removed takes space and does no harm.
             let _ = disk::remove_file(&path);

@@ -5,6 +5,7 @@ use super::super::{Error, atomic, extension, streamlines};
 use super::header::{Header, NAME_BYTES, NAMES};
 use super::{BATCH, space, tolerance_mm, verify};
 use crate::compute::Control;
+use crate::data::text::file_name;
 use crate::data::tractogram::{Columns, columns};
 use crate::data::{Grid, Sentence, Tractogram};
 use flate2::Compression;
@@ -57,7 +58,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         file_from_world: world_from_file.inverse(),
         tolerance_mm: tolerance_mm(tractogram, grid),
     };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     control.begin_file("Writing", &name, tractogram.len() as u64);
     let write = |file: &mut dyn Write| -> Result<(), atomic::WriteStop> {
         file.write_all(&header.bytes())?;

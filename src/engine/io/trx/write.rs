@@ -6,6 +6,7 @@ use super::super::{DISCLAIMER, Error, atomic, disk, extension, little_endian};
 use super::{CODES, HEADER, is_folder, may_replace, read};
 use crate::compute::Control;
 use crate::data::Tractogram;
+use crate::data::text::file_name;
 use crate::data::tractogram::columns;
 use serde_json::json;
 use std::borrow::Cow;
@@ -97,7 +98,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
             "end it in .trx",
         ));
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     let total = 12 * tractogram.points.len() + 8 * tractogram.offsets.len();
     control.begin_file("Writing", &name, total as u64);
     if means_folder(path) {

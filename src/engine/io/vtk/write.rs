@@ -5,6 +5,7 @@ use super::super::{DISCLAIMER, Error, atomic, disk};
 use super::read;
 use crate::compute::Control;
 use crate::data::Tractogram;
+use crate::data::text::file_name;
 use crate::data::tractogram::columns;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write as _};
@@ -33,7 +34,7 @@ pub fn save(
             ("fewer than two billion, the limit of VTK", "choose TRX"),
         ));
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     control.begin_file("Writing", &name, tractogram.points.len() as u64);
     atomic::write_verified(
         path,

@@ -5,6 +5,7 @@ use super::super::{DISCLAIMER, Error, atomic, little_endian};
 use super::read;
 use crate::compute::Control;
 use crate::data::Tractogram;
+use crate::data::text::file_name;
 use crate::data::tractogram::{Columns, columns};
 use std::io::Write as _;
 use std::path::Path;
@@ -16,7 +17,7 @@ const LENGTH_BYTES: usize = 8;
 
 /// Writes all points and values; reads the file back and compares.
 pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(), Error> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(path);
     control.begin_file("Writing", &name, tractogram.points.len() as u64);
     let (points, lines) = (tractogram.points.len(), tractogram.len());
     let of_points = columns(&tractogram.per_point);

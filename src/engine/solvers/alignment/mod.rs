@@ -63,18 +63,22 @@ pub use parameters::Params;
 use search::{Rigid, powell};
 use std::f64::consts::PI;
 
+/// Result of an alignment of two images.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Output {
     /// Transform of the moving image's points, in world mm, to their aligned positions.
     pub moved: DAffine3,
-    /// Normalised mutual information, 1..=2, before and after the alignment.
+    /// Normalised mutual information before the alignment, 1..=2.
     pub before: f64,
+    /// Normalised mutual information after the alignment, 1..=2.
     pub after: f64,
     /// Mean of the measure over random positions, far from the aligned one; `None` if the images overlap at too few.
     pub elsewhere: Option<f64>,
-    /// Displacement of the fixed image's centre relative to the initial transform, mm, and rotation angle.
+    /// Displacement of the fixed image's centre relative to the initial transform, mm.
     pub shifted_mm: f64,
+    /// Rotation angle relative to the initial transform.
     pub turned_rad: f64,
+    /// Number of transforms at which the measure was evaluated.
     pub evaluations: usize,
 }
 

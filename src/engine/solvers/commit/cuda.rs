@@ -11,8 +11,7 @@
 //! Aᵀ y to streamlines are added over the cards ([`all_reduce`]), after which all cards have the same bits and take the
 //! same step; the host adds sums over the columns, in which only the first card counts the streamlines.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 mod all_reduce;
 mod buffers;
@@ -114,7 +113,7 @@ impl MultiDeviceOperator {
             segments: dictionary.segments.len() as f64,
             voxels: dictionary.voxels.len() as f64,
             samples: samples.count() as f64,
-            shared: buffers::shared(dictionary.fibres, rank) as f64,
+            shared: buffers::shared(dictionary.streamlines, rank) as f64,
         };
         let mut places = match places {
             Some(places) => places.to_vec(),
@@ -157,7 +156,7 @@ impl MultiDeviceOperator {
             segments: segments as f64,
             voxels: shape.voxels as f64,
             samples: shape.samples as f64,
-            shared: buffers::shared(shape.fibres, shape.atoms) as f64,
+            shared: buffers::shared(shape.streamlines, shape.atoms) as f64,
         };
         let cards = load.cards(devices).len().max(1);
         let slab = Shape {

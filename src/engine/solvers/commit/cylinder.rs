@@ -62,7 +62,9 @@ impl From<TimingError> for Error {
 /// Gamma-distributed radii, weighted by number of cylinders (Alexander et al. 2010, NeuroImage 52:1374).
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct GammaRadii {
+    /// Shape parameter k, without unit.
     pub shape: f64,
+    /// Scale parameter θ, µm; the mean radius is k θ.
     pub scale_um: f64,
 }
 

@@ -10,6 +10,7 @@ use crate::solvers::Error;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Result of a fit: weights, maps and the quality of the solution.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// Weight of each streamline in the order of the tractogram, summed over its columns: share of the signal at b =
@@ -19,12 +20,17 @@ pub struct Fit {
     pub columns: Vec<Arc<[f32]>>,
     /// Sums of the weights times the lengths (mm) over named groups of streamlines.
     pub bundles: BTreeMap<String, f64>,
+    /// Compartments and errors by voxel.
     pub maps: Maps,
+    /// Value of the minimised function at the solution, penalty included.
     pub objective: f64,
     /// Relative to the root of the mean square over all samples.
     pub rmse: f64,
+    /// Iterations that were run.
     pub iterations: u32,
+    /// Residual of the optimality conditions at the solution, as limited by `Stop::kkt`.
     pub kkt: f64,
+    /// Criterion that ended the fit.
     pub ended: Ended,
     /// All unknowns, for a warm start with the same operator.
     pub x: Arc<[f32]>,
@@ -45,25 +51,25 @@ impl Prepared {
         let shape = self.operator.shape();
         let pull = &pull[..shape.intra()];
         let lasso = params.lasso * pull.iter().copied().fold(0.0, f32::max);
-        let mut taken = vec![false; shape.fibres];
+        let mut taken = vec![false; shape.streamlines];
         let mut measured = Vec::new();
         for members in groups.values().filter(|_| params.group > 0.0) {
             let own = members
                 .iter()
                 .filter(|f| !std::mem::replace(&mut taken[**f as usize], true));
-            let fibres: Vec<u32> = own.copied().collect();
+            let streamlines: Vec<u32> = own.copied().collect();
             let square = |f: &u32| -> f64 {
                 let begin = *f as usize * shape.atoms;
                 let all = pull[begin..begin + shape.atoms].iter();
                 all.map(|v| f64::from(v.max(0.0)).powi(2)).sum()
             };
-            let size = (fibres.len() as f64).sqrt();
-            let weight = fibres.iter().map(square).sum::<f64>().sqrt() / size.max(1.0);
-            measured.push((fibres, size, weight));
+            let size = (streamlines.len() as f64).sqrt();
+            let weight = streamlines.iter().map(square).sum::<f64>().sqrt() / size.max(1.0);
+            measured.push((streamlines, size, weight));
         }
         let max_weight = measured.iter().map(|m| m.2).fold(0.0, f64::max);
-        let group = |(fibres, size, _): (Vec<u32>, f64, f64)| Group {
-            fibres,
+        let group = |(streamlines, size, _): (Vec<u32>, f64, f64)| Group {
+            streamlines,
             weight: (f64::from(params.group) * max_weight * size) as f32,
         };
         Ok(Penalty {
@@ -74,8 +80,10 @@ impl Prepared {
 
     /// Fits from known weights or from zero, optionally without some streamlines. When cancelled it returns the last
     /// weights, if there are any.
-    // One argument each for the problem, the method, the start and the duration.
-    #[allow(clippy::too_many_arguments)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one argument each for the problem, the method, the start and the duration"
+    )]
     pub fn fit(
         &self,
         tractogram: &Tractogram,
@@ -119,12 +127,12 @@ impl Prepared {
         let shape = self.operator.shape();
         let scale = &self.responses.scale[0];
         let column = |atom: usize| -> Arc<[f32]> {
-            let of = |f: usize| solution.x[f * shape.atoms + atom] / scale[atom] as f32;
-            (0..shape.fibres).map(of).collect()
+            let weight = |f: usize| solution.x[f * shape.atoms + atom] / scale[atom] as f32;
+            (0..shape.streamlines).map(weight).collect()
         };
         let columns: Vec<Arc<[f32]>> = (0..shape.atoms).map(column).collect();
         let sum = |f: usize| columns.iter().map(|c| c[f]).sum::<f32>();
-        let weights: Arc<[f32]> = (0..shape.fibres).map(sum).collect();
+        let weights: Arc<[f32]> = (0..shape.streamlines).map(sum).collect();
         let lengths = self.dictionary.lengths_mm();
         let weight_mm = |members: &Arc<[u32]>| -> f64 {
             let each = members.iter().map(|f| *f as usize);

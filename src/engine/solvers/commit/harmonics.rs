@@ -20,14 +20,18 @@ pub const PAIRS: usize = 49;
 /// The recurrence that gives one Q_lm from those two and four degrees lower.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pair {
+    /// Order m shared by the two functions.
     pub m: usize,
     /// l / 2.
     pub half: usize,
     /// Q_l = (by_square z² + constant) Q_l−2 + before Q_l−4; for the first pair of each m, `constant` alone, times z
     /// if m is odd.
     pub by_square: f32,
+    /// Constant term of the recurrence.
     pub constant: f32,
+    /// Factor of Q_l−4.
     pub before: f32,
+    /// Whether this is the first pair of its m, which starts the recurrence.
     pub first: bool,
 }
 

@@ -8,9 +8,11 @@ use std::sync::Arc;
 /// Maps on the scan's grid, 0 where nothing was fitted.
 #[derive(Clone, Debug)]
 pub struct Maps {
-    /// Shares of the three compartments in the fitted signal; they sum to 1.
+    /// Share of water in fibres in the fitted signal; the three shares sum to 1.
     pub intra: Volume,
+    /// Share of water around fibres in the fitted signal.
     pub extra: Volume,
+    /// Share of free water in the fitted signal.
     pub free: Volume,
     /// Root mean square of the residual, in units of the fitted signal.
     pub rmse: Volume,
@@ -29,7 +31,7 @@ impl Maps {
         for (i, &voxel) in dictionary.voxels.iter().enumerate() {
             let voxel = voxel as usize;
             let weight = |s: &super::dictionary::Segment| {
-                dictionary.length_mm(s) * f64::from(weights[s.fibre as usize])
+                dictionary.length_mm(s) * f64::from(weights[s.streamline as usize])
             };
             let intra: f64 = dictionary.in_voxel(i).iter().map(weight).sum();
             let own = |place: usize, kind: usize, atom: usize| {

@@ -17,11 +17,12 @@
 //! ([`operator::dense`]) does the same work where voxels hold few segments.
 //!
 //! *Layout* ([`dictionary`]). Records of 8 bytes, voxel by voxel (`offsets`), within a voxel in the order of the
-//! streamlines: `fibre: u32`, `direction: u16` (a point of the half sphere, 256 × 256 on the unfolded octahedron,
+//! streamlines: `streamline: u32`, `direction: u16` (a point of the half sphere, 256 × 256 on the unfolded octahedron,
 //! [`directions`]), `length: u16` (units of [`dictionary::Dictionary::unit_mm`]). Peaks: `u16` directions, the same
-//! number of slots in every voxel ([`dictionary::Dictionary::peaks`]). Unknowns, in single precision: first `x[fibre
-//! · atoms + atom]`, then for each voxel in the operator's order the same number of slots, peak by peak and then free
-//! water ([`operator::Shape`]). Samples of a voxel: b = 0 first, then shell by shell ([`samples::Samples`]).
+//! number of slots in every voxel ([`dictionary::Dictionary::peaks`]). Unknowns, in single precision: first
+//! `x[streamline · atoms + atom]`, then for each voxel in the operator's order the same number of slots, peak by peak
+//! and then free water ([`operator::Shape`]). Samples of a voxel: b = 0 first, then shell by shell
+//! ([`samples::Samples`]).
 //!
 //! *Solver* ([`solver`]). Accelerated projected gradients with restarts in a diagonal metric, one A x and one Aᵀ y
 //! per iteration; then conjugate gradients on the positive weights. Sums within a voxel are in single precision, all

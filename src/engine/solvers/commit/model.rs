@@ -12,11 +12,24 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Intra {
     /// Diffusion only along the fibre.
-    Stick { along: f64 },
+    Stick {
+        /// Diffusivity along the fibre, mm²/s.
+        along: f64,
+    },
     /// One column per radius.
-    Cylinders { along: f64, radii_um: Vec<f64> },
+    Cylinders {
+        /// Diffusivity of the water along and within the cylinders, mm²/s.
+        along: f64,
+        /// Radius of each column, µm.
+        radii_um: Vec<f64>,
+    },
     /// One column per distribution.
-    GammaCylinders { along: f64, radii: Vec<GammaRadii> },
+    GammaCylinders {
+        /// Diffusivity of the water along and within the cylinders, mm²/s.
+        along: f64,
+        /// Distribution of each column.
+        radii: Vec<GammaRadii>,
+    },
     /// One number per segment, its length: the data are one image, as in SIFT2 (Smith et al. 2015, NeuroImage
     /// 119:338). Uses neither directions nor other compartments.
     Density,
@@ -25,12 +38,16 @@ pub enum Intra {
 /// Hindered water around fibres, mm²/s.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Zeppelin {
+    /// Diffusivity along the fibre, mm²/s.
     pub along: f64,
+    /// Diffusivity across the fibre, mm²/s.
     pub across: f64,
 }
 
+/// Compartments of the signal, each with one column per entry.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Model {
+    /// Compartment of the streamlines, whose weights are fitted.
     pub intra: Intra,
     /// Each of them at every peak.
     pub extra: Vec<Zeppelin>,
@@ -43,7 +60,9 @@ pub struct Model {
 pub struct Responses {
     /// `intra[atom][shell][degree]`.
     pub intra: Vec<Vec<[f64; DEGREES]>>,
+    /// Columns of each peak, `extra[atom][shell][degree]`.
     pub extra: Vec<Vec<[f64; DEGREES]>>,
+    /// Columns of free water, `free[atom][shell][degree]`; only degree 0 differs from 0.
     pub free: Vec<Vec<[f64; DEGREES]>>,
     /// At b = 0: 1, unless columns were scaled.
     pub flat: [Vec<f64>; 3],
@@ -85,6 +104,7 @@ impl Model {
         }
     }
 
+    /// Whether the model depends on pulse durations, so that `Inputs::timing` is required.
     pub fn needs_timing(&self) -> bool {
         matches!(
             self.intra,

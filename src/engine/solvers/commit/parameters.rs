@@ -12,9 +12,12 @@ use crate::parameters::{
 };
 use serde::{Deserialize, Serialize};
 
+/// Parameters of a COMMIT fit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
+    /// Compartments of the signal and their columns.
     pub model: Model,
+    /// Options of preprocessing and normalisation.
     pub switches: Switches,
     /// Spreads each streamline over a disc of this radius, mm.
     pub blur_mm: Option<f64>,
@@ -22,6 +25,7 @@ pub struct Params {
     pub lasso: f32,
     /// The penalty of groups of streamlines, each times the square root of its number of streamlines.
     pub group: f32,
+    /// Criteria that end the iterations.
     pub stop: Stop,
     /// `None`: the one that takes less work.
     #[serde(rename = "operator")]
@@ -463,7 +467,7 @@ impl Parameters for Params {
         Param {
             key: "iterations",
             value_name: "N",
-            label: "Most iterations",
+            label: "Iteration limit",
             help: "End the fit after N iterations even if the objective is still falling",
             reason: "fits of whole brains take 350, of nearly equal streamlines up to 1600",
             hint: "",

@@ -20,6 +20,7 @@ use std::sync::Arc;
 /// The data of a fit.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
+    /// Streamlines whose weights are fitted.
     pub tractogram: &'a Tractogram,
     /// A diffusion scan; for the density model possibly an image to which the streamlines should add up.
     pub scan: &'a Volume,
@@ -27,6 +28,7 @@ pub struct Inputs<'a> {
     pub gradients: Option<&'a Gradients>,
     /// Empty, one for all volumes, or one per volume.
     pub timing: &'a [Timing],
+    /// Voxels that may be used; `None` for all.
     pub mask: Option<&'a Mask>,
     /// Three frames per peak, world axes.
     pub peaks: Option<&'a Volume>,
@@ -35,8 +37,9 @@ pub struct Inputs<'a> {
 /// The estimated memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryDemand {
-    /// Number of records, a close upper bound.
+    /// Number of segments, a close upper bound.
     pub segments: u64,
+    /// Peak of the host's memory, bytes.
     pub bytes: u64,
     /// An upper bound on the memory of each graphics card, as if streamlines crossed all usable voxels.
     pub on_card: u64,
@@ -61,13 +64,19 @@ impl MemoryDemand {
 /// Built once; weights can be fitted to it repeatedly.
 #[derive(Debug)]
 pub struct Prepared {
+    /// Segments and peaks by voxel.
     pub dictionary: Arc<Dictionary>,
+    /// Volumes by shell, which give the rows of a voxel.
     pub samples: Samples,
+    /// Coefficients of each column by shell and degree.
     pub responses: Responses,
+    /// A, in the implementation that was chosen.
     pub operator: Operator,
+    /// Diagonal metric of the proximal steps.
     pub metric: Metric,
     /// Measured samples, in the order of the operator's rows.
     pub y: Vec<f32>,
+    /// Memory estimated before anything was allocated.
     pub demand: MemoryDemand,
     /// Index of the graphics card for which it was built, or of the first of several.
     card: Option<usize>,
@@ -171,7 +180,7 @@ impl Inputs<'_> {
         let rows = voxels * samples.count() as u64;
         let sums = (self.tractogram.len() * model.atoms() * rayon::current_num_threads()) as u64;
         let shape = Shape {
-            fibres: self.tractogram.len(),
+            streamlines: self.tractogram.len(),
             atoms: model.atoms(),
             voxels: voxels as usize,
             peaks: match model.extra.len() {

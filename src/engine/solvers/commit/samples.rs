@@ -13,6 +13,7 @@ use rayon::prelude::*;
 pub struct Shell {
     /// Mean over its volumes.
     pub b_s_per_mm2: f64,
+    /// Pulse durations; `None` if the model does not depend on them.
     pub timing: Option<Timing>,
     /// Unit vectors, world axes.
     pub directions: Vec<DVec3>,
@@ -31,10 +32,12 @@ pub struct Switches {
     pub normalise_kernels: bool,
 }
 
+/// Volumes of the scan by b-value, in the order of the operator's rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Samples {
     /// The volumes that each b = 0 sample averages.
     pub b0: Vec<Vec<usize>>,
+    /// Shells with diffusion weighting, by ascending b.
     pub shells: Vec<Shell>,
     /// Weighted volumes without a direction.
     pub excluded: Vec<usize>,
@@ -68,9 +71,9 @@ impl Samples {
         for pulses in timing {
             pulses.check()?;
         }
-        let of =
+        let volumes_with =
             |weighting: Weighting| (0..n).filter(move |&v| gradients.weighting(v) == weighting);
-        let b0: Vec<usize> = of(Weighting::B0).collect();
+        let b0: Vec<usize> = volumes_with(Weighting::B0).collect();
         if b0.is_empty() {
             return Err(InputError::NoB0(gradients.summary()).into());
         }
@@ -84,7 +87,7 @@ impl Samples {
                 .get(v)
                 .or(timing.first().filter(|_| timing.len() == 1))
         };
-        let mut weighted: Vec<usize> = of(Weighting::Diffusion).collect();
+        let mut weighted: Vec<usize> = volumes_with(Weighting::Diffusion).collect();
         let key = |v: usize| {
             let t = timing_of(v).map_or((0.0, 0.0), |t| (t.pulse_ms, t.between_ms));
             (t, gradients.b_s_per_mm2[v])
@@ -127,7 +130,7 @@ impl Samples {
         Ok(Self {
             b0,
             shells,
-            excluded: of(Weighting::NoDirection).collect(),
+            excluded: volumes_with(Weighting::NoDirection).collect(),
         })
     }
 
@@ -204,7 +207,7 @@ pub fn anisotropic(scan: &Volume, samples: &Samples) -> Volume {
         .shells
         .iter()
         .max_by(|a, b| a.b_s_per_mm2.total_cmp(&b.b_s_per_mm2));
-    let of = |voxel: usize| -> f32 {
+    let spread = |voxel: usize| -> f32 {
         let Some(shell) = largest else { return 0.0 };
         let b0 = f64::from(samples.at_b0(scan, voxel));
         let values = shell
@@ -221,7 +224,7 @@ pub fn anisotropic(scan: &Volume, samples: &Samples) -> Volume {
     };
     let values: Vec<f32> = (0..scan.grid.voxel_count())
         .into_par_iter()
-        .map(of)
+        .map(spread)
         .collect();
     Volume::scalar(scan.grid.clone(), values)
 }

@@ -62,8 +62,8 @@ impl Inputs<'_> {
             extra: model.extra.len() as f64,
             free: model.free.len() as f64,
         };
-        let fibres = self.tractogram.len() as f64;
-        let columns = fibres * n.atoms + n.peaks * n.extra + voxels * n.free;
+        let streamlines = self.tractogram.len() as f64;
+        let columns = streamlines * n.atoms + n.peaks * n.extra + voxels * n.free;
         let numbers = columns + voxels * n.samples;
         let threads = backend.threads().max(1) as f64;
         let fitted = match self.peaks {
@@ -79,7 +79,7 @@ impl Inputs<'_> {
                     voxels,
                     samples: n.samples,
                     // At most four of a streamline's columns are processed together.
-                    shared: fibres * n.atoms.min(4.0),
+                    shared: streamlines * n.atoms.min(4.0),
                 };
                 let cards = load.cards(devices).len();
                 load.iteration_s(cards, first.multiprocessors())

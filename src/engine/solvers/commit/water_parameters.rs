@@ -20,7 +20,7 @@ pub struct WaterParts {
 
 impl WaterParts {
     /// The compartments with this index, each with the diffusivity of `otherwise` if there is none.
-    pub fn of(params: &Params, index: usize, otherwise: Self) -> Self {
+    pub fn at_index(params: &Params, index: usize, otherwise: Self) -> Self {
         let model = &params.model;
         Self {
             across: model
@@ -76,6 +76,6 @@ impl Parameters for WaterParts {
             across: 0.0,
             free: 0.0,
         };
-        Self::of(&Params::defaults_for(2), 0, none)
+        Self::at_index(&Params::defaults_for(2), 0, none)
     }
 }

@@ -67,13 +67,16 @@ pub struct Connectome {
     pub pairs: Vec<[u32; 2]>,
     /// Connected pairs of rows, the lower one first; pairs with the most streamlines come first.
     pub connected: Vec<[u32; 2]>,
-    /// Streamlines examined; those with a label at one end only, and at neither end.
+    /// Streamlines examined.
     pub examined: usize,
+    /// Streamlines with a label at one end only.
     pub one_end: usize,
+    /// Streamlines with a label at neither end.
     pub no_end: usize,
 }
 
 impl Connectome {
+    /// Index of a pair of nodes in the matrices, row by row.
     pub fn at(&self, row: usize, column: usize) -> usize {
         row * self.nodes.len() + column
     }

@@ -65,8 +65,7 @@ pub struct Fitted {
 }
 
 /// How the voxels of a piece are solved.
-// A solver is made once per scan.
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "a solver is made once per scan")]
 pub enum Solver {
     Single(Tables<f32>, Tables<f64>, Limits),
     Double(Tables<f64>),

@@ -5,8 +5,7 @@
 //! host gathers and counts their samples as it does for the CPU, and solves in double precision those that the card did
 //! not bring to rest.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 mod tables;
 mod tiles;
@@ -17,6 +16,7 @@ use super::problem::Problem;
 use super::slabs::{gather, scatter};
 use super::tables::Tables;
 use crate::compute::cuda::{self, Device};
+use crate::compute::kernel_struct;
 use crate::compute::{Backend, Control, kernels, memory, zeroed};
 use crate::data::Volume;
 use crate::data::spherical_harmonics::count;
@@ -94,7 +94,10 @@ struct KernelJob {
     iterations: u32,
     at_rest: f32,
 }
-const _: () = assert!(size_of::<KernelJob>() == 96);
+kernel_struct!(KernelJob as "CsdJob in kernels/csd.cu", 96 {
+    tables: 0, waves: 8, coefficients: 16, tiles: 24, elements: 32, rest: 40, g: 48, x: 56, gap: 64,
+    tile_count: 72, rest_count: 76, voxels: 80, tissues: 84, iterations: 88, at_rest: 92,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelJob {}
 
@@ -103,17 +106,17 @@ pub fn obstacle(problem: &Problem, solver: &Solver, devices: &[Device]) -> Optio
     match solver {
         Solver::Single(..) => {}
         Solver::Double(_) => return Some("graphics cards compute in single precision"),
-        Solver::Paper(_) => return Some("graphics cards have only the non-negative method"),
+        Solver::Paper(_) => return Some("graphics cards support only the constrained method"),
     }
     let Some(shape) = shape(problem.order) else {
-        return Some("graphics cards have orders 8 and 12 only");
+        return Some("graphics cards support only orders 8 and 12");
     };
     let directions = &problem.directions;
     if !directions.is_mirrored() || directions.representatives().len() != shape.directions {
-        return Some("graphics cards have one set of constraint directions only");
+        return Some("graphics cards support only one set of constraint directions");
     }
     if problem.tissues > MAX_TISSUES {
-        return Some("graphics cards take at most four tissues");
+        return Some("graphics cards support at most four tissues");
     }
     let fits = |device: &Device| {
         let limit = device

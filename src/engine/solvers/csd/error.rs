@@ -11,15 +11,20 @@ use std::fmt;
 pub enum InputError {
     /// The numbers of volumes and of rows of the gradient table differ.
     Counts {
+        /// Volumes of the scan.
         volumes: usize,
+        /// Rows of the gradient table.
         rows: usize,
     },
     /// A b-value is not a number.
     NotNumber,
+    /// The mask has another grid than the scan.
     MaskGrid,
+    /// The mask holds no voxel.
     EmptyMask,
     /// The method of the paper lacks its shell or its response function.
     NoShell,
+    /// No response function was given.
     NoResponse,
     /// The numbers of shells of two response functions.
     ResponseShells(usize, usize),
@@ -29,29 +34,39 @@ pub enum InputError {
     Directional(usize),
     /// The response functions have other rows than the scan has shells.
     ResponseRows {
+        /// Rows of each response function.
         rows: usize,
+        /// Shells of the scan, b = 0 included.
         shells: usize,
         /// The shells as text.
         summary: String,
     },
     /// Fewer shells than tissues.
     Tissues {
+        /// Shells of the scan, b = 0 included.
         shells: usize,
+        /// Tissues, one per response function.
         tissues: usize,
     },
     /// The b-values of a response function and of the scan differ, s/mm².
     ResponseB {
+        /// b-value of the response function, s/mm².
         response: f64,
+        /// b-value of the scan's shell, s/mm².
         scan: f64,
     },
     /// The chosen order is higher than that of the response function.
     ResponseOrder {
+        /// Chosen order of the distributions.
         order: usize,
+        /// Order of the response function of white matter.
         response: usize,
     },
     /// The chosen order has more than twice as many coefficients as the shells used have directions.
     FewDirections {
+        /// Chosen order of the distributions.
         order: usize,
+        /// Directions of the shells used.
         directions: usize,
     },
 }

@@ -89,8 +89,10 @@ use crate::data::{Gradients, Mask, OdfField, Response, ShellVolumes, Shells, Vol
 use cpu::Solver;
 use problem::matching_shells;
 
+/// Result of a deconvolution.
 #[derive(Clone, Debug)]
 pub struct Output {
+    /// Fibre orientation distributions of white matter.
     pub field: OdfField,
     /// The amount of each tissue without fibres, in the order of the responses: c_00, as MRtrix writes it; 0 outside
     /// the mask.
@@ -99,6 +101,7 @@ pub struct Output {
     pub order: OrderChoice,
     /// The shells of the scan.
     pub shells: Shells,
+    /// Irregular voxels and samples.
     pub counts: Counts,
     /// Why the CPU solved this although there is a graphics card, as part of a sentence.
     pub on_cpu: Option<&'static str>,

@@ -16,7 +16,9 @@ const SAMPLED_VOXELS: usize = 2000;
 /// An order, and why it was chosen: half a sentence.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OrderChoice {
+    /// Highest degree of the harmonics, even.
     pub order: usize,
+    /// The limit that decided it, as half a sentence.
     pub reason: String,
 }
 

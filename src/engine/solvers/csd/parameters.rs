@@ -6,6 +6,7 @@ use crate::parameters::{
 };
 use serde::{Deserialize, Serialize};
 
+/// Method of deconvolution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     /// A distribution that is nowhere negative, and amounts of other tissues (Jeurissen 2014).
@@ -19,9 +20,12 @@ keyed!(Method, serde {
     Paper = "paper",
 });
 
+/// Precision of the voxels' solutions; tables are always computed in double precision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precision {
+    /// 32 bits, the faster one on every backend.
     Single,
+    /// 64 bits, for comparison.
     Double,
 }
 
@@ -30,11 +34,14 @@ keyed!(Precision, serde {
     Double = "double",
 });
 
+/// Parameters of a deconvolution.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
+    /// Constraint on negative values.
     pub method: Method,
     /// Highest degree of the harmonics, even; `None` to choose it from the data.
     pub order: Option<usize>,
+    /// Precision of the voxels' solutions.
     pub precision: Precision,
 }
 
@@ -44,6 +51,7 @@ pub const MAX_ORDER: usize = 12;
 pub const DEFAULT_ORDER: usize = 8;
 
 impl Params {
+    /// Defaults that do not depend on a scan; the table gives their reasons.
     pub fn defaults() -> Self {
         Self {
             method: Method::Constrained,

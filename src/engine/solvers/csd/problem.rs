@@ -16,6 +16,7 @@ pub const MIN_NORM: f64 = 1e-10;
 /// units of Y_00, so that all have the same meaning.
 #[derive(Clone, Debug)]
 pub struct Problem {
+    /// Highest degree of the harmonics, even.
     pub order: usize,
     /// Number of tissues without fibres.
     pub tissues: usize,

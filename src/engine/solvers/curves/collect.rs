@@ -1,7 +1,7 @@
 //! Collects the curves of many parts in one output, in the order of the parts.
 
 use super::regions::RegionTests;
-use super::{Output, SeedOutcome, StopReason};
+use super::{NoStart, Output, SeedOutcome, Starts, StopReason};
 use crate::compute::memory::{self, Shortage, zeroed};
 use crate::data::Tractogram;
 use bytemuck::Pod;
@@ -36,6 +36,8 @@ pub struct JoinedCurves {
     pub stops: [u64; StopReason::COUNT],
     pub per_target: Vec<u64>,
     pub steps: u64,
+    /// The reasons of seeds that do not start, where they are known.
+    starts: Starts,
     /// Whether kept curves must have met every target.
     all_targets: bool,
 }
@@ -52,6 +54,12 @@ impl JoinedCurves {
     /// Counts curves whose seeds do not start.
     pub fn no_start(&mut self, curves: u64) {
         self.seed_outcomes[SeedOutcome::NoStart as usize] += curves;
+    }
+
+    /// Counts a curve whose seed does not start for this reason.
+    pub fn no_start_because(&mut self, reason: NoStart) {
+        self.no_start(1);
+        self.starts.count(reason);
     }
 
     /// Counts the targets at the two ends of a kept curve; a target at both ends counts once.
@@ -99,6 +107,7 @@ pub fn gather(
             *sum += more;
         }
     };
+    let mut starts = Starts::default();
     let mut kept = Vec::with_capacity(parts.len());
     let mut missed = Vec::with_capacity(parts.len());
     for part in parts {
@@ -106,9 +115,12 @@ pub fn gather(
         add(&mut output.stops, &part.stops);
         add(&mut output.per_target, &part.per_target);
         output.steps += part.steps;
+        starts.add(&part.starts);
         kept.push(part.kept);
         missed.push(part.missed);
     }
+    let is_known = starts.failed().iter().any(|(_, seeds)| *seeds > 0);
+    output.starts = is_known.then_some(starts);
     let reasons = reason_labels(&output.stops);
     output.kept = tractogram(kept, region_tests.cut_at_targets(), measured, &reasons);
     // None of them ends in a target.
@@ -139,8 +151,8 @@ fn tractogram(
         }))
         .collect();
     let per_line = |value: fn(&CurvePart, usize) -> f32| -> Arc<[f32]> {
-        let of = |p| (0..CurvePart::count(p)).map(move |i| value(p, i));
-        parts.iter().flat_map(of).collect()
+        let values = |p| (0..CurvePart::count(p)).map(move |i| value(p, i));
+        parts.iter().flat_map(values).collect()
     };
     let start = per_line(|p, i| f32::from(p.stops[i][0] as u8));
     let end = per_line(|p, i| f32::from(p.stops[i][1] as u8));

@@ -11,6 +11,7 @@ use std::ops::{Add, Div, Mul};
 pub trait DirectionField {
     /// A point or a displacement, mm.
     type Vector: Copy + Add<Output = Self::Vector> + Mul<Self::Scalar, Output = Self::Vector>;
+    /// Numbers by which vectors are multiplied: step lengths and weights.
     type Scalar: Copy + From<f32> + Div<Output = Self::Scalar>;
 
     /// Unit direction at `at`, in the sense that makes less than a right angle with `along`.

@@ -130,8 +130,8 @@ impl<'a> MemoryBudget<'a> {
 
 /// Memory that a part's curves take in the end, bytes.
 pub fn taken(joined: &JoinedCurves) -> u64 {
-    let of = |lines: &CurvePart| {
+    let bytes = |lines: &CurvePart| {
         lines.points.len() as u64 * BYTES_PER_POINT + lines.count() as u64 * BYTES_PER_LINE
     };
-    of(&joined.kept) + of(&joined.missed)
+    bytes(&joined.kept) + bytes(&joined.missed)
 }

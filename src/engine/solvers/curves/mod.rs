@@ -58,7 +58,7 @@ pub use composite::{DeflectionParts, SeedingKind, SeedingParts};
 pub(super) use composite::{read_seeding, seeding_text};
 pub(super) use error::InputError;
 pub use integrate::{DirectionField, step};
-pub use output::{Output, SeedOutcome, Starts, StopReason};
+pub use output::{NoStart, Output, SeedOutcome, Starts, StopReason};
 pub use parameters::{
     DEFAULT_REPETITIONS, Deflection, Integrator, Interpolation, Match, Params, Seeding,
 };

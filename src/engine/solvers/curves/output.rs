@@ -10,16 +10,21 @@ pub enum StopReason {
     ReachedTarget = 0,
     /// Entered a terminate region.
     Terminated = 1,
+    /// Left the grid of the image.
     LeftVolume = 2,
     /// Left the fitted mask, or the union of the mask regions.
     LeftMask = 3,
+    /// FA below the limit.
     LowFa = 4,
+    /// The next step would turn by more than the largest angle.
     Angle = 5,
+    /// Reached the longest permitted length.
     MaxLength = 6,
+    /// Reached the largest number of steps.
     MaxSteps = 7,
     /// Only one half was requested: this end is the seed.
     Seed = 8,
-    /// Circled on the spot (only geodesic rays).
+    /// Looped in place (only geodesic rays).
     Loop = 9,
     /// Reached a point where interpolation gives a tensor that is not positive definite, for which there is no
     /// metric: cubic B-splines near a border, or half precision (only geodesic rays).
@@ -34,10 +39,12 @@ pub enum StopReason {
     DeepGrey = 14,
     /// Left the map in white matter at its lower end.
     BrainStem = 15,
+    /// Entered cerebrospinal fluid.
     EnteredCsf = 16,
 }
 
 impl StopReason {
+    /// One more than the largest reason.
     pub const COUNT: usize = 17;
 
     /// In the order of their numbers.
@@ -75,12 +82,12 @@ impl StopReason {
             Self::LeftMask => "Left the mask",
             Self::LowFa => "Low FA",
             Self::Angle => "Angle",
-            Self::MaxLength => "Longest allowed",
-            Self::MaxSteps => "Most steps",
+            Self::MaxLength => "Length limit",
+            Self::MaxSteps => "Step limit",
             Self::Seed => "At the seed",
-            Self::Loop => "Circled on the spot",
+            Self::Loop => "Looped in place",
             Self::Indefinite => "No metric",
-            Self::Leap => "Leapt",
+            Self::Leap => "Jumped",
             Self::LowAmplitude => "Low amplitude",
             Self::CorticalGrey => "Cortical grey matter",
             Self::DeepGrey => "Deep grey matter",
@@ -114,11 +121,15 @@ keyed!(StopReason, serde {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum SeedOutcome {
+    /// Passed all conditions.
     Kept = 0,
     /// There are targets and it reached none of them.
     MissedTargets = 1,
+    /// Did not pass the include regions.
     MissedInclude = 2,
+    /// Passed an exclude region.
     TouchedExclude = 3,
+    /// Shorter than the least length.
     TooShort = 4,
     /// Outside the mask or below the FA limit at the seed.
     NoStart = 5,
@@ -129,6 +140,7 @@ pub enum SeedOutcome {
 }
 
 impl SeedOutcome {
+    /// Number of outcomes.
     pub const COUNT: usize = 8;
 
     /// In the order of their numbers.
@@ -179,9 +191,11 @@ keyed!(SeedOutcome {
 /// `repetition` (from 0). There are no values per point.
 #[derive(Clone, Debug)]
 pub struct Output {
+    /// Streamlines that passed all conditions, in the order of their seeds.
     pub kept: Tractogram,
     /// Streamlines that missed the targets, one in `missed_every`, uncut: drawn thin and grey.
     pub missed: Tractogram,
+    /// Thinning factor of `missed`: 1 keeps all.
     pub missed_every: usize,
     /// Number of seeds for each [`SeedOutcome`], by its number.
     pub seed_outcomes: [u64; SeedOutcome::COUNT],
@@ -193,20 +207,103 @@ pub struct Output {
     pub steps: u64,
     /// Kernel time in seconds, if the backend measures it.
     pub kernel_s: Option<f64>,
-    /// Why nothing starts, if that was examined.
+    /// Why seeds do not start, if some do not: along distributions of each of them; in tensors of at most some thousand
+    /// seeds, if that was examined.
     pub starts: Option<Starts>,
 }
 
 /// Numbers of seeds by the first condition that each fails.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Starts {
+    /// Seeds outside the grid of the image.
     pub outside_volume: u64,
     /// Outside the mask of the tensors.
     pub outside_mask: u64,
-    /// Outside all mask regions.
+    /// Seeds outside all mask regions.
     pub outside_regions: u64,
+    /// Seeds with an FA below the limit.
     pub low_fa: u64,
+    /// FA limit at seeds; `None` where the data have no FA.
     pub min_fa: Option<f64>,
+    /// Away from the interface of grey and white matter.
+    pub off_interface: u64,
+    /// Seeds outside the tissue map.
+    pub outside_tissues: u64,
+    /// Seeds in CSF.
+    pub in_csf: u64,
+    /// Seeds in cortical grey matter.
+    pub in_cortical_grey: u64,
+    /// Where no amplitude of the distribution reaches the smallest one.
+    pub low_amplitude: u64,
+    /// The smallest amplitude at seeds; `None` where the data have no distributions.
+    pub min_amplitude: Option<f64>,
     /// Seeds that fail no condition.
     pub valid: u64,
+}
+
+/// The first condition that a seed along distributions fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoStart {
+    /// It lies outside the grid of the distributions.
+    OutsideVolume,
+    /// It lies outside all mask regions.
+    OutsideRegions,
+    /// It lies away from the interface of grey and white matter.
+    OffInterface,
+    /// It lies outside the tissue map.
+    OutsideTissues,
+    /// It lies in CSF.
+    InCsf,
+    /// It lies in cortical grey matter.
+    InCorticalGrey,
+    /// No amplitude there reaches the smallest one.
+    LowAmplitude,
+}
+
+impl Starts {
+    /// Counts a seed under the condition that it fails.
+    pub fn count(&mut self, reason: NoStart) {
+        *match reason {
+            NoStart::OutsideVolume => &mut self.outside_volume,
+            NoStart::OutsideRegions => &mut self.outside_regions,
+            NoStart::OffInterface => &mut self.off_interface,
+            NoStart::OutsideTissues => &mut self.outside_tissues,
+            NoStart::InCsf => &mut self.in_csf,
+            NoStart::InCorticalGrey => &mut self.in_cortical_grey,
+            NoStart::LowAmplitude => &mut self.low_amplitude,
+        } += 1;
+    }
+
+    /// The numbers of seeds that fail a condition, with the keys of these.
+    pub fn failed(&self) -> [(&'static str, u64); 9] {
+        [
+            ("outside_volume", self.outside_volume),
+            ("outside_mask", self.outside_mask),
+            ("outside_mask_regions", self.outside_regions),
+            ("low_fa", self.low_fa),
+            ("off_interface", self.off_interface),
+            ("outside_tissues", self.outside_tissues),
+            ("in_csf", self.in_csf),
+            ("in_cortical_grey", self.in_cortical_grey),
+            ("low_amplitude", self.low_amplitude),
+        ]
+    }
+
+    /// Adds the numbers of other seeds; the limits stay.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.outside_volume, other.outside_volume),
+            (&mut self.outside_mask, other.outside_mask),
+            (&mut self.outside_regions, other.outside_regions),
+            (&mut self.low_fa, other.low_fa),
+            (&mut self.off_interface, other.off_interface),
+            (&mut self.outside_tissues, other.outside_tissues),
+            (&mut self.in_csf, other.in_csf),
+            (&mut self.in_cortical_grey, other.in_cortical_grey),
+            (&mut self.low_amplitude, other.low_amplitude),
+            (&mut self.valid, other.valid),
+        ] {
+            *sum += more;
+        }
+    }
 }

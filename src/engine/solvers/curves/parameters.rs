@@ -10,11 +10,14 @@ use crate::parameters::{
 };
 use serde::{Deserialize, Serialize};
 
+/// Scheme of one step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Integrator {
+    /// First order: one evaluation of the direction.
     Euler,
     /// Midpoint rule.
     Rk2,
+    /// Classical method of fourth order: four evaluations.
     Rk4,
 }
 
@@ -27,6 +30,7 @@ keyed!(Integrator, serde {
 /// How tensors (never eigenvectors) are interpolated between voxel centres.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interpolation {
+    /// Linear along each axis, from the eight surrounding voxels.
     Trilinear,
     /// Interpolating cubic B-spline (prefiltered).
     CubicBSpline,
@@ -43,21 +47,35 @@ keyed!(Interpolation, serde {
 #[serde(rename_all = "snake_case")]
 pub enum Seeding {
     /// This many points in all, uniform in the seed area.
-    Random { count: usize },
+    Random {
+        /// Seeds in total.
+        count: usize,
+    },
     /// A regular world-axis grid with this spacing, mm.
-    Grid { spacing_mm: f64 },
+    Grid {
+        /// Distance between neighbouring seeds along each axis, mm.
+        spacing_mm: f64,
+    },
     /// This many random points in each voxel of the field whose centre is in the seed area.
-    PerVoxel { count: usize },
+    PerVoxel {
+        /// Seeds in each voxel.
+        count: usize,
+    },
 }
 
+/// Parameters of streamlines through tensors and of rays.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
+    /// Scheme of one step.
     pub integrator: Integrator,
+    /// Interpolation of the tensors between voxel centres.
     pub interpolation: Interpolation,
+    /// Placement of seed points.
     #[serde(rename = "seeds")]
     pub seeding: Seeding,
     /// Seed of the counter-based generator; each streamline uses its own index.
     pub random_seed: u64,
+    /// Length of a step, mm.
     pub step_mm: f64,
     /// Largest turn in one step, radians; `None` switches the test off.
     #[serde(rename = "angle_rad")]
@@ -159,7 +177,7 @@ impl Params {
         self.max_angle_rad.map_or(-2.0, |angle| angle.cos() as f32)
     }
 
-    /// Checks that the permitted steps reach the smallest length.
+    /// Checks that the permitted steps reach the minimum length.
     pub fn check_reach(&self) -> Result<(), ParamError> {
         let halves = if self.both_ways { 2.0 } else { 1.0 };
         let longest = halves * self.max_steps as f64 * self.step_mm;
@@ -168,7 +186,7 @@ impl Params {
         }
         Err(ParamError::Combination {
             found: format!(
-                "that {} steps of {} mm end before the smallest length",
+                "that {} steps of {} mm end before the minimum length",
                 large_count(self.max_steps as f64),
                 number(self.step_mm)
             ),
@@ -181,7 +199,9 @@ impl Params {
 /// How many of several regions with one role must be met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Match {
+    /// At least one of the regions.
     Any,
+    /// Every one of the regions.
     All,
 }
 
@@ -208,7 +228,7 @@ impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             value_name: "HOW",
-            help: "Seed points: random:N (in all), grid:MM or per-voxel:N",
+            help: "Seed points: random:N (N in total), grid:MM or per-voxel:N",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "seeds",
@@ -308,7 +328,7 @@ impl Parameters for Params {
             default_text: DefaultText::Listed,
             ..Param::new(
                 "min-length",
-                "Smallest length",
+                "Minimum length",
                 Kind::Number(Number {
                     unit: Unit::Mm,
                     decimals: 0,
@@ -327,7 +347,7 @@ impl Parameters for Params {
             default_text: DefaultText::Listed,
             ..Param::new(
                 "max-length",
-                "Largest length",
+                "Maximum length",
                 Kind::Number(Number {
                     unit: Unit::Mm,
                     decimals: 0,
@@ -345,7 +365,7 @@ impl Parameters for Params {
             default_text: DefaultText::Listed,
             ..Param::new(
                 "max-steps",
-                "Most steps",
+                "Step limit",
                 Kind::Number(Number {
                     decimals: 0,
                     soft: (100.0, 100_000.0),
@@ -537,9 +557,9 @@ impl Parameters for Params {
         let longest = self.max_length_mm.unwrap_or(f64::MAX);
         if self.min_length_mm > longest {
             return Err(ParamError::Combination {
-                found: format!("the smallest length {} mm", number(self.min_length_mm)),
-                expected: format!("a number up to the largest length, {} mm", number(longest)),
-                action: "lower it or raise that".to_owned(),
+                found: format!("the minimum length {} mm", number(self.min_length_mm)),
+                expected: format!("a number up to the maximum length, {} mm", number(longest)),
+                action: "lower the minimum or raise the maximum".to_owned(),
             });
         }
         if self.deflection.is_some() && self.integrator != Integrator::Euler {

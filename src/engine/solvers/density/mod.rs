@@ -53,12 +53,14 @@ pub use walk::Walk;
 /// Units of length per mm, added as integers.
 const UNITS_PER_MM: f64 = (1 << 24) as f64;
 
+/// Maps of streamlines on one grid.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// One frame, or three: abs(x), abs(y), abs(z) of the mean direction times the value.
     pub volume: Volume,
-    /// Length inside and outside the grid, mm.
+    /// Length inside the grid, mm.
     pub inside_mm: f64,
+    /// Length outside the grid, mm.
     pub outside_mm: f64,
     /// Number of voxels crossed by any streamline.
     pub voxels: u64,

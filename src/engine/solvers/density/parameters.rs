@@ -54,7 +54,7 @@ impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             value_name: "MEASURE",
-            help: "Number of streamlines that pass each voxel, or their length in it, mm",
+            help: "Number of streamlines that pass through each voxel, or their length in it, mm",
             default_text: DefaultText::Implied,
             ..Param::new(
                 "measure",

@@ -3,6 +3,7 @@
 use crate::data::Grid;
 use glam::{DAffine3, DVec3};
 
+/// Traversal of a grid, reusable for many segments.
 pub struct Walk {
     /// Transform to coordinates in which voxel i is the half-open interval from i to i + 1.
     cells_from_world: DAffine3,
@@ -12,6 +13,7 @@ pub struct Walk {
 }
 
 impl Walk {
+    /// Prepares the traversal of a grid; the voxel of a point is the one whose centre is nearest along each axis.
     pub fn new(grid: &Grid) -> Self {
         let half = DAffine3::from_translation(DVec3::splat(0.5));
         Self {

@@ -151,7 +151,7 @@ impl<'a> Front<'a> {
 
     /// The current values, by place.
     pub fn values(&self) -> Vec<Vec<f32>> {
-        let of = |f: usize| {
+        let costs = |f: usize| {
             let cells = self.field(f);
             let value = |&c: &u32| {
                 let value = f32::from_bits(cells[c as usize].load(Ordering::Relaxed));
@@ -163,7 +163,7 @@ impl<'a> Front<'a> {
             };
             self.layout.cell_of.par_iter().map(value).collect()
         };
-        (0..self.fields).map(of).collect()
+        (0..self.fields).map(costs).collect()
     }
 
     /// Visits the waiting bricks with the smallest values; false if none waits.

@@ -12,8 +12,7 @@
 //! - Teams of 128 threads, two smaller blocks per multiprocessor, a warp that assigns turns, and turns assigned in
 //!   advance were slower or no faster. Two passes through a brick per visit pay off for the upwind scheme only.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 mod bricks;
 
@@ -21,6 +20,7 @@ pub use bricks::Bricks;
 
 use super::{CostField, CostSource, LocalSolver, Params, Prepared};
 use crate::compute::cuda::{self, Device};
+use crate::compute::kernel_struct;
 use crate::compute::{Control, kernels};
 use crate::solvers::Error;
 use bricks::{CELLS, HEADER};
@@ -57,7 +57,9 @@ struct Job {
     tolerance: f32,
     clocks: u64,
 }
-const _: () = assert!(size_of::<Job>() == 40);
+kernel_struct!(Job as "Job in kernels/eikonal.cu", 40 {
+    bricks: 0, fields: 4, seeds: 8, starts: 12, owners: 16, each: 20, inner: 24, tolerance: 28, clocks: 32,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for Job {}
 
@@ -135,6 +137,7 @@ pub struct DeviceField {
 }
 
 impl DeviceField {
+    /// The values of this field in the buffer that it may share with other fields.
     pub fn view(&self) -> CudaView<'_, f32> {
         self.values.slice(self.from..self.from + self.places)
     }

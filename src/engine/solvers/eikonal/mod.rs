@@ -88,11 +88,16 @@ pub const MAX_OFFSET: i32 = 12;
 /// Longest offset along an axis, in voxels, that Selling's scheme alone can store (a byte); it must not drop any.
 pub const FARTHEST_OFFSET: i32 = 127;
 
+/// Local update scheme; the keys are those of the command line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LocalSolver {
+    /// Upwind differences on 6 neighbours, the solver of Jeong et al. 2007.
     Godunov6,
+    /// Simplices of all 26 neighbours.
     HopfLax26,
+    /// Selling's decomposition of W: causal for any anisotropy.
     Selling,
+    /// The least value of [`Self::HopfLax26`] and [`Self::Selling`].
     Hybrid,
 }
 
@@ -104,6 +109,7 @@ keyed!(LocalSolver, serde {
 });
 
 impl LocalSolver {
+    /// All schemes in the order of their declaration.
     pub const ALL: [Self; 4] = [Self::Godunov6, Self::HopfLax26, Self::Selling, Self::Hybrid];
 
     fn uses_selling(self) -> bool {
@@ -131,6 +137,7 @@ impl Schedule {
     };
 }
 
+/// Parameters of a solve.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     /// A value wakes its readers once it has fallen by more than this share of itself since it last did: the discrete
@@ -145,7 +152,9 @@ pub struct Params {
 #[derive(Clone, Debug)]
 pub struct Prepared {
     id: DataId,
+    /// Metric of the paths.
     pub metric: Metric,
+    /// Scheme for which the data are prepared.
     pub local: LocalSolver,
     /// By place in the metric; empty unless the local solver uses it.
     selling: Arc<Selling>,
@@ -156,6 +165,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// Decomposes W where the scheme needs it.
     pub fn new(
         metric: &Metric,
         local: LocalSolver,
@@ -173,6 +183,7 @@ impl Prepared {
         })
     }
 
+    /// Identity of these data, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }
@@ -220,7 +231,9 @@ fn get_or_build<T>(
 #[derive(Clone, Debug)]
 pub struct CostField {
     id: DataId,
+    /// Metric and scheme with which it was computed.
     pub prepared: Prepared,
+    /// Voxels with value 0 and their surroundings.
     pub source: Arc<CostSource>,
     /// By place in the metric; infinity where no path leads.
     pub values: Arc<[f32]>,
@@ -231,6 +244,7 @@ pub struct CostField {
 }
 
 impl CostField {
+    /// Field with these values, one per place of the metric; nothing is computed.
     pub fn new(prepared: &Prepared, source: Arc<CostSource>, values: Vec<f32>) -> Self {
         Self {
             id: DataId::fresh(),
@@ -242,6 +256,7 @@ impl CostField {
         }
     }
 
+    /// Identity of the values, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }

@@ -11,6 +11,7 @@ use glam::{DMat3, DVec3};
 /// The origin of a voxel's value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Simplex {
+    /// Cost at the voxel, the minimum over the simplex.
     pub value: f64,
     /// Towards the source, in voxels; its length has no meaning.
     pub direction: DVec3,

@@ -11,7 +11,9 @@ use std::collections::HashMap;
 /// A voxel whose value is known from the start; it may still decrease.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Seed {
+    /// Place of the voxel in the metric.
     pub place: u32,
+    /// Initial cost: 0 in the region, the cost of a straight path around it.
     pub value: f32,
     /// The voxel of the region at which the straight path to this one starts.
     pub start_voxel: u32,
@@ -20,6 +22,7 @@ pub struct Seed {
 /// The voxels of a region inside a metric's mask, and a ball around them.
 #[derive(Clone, Debug)]
 pub struct CostSource {
+    /// Name of the region, for messages.
     pub name: String,
     /// Places with value 0, ascending.
     pub zero: Vec<u32>,

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 /// A term ρ e eᵀ of W.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Offset {
+    /// Weight ρ, not negative.
     pub rho: f32,
     /// In voxels.
     pub e: [i8; 3],

@@ -37,7 +37,7 @@ pub fn shoot(
         gates: &gates,
         params,
         rules: HalfRayRules::new(metric, params),
-        room: MemoryBudget::new("rays", seeds.len(), memory, control),
+        budget: MemoryBudget::new("rays", seeds.len(), memory, control),
         control,
     };
     let joined = match (params.form, metric.interpolation) {
@@ -115,7 +115,7 @@ struct Job<'a> {
     gates: &'a RegionTests<'a>,
     params: &'a Params,
     rules: HalfRayRules,
-    room: MemoryBudget<'a>,
+    budget: MemoryBudget<'a>,
     control: &'a Control,
 }
 
@@ -136,7 +136,7 @@ impl Job<'_> {
         let chunks = count.div_ceil(size);
         let range = |i: usize| i * size..count.min((i + 1) * size);
         let points = self.rules.max_points(self.params) * directions as u64;
-        self.room.predict_memory(points, chunks, |i| {
+        self.budget.predict_memory(points, chunks, |i| {
             Ok(taken(&self.chunk(range(i), &follow)?))
         })?;
         (0..chunks)
@@ -145,7 +145,7 @@ impl Job<'_> {
                 let range = range(i);
                 let seeds = range.len() as u64;
                 let joined = self.chunk(range, &follow)?;
-                self.room
+                self.budget
                     .count(seeds, seeds * directions as u64, [&joined])?;
                 Ok(joined)
             })

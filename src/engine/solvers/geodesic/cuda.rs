@@ -5,8 +5,7 @@
 //! ranks the rays. Every ray that the regions keep is copied, including those below a cut: the histogram shows all of
 //! them, and dragging the cut repeats no shooting.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 mod batch;
 mod prepare;
@@ -16,6 +15,7 @@ use super::ray_metric::{Precision, RayMetric};
 use super::start::{Rays, Start};
 use super::{Form, Output, Params, cpu};
 use crate::compute::cuda::{self, Device};
+use crate::compute::kernel_struct;
 use crate::compute::{Backend, Control, kernels};
 use crate::data::Region;
 use crate::solvers::Error;
@@ -59,13 +59,16 @@ struct LaunchRules {
     until: u32,
     resumed: u32,
 }
+kernel_struct!(LaunchRules as "Rules in kernels/cells.cuh, in part", 16 {
+    slots: 0, running: 4, until: 8, resumed: 12,
+});
 
 /// `Rules` in kernels/cells.cuh.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct KernelRules {
     launch: LaunchRules,
-    shape: [u32; 3],
+    shape: [i32; 3],
     stride: [u32; 2],
     face: [f32; 3],
     step_mm: f32,
@@ -84,7 +87,11 @@ struct KernelRules {
     senses: u32,
     half: u32,
 }
-const _: () = assert!(size_of::<KernelRules>() == 43 * 4);
+kernel_struct!(KernelRules as "Rules in kernels/cells.cuh", 172 {
+    launch: 0, shape: 16, stride: 28, face: 36, step_mm: 48, min_fa: 52, min_cos: 56, max_steps: 60,
+    at_max: 64, keep_every: 68, loop_steps: 72, loop_mm2: 76, leap: 80, world: 84, root: 132, gates: 156,
+    masks: 160, senses: 164, half: 168,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelRules {}
 
@@ -92,7 +99,7 @@ impl KernelRules {
     /// The rules of the metric; those of rays are still 0.
     fn new(metric: &RayMetric) -> Self {
         Self {
-            shape: metric.shape.map(|n| n as u32),
+            shape: metric.shape.map(|n| n as i32),
             stride: metric.strides().map(|n| n as u32),
             face: metric.field.grid.shape.map(|n| n as f32 - 0.5),
             half: u32::from(metric.precision == Precision::Half),
@@ -123,7 +130,7 @@ pub fn shoot(
         rules: &rules,
         params,
         rays: &rays,
-        room: MemoryBudget::new("rays", seeds as usize, memory, control),
+        budget: MemoryBudget::new("rays", seeds as usize, memory, control),
         control,
         backend,
     };
@@ -156,7 +163,7 @@ struct Job<'a> {
     rules: &'a HalfRayRules,
     params: &'a Params,
     rays: &'a Rays,
-    room: MemoryBudget<'a>,
+    budget: MemoryBudget<'a>,
     control: &'a Control,
     backend: &'a Backend,
 }
@@ -271,7 +278,7 @@ impl Job<'_> {
             let last = (first + batch).min(range.end);
             let (joined, ms) = self.batch(device, &card, first..last, &mut points)?;
             let seeds = self.seeds_in(last - first);
-            self.room.count(seeds, (last - first) as u64, [&joined])?;
+            self.budget.count(seeds, (last - first) as u64, [&joined])?;
             shard.joined.push(joined);
             shard.kernel_ms = [0, 1].map(|i| shard.kernel_ms[i] + ms[i]);
             first = last;
@@ -313,7 +320,7 @@ impl Job<'_> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
-        if !self.room.may_be_exceeded(points) || rays < SAMPLES * SAMPLE * SAMPLE_SHARE {
+        if !self.budget.may_be_exceeded(points) || rays < SAMPLES * SAMPLE * SAMPLE_SHARE {
             return Ok(());
         }
         let card = self.on_card(device)?;
@@ -328,7 +335,7 @@ impl Job<'_> {
             }
         }
         let share = (SAMPLES * SAMPLE) as f64 / rays as f64;
-        self.room.check_memory(bytes as f64 / share)
+        self.budget.check_memory(bytes as f64 / share)
     }
 
     fn on_card(&self, device: &Device) -> Result<DeviceInputs, Error> {

@@ -119,6 +119,7 @@ pub const MAX_REGIONS: usize = 32;
 /// The equations that are integrated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
+    /// Position and momentum, by the integrator of the parameters.
     Hamiltonian,
     /// The papers' form: midpoint rule with the symbols kept constant during the step, whatever the integrator.
     Christoffel,
@@ -136,14 +137,28 @@ pub enum Directions {
     /// Along the principal eigenvector.
     Principal,
     /// One direction in world axes, of any length except 0, equal for all seeds.
-    Towards { direction: [f64; 3] },
+    Towards {
+        /// Direction in world axes.
+        direction: [f64; 3],
+    },
     /// Fibonacci points on the sphere.
-    Sphere { count: usize },
+    Sphere {
+        /// Points on the whole sphere.
+        count: usize,
+    },
     /// Fibonacci points on the cap with this half angle around the principal eigenvector; half of them around its
     /// opposite unless rays go both ways.
-    Cone { count: usize, half_angle_rad: f64 },
+    Cone {
+        /// Points in the cone.
+        count: usize,
+        /// Angle between the axis and the edge, rad.
+        half_angle_rad: f64,
+    },
     /// Corners of an icosahedron whose faces were divided into four this many times: 10·4ⁿ + 2.
-    Icosphere { level: usize },
+    Icosphere {
+        /// Subdivisions of each face.
+        level: usize,
+    },
 }
 
 impl Params {
@@ -164,12 +179,15 @@ impl Params {
 /// it; the value 1 at the seed point is replaced by that of its neighbour) and per streamline (of the whole curve).
 #[derive(Clone, Debug)]
 pub struct Output {
+    /// Kept and missed rays with their outcomes.
     pub rays: Arc<curves::Output>,
-    /// Seed points; each started [`Output::directions`] rays.
+    /// Seed points.
     pub seeds: u64,
+    /// Rays started at each seed point.
     pub directions: u64,
-    /// Seconds of following rays and of gathering kept points, if the backend measures them.
+    /// Seconds of following rays; `None` if the backend does not measure them.
     pub kernel_s: Option<f64>,
+    /// Seconds of gathering kept points; `None` if the backend does not measure them.
     pub gather_s: Option<f64>,
 }
 

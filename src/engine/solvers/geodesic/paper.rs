@@ -188,7 +188,10 @@ pub fn follow(
 /// Steps between two checks for cancellation.
 const STEPS_PER_LOOK: u32 = 4096;
 
-#[allow(clippy::too_many_arguments)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "one each for the data and rules that it reads and the path that it writes"
+)]
 fn follow_one(
     control: &Control,
     fields: &Fields,

@@ -11,13 +11,16 @@ use crate::parameters::{
 use crate::solvers::curves::{self, Integrator, Seeding};
 use serde::{Deserialize, Serialize};
 
+/// Parameters of rays in a given metric.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     /// Seeds, steps, integrator and stop reasons, as for streamlines. The FA is that of the tensors before
     /// sharpening; length and step limits apply to each half. With `both_ways`, every ray continues behind its seed
     /// with −p, which gives one curve through the seed.
     pub curves: curves::Params,
+    /// Form of the geodesic equations.
     pub form: Form,
+    /// Initial directions at each seed.
     pub directions: Directions,
     /// One point in this many steps is kept, as is the last.
     pub keep_every: usize,
@@ -60,8 +63,10 @@ impl Params {
 /// How tensors are converted to the metric of rays.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RayMetricParams {
+    /// Change of the tensors' anisotropy.
     #[serde(rename = "sharpen")]
     pub sharpening: Sharpening,
+    /// Storage of the records.
     pub precision: Precision,
 }
 
@@ -79,8 +84,11 @@ impl RayMetricParams {
 /// How geodesic rays are shot and which of them are kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rays {
+    /// Sharpening and precision, which determine the metric.
     pub metric: RayMetricParams,
+    /// Seeds, directions and integration.
     pub params: Params,
+    /// Rule by the connectivity measure, applied after tracing.
     pub cut: Cut,
 }
 
@@ -226,9 +234,9 @@ impl Parameters for Rays {
             help: "Equations: hamiltonian, or christoffel as in the papers, whose steps, length limit and loop \
                    guard are in units of its parameter instead of mm",
             hint: "Hamiltonian: the gradient of the interpolated tensors themselves. Christoffel: symbols from four \
-                   interpolated fields, held during a step (van Aart et al. 2011); as there, a step is one of the \
-                   parameter: where the metric changes fast it grows, a ray can become longer than the longest \
-                   allowed, and it ends where a step would pass over voxels",
+                   interpolated fields, held during a step (van Aart et al. 2011). Its steps are steps of the \
+                   parameter: where the metric changes fast they grow, a ray can exceed the length limit, and it \
+                   ends where a step would skip voxels",
             default_text: DefaultText::Implied,
             ..Param::new(
                 "form",

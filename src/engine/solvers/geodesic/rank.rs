@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
+    /// No rule: every curve is kept.
     All,
     /// All with at least this measure.
     AtLeast(f32),

@@ -23,10 +23,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum Sharpening {
     /// |D|^⅓ (D / |D|^⅓)^α: preserves the determinant (Jeong et al. 2007, with the signs of algorithms that agree
     /// with it); α = 1 changes nothing.
-    Power { alpha: f64 },
+    Power {
+        /// Exponent α, above 0.
+        alpha: f64,
+    },
     /// An integer power of D, scaled back to its mean diffusivity, where the FA is below a threshold (van Aart 2010,
     /// algorithm 1; unchanged elsewhere).
-    Paper { power: u32, below_fa: f64 },
+    Paper {
+        /// Exponent of D.
+        power: u32,
+        /// FA below which tensors are sharpened.
+        below_fa: f64,
+    },
 }
 
 impl Sharpening {
@@ -39,6 +47,7 @@ impl Sharpening {
 pub enum Precision {
     /// Rounded to 11 significant bits; the papers' speed is compared with this.
     Half,
+    /// 32-bit numbers.
     Single,
 }
 
@@ -57,9 +66,13 @@ pub const MIN_SHARE: f64 = 0.01;
 #[derive(Clone, Debug)]
 pub struct RayMetric {
     id: DataId,
+    /// Tensors before sharpening.
     pub field: TensorField,
+    /// Sharpening applied to them.
     pub sharpening: Sharpening,
+    /// Storage of the records.
     pub precision: Precision,
+    /// Interpolation that the records serve: samples, or coefficients of B-splines.
     pub interpolation: Interpolation,
     /// Samples, or for cubic B-splines coefficients with a margin of one: xx xy xz yy yz zz in voxel axes (voxel²,
     /// mean diffusivity 1 / mm² over the mask), whether fitted, and `FA`.
@@ -118,6 +131,7 @@ impl RayMetric {
         }
     }
 
+    /// Identity of the records, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }

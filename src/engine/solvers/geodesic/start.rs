@@ -4,6 +4,7 @@ use super::Params;
 use super::half_ray::root;
 use super::join::Ray;
 use super::ray_metric::{FA, RayMetric};
+use crate::compute::kernel_struct;
 use crate::solvers::curves::cells::{INSIDE, Record};
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::spline::cubic_weights;
@@ -19,6 +20,7 @@ pub struct Start {
     pub p: [f32; 3],
     pub direction: [f32; 3],
 }
+kernel_struct!(Start as "floats of `starts` in kernels/rays.cuh", 36 { x: 0, p: 12, direction: 24 });
 
 /// Rays with their seeds, in order; those that cannot start are omitted.
 pub struct Rays {

@@ -69,7 +69,7 @@ impl Background {
 
     /// Whether a voxel belongs to the background.
     pub fn contains(&self, voxel: [usize; 3], value: f32) -> bool {
-        value <= self.limit && self.is_dark[self.blocks.of(voxel)]
+        value <= self.limit && self.is_dark[self.blocks.block_of(voxel)]
     }
 
     /// Whether a target is a background value: then the user wants the surface to reach it.

@@ -11,7 +11,9 @@ pub const INSIDE: u32 = 1;
 /// φ of a whole grid, positive inside, in units of the shortest voxel edge.
 #[derive(Clone, Debug)]
 pub struct Field {
+    /// Grid of the image.
     pub grid: Arc<Grid>,
+    /// Shortest voxel edge, mm: the unit of φ.
     pub h_mm: f64,
     /// |φ| is limited to this.
     pub clamp: f32,
@@ -141,6 +143,7 @@ impl Field {
         out
     }
 
+    /// Number of bricks along each axis, the last ones possibly cut by the border.
     pub fn counts(&self) -> [usize; 3] {
         counts(self.grid.shape, self.brick)
     }
@@ -150,10 +153,12 @@ impl Field {
         self.table.iter().filter(|s| **s > INSIDE).count()
     }
 
+    /// Memory of pages and table, bytes.
     pub fn bytes(&self) -> usize {
         4 * (self.pages.len() + self.table.len())
     }
 
+    /// φ at a voxel; ±clamp in bricks without a page.
     #[inline]
     pub fn value(&self, voxel: [usize; 3]) -> f32 {
         let (b, shape) = (self.brick, self.counts());
@@ -174,11 +179,11 @@ impl Field {
     }
 
     /// Maps the values, row by row and brick by brick.
-    fn by_voxel<T: Copy + Default + Send + Sync>(&self, of: impl Fn(f32) -> T + Sync) -> Vec<T> {
+    fn by_voxel<T: Copy + Default + Send + Sync>(&self, map: impl Fn(f32) -> T + Sync) -> Vec<T> {
         let [nx, ny, _] = self.grid.shape;
         let (b, shape) = (self.brick, self.counts());
         let mut out = vec![T::default(); self.grid.voxel_count()];
-        let constants = [OUTSIDE, INSIDE].map(|slot| of(self.pages[slot as usize * b * b * b]));
+        let constants = [OUTSIDE, INSIDE].map(|slot| map(self.pages[slot as usize * b * b * b]));
         out.par_chunks_mut(nx)
             .enumerate()
             .for_each(|(row, values)| {
@@ -190,7 +195,7 @@ impl Field {
                         side if side <= INSIDE => part.fill(constants[side as usize]),
                         slot => {
                             let page = &self.pages[slot as usize * b * b * b + within..];
-                            part.iter_mut().zip(page).for_each(|(to, v)| *to = of(*v));
+                            part.iter_mut().zip(page).for_each(|(to, v)| *to = map(*v));
                         }
                     }
                 }
@@ -334,8 +339,11 @@ impl Field {
 /// Voxel counts of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BrickCounts {
+    /// All voxels of the grid.
     pub all: u64,
+    /// Voxels with φ > 0.
     pub inside: u64,
+    /// Voxels with |φ| below the given distance.
     pub near: u64,
 }
 

@@ -1,8 +1,7 @@
 //! Bricks on a graphics card: steps are batched in graphs, the card allocates and frees pages, and the host reads
 //! only counts, after many steps.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 mod drawn;
 mod speeds;

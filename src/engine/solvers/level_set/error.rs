@@ -24,14 +24,18 @@ pub enum InputError {
     Radius(f64),
     /// A sphere at this centre, mm, contains no voxel of the image.
     SphereOutside(DVec3),
+    /// A run of this many steps, more than the maximum.
     TooManySteps(u64),
     /// The script changes to speed inputs with this number, which exceeds the number available.
     SpeedInputs {
+        /// Number that the script names, counted from 0.
         number: usize,
+        /// Number of available inputs.
         known: usize,
     },
     /// The reference has another grid.
     ReferenceGrid,
+    /// The reference contains no voxel.
     EmptyReference,
     /// Bricks of this many voxels.
     Brick(usize),
@@ -53,6 +57,7 @@ pub enum InputError {
     EmptyAfterCut,
     /// A sphere that leaves no voxel outside.
     FullAfterSphere,
+    /// The speed is 0 in every voxel.
     NoSpeed,
 }
 

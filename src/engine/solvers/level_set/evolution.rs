@@ -45,6 +45,7 @@ pub struct Size {
     pub kept_bytes: usize,
 }
 
+/// State of a run: φ, its history and what is needed to continue or to rewind it.
 pub struct Evolution {
     /// Inputs of one image, by the numbers that the script gives them.
     inputs: Vec<Inputs>,
@@ -74,6 +75,7 @@ pub struct Evolution {
 }
 
 impl Evolution {
+    /// Initial surface and speeds; checks all inputs.
     pub fn new(
         inputs: &Inputs,
         start: &Start,
@@ -170,6 +172,7 @@ impl Evolution {
         })
     }
 
+    /// Parameters of the next step.
     pub fn params(&self) -> &Params {
         &self.speeds.params
     }
@@ -205,6 +208,7 @@ impl Evolution {
         }
     }
 
+    /// Number of steps taken.
     pub fn step(&self) -> u64 {
         self.inside.len() as u64 - 1
     }
@@ -219,10 +223,12 @@ impl Evolution {
         &self.inside
     }
 
+    /// Detector that observes every step.
     pub fn leak_detector(&self) -> &LeakDetector {
         &self.leak_detector
     }
 
+    /// Memory and number of bricks at present.
     pub fn size(&self) -> Size {
         let (bricks, bytes) = self.engine.size();
         Size {

@@ -20,6 +20,9 @@
 //! ventricle behind its choroid plexus; volumes alone do not distinguish that from a leak. Such growth is a suspicion
 //! until the voxels that joined decide ([`Joined`]). If the run continues, its volume counts as that of a new seed.
 //!
+//! A structure that touches others of the same values without a narrow part is not told from them: see
+//! [`recent_growth`](super::recent_growth()).
+//!
 //! Each leak names the step to rewind to: the change of speeds that let the surface leak, otherwise the step at which
 //! growth set in. Changes that follow one another before the surface rests count as one change, made at the first of
 //! them.
@@ -203,6 +206,7 @@ impl LeakDetector {
         self.rest.since.is_some()
     }
 
+    /// The leak noticed in this run; `None` if there is none.
     pub fn leak(&self) -> Option<Leak> {
         self.leak
     }
@@ -476,13 +480,13 @@ impl LeakDetector {
     /// Records what the surface touches after this step.
     pub fn record_contact(&mut self, contact: Contact) {
         let before = std::mem::replace(&mut self.touched, contact);
-        let over = |of: fn(&Contact) -> u64, tolerated: (u64, u64)| {
+        let over = |voxels: fn(&Contact) -> u64, tolerated: (u64, u64)| {
             // A receding surface does not leak.
-            let increases = of(&contact) > of(&before);
+            let increases = voxels(&contact) > voxels(&before);
             increases
                 && self
                     .allowances
-                    .is_exceeded(of(&contact), of, self.now, tolerated)
+                    .is_exceeded(voxels(&contact), voxels, self.now, tolerated)
         };
         let cause = if over(|c| c.background, BACKGROUND) {
             Cause::Background

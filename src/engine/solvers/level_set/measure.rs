@@ -19,13 +19,16 @@ const FEW: u64 = 8;
 /// most 0.1 % too short.
 const DIRECTIONS: usize = 1000;
 
+/// Measures of a surface.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measures {
     /// Volume within the surface, at subvoxel precision.
     pub volume_ml: f64,
     /// Voxels of the label map.
     pub voxels: u64,
+    /// Area of the triangulated surface, mm²; at least that of a ball of equal volume.
     pub area_mm2: f64,
+    /// Longest distance between two points of the surface, mm; at least the diameter of a ball of equal volume.
     pub diameter_mm: f64,
     /// Voxels with |φ| < 3 h.
     pub active: u64,
@@ -150,6 +153,7 @@ fn diameter_mm(surface: &Surface) -> f64 {
 /// Agreement of a segmentation with a reference.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Agreement {
+    /// 2 |A ∩ B| / (|A| + |B|), 0..=1.
     pub dice: f64,
     /// Share of the reference's voxels that were found.
     pub sensitivity: f64,

@@ -2,12 +2,14 @@
 
 use glam::Vec3;
 
+/// A k-d tree of points, mm.
 #[derive(Clone, Debug)]
 pub struct Nearest {
     points: Vec<Vec3>,
 }
 
 impl Nearest {
+    /// Sorts the points into the tree.
     pub fn new(mut points: Vec<Vec3>) -> Self {
         order(&mut points, 0);
         Self { points }

@@ -32,8 +32,10 @@ pub struct LayerSpeed {
     pub high: f32,
 }
 
+/// Parameters of a level set. Speeds are relative: only their ratios change the result.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
+    /// Discretisation and units of the speeds.
     pub mode: Mode,
     /// T, grey value of the structure.
     pub target: f32,
@@ -352,6 +354,7 @@ impl Layout {
         everywhere: false,
     };
 
+    /// An error unless bricks and band have supported sizes.
     pub fn check(&self) -> Result<(), InputError> {
         if !matches!(self.brick, 8 | 16) {
             return Err(InputError::Brick(self.brick));

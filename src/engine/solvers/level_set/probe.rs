@@ -9,7 +9,9 @@ use glam::DVec3;
 /// Target T and tolerance ε, and the measures from which they were chosen.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Probe {
+    /// T, grey value of the structure.
     pub target: f32,
+    /// ε, distance from T at which the speed turns inwards.
     pub tolerance: f32,
     /// Sampled voxels with a value.
     pub count: usize,
@@ -268,8 +270,8 @@ impl Around<'_> {
                 .max_by(|a, b| a.abs().total_cmp(&b.abs()))
         };
         let ends: Vec<f64> = rays.iter().filter_map(end).collect();
-        let nearest = |share: f64, of: &dyn Fn(f64) -> bool| {
-            let ends = ends.iter().copied().filter(|d| of(*d));
+        let nearest = |share: f64, counts: &dyn Fn(f64) -> bool| {
+            let ends = ends.iter().copied().filter(|d| counts(*d));
             let mut ends: Vec<f64> = ends.map(f64::abs).collect();
             let many = ends.len() as f64 >= share * rays.len() as f64;
             quantile(&mut ends, NEARER).filter(|_| many)

@@ -13,7 +13,9 @@ pub const MAX_STEPS: u64 = 1_000_000;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptEvent {
+    /// New parameters, from the next step on.
     Params(Params),
+    /// A sphere added to the surface or cut away.
     Sphere(Sphere),
     /// Another image or other painted regions, by number: a run begins with number 0.
     Inputs(usize),
@@ -22,7 +24,9 @@ pub enum ScriptEvent {
 /// A change, and the number of steps before it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Event {
+    /// Number of steps before the change.
     pub step: u64,
+    /// The change itself.
     #[serde(flatten)]
     pub event: ScriptEvent,
 }
@@ -30,9 +34,13 @@ pub struct Event {
 /// A run by step number: replaying it gives the same result.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunHistory {
+    /// Parameters at the start.
     pub params: Params,
+    /// Bricks and band.
     pub layout: Layout,
+    /// Changes that the user made.
     pub events: Vec<Event>,
+    /// Length of the run.
     pub steps: u64,
 }
 
@@ -82,6 +90,7 @@ pub enum Ended {
     Vanished,
     /// No voxel is outside any more: the state before is kept.
     Filled,
+    /// The leak detector stopped it.
     Leaked(Leak),
 }
 
@@ -102,13 +111,12 @@ impl Ended {
         match self {
             Self::Steps | Self::Converged => None,
             Self::Vanished => Some(
-                "The surface vanished, expected voxels inside it; the state before is kept: widen the \
-                 tolerance or lower the smoothness"
+                "The surface vanished and the state before that is kept; widen the tolerance or lower the smoothness"
                     .to_owned(),
             ),
             Self::Filled => Some(
-                "The surface filled the whole image, expected a border; the state before is kept: narrow \
-                 the tolerance or raise the smoothness"
+                "The surface filled the whole image and the state before that is kept; narrow the tolerance or raise the \
+                 smoothness"
                     .to_owned(),
             ),
             Self::Leaked(leak) => Some(format!(

@@ -23,7 +23,9 @@ const QUANTA: f64 = (1u32 << 20) as f64;
 /// The image and other inputs from which speeds are computed.
 #[derive(Clone, Debug)]
 pub struct Inputs {
+    /// Image whose values define the intensity speed.
     pub image: Volume,
+    /// Volume of the image that is used, from 0.
     pub frame: usize,
     /// Sampled on the image's grid.
     layer: Option<Arc<[f32]>>,
@@ -119,10 +121,12 @@ impl Inputs {
         self.background.get_or_init(estimate).as_ref()
     }
 
-    pub fn has_layer(&self) -> bool {
+    /// Whether a second image defines a speed.
+    pub(crate) fn has_layer(&self) -> bool {
         self.layer.is_some()
     }
 
+    /// Values of the used volume, x fastest.
     pub fn values(&self) -> &[f32] {
         self.image.frame(self.frame)
     }

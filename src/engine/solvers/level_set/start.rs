@@ -19,10 +19,12 @@ pub struct Sphere {
     pub add: bool,
     /// World mm.
     pub centre: DVec3,
+    /// Radius, world mm.
     pub radius_mm: f64,
 }
 
 impl Sphere {
+    /// An error if the radius is not above 0 or no voxel centre lies inside.
     pub fn check(&self, grid: &Grid) -> Result<(), InputError> {
         if !(self.radius_mm > 0.0 && self.radius_mm.is_finite() && self.centre.is_finite()) {
             return Err(InputError::Radius(self.radius_mm));
@@ -91,6 +93,7 @@ pub struct Start {
 }
 
 impl Start {
+    /// φ of the initial surface, in bricks.
     pub fn field(&self, grid: &Arc<Grid>, stencil: &Stencil, layout: &Layout) -> Field {
         let (h, clamp) = (stencil.h_mm, stencil.clamp);
         if self.mask.is_none() && !layout.everywhere {

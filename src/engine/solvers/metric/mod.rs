@@ -77,6 +77,7 @@ const CHUNK: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct Metric {
     id: DataId,
+    /// Grid of the mask.
     pub grid: Arc<Grid>,
     /// On the same grid.
     pub mask: Mask,
@@ -125,7 +126,7 @@ impl Metric {
         let mean = trace / (3.0 * voxels.len() as f64);
         let scale = if mean > 0.0 { 1.0 / mean } else { 1.0 };
         let turn = grid.voxel_from_world.matrix3;
-        let of = |&v: &u32| {
+        let voxel_metric = |&v: &u32| {
             let d = field.tensors[v as usize].d.map(|x| scale * f64::from(x));
             let speed = speed(d, *params);
             (in_axes(speed.w, turn), speed)
@@ -137,7 +138,7 @@ impl Metric {
                 control.check()?;
                 let (mut repaired, mut limited) = (0u64, 0u64);
                 for (out, voxel) in out.iter_mut().zip(voxels) {
-                    let (w, speed) = of(voxel);
+                    let (w, speed) = voxel_metric(voxel);
                     *out = w;
                     repaired += u64::from(speed.repaired);
                     limited += u64::from(speed.limited);
@@ -195,6 +196,7 @@ impl Metric {
         }
     }
 
+    /// Identity of the metric, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
     }

@@ -6,7 +6,7 @@ use crate::data::tractogram::length_mm;
 use crate::solvers::Error;
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
 use crate::solvers::curves::cuda::reason;
-use crate::solvers::curves::{SeedOutcome, StopReason};
+use crate::solvers::curves::{NoStart, SeedOutcome, StopReason};
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -75,6 +75,8 @@ pub struct Gathered {
 /// Consecutive streamlines, and the seeds of those that may start.
 pub struct Batch {
     ids: Range<u64>,
+    /// Why the others do not start, in their order.
+    refused: Vec<NoStart>,
     pub seeds: Vec<KernelSeed>,
     /// By seed, half and region: 0 if it contains the seed.
     pub met: Vec<u32>,
@@ -84,6 +86,8 @@ pub struct Batch {
 #[derive(Clone, Copy)]
 struct Evaluated {
     outcome: SeedOutcome,
+    /// The reason of a seed that does not start.
+    no_start: Option<NoStart>,
     /// The first and the last end.
     ends: [HalfEnd; 2],
     counts_first: bool,
@@ -123,10 +127,11 @@ impl Part {
                 break;
             }
             let (id, outcome) = (self.first_id + i as u64, streamline.outcome);
-            joined.seed_outcomes[outcome as usize] += 1;
-            if outcome == SeedOutcome::NoStart {
+            if let Some(reason) = streamline.no_start {
+                joined.no_start_because(reason);
                 continue;
             }
+            joined.seed_outcomes[outcome as usize] += 1;
             let [head, tail] = streamline.ends;
             joined.steps += u64::from(streamline.taken);
             joined.stops[tail.reason as usize] += 1;
@@ -165,19 +170,24 @@ impl Part {
 impl Batch {
     /// Needs the backend's threads installed.
     pub fn new(conditions: &Conditions, lattice: &Lattice, ids: Range<u64>) -> Self {
-        let parts: Vec<(Vec<KernelSeed>, Vec<u32>)> = parts_of(&ids)
+        let parts: Vec<((Vec<KernelSeed>, Vec<u32>), Vec<NoStart>)> = parts_of(&ids)
             .into_par_iter()
             .map(|ids| {
-                let (mut seeds, mut met) = (Vec::new(), Vec::new());
+                let (mut seeds, mut met, mut refused) = (Vec::new(), Vec::new(), Vec::new());
                 for id in ids {
-                    seeds.extend(kernel_seed(conditions, lattice, id, &mut met));
+                    match kernel_seed(conditions, lattice, id, &mut met) {
+                        Ok(seed) => seeds.push(seed),
+                        Err(reason) => refused.push(reason),
+                    }
                 }
-                (seeds, met)
+                ((seeds, met), refused)
             })
             .collect();
+        let (parts, refused): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let (seeds, met): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         Self {
             ids,
+            refused: refused.concat(),
             seeds: seeds.concat(),
             met: met.concat(),
         }
@@ -204,6 +214,7 @@ impl Batch {
                 };
                 let mut slot = first;
                 for id in ids {
+                    let refused = (id - self.ids.start) as usize - slot;
                     let is_next = self.seeds.get(slot).is_some_and(|s| u64::from(s.id) == id);
                     let evaluated = match is_next {
                         true => {
@@ -219,7 +230,7 @@ impl Batch {
                             slot += 1;
                             own.evaluate(&mut part.gathered)
                         }
-                        false => NOT_STARTED,
+                        false => not_started(self.refused[refused]),
                     };
                     part.evaluated.push(evaluated);
                 }
@@ -275,17 +286,16 @@ impl Gathered {
     }
 }
 
-const NOT_STARTED: Evaluated = Evaluated {
-    outcome: SeedOutcome::NoStart,
-    ends: [HalfEnd {
-        reason: StopReason::Seed,
-        target: None,
-        is_kept: true,
-    }; 2],
-    counts_first: false,
-    taken: 0,
-    points: 0,
-};
+fn not_started(reason: NoStart) -> Evaluated {
+    Evaluated {
+        outcome: SeedOutcome::NoStart,
+        no_start: Some(reason),
+        ends: [HalfEnd::at_seed(StopReason::Seed); 2],
+        counts_first: false,
+        taken: 0,
+        points: 0,
+    }
+}
 
 fn parts_of(ids: &Range<u64>) -> Vec<Range<u64>> {
     let starts = ids.clone().step_by(PART);
@@ -294,13 +304,13 @@ fn parts_of(ids: &Range<u64>) -> Vec<Range<u64>> {
         .collect()
 }
 
-/// The seed of a streamline, if it may start there; appends the regions that contain it, for both halves.
+/// The seed of a streamline, or why it does not start there; appends the regions that contain it, for both halves.
 fn kernel_seed(
     conditions: &Conditions,
     lattice: &Lattice,
     id: u64,
     met: &mut Vec<u32>,
-) -> Option<KernelSeed> {
+) -> Result<KernelSeed, NoStart> {
     let seed = conditions.seed(id, lattice)?;
     let mut flags = seed.passed.bits();
     if seed.inwards.is_some() {
@@ -319,7 +329,7 @@ fn kernel_seed(
             met.extend(inside.iter().map(first));
         }
     }
-    Some(KernelSeed {
+    Ok(KernelSeed {
         at: seed.at,
         id: id as u32,
         along: seed.inwards.unwrap_or_default(),
@@ -368,7 +378,7 @@ impl SlotResult<'_> {
     /// Adds the streamline to `gathered` if its points are needed.
     fn evaluate(&self, gathered: &mut Vec<Gathered>) -> Evaluated {
         if self.summary.status == NO_START {
-            return NOT_STARTED;
+            return not_started(NoStart::LowAmplitude);
         }
         let gates = self.conditions.gates.gates.len();
         let (mut ends, counts_first) = self.ends();
@@ -407,6 +417,7 @@ impl SlotResult<'_> {
         }
         Evaluated {
             outcome,
+            no_start: None,
             ends,
             counts_first,
             taken: self.summary.taken,

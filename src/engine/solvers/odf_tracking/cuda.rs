@@ -5,18 +5,16 @@
 //! same expressions as the CPU, so most streamlines differ by rounding only; where a random number lies next to the limit
 //! between two candidates, the card may choose the other one.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 use super::arcs::{CANDIDATES, azimuth};
 use super::batch::{Batch, Gathered, KernelSeed, Part, Summary, complete, joined};
 use super::follow::Conditions;
 use super::lattice::Lattice;
-use super::parameters::{Method, Params};
 use super::plausible_records;
 use super::prepare::Job;
 use super::records::Records;
-use crate::compute::cuda::{self, Device};
+use crate::compute::cuda::Device;
 use crate::compute::{Control, kernels};
 use crate::data::OdfField;
 use crate::data::spherical_harmonics::{EvenRecurrence, count};
@@ -111,15 +109,6 @@ unsafe impl DeviceRepr for Gathered {}
 /// `Progress` in kernels/odf_tracking.cu.
 type Progress = [u32; 16];
 
-/// Why the CPU tracks this although there is a card, as part of a sentence; `None` if the card does.
-pub fn obstacle(field: &OdfField, params: &Params) -> Option<&'static str> {
-    match () {
-        () if params.method == Method::Deterministic => Some("graphics cards follow no lobes"),
-        () if field.order() > 12 => Some("graphics cards have orders up to 12 only"),
-        () => None,
-    }
-}
-
 /// The order of the kernel that takes a series; coefficients of higher degrees are 0.
 fn kernel_order(order: usize) -> usize {
     if order <= 8 { 8 } else { 12 }
@@ -147,28 +136,22 @@ impl Fibres {
             ),
         };
         // Another thread may have freed them since.
-        let records = |device: &Device| match &built {
+        let records = || match &built {
             Some(records) => Ok(Cow::Borrowed(records)),
             None => {
                 let rebuilt = || Records::new(field, &Control::new());
-                let rebuilt = job.backend.install(rebuilt);
-                rebuilt
-                    .map(Cow::Owned)
-                    .map_err(|_| cuda::Error::OutOfMemory {
-                        what: OPERATION.to_owned(),
-                        needs: 0,
-                        free: device.memory().map_or(0, |m| m.0),
-                        lower: "track on the CPU",
-                    })
+                job.backend.install(rebuilt).map(Cow::Owned)
             }
         };
         let upload = |device: &Device| -> Result<Self, Error> {
             let of_card = device.cached_as(id, RECORDS, || {
-                let records = records(device)?;
-                device.upload(&job.backend.install(|| in_order_of_kernel(&records)))
+                let records = records()?;
+                let ordered = job.backend.install(|| in_order_of_kernel(&records));
+                Ok::<_, Error>(device.upload(&ordered)?)
             })?;
-            let record_of =
-                device.cached_as(id, RECORD_OF, || device.upload(&records(device)?.record_of))?;
+            let record_of = device.cached_as(id, RECORD_OF, || {
+                Ok::<_, Error>(device.upload(&records()?.record_of)?)
+            })?;
             Ok(Self {
                 records: of_card,
                 record_of,
@@ -192,7 +175,7 @@ fn in_order_of_kernel(records: &Records) -> Vec<f32> {
     records.reordered(&functions, width)
 }
 
-/// Tracks with arcs on all cards; there is no [`obstacle`].
+/// Tracks with arcs on all cards, which have no [`super::Params::cpu_reason`].
 pub fn track(job: &Job, field: &OdfField, devices: &[Device]) -> Result<Output, Error> {
     let fibres = Fibres::upload(job, field, devices)?;
     let record_of = match (fibres.first(), devices.first()) {
@@ -291,14 +274,14 @@ impl Cards<'_> {
             let (parts, ms) = self.batch(&mut card, first..end)?;
             kernel_ms += ms;
             for part in parts {
-                let (found, seeds) = (part.kept(), part.seeds());
-                let is_last = kept + found >= requested;
+                let (added, seeds) = (part.kept(), part.seeds());
+                let is_last = kept + added >= requested;
                 let max_kept = is_last.then(|| requested - kept);
                 let joined = part.joined(self.conditions, max_kept);
                 self.memory
-                    .count(seeds, max_kept.unwrap_or(found), [&joined])?;
+                    .count(seeds, max_kept.unwrap_or(added), [&joined])?;
                 all.push(joined);
-                kept += found;
+                kept += added;
                 if is_last {
                     return Ok((all, kernel_ms));
                 }
@@ -400,7 +383,7 @@ impl Cards<'_> {
         let order = kernel_order(self.field.order());
         let kernel = device.kernel(kernels::ODF_TRACKING, &format!("odf_tracking_arcs_{order}"))?;
         let mut kernel_ms = 0.0;
-        let found = loop {
+        let outcomes = loop {
             self.job.control.check()?;
             let warps_per_block = BLOCK / WARP;
             let blocks = (running.len() as u32).div_ceil(warps_per_block);
@@ -446,24 +429,24 @@ impl Cards<'_> {
                 Ok(())
             })?;
             kernel_ms += f64::from(ms);
-            let found = device.download(&summaries, 0..slots)?;
-            running.retain(|&i| !found[i as usize].is_done());
+            let outcomes = device.download(&summaries, 0..slots)?;
+            running.retain(|&i| !outcomes[i as usize].is_done());
             if running.is_empty() {
-                break found;
+                break outcomes;
             }
         };
         let met = device.download(&met, 0..batch.met.len())?;
-        Ok((found, met, kernel_ms))
+        Ok((outcomes, met, kernel_ms))
     }
 
     fn kernel_rules(&self, card: &Card, running: usize) -> KernelRules {
         let (params, conditions) = (self.job.params, self.conditions);
         let tables = super::arc_tables(self.field.order(), params);
-        let of = |lattice: &Lattice| KernelLattice {
+        let lattice_of = |lattice: &Lattice| KernelLattice {
             voxel: lattice.voxel_from_world,
             shape: lattice.shape.map(|n| n as u32),
         };
-        let fibres = of(&Lattice::new(&self.field.grid));
+        let fibres = lattice_of(&Lattice::new(&self.field.grid));
         let key = conditions.random.key();
         KernelRules {
             running: running as u32,
@@ -485,7 +468,7 @@ impl Cards<'_> {
             fibres,
             tissues: conditions
                 .tissues
-                .map_or(fibres, |rules| of(&rules.lattice)),
+                .map_or(fibres, |rules| lattice_of(&rules.lattice)),
         }
     }
 }

@@ -14,23 +14,29 @@ pub enum InputError {
     Empty,
     /// The share of voxels whose coefficients no distribution can have.
     NoDistributions {
+        /// Fraction, 0..=1.
         share: f64,
     },
     /// Parameters for arcs with an image of peaks.
     ArcsInPeaks,
     /// The share of voxels with fibres that the tissue map covers.
     TissuesElsewhere {
+        /// Fraction, 0..=1.
         share: f64,
     },
+    /// Seeds at the interface without a tissue map.
     InterfaceWithoutTissues,
     /// No place where grey and white matter meet.
     NoInterface,
     /// Seed regions with seeds at the interface, none of which lies in them.
     NoInterfaceInSeeds,
+    /// Every seed region lies outside the image.
     SeedsOutside,
     /// A step longer than two voxels.
     Step {
+        /// Chosen step, mm.
         step_mm: f64,
+        /// Largest permitted step, two voxels, mm.
         most_mm: f64,
     },
 }

@@ -10,7 +10,7 @@ use crate::solvers::curves::collect::{CurvePart, JoinedCurves, MISSED_EVERY};
 use crate::solvers::curves::half_queue::split_total;
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::seeding::Seeds;
-use crate::solvers::curves::{SeedOutcome, StopReason};
+use crate::solvers::curves::{NoStart, SeedOutcome, StopReason};
 
 /// Attempts from one point before a streamline goes back by one step more.
 const TRIES_PER_LENGTH: usize = 3;
@@ -96,17 +96,20 @@ impl HalfEnd {
 }
 
 impl Conditions<'_> {
-    /// The seed of the streamline with this number; `None` if none starts there.
-    pub fn seed(&self, id: u64, lattice: &Lattice) -> Option<SeedPoint> {
+    /// The seed of the streamline with this number, or why none starts there.
+    pub fn seed(&self, id: u64, lattice: &Lattice) -> Result<SeedPoint, NoStart> {
         let (at, inwards) = match self.seeds {
             SeedPoints::Anywhere(seeds) => (seeds.point(id as usize), None),
             SeedPoints::Interface(seeds) => {
-                let seed = seeds.seed(id)?;
+                let seed = seeds.seed(id).ok_or(NoStart::OffInterface)?;
                 (seed.at, Some(seed.inwards))
             }
         };
-        if !self.gates.allows(at) || !lattice.contains(lattice.voxel(at)) {
-            return None;
+        if !lattice.contains(lattice.voxel(at)) {
+            return Err(NoStart::OutsideVolume);
+        }
+        if !self.gates.allows(at) {
+            return Err(NoStart::OutsideRegions);
         }
         let passed = match self.tissues {
             Some(rules) => rules.at_seed(at, inwards.is_some())?,
@@ -115,7 +118,7 @@ impl Conditions<'_> {
         let end = self
             .tissues
             .and_then(|_| TissueRules::ends_at_seed(&passed));
-        Some(SeedPoint {
+        Ok(SeedPoint {
             at,
             inwards,
             passed,
@@ -152,9 +155,9 @@ impl Tracker<'_> {
     /// Tracks the streamline with this number, and adds it or its outcome.
     pub fn add_streamline(&self, id: u64, joined: &mut JoinedCurves) {
         let numbers = self.conditions.random.stream(id);
-        let Some(start) = self.start(id, numbers) else {
-            joined.no_start(1);
-            return;
+        let start = match self.start(id, numbers) {
+            Ok(start) => start,
+            Err(reason) => return joined.no_start_because(reason),
         };
         let (inside, cut) = self.conditions.gates.gates_containing(start.position.at);
         let met_at_seed: Vec<u32> = inside
@@ -209,11 +212,12 @@ impl Tracker<'_> {
         );
     }
 
-    fn start(&self, id: u64, numbers: Random) -> Option<Start> {
+    fn start(&self, id: u64, numbers: Random) -> Result<Start, NoStart> {
         let seed = self.conditions.seed(id, self.model.lattice())?;
         let numbers = numbers.stream(START_STREAM);
-        let along = self.model.start(seed.at, seed.inwards, numbers)?;
-        Some(Start {
+        let along = self.model.start(seed.at, seed.inwards, numbers);
+        let along = along.ok_or(NoStart::LowAmplitude)?;
+        Ok(Start {
             position: Position { at: seed.at, along },
             passed: seed.passed,
             end: seed.end,

@@ -87,11 +87,14 @@ const MAX_IMPLAUSIBLE: f64 = 0.25;
 /// The directions of fibres.
 #[derive(Clone, Debug)]
 pub enum Fibres {
+    /// Coefficients of spherical harmonics.
     Distributions(OdfField),
+    /// Fixed directions with amplitudes.
     Peaks(PeakField),
 }
 
 impl Fibres {
+    /// Grid of the distributions or of the peaks.
     pub fn grid(&self) -> &Arc<Grid> {
         match self {
             Self::Distributions(field) => &field.grid,
@@ -124,6 +127,7 @@ impl Prepared {
         })
     }
 
+    /// Distributions or peaks that were prepared.
     pub fn fibres(&self) -> &Fibres {
         &self.fibres
     }
@@ -147,17 +151,7 @@ pub fn track(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    check_inputs(fibres, tissues, regions, params)?;
-    control.check()?;
-    let job = Job {
-        grid: fibres.grid(),
-        tissues,
-        regions,
-        params,
-        memory,
-        backend,
-        control,
-    };
+    let job = checked(fibres, tissues, regions, params, memory, backend, control)?;
     if let Some(output) = track_on_cards(&job, fibres) {
         return output;
     }
@@ -176,9 +170,26 @@ pub fn track_prepared(
     control: &Control,
 ) -> Result<Output, Error> {
     let fibres = &prepared.fibres;
+    let job = checked(fibres, tissues, regions, params, memory, backend, control)?;
+    if let Some(output) = track_on_cards(&job, fibres) {
+        return output;
+    }
+    backend.install(|| job.on_cpu(&*model(prepared, params)?))
+}
+
+/// A run whose inputs can be tracked.
+fn checked<'a>(
+    fibres: &'a Fibres,
+    tissues: Option<&'a TissueMap>,
+    regions: &'a [Region],
+    params: &'a Params,
+    memory: Option<u64>,
+    backend: &'a Backend,
+    control: &'a Control,
+) -> Result<Job<'a>, Error> {
     check_inputs(fibres, tissues, regions, params)?;
     control.check()?;
-    let job = Job {
+    Ok(Job {
         grid: fibres.grid(),
         tissues,
         regions,
@@ -186,18 +197,14 @@ pub fn track_prepared(
         memory,
         backend,
         control,
-    };
-    if let Some(output) = track_on_cards(&job, fibres) {
-        return output;
-    }
-    backend.install(|| job.on_cpu(&*model(prepared, params)?))
+    })
 }
 
 /// Streamlines from graphics cards; `None` if there is none, or it cannot follow these.
 fn track_on_cards(job: &Job, fibres: &Fibres) -> Option<Result<Output, Error>> {
     match (fibres, job.backend.accelerator()) {
         (Fibres::Distributions(field), Some(Accelerator::Cuda(devices)))
-            if cuda::obstacle(field, job.params).is_none() =>
+            if job.params.cpu_reason(field.order()).is_none() =>
         {
             Some(cuda::track(job, field, devices))
         }

@@ -23,9 +23,12 @@ keyed!(Method, serde {
     Deterministic = "deterministic",
 });
 
+/// Parameters of streamlines through distributions and peaks.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
+    /// Rule for the next direction.
     pub method: Method,
+    /// Placement of seed points; not used at the interface.
     #[serde(rename = "seeds")]
     pub seeding: Seeding,
     /// Seeds where grey and white matter meet, instead of all voxels; they leave into white matter.
@@ -35,6 +38,7 @@ pub struct Params {
     pub select: Option<usize>,
     /// Seed of the counter-based generator; each streamline uses its own index.
     pub random_seed: u64,
+    /// Length of a step or arc, mm.
     pub step_mm: f64,
     /// Largest angle between the directions before and after a step, radians.
     #[serde(rename = "angle_rad")]
@@ -44,6 +48,7 @@ pub struct Params {
     pub min_amplitude: f64,
     /// Amplitudes per arc.
     pub samples: usize,
+    /// Least length of a kept streamline, mm.
     pub min_length_mm: f64,
     /// `None` switches the limit off.
     pub max_length_mm: Option<f64>,
@@ -61,8 +66,18 @@ pub struct Params {
 const TYPICAL_VOXEL_MM: f64 = 2.0;
 
 impl Params {
+    /// Defaults of the probabilistic method without tissues, for voxels of a typical size.
     pub fn defaults() -> Self {
         Self::defaults_for(Method::Probabilistic, TYPICAL_VOXEL_MM, false)
+    }
+
+    /// Why the CPU tracks distributions of an order even if there is a graphics card, as a clause; `None` if a card can.
+    pub fn cpu_reason(&self, order: usize) -> Option<&'static str> {
+        match self.method {
+            Method::Deterministic => Some("graphics cards do not follow lobes"),
+            Method::Probabilistic if order > 12 => Some("graphics cards handle orders up to 12"),
+            Method::Probabilistic => None,
+        }
     }
 
     /// The defaults of a method for voxels of this size. Tissues end streamlines where fibres end, so that a lower
@@ -122,8 +137,8 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Track until N streamlines are kept, at most 1000 seeds for each: the first N by the order of the \
-                   seeds, on any number of threads",
+            help: "Track until N streamlines are kept, with at most 1000 seeds for each; these are the first N in \
+                   the order of the seeds, on any number of threads",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "select",
@@ -163,7 +178,7 @@ impl Parameters for Params {
         Param {
             value_name: "DEG",
             help: "Largest angle between the directions before and after a step, degrees",
-            default_text: DefaultText::Noted("45, deterministic 60"),
+            default_text: DefaultText::Noted("45; deterministic: 60"),
             ..Param::new(
                 "angle",
                 "Maximum angle",
@@ -182,10 +197,10 @@ impl Parameters for Params {
         Param {
             value_name: "X",
             help: "Smallest amplitude, in the unit of the response of white matter",
-            default_text: DefaultText::Noted("0.1, with tissues 0.05"),
+            default_text: DefaultText::Noted("0.1; with tissues: 0.05"),
             ..Param::new(
                 "cutoff",
-                "Smallest amplitude",
+                "Minimum amplitude",
                 Kind::Number(Number {
                     soft: (0.0, 0.5),
                     hard: Limits::above(0.0, 100.0),
@@ -221,7 +236,7 @@ impl Parameters for Params {
             default_text: DefaultText::Noted("five voxels, with tissues two"),
             ..Param::new(
                 "min-length",
-                "Smallest length",
+                "Minimum length",
                 Kind::Number(Number {
                     unit: Unit::Mm,
                     decimals: 0,
@@ -240,7 +255,7 @@ impl Parameters for Params {
             reason: "longer than any bundle of a brain",
             ..Param::new(
                 "max-length",
-                "Largest length",
+                "Maximum length",
                 Kind::Number(Number {
                     unit: Unit::Mm,
                     decimals: 0,
@@ -292,9 +307,9 @@ impl Parameters for Params {
         let longest = self.max_length_mm.unwrap_or(f64::MAX);
         if self.min_length_mm > longest {
             return Err(ParamError::Combination {
-                found: format!("the smallest length {} mm", number(self.min_length_mm)),
-                expected: format!("a number up to the largest length, {} mm", number(longest)),
-                action: "lower it or raise that".to_owned(),
+                found: format!("the minimum length {} mm", number(self.min_length_mm)),
+                expected: format!("a number up to the maximum length, {} mm", number(longest)),
+                action: "lower the minimum or raise the maximum".to_owned(),
             });
         }
         if self.at_interface && !matches!(self.seeding, Seeding::Random { .. }) {
@@ -310,8 +325,8 @@ impl Parameters for Params {
 
 const METHOD: Param<Params> = Param {
     value_name: "METHOD",
-    help: "How a streamline continues",
-    default_text: DefaultText::Noted("probabilistic, in peaks deterministic"),
+    help: "How streamlines continue",
+    default_text: DefaultText::Noted("probabilistic; along peaks: deterministic"),
     ..Param::new(
         "method",
         "Method",
@@ -336,7 +351,7 @@ const METHOD: Param<Params> = Param {
 
 const SEEDS: Param<Params> = Param {
     value_name: "HOW",
-    help: "Seed points: random:N (in all), grid:MM or per-voxel:N",
+    help: "Seed points: random:N (N in total), grid:MM or per-voxel:N",
     ..Param::new(
         "seeds",
         "Seed points",

@@ -98,7 +98,11 @@ impl<'a> Job<'a> {
             min_length_mm: params.min_length_mm as f32,
         };
         let memory = MemoryBudget::new("streamlines", available as usize, self.memory, control);
-        track(&conditions, memory, available.min(limit))
+        let mut output = track(&conditions, memory, available.min(limit))?;
+        if let Some(starts) = &mut output.starts {
+            starts.min_amplitude = Some(params.min_amplitude);
+        }
+        Ok(output)
     }
 
     /// Seeds and their number, of which at most `limit` are tried. Needs the backend's threads installed.

@@ -69,16 +69,16 @@ impl Run<'_> {
                 .collect::<Result<_, Cancelled>>()?;
             for (i, joined) in wave.into_iter().enumerate() {
                 let ids = range(i as u64);
-                let (found, seeds) = (joined.kept.count() as u64, ids.end - ids.start);
-                if kept + found >= requested {
+                let (added, seeds) = (joined.kept.count() as u64, ids.end - ids.start);
+                if kept + added >= requested {
                     // Its seeds after the last one are not counted, whatever the threads have tracked.
                     let last = self.part(ids, Some(requested - kept))?;
                     self.memory.count(seeds, requested - kept, [&last])?;
                     all.push(last);
                     return Ok(all);
                 }
-                kept += found;
-                self.memory.count(seeds, found, [&joined])?;
+                kept += added;
+                self.memory.count(seeds, added, [&joined])?;
                 all.push(joined);
             }
             first = end;

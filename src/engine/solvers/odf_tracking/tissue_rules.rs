@@ -12,7 +12,7 @@
 use super::lattice::Lattice;
 use crate::data::tissue_map::Fractions;
 use crate::data::{TissueMap, TissueType};
-use crate::solvers::curves::StopReason;
+use crate::solvers::curves::{NoStart, StopReason};
 use glam::DVec3;
 
 /// Below this sum of all fractions a point is outside the brain.
@@ -100,22 +100,23 @@ impl TissueRules {
         Some(TissueType::ALL[(1..TissueType::COUNT).fold(0, larger)])
     }
 
-    /// The state of a streamline at its seed; `None` if none starts there. `at_interface`: cortical grey matter is
-    /// expected, and followed until white matter begins.
-    pub fn at_seed(&self, at: [f32; 3], at_interface: bool) -> Option<Passed> {
+    /// The state of a streamline at its seed, or why none starts there. `at_interface`: cortical grey matter is expected,
+    /// and followed until white matter begins.
+    pub fn at_seed(&self, at: [f32; 3], at_interface: bool) -> Result<Passed, NoStart> {
         let start = Passed::default();
-        match self.tissue(at)? {
-            _ if at_interface => Some(Passed {
+        match self.tissue(at).ok_or(NoStart::OutsideTissues)? {
+            _ if at_interface => Ok(Passed {
                 steps_in_cortex: STEPS_IN_CORTEX,
                 ..start
             }),
-            TissueType::White | TissueType::Other => Some(start),
-            TissueType::DeepGrey => Some(Passed {
+            TissueType::White | TissueType::Other => Ok(start),
+            TissueType::DeepGrey => Ok(Passed {
                 in_deep_grey: true,
                 may_leave: true,
                 ..start
             }),
-            TissueType::CorticalGrey | TissueType::Csf => None,
+            TissueType::CorticalGrey => Err(NoStart::InCorticalGrey),
+            TissueType::Csf => Err(NoStart::InCsf),
         }
     }
 

@@ -1,7 +1,6 @@
 //! The excess cost as an image that the window draws.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 use super::Pathway;
 use super::error::InputError;

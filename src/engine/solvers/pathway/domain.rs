@@ -13,8 +13,11 @@ use std::sync::Arc;
 /// and in no excluded region. Its functions must be called on the backend's threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain<'a> {
+    /// Fractional anisotropy.
     pub fa: &'a Volume,
+    /// Least FA of a voxel that paths may use.
     pub min_fa: f64,
+    /// Ends, masks and excluded regions, by their roles.
     pub regions: &'a [Region],
 }
 
@@ -55,13 +58,13 @@ impl Domain<'_> {
     }
 
     fn walls(&self) -> Walls<'_> {
-        let of = |role: Role| -> Vec<&Shape> {
+        let shapes = |role: Role| -> Vec<&Shape> {
             let these = self.regions.iter().filter(|r| r.role == role);
             these.map(|r| &*r.shape).collect()
         };
         Walls {
-            confining: of(Role::Mask),
-            without: of(Role::Exclude),
+            confining: shapes(Role::Mask),
+            without: shapes(Role::Exclude),
         }
     }
 

@@ -130,6 +130,7 @@ impl Pathway {
         })
     }
 
+    /// Metric from which both cost fields were computed.
     pub fn metric(&self) -> &Metric {
         &self.fields[0].prepared.metric
     }

@@ -70,7 +70,9 @@ pub enum NoRates {
 
 /// The two ends of a path: their voxels, and a test for points inside them.
 pub struct Ends<'a> {
+    /// Voxels at which paths begin and end.
     pub sources: [Arc<CostSource>; 2],
+    /// Test of a world point: inside either end.
     pub holds: &'a (dyn Fn(DVec3) -> bool + Sync),
 }
 
@@ -236,6 +238,7 @@ impl RandomPairs {
         })
     }
 
+    /// Metric in which the paths are computed.
     pub fn metric(&self) -> &Metric {
         &self.prepared.metric
     }

@@ -14,8 +14,11 @@ const MAX_STALLED_STEPS: usize = 12;
 /// A path in world mm, with the cost up to each point.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Path {
+    /// Points from one region to the other, world mm.
     pub points: Vec<DVec3>,
+    /// Cost from the first point to each point, ascending.
     pub cost: Vec<f64>,
+    /// Length from the first point to each point, mm.
     pub length_mm: Vec<f64>,
 }
 
@@ -59,10 +62,12 @@ impl Path {
         Self::new(metric, points)
     }
 
+    /// Cost of the whole path; 0 for an empty one.
     pub fn total_cost(&self) -> f64 {
         self.cost.last().copied().unwrap_or(0.0)
     }
 
+    /// Length of the whole path, mm; 0 for an empty one.
     pub fn total_mm(&self) -> f64 {
         self.length_mm.last().copied().unwrap_or(0.0)
     }

@@ -21,6 +21,7 @@ fn fine_sphere() -> &'static HalfSphere {
     HalfSphere::subdivided(4)
 }
 
+/// Maps of lobes on the grid of the distributions.
 #[derive(Clone, Debug)]
 pub struct Maps {
     /// Integral of the distribution over the sphere: √4π c_00.

@@ -58,6 +58,7 @@ fn half_sphere() -> &'static HalfSphere {
 pub struct Peak {
     /// Unit vector in world axes; its sign has no meaning.
     pub direction: DVec3,
+    /// Value of the distribution at the peak, above 0.
     pub amplitude: f64,
 }
 
@@ -126,6 +127,7 @@ pub struct Search {
 }
 
 impl Search {
+    /// Tables for distributions of this order, shared by all voxels.
     pub fn new(order: usize, params: Params) -> Self {
         Self {
             params,

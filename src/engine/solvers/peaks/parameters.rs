@@ -3,6 +3,7 @@
 use crate::parameters::{self, Kind, Limits, Number, Param, ParamError, Parameters};
 use serde::{Deserialize, Serialize};
 
+/// Parameters of a search for peaks.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     /// Largest number of peaks in a voxel.
@@ -15,6 +16,7 @@ pub struct Params {
 }
 
 impl Params {
+    /// Three peaks at most; the table gives the reasons.
     pub fn defaults() -> Self {
         Self {
             count: 3,
@@ -55,7 +57,7 @@ impl Parameters for Params {
             reason: "noise has peaks of this size in grey matter",
             ..Param::new(
                 "min-amplitude",
-                "Smallest amplitude",
+                "Minimum amplitude",
                 Kind::Number(Number {
                     decimals: 2,
                     soft: (0.0, 0.5),
@@ -73,7 +75,7 @@ impl Parameters for Params {
             reason: "below it most peaks are spurious at the noise of clinical scans",
             ..Param::new(
                 "min-share",
-                "Smallest share",
+                "Minimum share",
                 Kind::Number(Number {
                     ..Number::new(
                         |p| Some(p.min_share),

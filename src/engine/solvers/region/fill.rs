@@ -8,7 +8,9 @@ use crate::parameters::shortest_f64;
 use glam::DVec3;
 use std::collections::VecDeque;
 
+/// Result of a flood fill.
 pub struct FilledMask {
+    /// Filled voxels on the grid of the image.
     pub mask: Mask,
     /// Whether the limit stopped the fill.
     pub limited: bool,

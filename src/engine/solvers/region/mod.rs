@@ -65,6 +65,7 @@ use std::sync::Arc;
 /// Full width at half maximum of a Gaussian with standard deviation 1.
 pub const WIDTH_OF_SIGMA: f64 = 2.354_820_045_030_949;
 
+/// Set operation on two regions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Combine {
     /// In either region.
@@ -82,6 +83,7 @@ keyed!(Combine, serde {
 });
 
 impl Combine {
+    /// All operations in the order of their declaration.
     pub const ALL: [Self; 3] = [Self::Union, Self::Intersection, Self::Difference];
 }
 

@@ -28,6 +28,7 @@ pub fn threshold(
 /// One number of a label map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LabelCount {
+    /// Value of the label in the image.
     pub number: i64,
     /// Number of voxels with this label.
     pub count: usize,

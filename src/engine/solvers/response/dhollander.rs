@@ -66,21 +66,21 @@ pub fn dhollander(
     let axes: Vec<DVec3> = white.iter().map(|v| tensors.directions[*v]).collect();
     let white_response = fibres(dwi, gradients, &shells, &white, &axes, params.order)?;
     let grey_response = isotropic(dwi, &shells, &grey)?;
-    let of = |tissue, response, voxels: &[usize], candidates: usize| TissueResponse {
+    let tissue_response = |tissue, response, voxels: &[usize], candidates: usize| TissueResponse {
         tissue,
         response,
         voxels: mask_of(mask, voxels),
         candidates,
     };
     let tissues = vec![
-        of(
+        tissue_response(
             Tissue::WhiteMatter,
             white_response,
             &white,
             refined.white.len(),
         ),
-        of(Tissue::GreyMatter, grey_response, &grey, refined.grey.len()),
-        of(Tissue::Csf, csf_response, &csf, refined.csf.len()),
+        tissue_response(Tissue::GreyMatter, grey_response, &grey, refined.grey.len()),
+        tissue_response(Tissue::Csf, csf_response, &csf, refined.csf.len()),
     ];
     Ok(Estimate { tissues, shells })
 }
@@ -135,12 +135,12 @@ impl Decay {
             .collect()
     }
 
-    fn of(&self, voxels: &[usize]) -> Vec<f64> {
+    fn values(&self, voxels: &[usize]) -> Vec<f64> {
         voxels.iter().map(|v| self.0[*v]).collect()
     }
 
     fn median(&self, voxels: &[usize]) -> f64 {
-        median_of(self.of(voxels))
+        median_of(self.values(voxels))
     }
 }
 
@@ -167,7 +167,7 @@ impl Refined {
         let d = |voxel: &usize| decay.0[*voxel];
         let is_white = |voxel: &usize| f64::from(tensors.fa.values[*voxel]) > fa;
         let (white, rest): (Vec<usize>, Vec<usize>) = safe.iter().copied().partition(is_white);
-        let limit = optimal_threshold(&mut decay.of(&rest)).unwrap_or(f64::INFINITY);
+        let limit = optimal_threshold(&mut decay.values(&rest)).unwrap_or(f64::INFINITY);
         let (csf, grey): (Vec<usize>, Vec<usize>) =
             rest.iter().copied().partition(|v| d(v) > limit);
         if white.is_empty() || grey.is_empty() || csf.is_empty() {
@@ -192,7 +192,7 @@ impl Refined {
             .chain(outliers.into_iter().filter(|v| d(v) > min_decay));
         let mut fluid: Vec<usize> = mixed.collect();
         fluid.sort_unstable();
-        if let Some(limit) = optimal_threshold(&mut decay.of(&fluid)) {
+        if let Some(limit) = optimal_threshold(&mut decay.values(&fluid)) {
             fluid.retain(|v| d(v) > limit);
         }
         let grey = central(decay, &grey);
@@ -225,8 +225,8 @@ fn central(decay: &Decay, grey: &[usize]) -> Vec<usize> {
     let middle = decay.median(grey);
     let (high, low): (Vec<usize>, Vec<usize>) =
         grey.iter().copied().partition(|v| decay.0[*v] > middle);
-    let upper = optimal_threshold(&mut decay.of(&high)).unwrap_or(f64::INFINITY);
-    let lower = optimal_threshold(&mut decay.of(&low)).unwrap_or(f64::NEG_INFINITY);
+    let upper = optimal_threshold(&mut decay.values(&high)).unwrap_or(f64::INFINITY);
+    let lower = optimal_threshold(&mut decay.values(&low)).unwrap_or(f64::NEG_INFINITY);
     let within = |v: &usize| (lower..=upper).contains(&decay.0[*v]);
     grey.iter().copied().filter(within).collect()
 }

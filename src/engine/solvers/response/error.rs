@@ -11,12 +11,16 @@ use std::fmt;
 pub enum InputError {
     /// The numbers of volumes and of rows of the gradient table differ.
     Counts {
+        /// Volumes of the scan.
         volumes: usize,
+        /// Rows of the gradient table.
         rows: usize,
     },
+    /// The mask has another grid than the scan.
     MaskGrid,
     /// The brain mask, or the mask of this tissue.
     EmptyMask(Option<Tissue>),
+    /// No shell has diffusion weighting.
     NotWeighted,
     /// No volume has b = 0; the shells as text.
     NoB0(String),
@@ -26,14 +30,18 @@ pub enum InputError {
     NoTissue(Tissue),
     /// Too few directions in the outer shell, whose b-value is this, s/mm².
     FewDirections {
+        /// Number of its directions.
         directions: usize,
+        /// b-value of the shell, s/mm².
         b_s_per_mm2: f64,
     },
     /// No voxel has a peak.
     NoFibre,
     /// The voxels of a response function have no signal in the shell with this b-value, s/mm².
     NoSignal {
+        /// b-value of the shell without signal, s/mm².
         b_s_per_mm2: f64,
+        /// Voxels of the response function.
         voxels: usize,
     },
 }

@@ -70,7 +70,9 @@ use glam::DVec3;
 /// A response function, and where it was measured.
 #[derive(Clone, Debug)]
 pub struct TissueResponse {
+    /// Tissue that was measured.
     pub tissue: Tissue,
+    /// Signal by shell and degree.
     pub response: Response,
     /// The voxels that it was measured in.
     pub voxels: Mask,
@@ -78,10 +80,12 @@ pub struct TissueResponse {
     pub candidates: usize,
 }
 
+/// Result of an estimation.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     /// White matter first.
     pub tissues: Vec<TissueResponse>,
+    /// Shells of the scan, as the response functions list them.
     pub shells: Shells,
 }
 

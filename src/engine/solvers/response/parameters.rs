@@ -3,6 +3,7 @@
 use crate::parameters::{self, Kind, Limits, Number, Param, ParamError, Parameters, Unit};
 use serde::{Deserialize, Serialize};
 
+/// Parameters of an estimation of response functions.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     /// Highest degree of the harmonics of white matter's response, even.
@@ -13,9 +14,11 @@ pub struct Params {
     /// Voxels with a larger fractional anisotropy are white matter.
     #[serde(rename = "white_fa")]
     pub fa: f64,
-    /// Shares of the voxels of a tissue that its response is measured in.
+    /// Share of the voxels of white matter in which its response is measured.
     pub single_fibre_share: f64,
+    /// Share of the voxels of grey matter in which its response is measured.
     pub grey_share: f64,
+    /// Share of the voxels of fluid in which its response is measured.
     pub csf_share: f64,
     /// Number of single-fibre voxels of the algorithm for one shell.
     #[serde(rename = "single_fibre_voxels")]
@@ -23,6 +26,7 @@ pub struct Params {
 }
 
 impl Params {
+    /// Defaults for any scan; the table gives their reasons.
     pub fn defaults() -> Self {
         Self {
             order: 12,
@@ -70,7 +74,7 @@ impl Parameters for Params {
             reason: "the highest order of a deconvolution",
             ..Param::new(
                 "response-order",
-                "Order of the response",
+                "Response order",
                 Kind::Number(Number {
                     decimals: 0,
                     soft: (4.0, 12.0),
@@ -110,19 +114,19 @@ impl Parameters for Params {
         },
         share!(
             "single-fibre-share",
-            "Share of white matter",
+            "White matter share",
             "Share of white matter's voxels in which its response is measured",
             single_fibre_share
         ),
         share!(
             "grey-share",
-            "Share of grey matter",
+            "Grey matter share",
             "Share of grey matter's voxels in which its response is measured",
             grey_share
         ),
         share!(
             "csf-share",
-            "Share of CSF",
+            "CSF share",
             "Share of the voxels of CSF in which its response is measured",
             csf_share
         ),

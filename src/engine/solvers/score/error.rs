@@ -8,6 +8,7 @@ use std::fmt;
 /// A truth against which nothing can be scored: one sentence each.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InputError {
+    /// The truth has no bundle.
     NoBundles,
     /// An image of end regions with this many volumes.
     Volumes(usize),

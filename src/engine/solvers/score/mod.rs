@@ -60,9 +60,11 @@ use std::collections::BTreeMap;
 /// A bundle whose course is known.
 #[derive(Clone, Debug)]
 pub struct TrueBundle {
+    /// Name in reports.
     pub name: String,
     /// Labels of the regions in which it ends.
     pub ends: [u32; 2],
+    /// Fibres that fill the bundle.
     pub fibres: Tractogram,
     /// Voxels that its streamlines may pass besides those of its end regions, on the grid of the regions.
     pub corridor: Mask,
@@ -71,47 +73,61 @@ pub struct TrueBundle {
 /// All bundles, with the image in which their end regions are labelled.
 #[derive(Clone, Debug)]
 pub struct Truth {
+    /// Label map of the end regions.
     pub regions: Volume,
+    /// Bundles in the order of reports.
     pub bundles: Vec<TrueBundle>,
 }
 
 /// The regions or the bundle that a streamline connects. Bundles are numbered in the order of the truth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Connection {
+    /// Index of the bundle whose end regions it connects within the corridor.
     Valid(usize),
     /// The right ends outside the corridor.
     WrongPath(usize),
     /// Two regions that no bundle connects, the lower label first.
     Invalid([u32; 2]),
+    /// No two end regions.
     None,
 }
 
+/// Scores of one bundle.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BundleScore {
+    /// Name of the bundle.
     pub name: String,
+    /// Streamlines with a valid connection.
     pub valid: usize,
+    /// Streamlines with the right ends that leave the corridor.
     pub wrong_paths: usize,
-    /// Voxels of the true fibres; those of them that valid connections pass; voxels that only these pass.
+    /// Voxels of the true fibres.
     pub true_voxels: usize,
+    /// True voxels that valid connections pass.
     pub shared_voxels: usize,
+    /// Further voxels that valid connections pass.
     pub excess_voxels: usize,
 }
 
 impl BundleScore {
+    /// Share of the true voxels that valid connections pass, 0..=1 (OL).
     pub fn overlap(&self) -> f64 {
         self.shared_voxels as f64 / self.true_voxels as f64
     }
 
+    /// Voxels passed outside the truth, relative to the true voxels (OR); may exceed 1.
     pub fn overreach(&self) -> f64 {
         self.excess_voxels as f64 / self.true_voxels as f64
     }
 
+    /// Dice coefficient of passed and true voxels, 0..=1.
     pub fn f1(&self) -> f64 {
         let passed = self.shared_voxels + self.excess_voxels;
         2.0 * self.shared_voxels as f64 / (passed + self.true_voxels) as f64
     }
 }
 
+/// Scores of a tractogram.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scores {
     /// One for each streamline.
@@ -125,10 +141,12 @@ pub struct Scores {
 }
 
 impl Scores {
+    /// Valid connections of all bundles (VC).
     pub fn valid(&self) -> usize {
         self.bundles.iter().map(|b| b.valid).sum()
     }
 
+    /// Wrong paths of all bundles (WPC).
     pub fn wrong_paths(&self) -> usize {
         self.bundles.iter().map(|b| b.wrong_paths).sum()
     }
@@ -139,10 +157,12 @@ impl Scores {
         pairs + self.wrong_paths()
     }
 
+    /// Streamlines that connect no two end regions (NC).
     pub fn unconnected(&self) -> usize {
         self.connections.len() - self.valid() - self.invalid()
     }
 
+    /// Bundles with at least one valid connection (VB).
     pub fn valid_bundles(&self) -> usize {
         self.bundles.iter().filter(|b| b.valid > 0).count()
     }

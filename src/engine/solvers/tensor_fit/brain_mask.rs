@@ -58,17 +58,22 @@ const AIR: f64 = 0.2;
 /// A brain mask found from a scan, and how reliable it is.
 #[derive(Clone, Debug)]
 pub struct BrainMask {
+    /// Voxels of the brain.
     pub mask: Mask,
+    /// Reliability of the mask.
     pub report: MaskReport,
 }
 
 /// The reliability of a mask found from a scan.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MaskReport {
+    /// Volume of the mask, ml.
     pub volume_ml: f64,
     /// Number of filled holes: face-connected groups of voxels below the threshold within the brain.
     pub holes: usize,
+    /// Volume of all filled holes, ml.
     pub holes_ml: f64,
+    /// Volume of the largest filled hole, ml.
     pub largest_hole_ml: f64,
     /// Dice coefficient of the mask and the one found at the higher threshold.
     pub agreement: f64,
@@ -81,10 +86,12 @@ impl MaskReport {
     /// The fluid of the ventricles is 1 to 3 % of a brain; dark nuclei are about as much.
     pub const LARGEST_HOLE: f64 = 0.05;
 
+    /// Whether the mask at a higher threshold differs more than those of correct masks do.
     pub fn changes_with_threshold(&self) -> bool {
         self.agreement < Self::MIN_AGREEMENT
     }
 
+    /// Whether the largest hole exceeds [`Self::LARGEST_HOLE`] of the mask's volume.
     pub fn has_large_hole(&self) -> bool {
         self.largest_hole_ml > Self::LARGEST_HOLE * self.volume_ml
     }
@@ -359,10 +366,10 @@ impl Brightness {
                     let voxel = [x, row % ny, row / ny].map(|v| v as f64 + 0.5);
                     let shading = self.shading.at(DVec3::from_array(voxel) / blocks);
                     let i = row * nx + x;
-                    let of = |(image, brain): &(&Vec<f32>, f64)| {
+                    let brightness = |(image, brain): &(&Vec<f32>, f64)| {
                         (f64::from(image[i]) / (shading * brain)).min(1.0)
                     };
-                    *level = (top * usable.iter().map(of).sum::<f64>()) as u8;
+                    *level = (top * usable.iter().map(brightness).sum::<f64>()) as u8;
                 }
                 control.advance(levels.len() as u64);
                 Ok::<(), Error>(())

@@ -127,9 +127,10 @@ impl Design {
         let b_max = volumes.iter().map(|&v| b_of(v)).fold(0.0, f64::max);
         let weighted: Vec<usize> = volumes.iter().copied().filter(|&v| b_of(v) > 0.0).collect();
         let independent = independent_directions(weighted.iter().map(|&v| gradients.directions[v]));
-        let of = |kind| (0..gradients.len()).filter(move |v| gradients.weighting(*v) == kind);
-        let without = of(Weighting::NoDirection).count();
-        if of(Weighting::Diffusion).next().is_none() && without > 0 {
+        let volumes_with =
+            |kind| (0..gradients.len()).filter(move |v| gradients.weighting(*v) == kind);
+        let without = volumes_with(Weighting::NoDirection).count();
+        if volumes_with(Weighting::Diffusion).next().is_none() && without > 0 {
             return Err(InputError::NoDirections(without));
         }
         if weighted.is_empty() {

@@ -121,7 +121,7 @@ impl fmt::Display for InputError {
             ),
             Self::NotWeighted(max_b) => write!(
                 f,
-                "No volume in the b range is diffusion-weighted, the scan's largest b-value is {max_b} s/mm²; \
+                "No volume in the b range is diffusion-weighted; the scan's largest b-value is {max_b} s/mm²; \
                  give b-values in s/mm², or widen the b range"
             ),
             Self::FewDirections {

@@ -5,15 +5,23 @@ use crate::data::keyed;
 /// A map of a fit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FitMap {
+    /// Fractional anisotropy, 0..=1.
     Fa,
+    /// Mean diffusivity, mm²/s.
     Md,
+    /// Axial diffusivity, mm²/s.
     Ad,
+    /// Radial diffusivity, mm²/s.
     Rd,
     /// Direction encoded colour.
     Dec,
+    /// Principal eigenvector, three volumes.
     Direction,
+    /// Tensor components, six volumes.
     Tensor,
+    /// Signal at b = 0 by the fit.
     S0,
+    /// Voxels that were fitted.
     Mask,
     /// Voxels whose tensor was repaired.
     Repaired,

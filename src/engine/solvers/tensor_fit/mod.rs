@@ -81,8 +81,10 @@ use design::{Design, Selection};
 use error::InputError;
 use std::sync::Arc;
 
+/// Tensors and maps of a fit.
 #[derive(Clone, Debug)]
 pub struct Output {
+    /// Tensors in world axes, mm²/s.
     pub field: TensorField,
     /// Estimated signal without diffusion weighting, in the scan's units; 0 outside the field. `None` for imported
     /// tensors.
@@ -107,9 +109,11 @@ pub struct Output {
 pub struct Maps {
     /// Fractional anisotropy, 0..1.
     pub fa: Volume,
-    /// Mean, axial and radial diffusivity, mm²/s.
+    /// Mean diffusivity, mm²/s.
     pub md: Volume,
+    /// Axial diffusivity, mm²/s.
     pub ad: Volume,
+    /// Radial diffusivity, mm²/s.
     pub rd: Volume,
     /// abs(principal direction) in world axes times FA, as red (x), green (y), blue (z).
     pub dec: Volume,

@@ -9,6 +9,7 @@ use crate::parameters::{
 };
 use serde::{Deserialize, Serialize};
 
+/// Weighting of the logarithmic least squares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
@@ -17,14 +18,19 @@ pub enum Method {
     /// OLS, then one solve with weights from the square of its predicted signal (as DIPY's WLS).
     Wls,
     /// WLS, then `iterations` more solves with weights from the predicted signal.
-    Iwls { iterations: u32 },
+    Iwls {
+        /// Number of further solves.
+        iterations: u32,
+    },
 }
 
 /// Reweighted solves in [`Method::Iwls`].
 const DEFAULT_ITERATIONS: u32 = 2;
 
+/// Parameters of a tensor fit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
+    /// Weighting of the least squares.
     pub method: Method,
     /// Volumes with b in this range (s/mm², inclusive) are used; b = 0 volumes always are.
     #[serde(with = "range")]
@@ -189,7 +195,7 @@ impl Parameters for Params {
         Param {
             key: "min-eigenvalue",
             value_name: "X",
-            label: "Smallest eigenvalue",
+            label: "Minimum eigenvalue",
             help: "Eigenvalues below this are raised to it, mm²/s",
             reason: "a hundredth of tissue's, so that the FA of a repaired voxel stays below 1",
             hint: "",

@@ -120,6 +120,7 @@ impl Residuals {
         })
     }
 
+    /// Grid of the scan.
     pub fn grid(&self) -> &Arc<Grid> {
         &self.grid
     }

@@ -81,7 +81,7 @@ impl Job<'_> {
         let chunks = count.div_ceil(size);
         let range = |i: usize| i * size..count.min((i + 1) * size);
         let repetitions = self.repetitions as u64;
-        self.room.predict_memory(self.max_points(), chunks, |i| {
+        self.budget.predict_memory(self.max_points(), chunks, |i| {
             let joined = self.chunk(sampler, range(i))?;
             Ok(taken(&joined) * repetitions)
         })?;
@@ -91,7 +91,7 @@ impl Job<'_> {
                 let range = range(i);
                 let seeds = range.len() as u64;
                 let joined = self.chunk(sampler, range)?;
-                self.room.count(seeds, seeds, [&joined])?;
+                self.budget.count(seeds, seeds, [&joined])?;
                 Ok(joined)
             })
             .collect()

@@ -1,8 +1,7 @@
 //! Streamlines on graphics cards: batches of seeds whose halves are followed in launches of some milliseconds; the
 //! points of those that the regions keep are gathered on the card, and only these are copied to the host.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
 use super::field::axes;
@@ -10,6 +9,7 @@ use super::follow::{Start, StreamlineHalves};
 use super::job::{Job, Sampled, StartableSeeds};
 use super::join;
 use crate::compute::cuda::Device;
+use crate::compute::kernel_struct;
 use crate::compute::{Backend, Control, kernels};
 use crate::data::{Region, TensorField};
 use crate::solvers::Error;
@@ -59,7 +59,11 @@ struct KernelRules {
     isotropic: f32,
     across: f32,
 }
-const _: () = assert!(size_of::<KernelRules>() == 44 * 4);
+kernel_struct!(KernelRules as "Rules in kernels/tracking.cu", 176 {
+    slots: 0, running: 4, window: 8, stride: 12, last_cell: 20, last: 32, face: 44, voxel: 56, step_mm: 104,
+    min_fa_squared: 108, min_cos: 112, max_steps: 116, at_max: 120, gates: 124, masks: 128, senses: 132,
+    root: 136, isotropic: 168, across: 172,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelRules {}
 
@@ -71,6 +75,7 @@ struct Summary {
     reason: u32,
     target: u32,
 }
+kernel_struct!(Summary as "Summary in kernels/tracking.cu", 12 { steps: 0, reason: 4, target: 8 });
 // SAFETY: as above.
 unsafe impl DeviceRepr for Summary {}
 // SAFETY: as above.
@@ -150,7 +155,8 @@ impl Cards<'_> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
-        if !self.job.room.may_be_exceeded(self.job.max_points()) || count < SAMPLE * SAMPLE_SHARE {
+        if !self.job.budget.may_be_exceeded(self.job.max_points()) || count < SAMPLE * SAMPLE_SHARE
+        {
             return Ok(());
         }
         let seed = |i: usize| (i * count / SAMPLE) as u32;
@@ -162,7 +168,7 @@ impl Cards<'_> {
             bytes += part.parts.iter().map(taken).sum::<u64>();
         }
         self.job
-            .room
+            .budget
             .check_memory(bytes as f64 * count as f64 / SAMPLE as f64)
     }
 
@@ -182,9 +188,9 @@ impl Cards<'_> {
             let seeds: Vec<u32> = (first as u32..last as u32).collect();
             let count = seeds.len() as u64;
             let part = self.batch(&mut card, &seeds, |points| {
-                self.job.room.check_points(count, points)
+                self.job.budget.check_points(count, points)
             })?;
-            self.job.room.count(count, count, &part.parts)?;
+            self.job.budget.count(count, count, &part.parts)?;
             all.parts.extend(part.parts);
             all.kernel_ms += part.kernel_ms;
         }

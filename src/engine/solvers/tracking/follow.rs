@@ -2,6 +2,7 @@
 
 use super::direction::{deflected, deviator, principal};
 use super::field::{Lane, Points, Sampler};
+use crate::compute::kernel_struct;
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
 use crate::solvers::curves::cells::INSIDE;
@@ -33,6 +34,7 @@ pub struct Start {
     pub at: [f32; 3],
     pub direction: [f32; 3],
 }
+kernel_struct!(Start as "Start in kernels/tracking.cu", 24 { at: 0, direction: 12 });
 
 /// One half of a streamline, from its seed outwards.
 #[derive(Clone, Copy)]

@@ -22,7 +22,7 @@ pub struct Job<'a> {
     pub rules: HalfStreamlineRules,
     pub limits: Limits,
     pub control: &'a Control,
-    pub room: MemoryBudget<'a>,
+    pub budget: MemoryBudget<'a>,
     /// Number of times that all seeds are followed.
     pub repetitions: usize,
 }
@@ -55,7 +55,7 @@ impl<'a> Job<'a> {
         let repetitions = params.repetitions.unwrap_or(1);
         let seeds = Seeds::new(field, regions, params, control)?;
         Ok(Self {
-            room: MemoryBudget::new("streamlines", seeds.len() * repetitions, memory, control),
+            budget: MemoryBudget::new("streamlines", seeds.len() * repetitions, memory, control),
             repetitions,
             seeds,
             gates: RegionTests::new(regions, params.step_mm, params),

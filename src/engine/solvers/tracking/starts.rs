@@ -15,7 +15,7 @@ use glam::DVec3;
 const MAX_EXAMINED: usize = 4096;
 
 impl Output {
-    /// Records why nothing starts, if nothing was kept and some seeds did not start.
+    /// Records why seeds do not start, if some did not.
     pub fn explain_no_starts(
         &mut self,
         field: &TensorField,
@@ -24,7 +24,7 @@ impl Output {
         backend: &Backend,
         control: &Control,
     ) -> Result<(), Error> {
-        if self.kept.is_empty() && self.seed_outcomes[SeedOutcome::NoStart as usize] > 0 {
+        if self.seed_outcomes[SeedOutcome::NoStart as usize] > 0 {
             self.starts = Some(starts(field, regions, params, backend, control)?);
         }
         Ok(())

@@ -54,7 +54,12 @@ pub struct Screen {
 #[derive(Clone, PartialEq, Debug)]
 pub enum PickQuery {
     /// The streamline nearest to a point on the screen, at most this many points away.
-    Nearest { at: DVec2, radius: f64 },
+    Nearest {
+        /// Position on the screen, points.
+        at: DVec2,
+        /// Largest distance from it, points.
+        radius: f64,
+    },
     /// The streamlines that enter a closed outline.
     Within(Vec<DVec2>),
 }

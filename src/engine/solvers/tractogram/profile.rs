@@ -72,6 +72,7 @@ pub enum Along {
 /// One quantity along a bundle, one number per node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Track {
+    /// Mean over the streamlines with a value at the node.
     pub mean: Vec<f32>,
     /// Sample standard deviation; 0 for one streamline.
     pub sd: Vec<f32>,
@@ -79,14 +80,16 @@ pub struct Track {
     pub count: Vec<u32>,
 }
 
+/// Values along the mean line of a bundle.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
     /// Mean of all streamlines at each node, world mm.
     pub centre: Vec<[f32; 3]>,
     /// Mean length of the streamlines, mm.
     pub length_mm: f32,
-    /// Number of streamlines used, and of those without length, which are left out.
+    /// Streamlines used.
     pub lines: usize,
+    /// Streamlines left out because they have no length.
     pub passed_over: usize,
     /// In the requested order.
     pub tracks: Vec<Track>,
@@ -95,7 +98,9 @@ pub struct Profile {
 /// The end of the bundle at which it starts, as stored in sessions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sense {
+    /// Along the mean line from its start.
     AsIs,
+    /// Along the mean line from its end.
     Turned,
 }
 

@@ -291,22 +291,22 @@ pub fn open(
             // Gradients that are opened together with distributions belong to their scan, even if the numbers of volumes
             // agree.
             let order = order_of_distributions(&volume);
-            let found = match order {
+            let table = match order {
                 Some(_) => ScanGradients::default(),
                 None => table(path, gradients, &volume.grid, volume.frames)?,
             };
-            notes.extend(found.notes);
+            notes.extend(table.notes);
             if order.is_some() && reading.distributions.is_none() {
                 reading.distributions = io::orientations::implied_layout(path);
             }
             let known = reading.distributions;
             notes.extend(order.map(|order| distributions(volume.frames, order, known)));
-            refused = found.refused;
+            refused = table.refused;
             windows(&volume);
             Loaded::Scan {
                 dwi: volume,
-                gradients: found.gradients,
-                gradient_files: found.files,
+                gradients: table.gradients,
+                gradient_files: table.files,
             }
         }
         io::Opened::Volume(volume, _) if reading.colours.is_some() => {

@@ -95,7 +95,7 @@ pub struct CommitFit {
     pub prepare_ms: f64,
     pub fit_ms: f64,
     /// Reliability of the mask of the tensors' fit, if it was found.
-    pub mask_found: Option<MaskReport>,
+    pub mask_report: Option<MaskReport>,
 }
 
 /// The voxels that the excluded streamlines pass, the only ones where their signal is missing (the evidence for a
@@ -110,7 +110,12 @@ pub struct LesionEvidence {
 impl LesionEvidence {
     fn new(out: &[bool], dictionary: &Dictionary, [before, now]: [&Volume; 2]) -> Option<Self> {
         let voxels = dictionary.voxels.iter().enumerate();
-        let run = |i: usize| dictionary.in_voxel(i).iter().any(|s| out[s.fibre as usize]);
+        let run = |i: usize| {
+            dictionary
+                .in_voxel(i)
+                .iter()
+                .any(|s| out[s.streamline as usize])
+        };
         let (mut count, mut squares) = (0, [0.0; 2]);
         for (_, voxel) in voxels.filter(|(i, _)| run(*i)) {
             count += 1;
@@ -249,7 +254,7 @@ impl FitWeights {
         };
         let known = self.prepared.take().filter(|p| p.supports(backend));
         let is_known = known.is_some();
-        let (prepared, mask_found) = match known {
+        let (prepared, mask_report) = match known {
             Some(prepared) => (prepared, None),
             None => {
                 let (prepared, mask_report) = self.prepare(backend, control)?;
@@ -316,7 +321,7 @@ impl FitWeights {
             curve: self.curve.values(),
             prepare_ms,
             fit_ms: started.elapsed().as_secs_f64() * 1e3,
-            mask_found,
+            mask_report,
         })
     }
 
@@ -430,7 +435,7 @@ impl FitWeights {
         backend: &Backend,
         control: &Control,
     ) -> Result<(Prepared, Option<MaskReport>), JobError> {
-        let mut mask_found = None;
+        let mut mask_report = None;
         // Invalid inputs are refused before tensors are fitted.
         if self.lacks_peaks() {
             backend.install(|| self.inputs().check(&self.without_missing()))?;
@@ -438,13 +443,13 @@ impl FitWeights {
                 let (scan, tensors) = (&self.scan, &self.tensors);
                 let mask = self.mask.clone();
                 let fitted = fitted(scan, Some(gradients), mask, tensors, backend, control)?;
-                mask_found = fitted.mask_found;
+                mask_report = fitted.mask_report;
                 self.peaks = Some(fitted.maps.direction);
             }
         }
         let memory = memory_for_curves();
         let prepared = Prepared::new(&self.inputs(), &self.params, memory, backend, control)?;
-        Ok((prepared, mask_found))
+        Ok((prepared, mask_report))
     }
 
     fn inputs(&self) -> Inputs<'_> {

@@ -2,6 +2,7 @@
 
 use crate::compute::Control;
 use crate::data::Gradients;
+use crate::data::text::file_name;
 use crate::io;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::commit::cylinder::Timing;
@@ -36,8 +37,8 @@ impl Job for ReadScheme {
     }
 
     fn label(&self) -> String {
-        let name = self.path.file_name().unwrap_or_default();
-        format!("Opening {}", name.to_string_lossy())
+        let name = file_name(&self.path);
+        format!("Opening {name}")
     }
 
     fn run(self, _: &Worker, _: &Control, _: &PartialSender<Scheme>) -> Result<Scheme, JobError> {

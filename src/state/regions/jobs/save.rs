@@ -1,6 +1,7 @@
 //! Files of all regions: one label map, or one mask each.
 
 use crate::compute::Control;
+use crate::data::text::file_name;
 use crate::data::{DataId, Grid, Shape};
 use crate::io;
 use crate::jobs::{CompleteData, JobError, Saved, Worker};
@@ -109,7 +110,7 @@ impl WriteFile for SaveLabels {
         let mut rows: Vec<_> = rows.collect();
         rows.sort_by_key(|(number, ..)| *number);
         let table = io::label_table::save(&self.path, rows.into_iter())?;
-        let name = table.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(&table);
         let mut what = format!(
             "{} as labels{note}, with their names in {name}",
             io::text::counted(count, "region")
@@ -126,11 +127,7 @@ impl WriteFile for SaveLabels {
 impl SaveMasks {
     /// `regions_capsule_l.nii.gz` for `regions.nii.gz`; the second of two regions with one name gets a number.
     pub fn files(base: &Path, names: &[String]) -> Vec<PathBuf> {
-        let file = base
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let file = file_name(base);
         let mut endings = io::Format::SAVED_IMAGE_ENDINGS.into_iter();
         let ending = endings.find_map(|e| Some((file.strip_suffix(&format!(".{e}"))?, e)));
         let (stem, ending) = ending.unwrap_or((&file, "nii.gz"));

@@ -194,6 +194,8 @@ pub struct SurfaceUpdate {
     pub leak: Option<LeakNotice>,
     /// Number of voxels inside by step, thinned out.
     pub growth: Vec<(u64, u64)>,
+    /// Relative growth in the last hundred steps; `None` before.
+    pub recent_growth: Option<f64>,
     pub inside: u64,
     pub size: Size,
     pub steps_per_s: f64,

@@ -4,8 +4,8 @@ use crate::compute::{Backend, Control, Hardware};
 use crate::data::{ImageExporter, Mask, Volume};
 use crate::jobs::JobError;
 use crate::solvers::level_set::{
-    Ended, Evolution, Inputs, Layout, Params, Sphere, Start, agreement, measures_of, speed_picture,
-    surface,
+    Ended, Evolution, Inputs, Layout, Params, Sphere, Start, agreement, measures_of, recent_growth,
+    speed_picture, surface,
 };
 use crate::solvers::{Error, region};
 use crate::state::segment::LeakNotice;
@@ -516,6 +516,7 @@ impl RunMemory {
             run.leak = LeakNotice::from_run(evolution, &field, run.ended);
         }
         let counts = evolution.growth();
+        let by_step = (counts.iter().enumerate()).map(|(step, n)| (step as u64, *n));
         let every = counts.len().div_ceil(PLOTTED).max(1);
         let mut growth: Vec<(u64, u64)> = counts
             .iter()
@@ -541,6 +542,7 @@ impl RunMemory {
             placed: placed.map(|((number, _), step)| (*number, *step)).collect(),
             ended: run.ended,
             leak: run.leak.filter(|_| matches!(run.ended, Ended::Leaked(_))),
+            recent_growth: recent_growth(by_step),
             growth,
             inside: evolution.inside().1,
             size: evolution.size(),

@@ -188,7 +188,7 @@ fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<
     let (script, unfiled, masks) = segment_script(&state.document, &recipe, Some(&path));
     if let Some(name) = unfiled {
         let sentence = format!(
-            "A run script names its image, and “{name}” is not in a file: export it first, then open that"
+            "A run script names its image, and “{name}” is not in a file: export it first, then open the exported file"
         );
         state.runtime.notify(Severity::Information, sentence);
         return None;

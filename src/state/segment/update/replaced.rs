@@ -1,22 +1,13 @@
 //! The surface is replaced by one on another image, volume or start. The history step that it belongs to keeps its
 //! progress, so undo and redo restore either surface.
 
+use crate::solvers::level_set::RunHistory;
 use crate::state::core::notices::{Status, StatusSubject};
 use crate::state::core::text::count;
 use crate::state::segment::jobs::{InitialSurface, RunCheckpoint, RunControl, RunRequest, SEGMENT};
 use crate::state::segment::{Start, frame_of};
 use crate::state::{Document, Effect, State, Task};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// The run of a surface, as far as it tells whether a session holds the surface. A run that went back and has reached
-/// the same step by other changes differs from the earlier one.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(in crate::state) struct SurfaceRun {
-    steps: u64,
-    /// The step of each change that the user made.
-    changes: Vec<u64>,
-}
 
 /// The surface that a document's start describes before any spheres are added.
 pub(in crate::state) fn initial_surface(start: &Start) -> InitialSurface {
@@ -57,21 +48,16 @@ impl State {
         self.runtime.segment.resume().filter(|_| !is_other)
     }
 
-    /// The run of the surface of the document, also while it is still to be restored.
-    pub(in crate::state) fn surface_run(&self) -> SurfaceRun {
+    /// The run of the surface of the document, also while it is still to be restored; `None` before its first step. A run
+    /// that went back and has reached the same step by other changes differs from the earlier one.
+    pub(in crate::state) fn surface_script(&self) -> Option<&RunHistory> {
         let runtime = &self.runtime.segment;
         let live = runtime.live.as_ref();
         let live = live.filter(|live| live.run == runtime.run && !self.shows_other_surface());
         let awaited = self.document.segment.resume.as_ref();
         let script = live.map(|live| &live.script);
         let script = script.or(awaited.map(|run| &run.script));
-        match script.filter(|script| script.steps > 0) {
-            None => SurfaceRun::default(),
-            Some(script) => SurfaceRun {
-                steps: script.steps,
-                changes: script.events.iter().map(|event| event.step).collect(),
-            },
-        }
+        script.filter(|script| script.steps > 0)
     }
 
     /// Whether the surface that is still shown grew on another image than the document's.
@@ -133,7 +119,7 @@ pub(in crate::state) fn report_other_image(state: &mut State, grown: Option<(u64
         return;
     }
     let sentence = format!(
-        "The surface starts again in {}: undo brings back that of step {} in {before}",
+        "The surface starts again in {}; undo restores the one in {before} at step {}",
         layer.name,
         count(steps)
     );

@@ -15,12 +15,12 @@ use crate::state::sessions::update::restore_missing;
 use crate::state::tensors::inputs::{MissingInput, distributions, tensors};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
 use crate::state::track::inputs::tissues;
-use crate::state::track::jobs::fibres::TrackFibres;
+use crate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use crate::state::track::jobs::shoot::ShootRays;
-use crate::state::track::jobs::streamlines::TrackStreamlines;
+use crate::state::track::jobs::streamlines::{Streamlines as _, TrackStreamlines};
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
-use crate::state::track::types::fibres::{FibreInput, TissueInput, TissueKey};
+use crate::state::track::types::odf::{OdfInput, TissueInput, TissueKey};
 use crate::state::{Effect, State};
 
 /// Recomputing kept streamlines of a session, one after the other.
@@ -50,7 +50,7 @@ pub enum CurveMethod {
         params: geodesic::Params,
         cut: geodesic::Cut,
     },
-    Fibres {
+    OdfStreamlines {
         distributions: Box<Distributions>,
         tissues: Option<(TissueKey, TissueInput)>,
         params: odf_tracking::Params,
@@ -127,7 +127,7 @@ impl RecomputeCurves {
         let tensors = || tensors(document, name, recipe.fit);
         let curves = match recipe.curves.clone() {
             CurveParams::Streamlines(params) => CurveMethod::Streamlines(tensors()?, params),
-            CurveParams::Fibres(params) => CurveMethod::Fibres {
+            CurveParams::OdfStreamlines(params) => CurveMethod::OdfStreamlines {
                 distributions: Box::new(distributions(document, name, recipe.fit)?),
                 tissues: recipe
                     .tissues
@@ -168,13 +168,13 @@ impl RecomputeCurves {
                 };
                 track.track(backend, control)?.kept
             }
-            CurveMethod::Fibres {
+            CurveMethod::OdfStreamlines {
                 distributions,
                 tissues,
                 params,
             } => {
-                let track = TrackFibres {
-                    fibres: FibreInput::new(distributions.estimated(backend, control)?),
+                let track = TrackOdfStreamlines {
+                    distributions: OdfInput::new(distributions.estimated(backend, control)?),
                     tissues,
                     regions: self.regions,
                     params,

@@ -6,6 +6,7 @@ use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker}
 use crate::state::job_end::ended;
 use crate::state::sessions::jobs::memory::SessionMemory;
 use crate::state::sessions::jobs::save::write_if_new;
+use crate::state::sessions::saved;
 use crate::state::sessions::types::draft::SessionDraft;
 use crate::state::sessions::types::file::{RecoverableSession, SessionContents};
 use crate::state::sessions::update;
@@ -177,24 +178,22 @@ fn recoverable_in(root: &Path, memory: &SessionMemory) -> Recoverable {
         let Ok(session) = session::read(&path) else {
             continue;
         };
-        let document = &session.content["document"];
-        let list = |name: &str| document[name].as_array().map_or(&[][..], Vec::as_slice);
-        let layers = list("layers");
-        let weighted = layers.iter().filter(|l| !l["weights"].is_null());
+        let Ok((content, _)) = saved::parse(session.content) else {
+            continue;
+        };
+        let document = &content.document;
+        let weighted = document.layers.iter().filter(|l| l.weights.is_some());
         sessions.push(RecoverableSession {
             written_s: session.saved_s,
-            name: session.content["document"]["name"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
+            name: document.name.clone(),
             contents: SessionContents {
-                layers: layers.len(),
-                regions: list("regions").len(),
+                layers: document.layers.len(),
+                regions: document.regions.len(),
                 weighted: weighted.count(),
-                pathways: list("kept_pathways").len(),
-                has_surface: !document["segment"]["run"].is_null(),
+                pathways: document.kept_pathways.len(),
+                has_surface: document.segment.run.is_some(),
             },
-            origin: session.content["origin"].as_str().map(PathBuf::from),
+            origin: content.origin.clone(),
             session: path,
         });
         memory.lock().left.push(recovery_folder);

@@ -7,7 +7,7 @@ use crate::state::origin::FodRecipe;
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::types::fods::{
-    SavedFibres, SavedFodSettings, SavedFods, SavedResponseChoice, SavedResponses,
+    SavedFodSettings, SavedFods, SavedOdfTracking, SavedResponseChoice, SavedResponses,
     SavedTissueChoice, SavedTissueSource,
 };
 use crate::state::sessions::types::origins::SavedMask;
@@ -15,7 +15,7 @@ use crate::state::sessions::{PartError, ReadSession};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::tensors::recipe::fod::{ResponseSource, TissueSource};
 use crate::state::tensors::types::fods::{FodSettings, FodSource, ResponseChoice, TissueChoice};
-use crate::state::track::types::fibres::{FibreSettings, Model};
+use crate::state::track::types::odf::{Model, OdfTrackingSettings};
 use std::path::PathBuf;
 
 /// No session has as many regions.
@@ -27,10 +27,10 @@ impl ReferencedItems<'_> {
         let settings = &document.distributions.settings;
         let track = &document.track;
         SavedFodSettings {
-            tracking: SavedFibres {
+            tracking: SavedOdfTracking {
                 model: track.model,
-                params: track.fibres.params.clone(),
-                tissues: track.fibres.tissues.map(|id| id.0),
+                params: track.odf.params.clone(),
+                tissues: track.odf.tissues.map(|id| id.0),
             },
             requested: settings.requested,
             image: match settings.source {
@@ -71,7 +71,7 @@ impl ReferencedItems<'_> {
         SavedFods {
             scan: self.scan_origin(document, recipe.scan),
             mask: match &recipe.mask {
-                FitMask::Found => SavedMask::Found,
+                FitMask::Automatic => SavedMask::Automatic,
                 FitMask::File(path) => SavedMask::File(self.file(path, false)),
                 FitMask::Head => SavedMask::Phantom,
             },
@@ -137,8 +137,8 @@ impl ReferencedItems<'_> {
 }
 
 /// The model of streamlines, and their settings along distributions.
-pub(in crate::state) fn tracking(saved: &SavedFibres) -> (Model, FibreSettings) {
-    let settings = FibreSettings {
+pub(in crate::state) fn tracking(saved: &SavedOdfTracking) -> (Model, OdfTrackingSettings) {
+    let settings = OdfTrackingSettings {
         params: saved.params.as_ref().map(crate::parameters::sanitized),
         tissues: saved.tissues.map(LayerId),
     };
@@ -185,9 +185,9 @@ pub(in crate::state) fn name_regions(document: &mut Document, named: &[Option<Re
     for choice in choices {
         if let TissueChoice::Region(id) = choice {
             let place = usize::try_from(id.0).ok();
-            let found = place.and_then(|place| named.get(place).copied().flatten());
+            let region = place.and_then(|place| named.get(place).copied().flatten());
             // No region has this id: the estimation says that it is missing.
-            *id = found.unwrap_or(RegionId(u64::MAX));
+            *id = region.unwrap_or(RegionId(u64::MAX));
         }
     }
 }
@@ -201,7 +201,7 @@ pub(in crate::state) fn resolve(
     Ok(FodRecipe {
         scan,
         mask: match saved.mask {
-            SavedMask::Found => FitMask::Found,
+            SavedMask::Automatic => FitMask::Automatic,
             SavedMask::File(number) => FitMask::File(path(read, number)?),
             SavedMask::Phantom => FitMask::Head,
         },

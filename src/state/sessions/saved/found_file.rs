@@ -154,7 +154,7 @@ impl MovedFile<'_> {
                 scan: self.origin(fit.scan),
                 mask: match &fit.mask {
                     FitMask::File(path) => FitMask::File(self.path(path)),
-                    mask @ (FitMask::Found | FitMask::Head) => mask.clone(),
+                    mask @ (FitMask::Automatic | FitMask::Head) => mask.clone(),
                 },
                 params: fit.params.clone(),
             }
@@ -168,7 +168,7 @@ impl MovedFile<'_> {
                 scan: self.origin(fods.scan),
                 mask: match &fods.mask {
                     FitMask::File(path) => FitMask::File(self.path(path)),
-                    mask @ (FitMask::Found | FitMask::Head) => mask.clone(),
+                    mask @ (FitMask::Automatic | FitMask::Head) => mask.clone(),
                 },
                 responses: self.responses(&fods.responses),
                 ..(**fods).clone()

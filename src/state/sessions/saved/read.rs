@@ -394,7 +394,7 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
     document.fit = saved.fit.clone();
     document.fit_mask = saved.fit_mask.map(LayerId);
     document.track.method = saved.method;
-    (document.track.model, document.track.fibres) = fods::tracking(&saved.distributions.tracking);
+    (document.track.model, document.track.odf) = fods::tracking(&saved.distributions.tracking);
     document.track.streamlines = saved.track.clone();
     document.track.streamline_display = saved.track_display.clone();
     document.track.whole_brain = parameters::sanitized(&saved.whole_brain);

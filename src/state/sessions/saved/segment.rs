@@ -138,8 +138,8 @@ impl ReferencedItems<'_> {
                         let layer = layer.map(|(id, _, frame)| (*id, *frame));
                         let layer = layer.or(awaited.map(|image| (image.layer, image.frame)));
                         // A run continues with the layer's present content.
-                        let of = |(layer, frame)| (SavedInput { layer, origin: 0 }, frame);
-                        let layer = layer.map(of);
+                        let saved = |(layer, frame)| (SavedInput { layer, origin: 0 }, frame);
+                        let layer = layer.map(saved);
                         self.inputs(document, layer, &speed_sources.painted)
                     })
                     .collect(),

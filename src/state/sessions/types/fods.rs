@@ -6,7 +6,7 @@ use crate::state::regions::recipe::ShapeSpec;
 use crate::state::sessions::types::origins::SavedMask;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
 use crate::state::tensors::types::fods::FodSettings;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use serde::{Deserialize, Serialize};
 
 /// How the distributions of a document are computed.
@@ -21,14 +21,14 @@ pub struct SavedFodSettings {
     pub params: csd::Params,
     pub peak_params: peaks::Params,
     /// How streamlines follow them.
-    #[serde(default, skip_serializing_if = "SavedFibres::are_defaults")]
-    pub tracking: SavedFibres,
+    #[serde(default, skip_serializing_if = "SavedOdfTracking::are_defaults")]
+    pub tracking: SavedOdfTracking,
 }
 
 /// Streamlines along distributions: whether they are chosen, and their settings.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SavedFibres {
+pub struct SavedOdfTracking {
     pub model: Model,
     /// `None`: the defaults for the scan.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub struct SavedFibres {
     pub tissues: Option<u64>,
 }
 
-impl SavedFibres {
+impl SavedOdfTracking {
     fn are_defaults(&self) -> bool {
         *self == Self::default()
     }
@@ -78,7 +78,7 @@ impl Default for SavedFodSettings {
             response_params: settings.response_params,
             params: settings.params,
             peak_params: settings.peak_params,
-            tracking: SavedFibres::default(),
+            tracking: SavedOdfTracking::default(),
         }
     }
 }
@@ -158,7 +158,7 @@ impl SavedFods {
         };
         let mask = match self.mask {
             SavedMask::File(file) => Some(file),
-            SavedMask::Found | SavedMask::Phantom => None,
+            SavedMask::Automatic | SavedMask::Phantom => None,
         };
         mask.into_iter().chain(responses).collect()
     }

@@ -114,8 +114,9 @@ pub struct SavedFit {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SavedMask {
-    /// From the scan itself.
-    Found,
+    /// Computed from the scan itself.
+    #[serde(rename = "found")]
+    Automatic,
     File(usize),
     /// The built-in head's own.
     Phantom,
@@ -259,7 +260,7 @@ impl SavedOrigin {
             }
             Self::Fit(fit) => match fit.mask {
                 SavedMask::File(file) => vec![file],
-                SavedMask::Found | SavedMask::Phantom => Vec::new(),
+                SavedMask::Automatic | SavedMask::Phantom => Vec::new(),
             },
             Self::Fods(fods) => fods.files(),
             Self::Density(map) => map.template.into_iter().collect(),

@@ -3,17 +3,17 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Shape};
 use crate::solvers::geodesic::{self, Cut, RayMetricParams};
-use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
+use crate::solvers::level_set::{self, RunHistory};
+use crate::solvers::{commit, curves, pathway, tensor_fit};
 use crate::state::State;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::filter::{ChosenPeaks, FittedWeights, ScanTimings};
-use crate::state::segment::update::replaced::SurfaceRun;
 use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{same_start, turned};
 use crate::state::tensors::types::fods::FodSettings;
 use crate::state::track::types::WholeBrain;
-use crate::state::track::types::fibres::FibreSettings;
+use crate::state::track::types::odf::OdfTrackingSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(in crate::state) struct Parameters {
     fods: FodSettings,
     fit_mask: Option<LayerId>,
     track: curves::Params,
-    fibres: FibreSettings,
+    odf: OdfTrackingSettings,
     whole_brain: WholeBrain,
     rays: (RayMetricParams, geodesic::Params, Cut),
     pathways: PathwayParameters,
@@ -100,7 +100,7 @@ impl Parameters {
             fods: document.distributions.settings.clone(),
             fit_mask: document.fit_mask,
             track: document.track.streamlines.clone(),
-            fibres: document.track.fibres.clone(),
+            odf: document.track.odf.clone(),
             whole_brain: document.track.whole_brain,
             rays: (rays.metric, rays.params.clone(), rays.cut),
             pathways: PathwayParameters {
@@ -120,7 +120,7 @@ impl Parameters {
         let tracking = |of: &Self| {
             (
                 of.track.clone(),
-                of.fibres.clone(),
+                of.odf.clone(),
                 of.whole_brain,
                 of.rays.clone(),
             )
@@ -168,7 +168,8 @@ pub struct Base {
     /// The recovered start differs from that of the file, which is unknown.
     pub(in crate::state) start_differs: bool,
     pub(in crate::state) spheres: usize,
-    pub(in crate::state) surface_run: SurfaceRun,
+    /// The run of the surface; `None` before its first step.
+    pub(in crate::state) surface_script: Option<RunHistory>,
     pub(in crate::state) measurements: usize,
     pub(in crate::state) snapshots: usize,
     pub(in crate::state) axes: usize,
@@ -206,7 +207,7 @@ impl Base {
             listed: listed(document),
             start: document.segment.start.clone(),
             spheres: document.segment.spheres.len(),
-            surface_run: state.surface_run(),
+            surface_script: state.surface_script().cloned(),
             measurements: document.streamlines.measurements.len(),
             snapshots: state.runtime.snapshots.all.len(),
             axes: turned(document),
@@ -248,7 +249,7 @@ impl Base {
             },
             start_differs: in_session.start_differs,
             spheres: in_session.spheres,
-            surface_run: in_session.surface_run.clone(),
+            surface_script: in_session.surface_script.clone(),
             measurements: in_session.measurements,
             snapshots: in_session.snapshots,
             axes: in_session.axes,
@@ -354,7 +355,7 @@ pub struct PartsInSession {
     /// It is known to differ.
     start_differs: bool,
     spheres: usize,
-    surface_run: SurfaceRun,
+    surface_script: Option<RunHistory>,
     measurements: usize,
     snapshots: usize,
     axes: usize,
@@ -387,7 +388,7 @@ impl PartsInSession {
             same_start,
             start_differs: !same_start,
             spheres: base.spheres,
-            surface_run: base.surface_run.clone(),
+            surface_script: base.surface_script.clone(),
             measurements: base.measurements,
             snapshots: base.snapshots,
             axes: base.axes,

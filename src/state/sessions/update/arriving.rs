@@ -103,9 +103,10 @@ pub(in crate::state) fn add(state: &mut State, files: Vec<PathBuf>, effects: &mu
         let names: Vec<String> = known.iter().map(|f| file_name(f)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let sentence = format!(
-            "The session shows {} already, so nothing was added for {}",
+            "{} {} already in the session and {} not added again",
             shortened_list(&names, NAMED),
-            if known.len() == 1 { "it" } else { "them" }
+            if known.len() == 1 { "is" } else { "are" },
+            if known.len() == 1 { "was" } else { "were" }
         );
         state.runtime.notify(Severity::Information, sentence);
     }

@@ -1,5 +1,6 @@
 //! Checks whether the files of a session, and the session itself, have changed.
 
+use crate::data::text::file_name;
 use crate::state::core::notices::{Severity, StatusSubject};
 use crate::state::sessions::jobs::VerifyFiles;
 use crate::state::sessions::update::{save, submit};
@@ -50,10 +51,7 @@ pub(in crate::state) fn verified(
     files: usize,
     differ: &[(PathBuf, FileComparison)],
 ) {
-    let name = |path: &Path| {
-        let name = path.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    };
+    let name = |path: &Path| file_name(path);
     let names: Vec<String> = differ.iter().map(|(path, _)| name(path)).collect();
     let verification = match names.is_empty() {
         true => FileVerification::Unchanged(files),
@@ -73,7 +71,7 @@ pub(in crate::state) fn verified(
             ),
             // Names the changed file next to a scan or streamlines.
             FileComparison::Changed(why) => format!(
-                "{why}; the window shows the present file: restore the earlier one and open the session again, \
+                "{why}; the window shows the file as it is now: restore the earlier one and open the session again, \
                  or save the session to keep the new one: {path}"
             ),
             FileComparison::Same => continue,

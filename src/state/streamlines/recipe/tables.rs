@@ -6,7 +6,7 @@ use crate::state::streamlines::BottomPanel;
 use crate::state::streamlines::recipe::StreamlineInput;
 use std::path::Path;
 
-/// A table of streamlines, a profile along them, or their connections.
+/// A table of streamlines, a profile along them, their connections, or their scores.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TableCommand {
     /// The streamlines that count.
@@ -40,6 +40,7 @@ impl TableCommand {
             BottomPanel::Table => "streamlines.csv",
             BottomPanel::Profile => "profile.csv",
             BottomPanel::Matrix => "connectome.csv",
+            BottomPanel::Scores => "scores.csv",
         }
     }
 
@@ -51,6 +52,12 @@ impl TableCommand {
             BottomPanel::Table => "table",
             BottomPanel::Profile => "profile",
             BottomPanel::Matrix => "connectome",
+            BottomPanel::Scores => "score",
+        };
+        // Scores have a table only on request.
+        let option = match self.table {
+            BottomPanel::Scores => "--out ",
+            _ => "",
         };
         let tracks = &self.streamlines.tracks;
         let mut commands = self.streamlines.first.clone();
@@ -59,7 +66,7 @@ impl TableCommand {
         let input: String = input.collect();
         let options = &self.options;
         commands.push(format!(
-            "arcuate {verb} {tracks}{input} {}{options}",
+            "arcuate {verb} {tracks}{input} {option}{}{options}",
             quoted_path(out)
         ));
         chain(commands)

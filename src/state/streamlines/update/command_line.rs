@@ -3,7 +3,7 @@
 use crate::io::quoted;
 use crate::parameters::{arguments, arguments_of};
 use crate::state::core::layer::Layer;
-use crate::state::core::text::file_stem;
+use crate::state::core::text::{file_stem, quoted_path};
 use crate::state::filter::WEIGHT;
 use crate::state::origin::commands::{file_and_command, selection_options};
 use crate::state::regions::recipe::MaskWithoutFile;
@@ -105,6 +105,10 @@ pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
                 MatrixValue::Length => parts.options += " --matrix length",
                 MatrixValue::Value => parts.options += " --matrix value",
             }
+        }
+        BottomPanel::Scores => {
+            let truth = state.document.streamlines.truth.as_ref()?;
+            let _ = write!(parts.options, " --truth {}", quoted_path(truth));
         }
     }
     let streamlines = parts.streamlines()?.as_streamline_input();

@@ -11,12 +11,13 @@ use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::connectome::ComputeConnectome;
 use crate::state::streamlines::jobs::pick::ExtractStreamlines;
 use crate::state::streamlines::jobs::profile::ComputeProfile;
+use crate::state::streamlines::jobs::score::ScoreAgainst;
 use crate::state::streamlines::jobs::select::FilterStreamlines;
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use crate::state::streamlines::update::colours;
 use crate::state::streamlines::{
     BottomPanel, Column, ColumnKey, ConnectKey, OrderKey, ProfileKey, RegionRule, SameShape,
-    SelectionKey, StreamlineRules, streamlines_of,
+    ScoreKey, SelectionKey, StreamlineRules, streamlines_of,
 };
 use crate::state::{Effect, LayerId, State};
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     extract(state, effects);
     profile(state, effects);
     connect(state, effects);
+    scores(state, effects);
 }
 
 /// Drops data of streamlines that no longer exist.
@@ -440,6 +442,34 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
             frame: 0,
             params: key.params,
             value: measure,
+        }));
+    }
+}
+
+/// Scores against the chosen truth, while they are shown.
+fn scores(state: &mut State, effects: &mut Vec<Effect>) {
+    let subject = state
+        .current_streamlines()
+        .filter(|_| state.view.bottom_panel == Some(BottomPanel::Scores));
+    let truth = state.document.streamlines.truth.clone();
+    let (Some((layer, lines)), Some(truth)) = (subject, truth) else {
+        state.runtime.streamlines.scores.ask(None);
+        return;
+    };
+    let marks = state.counted_marks(layer.id);
+    let requested = ScoreKey {
+        tractogram: lines.id(),
+        marks: marks.clone(),
+        truth,
+    };
+    let tractogram = lines.clone();
+    if let Some(key) = state.runtime.streamlines.scores.ask(Some(requested)) {
+        effects.push(Effect::submit(ScoreAgainst {
+            among: CountedStreamlines {
+                tractogram,
+                marks: marks.map(|m| m.0),
+            },
+            truth: key.truth,
         }));
     }
 }

@@ -28,7 +28,7 @@ pub fn rules_before(state: &State, action: &Action) -> Vec<RulesBefore> {
     let subject = state.current_streamlines().map(|(layer, _)| layer.id);
     // In the other tasks regions are ends of pathways, obstacles, or bundles of their own.
     let by_task = matches!(state.view.task, Task::View | Task::Track);
-    let of = |rules: &StreamlineRules| {
+    let rules_before = |rules: &StreamlineRules| {
         let layer = state.document.layer(rules.layer)?.clone();
         let regions = state.document.regions.iter();
         let part = regions.filter(|r| rules.region_rule(r.id, r.role) != RegionRule::Nothing);
@@ -40,7 +40,12 @@ pub fn rules_before(state: &State, action: &Action) -> Vec<RulesBefore> {
             user_works_on_layer: by_task && subject == Some(rules.layer) && !seeded,
         })
     };
-    state.document.streamlines.rules().filter_map(of).collect()
+    state
+        .document
+        .streamlines
+        .rules()
+        .filter_map(rules_before)
+        .collect()
 }
 
 /// Regions that took no part, or were not there, take none now either, whatever their role; unless the user is

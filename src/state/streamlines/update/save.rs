@@ -3,7 +3,7 @@
 use crate::state::core::notices::Severity;
 use crate::state::files::jobs::SAVE;
 use crate::state::streamlines::jobs::csv::{
-    ConnectomeTable, NamedColumn, SaveConnectome, SaveProfile, SaveTable,
+    ConnectomeTable, NamedColumn, SaveConnectome, SaveProfile, SaveScores, SaveTable,
 };
 use crate::state::streamlines::{Column, MatrixValue};
 use crate::state::{Effect, State};
@@ -77,6 +77,19 @@ pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
             connectome: labelled.connectome.clone(),
             names: labelled.names.to_vec(),
             table,
+        })),
+        None => state.runtime.notify(Severity::Information, NOT_YET),
+    }
+}
+
+/// Saves the scores of each bundle.
+pub fn scores(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
+    state.runtime.forget_failures(SAVE);
+    let runtime = &state.runtime.streamlines.scores;
+    match runtime.shown().filter(|_| runtime.running().is_none()) {
+        Some((_, scores)) => effects.push(Effect::submit(SaveScores {
+            path,
+            scores: scores.clone(),
         })),
         None => state.runtime.notify(Severity::Information, NOT_YET),
     }

@@ -29,8 +29,8 @@ pub struct TensorFit {
     pub fit: Output,
     pub maps: Maps,
     pub mask: Mask,
-    /// Reliability of the mask, if it was found from the scan.
-    pub mask_found: Option<MaskReport>,
+    /// Reliability of the mask, if it was computed from the scan.
+    pub mask_report: Option<MaskReport>,
 }
 
 impl FitTensors {
@@ -99,7 +99,7 @@ impl Receive<State> for FitTensors {
                     fit: &fitted.fit,
                     maps: &fitted.maps,
                     mask: fitted.mask,
-                    mask_found: fitted.mask_found,
+                    mask_report: fitted.mask_report,
                     wall_ms,
                 };
                 update::fitted(state, &result);
@@ -127,14 +127,14 @@ pub fn fitted(
     control: &Control,
 ) -> Result<TensorFit, JobError> {
     let mask = mask.map(|mask| in_order(mask, dwi));
-    let mut mask_found = None;
+    let mut mask_report = None;
     let (fit, mask) = match gradients.filter(|_| dwi.tensors.is_none()) {
         Some(gradients) => {
             let mask = match mask {
                 Some(mask) => mask,
                 None => {
                     let brain = tensor_fit::brain_mask(dwi, gradients, backend, control)?;
-                    mask_found = Some(brain.report);
+                    mask_report = Some(brain.report);
                     brain.mask
                 }
             };
@@ -174,6 +174,6 @@ pub fn fitted(
         fit,
         maps,
         mask,
-        mask_found,
+        mask_report,
     })
 }

@@ -74,7 +74,7 @@ impl EstimateFods {
         backend: &Backend,
         control: &Control,
     ) -> Result<Box<Fods>, JobError> {
-        let (mask, mask_found) = match &self.mask {
+        let (mask, mask_report) = match &self.mask {
             Some(mask) => (in_order(mask.clone(), &self.dwi), None),
             None => {
                 let brain = tensor_fit::brain_mask(&self.dwi, &self.gradients, backend, control)?;
@@ -82,22 +82,22 @@ impl EstimateFods {
             }
         };
         let shells = Shells::new(&self.gradients);
-        if !shells.shells.iter().any(|s| s.b_s_per_mm2 > 0.0) {
+        if shells.weighted().next().is_none() {
             return Err(JobError::Sentence(format!(
                 "Found no volume with diffusion weighting and a direction among {}, expected at least one shell; \
                  name the gradients of this scan",
                 counted(self.dwi.frames, "volume")
             ).into()));
         }
-        let found = self.responses(&shells, &mask, backend, control)?;
-        let responses: Vec<Response> = found.used.iter().map(|(_, r)| r.clone()).collect();
+        let in_use = self.responses(&shells, &mask, backend, control)?;
+        let responses: Vec<Response> = in_use.used.iter().map(|(_, r)| r.clone()).collect();
         let used_shells = match responses.first() {
             Some(first) if first.shell_count() > 1 && self.params.method != csd::Method::Paper => {
                 0..shells.shells.len()
             }
             _ => shells.shells.len() - 1..shells.shells.len(),
         };
-        check_tissues(&found.used, &shells)?;
+        check_tissues(&in_use.used, &shells)?;
         let output = csd::fit(
             &self.dwi,
             &self.gradients,
@@ -123,17 +123,17 @@ impl EstimateFods {
                 map.precompute_windows();
             }
         }
-        let mut used = found.used;
+        let mut used = in_use.used;
         // The method of the paper has one tissue.
         used.truncate(1 + output.tissues.len());
         Ok(Box::new(Fods {
             output,
             responses: used,
-            measured: found.measured,
-            algorithm: found.algorithm,
+            measured: in_use.measured,
+            algorithm: in_use.algorithm,
             used_shells,
             mask,
-            mask_found,
+            mask_report,
             high_peak: peak_field.as_ref().and_then(images::high_peak),
             peaks: peak_field,
             maps,
@@ -197,27 +197,45 @@ fn own_share(column: &[f64], others: &[&Vec<f64>]) -> f64 {
     (dot(&rest, &rest) / dot(column, column)).sqrt()
 }
 
+/// Applies distributions that were estimated or read, if a document requests them: the command line has none.
+fn receive(
+    job: &impl Receive<State, Output = Box<Fods>>,
+    key: Option<&FodKey>,
+    delivery: Delivery<Box<Fods>>,
+    state: &mut State,
+    effects: &mut Vec<Effect>,
+) {
+    ended(state, job, delivery, effects, |state, fods, wall_ms, _| {
+        if let Some(key) = key {
+            fods::estimated(state, key, *fods, wall_ms);
+        }
+    });
+}
+
+/// Reports the end of either job without distributions: the window shows a failure beside the button that repeats it.
+fn unfinished(key: Option<&FodKey>, end: &Unfinished, state: &mut State) -> bool {
+    if let Some(key) = key {
+        fods::not_estimated(state, key, end);
+    }
+    key.is_some() && matches!(end, Unfinished::Failed(_))
+}
+
 impl Receive<State> for EstimateFods {
     fn receive(&self, delivery: Delivery<Box<Fods>>, state: &mut State, effects: &mut Vec<Effect>) {
-        ended(
-            state,
-            self,
-            delivery,
-            effects,
-            |state, estimated, wall_ms, _| {
-                // The command line has no document that requests them.
-                if let Some(key) = &self.key {
-                    fods::estimated(state, key, *estimated, wall_ms);
-                }
-            },
-        );
+        receive(self, self.key.as_ref(), delivery, state, effects);
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
-        if let Some(key) = &self.key {
-            fods::not_estimated(state, key, end);
-        }
-        // The window reports a failure beside the button that repeats the estimation.
-        self.key.is_some() && matches!(end, Unfinished::Failed(_))
+        unfinished(self.key.as_ref(), end, state)
+    }
+}
+
+impl Receive<State> for ReadFods {
+    fn receive(&self, delivery: Delivery<Box<Fods>>, state: &mut State, effects: &mut Vec<Effect>) {
+        receive(self, self.key.as_ref(), delivery, state, effects);
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        unfinished(self.key.as_ref(), end, state)
     }
 }

@@ -2,10 +2,11 @@
 
 mod responses;
 
-pub use responses::{ROWS_OF_MASKS, ResponseSource, TissueSource};
+pub use responses::{ROWS_OF_MASKS, ResponseSource, TissueSource, used_rows};
 
 use crate::data::keyed;
 use crate::data::odf_field::Tissue;
+use crate::data::text::file_name;
 use crate::parameters::{Parameters, arguments};
 use crate::solvers::{csd, peaks, response};
 use crate::state::core::text::quoted_path;
@@ -126,7 +127,7 @@ pub const SAVED_MAPS: [FodMap; 5] = [
 #[derive(Clone, PartialEq, Debug)]
 pub struct FodArguments {
     pub source: ScanSource,
-    /// `None`: the mask is found from the scan itself.
+    /// `None`: the mask is computed from the scan itself.
     pub mask: Option<PathBuf>,
     pub responses: ResponseSource,
     pub response_params: response::Params,
@@ -184,7 +185,7 @@ pub fn deconvolution_json(params: &csd::Params) -> serde_json::Value {
 /// The tissues of response files: by their names if these agree with white matter first, otherwise by their number.
 pub fn tissues_of_files(files: &[PathBuf]) -> Vec<Tissue> {
     let name = |path: &Path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(path);
         Tissue::in_name(&name)
     };
     let named: Option<Vec<Tissue>> = files.iter().map(|path| name(path)).collect();

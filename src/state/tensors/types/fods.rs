@@ -3,13 +3,14 @@
 use crate::data::odf_field::Tissue;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, OdfField, PeakField, Response, Shape, Volume};
+use crate::parameters::Parameters as _;
 use crate::solvers::peaks::Maps;
 use crate::solvers::response::TissueResponse;
 use crate::solvers::tensor_fit::MaskReport;
 use crate::solvers::{csd, peaks, response};
 use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::core::live::LiveKey;
-use crate::state::tensors::recipe::fod::ResponseAlgorithm;
+use crate::state::tensors::recipe::fod::{ResponseAlgorithm, used_rows};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -41,6 +42,12 @@ pub enum TissueChoice {
     Omitted,
 }
 
+impl TissueChoice {
+    fn is_measured_in_mask(&self) -> bool {
+        matches!(self, Self::Region(_) | Self::Layer(_))
+    }
+}
+
 impl ResponseChoice {
     /// The choice of one tissue; `None` unless each has its own.
     pub fn of_tissue(&self, tissue: Tissue) -> Option<&TissueChoice> {
@@ -48,6 +55,25 @@ impl ResponseChoice {
             Self::Each(all) => all.get(Tissue::ALL.iter().position(|t| *t == tissue)?),
             Self::Estimated | Self::Files(_) => None,
         }
+    }
+
+    /// The rows of [`response::Params`] that have no effect, by their keys. `algorithm`: the one in use; `None` before the
+    /// first estimation, when it may be either.
+    pub fn unused_rows(&self, algorithm: Option<ResponseAlgorithm>) -> Vec<&'static str> {
+        let (is_estimated, is_measured) = match self {
+            Self::Estimated => (true, false),
+            Self::Files(_) => (false, false),
+            Self::Each(all) => (
+                all.contains(&TissueChoice::Estimated),
+                all.iter().any(TissueChoice::is_measured_in_mask),
+            ),
+        };
+        if is_estimated && algorithm.is_none() {
+            return Vec::new();
+        }
+        let used = used_rows(algorithm.filter(|_| is_estimated), is_measured);
+        let keys = response::Params::TABLE.iter().map(|row| row.key);
+        keys.filter(|key| !used.contains(key)).collect()
     }
 
     /// The choices with another one for a tissue.
@@ -104,7 +130,7 @@ impl Default for FodSettings {
 pub struct FodKey {
     /// The image of the scan, or that of distributions. An image that is read in another way has another id.
     pub image: DataId,
-    /// `None`: the mask is found from the scan itself.
+    /// `None`: the mask is computed from the scan itself.
     pub mask: Option<DataId>,
     /// The regions of the response functions, in the order of the tissues; `None` for other choices, and for a region
     /// that is gone.
@@ -129,8 +155,8 @@ pub struct Fods {
     /// Indices of the shells whose volumes were used.
     pub used_shells: std::ops::Range<usize>,
     pub mask: Mask,
-    /// Reliability of the mask, if it was found from the scan.
-    pub mask_found: Option<MaskReport>,
+    /// Reliability of the mask, if it was computed from the scan.
+    pub mask_report: Option<MaskReport>,
     pub peaks: Option<PeakField>,
     /// An amplitude that few peaks exceed, to compare amounts with.
     pub high_peak: Option<f32>,

@@ -14,6 +14,7 @@ use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::types::{CurveKey, CurveParams};
 use crate::state::track::{kept_layers, update};
 use crate::state::{Effect, State};
+use std::fmt;
 use std::sync::Arc;
 
 pub const WHOLE_BRAIN: Slot = Slot::latest_wins("track");
@@ -31,14 +32,20 @@ pub struct TrackStreamlines {
     pub coarse: bool,
 }
 
+/// Tracks from the regions: the live result.
+#[derive(Clone, Debug)]
+pub struct LiveTracking<T = TrackStreamlines>(pub T);
+
 /// Tracks the whole brain: a layer, not the live result of the regions.
 #[derive(Clone, Debug)]
 pub struct TrackWholeBrain<T = TrackStreamlines>(pub T);
 
 /// Streamlines of either model.
-pub trait Streamlines: Job<Output = Arc<curves::Output>> {
+pub trait Streamlines: Clone + fmt::Debug + Send + Sync + 'static {
     /// The key of the result.
     fn key(&self) -> CurveKey;
+
+    fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError>;
 }
 
 impl Streamlines for TrackStreamlines {
@@ -51,10 +58,8 @@ impl Streamlines for TrackStreamlines {
             coarse: self.coarse,
         }
     }
-}
 
-impl TrackStreamlines {
-    pub fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
+    fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
         let (field, regions, params) = (&self.field, &self.regions, &self.params);
         let memory = memory_for_curves();
         let mut output = match self.resample.filter(|_| params.repetitions.is_some()) {
@@ -76,7 +81,10 @@ impl TrackStreamlines {
     }
 }
 
-impl Job for TrackStreamlines {
+/// Text for the status line.
+const LABEL: &str = "Tracking";
+
+impl<T: Streamlines> Job for LiveTracking<T> {
     type Output = Arc<curves::Output>;
 
     fn slot(&self) -> Slot {
@@ -84,7 +92,7 @@ impl Job for TrackStreamlines {
     }
 
     fn label(&self) -> String {
-        "Tracking".to_owned()
+        LABEL.to_owned()
     }
 
     fn run(
@@ -93,7 +101,7 @@ impl Job for TrackStreamlines {
         control: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        Ok(Arc::new(self.track(&worker.backend(), control)?))
+        Ok(Arc::new(self.0.track(&worker.backend(), control)?))
     }
 
     fn curves(output: &Self::Output) -> Vec<&Tractogram> {
@@ -101,7 +109,7 @@ impl Job for TrackStreamlines {
     }
 }
 
-impl Receive<State> for TrackStreamlines {
+impl<T: Streamlines> Receive<State> for LiveTracking<T> {
     fn receive(
         &self,
         delivery: Delivery<Self::Output>,
@@ -114,7 +122,7 @@ impl Receive<State> for TrackStreamlines {
             delivery,
             effects,
             |state, output, wall_ms, _| {
-                update::live_done(state, output, self.key(), wall_ms);
+                update::live_done(state, output, self.0.key(), wall_ms);
             },
         );
     }
@@ -132,7 +140,7 @@ impl<T: Streamlines> Job for TrackWholeBrain<T> {
     }
 
     fn label(&self) -> String {
-        self.0.label()
+        LABEL.to_owned()
     }
 
     fn run(
@@ -141,15 +149,15 @@ impl<T: Streamlines> Job for TrackWholeBrain<T> {
         control: &Control,
         partial: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        self.0.run(worker, control, partial)
+        LiveTracking(self.0).run(worker, control, partial)
     }
 
     fn curves(output: &Self::Output) -> Vec<&Tractogram> {
-        T::curves(output)
+        LiveTracking::<T>::curves(output)
     }
 }
 
-impl<T: Streamlines + Clone> Receive<State> for TrackWholeBrain<T> {
+impl<T: Streamlines> Receive<State> for TrackWholeBrain<T> {
     fn receive(
         &self,
         delivery: Delivery<Self::Output>,

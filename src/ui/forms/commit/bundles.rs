@@ -242,7 +242,7 @@ fn bundle_row(
         (BundleKind::Group(_), true) => "Click to show all streamlines again",
         (BundleKind::Group(_), false) => "Click to show this bundle alone",
         (BundleKind::Extra(ExtraBundle::Region(_), _), _) => {
-            "All streamlines that pass the region, of any bundle. Click to select the region"
+            "All streamlines that pass through the region, from any bundle. Click to select the region"
         }
         (BundleKind::Extra(ExtraBundle::Filter, _), _) => {
             "All streamlines that pass the filter, whatever their weight"

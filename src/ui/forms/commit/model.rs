@@ -190,8 +190,8 @@ fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut
     let model = &params.model;
     let across = (0..model.extra.len()).map(|i| ("across", i));
     for (key, i) in across.chain((0..model.free.len()).map(|i| ("free", i))) {
-        let now = WaterParts::of(params, i, WaterParts::defaults());
-        let defaults = WaterParts::of(default_value, i, now);
+        let now = WaterParts::at_index(params, i, WaterParts::defaults());
+        let defaults = WaterParts::at_index(default_value, i, now);
         let name = WaterParts::label(key, i);
         let shown = Shown {
             name: Some(&name),

@@ -212,13 +212,13 @@ fn comparison(
 
 fn hint(output: &Output, now: Option<OdfLayout>) -> String {
     match (output.clear_layout(), now) {
-        (Some(found), Some(now)) if found == now => {
+        (Some(best), Some(now)) if best == now => {
             "Correct: no other basis gives lobes as symmetric, and fibres as long and coherent"
                 .to_owned()
         }
-        (Some(found), _) => format!(
+        (Some(best), _) => format!(
             "Most likely {}: click its picture to use it",
-            found.description()
+            best.description()
         ),
         (None, _) => "Undecided: click the picture that looks like fibres of a brain".to_owned(),
     }

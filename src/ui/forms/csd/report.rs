@@ -12,7 +12,7 @@ use egui::Ui;
 /// Whether something in it needs attention.
 pub fn warns(result: &FodResult) -> bool {
     let fods = &result.fods;
-    let doubtful = fods.mask_found.is_some_and(|report| report.doubtful());
+    let doubtful = fods.mask_report.is_some_and(|report| report.doubtful());
     let counts = &fods.output.counts;
     // In an image, a value that is not a number often marks voxels outside the brain.
     let not_finite = counts.not_finite > 0 && !result.key.is_read();
@@ -131,7 +131,7 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
     if let Some(why) = output.on_cpu {
         lines.push(format!("The deconvolution ran on the CPU: {why}"));
     }
-    if let Some(report) = &fods.mask_found {
+    if let Some(report) = &fods.mask_report {
         lines.push(format!("Mask found: {}", mask_text::facts(report)));
         lines.extend(mask_text::doubt(report));
     }

@@ -3,16 +3,13 @@
 use super::super::display::select_row;
 use super::set;
 use crate::data::odf_field::Tissue;
-use crate::parameters::Parameters as _;
-use crate::solvers::response;
-use crate::state::tensors::recipe::fod::{ROWS_OF_MASKS, ResponseAlgorithm};
+use crate::data::text::file_name;
 use crate::state::tensors::types::fods::{FodSettings, ResponseChoice, TissueChoice};
 use crate::state::{Action, Content, Layer, State, TensorAction};
 use crate::ui::Memory;
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::widgets::menu;
 use egui::Ui;
-use std::path::Path;
 use std::sync::Arc;
 
 const ESTIMATED: &str = "Estimate";
@@ -33,30 +30,6 @@ enum Kind {
 enum Chosen {
     Choice(TissueChoice),
     AsksForFile,
-}
-
-/// The keys of parameters that have no effect.
-pub fn unused_rows(
-    responses: &ResponseChoice,
-    used: Option<ResponseAlgorithm>,
-) -> Vec<&'static str> {
-    let by_algorithm: &[&str] = match used {
-        Some(algorithm) => algorithm.rows(),
-        None => &[],
-    };
-    let is_used = |key: &str| match responses {
-        ResponseChoice::Files(_) => false,
-        ResponseChoice::Estimated => used.is_none() || by_algorithm.contains(&key),
-        ResponseChoice::Each(all) => {
-            let estimated = all.contains(&TissueChoice::Estimated);
-            let measured =
-                |c: &TissueChoice| matches!(c, TissueChoice::Region(_) | TissueChoice::Layer(_));
-            (estimated && (used.is_none() || by_algorithm.contains(&key)))
-                || (all.iter().any(measured) && ROWS_OF_MASKS.contains(&key))
-        }
-    };
-    let keys = response::Params::TABLE.iter().map(|row| row.key);
-    keys.filter(|key| !is_used(key)).collect()
 }
 
 pub fn show(
@@ -106,11 +79,6 @@ pub fn show(
             tissue_row(ui, state, (tissue, now), memory, actions);
         }
     }
-}
-
-fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
 }
 
 fn ask(ui: &Ui, memory: &mut Memory, tissue: Option<Tissue>) {

@@ -54,7 +54,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let text = if state.runtime.jobs.is_running(&[PATHWAY, FIT, LOAD]) {
             "Solving…"
         } else {
-            "The pathway appears here once there are a seed and a target"
+            "The pathway appears here once a seed and a target exist"
         };
         rows::hint(ui, text);
     }

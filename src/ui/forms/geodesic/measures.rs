@@ -62,7 +62,7 @@ pub fn nothing(
         Suggestion::ShorterLength => {
             let curves = &mut better.params.curves;
             curves.min_length_mm = (curves.min_length_mm * 0.5).floor();
-            Some("Halve the shortest length")
+            Some("Halve the minimum length")
         }
         Suggestion::KeepAll => {
             better.cut = Cut::All;
@@ -73,7 +73,7 @@ pub fn nothing(
     let missed = matches!(remedy, Suggestion::WidenCone | Suggestion::MoreRays);
     let empty = Empty {
         text,
-        word: action,
+        label: action,
         missed,
         starts: remedy != Suggestion::Nothing,
     };

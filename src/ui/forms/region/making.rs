@@ -96,16 +96,16 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
         }
         return section::end(ui);
     };
-    let of = |id: LayerId| {
+    let volume = |id: LayerId| {
         let layer = state.document.layer(id)?;
         Some((layer, layer.content.volume()?))
     };
-    if let Some((other, volume)) = image_row(ui, state, *layer).and_then(of) {
+    if let Some((other, volume)) = image_row(ui, state, *layer).and_then(volume) {
         let source = first_threshold(other, volume, memory);
         let phase = Phase::Done;
         actions.push(Action::Region(RegionAction::Make { source, phase }));
     }
-    if let Some((shown, volume)) = of(*layer) {
+    if let Some((shown, volume)) = volume(*layer) {
         let scale = f64::from(shown.unit_scale);
         let (min, max) = extent(memory, volume, *frame);
         let (min, max) = (f64::from(min) * scale, f64::from(max) * scale);

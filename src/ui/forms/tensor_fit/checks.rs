@@ -480,12 +480,12 @@ fn gradient_check(state: &State) -> Option<Check> {
             ],
         });
     };
-    let of = |w: Weighting| {
+    let number = |w: Weighting| {
         (0..gradients.len())
             .filter(|&v| gradients.weighting(v) == w)
             .count()
     };
-    let (directions, without) = (of(Weighting::Diffusion), of(Weighting::NoDirection));
+    let (directions, without) = (number(Weighting::Diffusion), number(Weighting::NoDirection));
     let turned = turned(state);
     let (suspect, compared) = (suspected(state), turned.is_some() || axes_known(state));
     let mut report = vec![shells(gradients)];

@@ -43,20 +43,23 @@ pub fn checks(state: &State) -> Vec<Check> {
         report,
     };
     let awaited = running && state.awaits_fit();
-    let brain = tensors.mask_found.map(|found| Check {
-        verdict: match found.doubtful() {
+    let brain = tensors.mask_report.map(|report| Check {
+        verdict: match report.doubtful() {
             true => Verdict::Warning,
             false => Verdict::Passed,
         },
         subject: CheckSubject::BrainMask,
-        fact: match found.doubtful() {
+        fact: match report.doubtful() {
             true => "doubtful".to_owned(),
-            false => format::with_unit(&format::fixed(found.volume_ml, 0), "ml"),
+            false => format::with_unit(&format::fixed(report.volume_ml, 0), "ml"),
         },
-        report: [format!("Found from the scan: {}", mask_text::facts(&found))]
-            .into_iter()
-            .chain(mask_text::doubt(&found))
-            .collect(),
+        report: [format!(
+            "Computed from the scan: {}",
+            mask_text::facts(&report)
+        )]
+        .into_iter()
+        .chain(mask_text::doubt(&report))
+        .collect(),
     });
     // The mask of the awaited fit may be another.
     let brain = match awaited {
@@ -104,12 +107,12 @@ fn running_fit(state: &State) -> Vec<Check> {
         source,
         Some(ScanSource::Phantom { .. } | ScanSource::Tensors { .. })
     );
-    let found = !given && state.document.chosen_mask().is_none();
+    let is_mask_automatic = !given && state.document.chosen_mask().is_none();
     let mut rows = vec![Check {
         fact: "running".to_owned(),
         ..waiting(CheckSubject::Fit)
     }];
-    if found {
+    if is_mask_automatic {
         rows.push(waiting(CheckSubject::BrainMask));
     }
     rows.extend(excluded_volumes(state, &outside_range(state)));

@@ -190,14 +190,14 @@ fn lattice(grid: &Grid, plane: &Plane) -> Vec<[[f32; 2]; 2]> {
 
 /// Brightness from 0 to 1 at a world point.
 fn level(layer: &Layer, windows: (f32, f32), world: DVec3) -> f32 {
-    let of = |volume: &Volume| {
+    let brightness = |volume: &Volume| {
         let value = volume.nearest(layer.display.frame.min(volume.frames - 1), world);
         let (low, high) = windows;
         let value = value.filter(|v| v.is_finite()).unwrap_or(low);
         ((value - low) / (high - low).max(1e-12)).clamp(0.0, 1.0)
     };
     match &layer.content {
-        Content::Scan { dwi: volume, .. } | Content::Image(volume) => of(volume),
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => brightness(volume),
         Content::Mask(mask) => f32::from(u8::from(mask.contains(world))) * 0.55,
         Content::Tractogram(_) => 0.0,
     }

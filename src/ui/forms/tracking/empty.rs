@@ -16,7 +16,8 @@ pub fn targets<'a>(state: &'a State, live: &CurveResult) -> Vec<&'a Arc<Region>>
 /// An empty result as text, with one suggestion.
 pub struct Empty<'a> {
     pub text: String,
-    pub word: Option<&'a str>,
+    /// The label of the button that accepts the suggestion.
+    pub label: Option<&'a str>,
     /// Targets were missed.
     pub missed: bool,
     /// Whether at least one curve started.
@@ -63,8 +64,8 @@ impl Empty<'_> {
         }
         let p = theme::palette(ui.style());
         let mut note = Note::new(p, Severity::Warning, &self.text);
-        if let Some(action) = self.word {
-            note = note.action(action);
+        if let Some(label) = self.label {
+            note = note.action(label);
         }
         if place.is_some() {
             note = note.second_action("Show it");

@@ -11,8 +11,9 @@ use crate::state::files::jobs::LOAD;
 use crate::state::streamlines::streamlines_of;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::jobs::fod::FOD;
+use crate::state::tensors::mask_text;
 use crate::state::track::jobs::LIVE;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::track::types::{CurveKind, RayResult};
 use crate::state::{
     Action, Content, CurveResult, DeviceAction, Method, Phase, RegionAction, Severity, Standing,
@@ -122,8 +123,13 @@ fn figures(
     }
     // The line keeps its height when it is empty, so the rows below stay in place.
     rows::line(ui, &tracks::dropped(output, has_missed_row(live)));
-    for text in tracks::rejected(output)
+    // If nothing was kept, the note above gives the reason.
+    let mask = mask_text::name_of(&state.document);
+    let not_started = tracks::not_started(output, &mask);
+    let not_started = not_started.filter(|_| live.rays.is_none() && !output.kept.is_empty());
+    for text in not_started
         .into_iter()
+        .chain(tracks::rejected(output))
         .chain(odf_tracking::unknown_labels(state, live))
     {
         rows::hint(ui, &text);
@@ -161,13 +167,13 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let has_tissues = document.tissue_key().is_some();
     let missing = match (has_field, seeded) {
-        (true, true) if document.track.kind() == CurveKind::Fibres && !has_tissues => {
-            Some("there are the tissues that were chosen".to_owned())
+        (true, true) if document.track.kind() == CurveKind::OdfStreamlines && !has_tissues => {
+            Some("the chosen tissues are loaded".to_owned())
         }
         (true, true) => None,
-        (true, false) => Some("there is a seed".to_owned()),
-        (false, true) => Some(format!("there are {field}")),
-        (false, false) => Some(format!("there are {field} and a seed")),
+        (true, false) => Some("a seed is placed".to_owned()),
+        (false, true) => Some(format!("{field} exist")),
+        (false, false) => Some(format!("{field} and a seed exist")),
     };
     if let Some(missing) = missing {
         let live = what.to_lowercase();
@@ -181,12 +187,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     } else if state.runtime.jobs.is_running(&[LIVE, FIT, FOD, LOAD]) {
         rows::hint(ui, doing);
     } else {
-        run_again(
-            ui,
-            state,
-            "It was stopped before there was a result",
-            actions,
-        );
+        run_again(ui, state, "It was stopped before it had a result", actions);
     }
 }
 
@@ -213,32 +214,32 @@ fn nothing(
     actions: &mut Vec<Action>,
 ) {
     let mut changed = params.clone();
-    let mut fibres = state.document.fibre_params();
-    let word = match remedy {
+    let mut odf = state.document.odf_params();
+    let label = match remedy {
         Suggestion::LowerFa => {
             changed.min_fa = params.min_fa.map(|v| (v * 0.5 * 100.0).round() / 100.0);
             "Halve the FA limit"
         }
         Suggestion::ShorterLength => {
             changed.min_length_mm = (params.min_length_mm * 0.5).round();
-            fibres.min_length_mm = changed.min_length_mm;
-            "Halve the shortest length"
+            odf.min_length_mm = changed.min_length_mm;
+            "Halve the minimum length"
         }
         Suggestion::LoosenAngle => {
             let looser = |a: f64| (a.to_degrees() + 15.0).min(90.0).to_radians();
             changed.max_angle_rad = params.max_angle_rad.map(looser);
-            fibres.max_angle_rad = looser(fibres.max_angle_rad);
+            odf.max_angle_rad = looser(odf.max_angle_rad);
             "Loosen the angle"
         }
         Suggestion::LowerCutoff => {
-            fibres.min_amplitude = (fibres.min_amplitude * 0.5 * 1e3).round() / 1e3;
-            "Halve the smallest amplitude"
+            odf.min_amplitude = (odf.min_amplitude * 0.5 * 1e3).round() / 1e3;
+            "Halve the minimum amplitude"
         }
         Suggestion::Nothing => "",
     };
     let empty = Empty {
         text: text.to_owned(),
-        word: Some(word).filter(|word| !word.is_empty()),
+        label: Some(label).filter(|label| !label.is_empty()),
         missed: remedy == Suggestion::LoosenAngle,
         starts: live.output.seed_outcomes.iter().sum::<u64>()
             != live.output.seed_outcomes[SeedOutcome::NoStart as usize],
@@ -246,8 +247,8 @@ fn nothing(
     if empty.show(ui, state, live, memory, actions) {
         let phase = Phase::Done;
         actions.push(Action::Track(match live.key.curves.kind() {
-            CurveKind::Fibres => TrackAction::SetFibres {
-                params: Some(fibres),
+            CurveKind::OdfStreamlines => TrackAction::SetOdfParams {
+                params: Some(odf),
                 phase,
             },
             _ => TrackAction::SetStreamlines {

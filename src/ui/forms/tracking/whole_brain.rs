@@ -3,7 +3,7 @@
 use crate::data::Role;
 use crate::solvers::curves::Seeding;
 use crate::state::track::jobs::streamlines::WHOLE_BRAIN;
-use crate::state::track::types::fibres::Model;
+use crate::state::track::types::odf::Model;
 use crate::state::{Action, Phase, State, TrackAction, WholeBrain};
 use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::theme::space;
@@ -31,10 +31,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             phase,
         }));
     };
-    let fibres = state.document.fibre_params();
+    let odf = state.document.odf_params();
     let (seeding, select) = match state.document.track.model {
         Model::Tensors => (state.document.track.streamlines.seeding, None),
-        Model::Distributions => (fibres.seeding, fibres.select),
+        Model::Distributions => (odf.seeding, odf.select),
     };
     let same = match seeding {
         Seeding::Random { .. } => select.map(|_| "the number of streamlines to keep decides"),
@@ -72,7 +72,7 @@ fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             Some("Tracking needs distributions first")
         }
         Model::Distributions if document.tissue_key().is_none() => {
-            Some("The tissues that were chosen are missing")
+            Some("The chosen tissues are missing")
         }
         Model::Distributions => None,
     };

@@ -1,7 +1,7 @@
 //! The peaks of fibre orientation distributions as directions of the water around fibres.
 
 use super::{Loaded, Window, act, file, fitted_weights, opened};
-use crate::support::{distributions, done_event, test};
+use crate::support::{distributions, test};
 use arcuate::data::odf_field::Tissue;
 use arcuate::data::{Grid, Mask, PeakField, Role, Shape, Volume, VolumeKind};
 use arcuate::jobs::{Delivery, Outcome};
@@ -10,7 +10,7 @@ use arcuate::state::filter::{ChosenPeaks, FilterAction, GivenPeaks};
 use arcuate::state::methods::methods;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD};
 use arcuate::state::tensors::types::fods::{Fods, TissueChoice};
-use arcuate::state::track::types::fibres::Model;
+use arcuate::state::track::types::odf::Model;
 use arcuate::state::{Action, Event, LayerId, Task, TensorAction, TrackAction, ViewAction, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -35,13 +35,9 @@ const OF_FODS: Option<ChosenPeaks> = Some(GivenPeaks::Distributions(()));
 
 /// Requests distributions with so many peaks in a voxel; their estimation, which does not run.
 fn request(window: &mut Window, count: usize) -> EstimateFods {
-    let mut settings = window.state.document.distributions.settings.clone();
-    settings.requested = true;
-    settings.peak_params.count = count;
-    let action = Action::Tensors(TensorAction::SetFods(settings));
-    let effects = update(&mut window.state, action);
-    let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
-    jobs.next().expect("an estimation").clone()
+    distributions::requested(&mut window.state, |settings| {
+        settings.peak_params.count = count;
+    })
 }
 
 /// A large peak along y and a smaller one along x in every voxel.
@@ -93,7 +89,7 @@ fn chosen() {
     act(&mut window, FilterAction::Run);
     assert!(window.jobs_of::<FitWeights>().next().is_none());
     let job = request(&mut window, 3);
-    assert!(blocked(&window).contains("are being estimated"));
+    assert!(blocked(&window).contains("are still being estimated"));
     end(&mut window, job);
     assert_eq!(window.state.cannot_filter(), None);
     act(&mut window, FilterAction::Run);
@@ -152,7 +148,7 @@ fn switched() {
     // The estimation that runs has not changed them yet.
     let job = request(&mut window, 2);
     assert!(!window.state.weights_are_stale());
-    assert!(blocked(&window).contains("are being estimated"));
+    assert!(blocked(&window).contains("are still being estimated"));
     end(&mut window, job);
     assert!(window.state.weights_are_stale());
     choose(&mut window, None);
@@ -193,7 +189,7 @@ fn keep_along(window: &mut Window, job: EstimateFods) {
         peaks: Some(two_peaks(&grid)),
         ..distributions::crossing(&grid, &job.gradients, 20.0)
     };
-    window.act(Action::Event(done_event(job, 7, Box::new(fods))));
+    window.act(distributions::estimated(job, fods));
     window.place(Role::Seed, DVec3::ZERO);
     window.act(Action::Track(TrackAction::SetModel(Model::Distributions)));
     window.act(Action::Track(TrackAction::Keep));
@@ -259,7 +255,7 @@ fn own_maps() {
     let mut fods = distributions::round(&grid, &job.gradients);
     let values = vec![0.3; 3 * grid.voxel_count()];
     fods.maps.as_mut().expect("maps").dec = Volume::new(grid, 3, VolumeKind::Scalar, values);
-    window.act(Action::Event(done_event(job, 7, Box::new(fods))));
+    window.act(distributions::estimated(job, fods));
     let document = &window.state.document;
     for name in ["DEC", "DEC of fibres"] {
         let map = document.layer_named(name).expect(name);

@@ -9,6 +9,7 @@ use super::super::samples::Samples;
 use super::part::SlabInput;
 use super::{Error, KERNELS, MAX_COLUMNS_AT_ONCE, OPERATION, PAD, PART, ROW, blocks};
 use crate::compute::cuda::{self, Device};
+use crate::compute::kernel_struct;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 
@@ -37,7 +38,11 @@ pub struct Tables {
     b0_real: u32,
     unused: u32,
 }
-const _: () = assert!(size_of::<Tables>() == 112);
+kernel_struct!(Tables as "Tables in kernels/commit.cu", 112 {
+    records: 0, items: 8, peaks: 16, peak_counts: 24, intra: 32, own: 40, flat: 48, begins: 56, count: 64,
+    voxels: 68, shells: 72, places: 76, extra: 80, free: 84, columns: 88, unit_mm: 92, samples: 96, b0: 100,
+    b0_real: 104, unused: 108,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for Tables {}
 
@@ -46,14 +51,16 @@ unsafe impl DeviceRepr for Tables {}
 #[repr(C)]
 pub struct Columns {
     mixing: u64,
-    pub fibres: u32,
+    pub streamlines: u32,
     pub atoms: u32,
     pub chunks: u32,
     pub wide: u32,
     pub count: u64,
     first: u64,
 }
-const _: () = assert!(size_of::<Columns>() == 40);
+kernel_struct!(Columns as "Columns in kernels/columns.cuh", 40 {
+    mixing: 0, streamlines: 8, atoms: 12, chunks: 16, wide: 20, count: 24, first: 32,
+});
 // SAFETY: as above.
 unsafe impl DeviceRepr for Columns {}
 
@@ -68,6 +75,9 @@ pub struct Finish {
     pub beta: f32,
     pub unused: u32,
 }
+kernel_struct!(Finish as "Finish in kernels/samples.cuh", 40 {
+    out: 0, y: 8, last: 16, sums: 24, beta: 32, unused: 36,
+});
 // SAFETY: as above.
 unsafe impl DeviceRepr for Finish {}
 
@@ -175,8 +185,8 @@ fn columns_at_once(rank: usize) -> usize {
 }
 
 /// Numbers of all streamlines after mixing.
-pub fn shared(fibres: usize, rank: usize) -> usize {
-    fibres * rank.next_multiple_of(columns_at_once(rank))
+pub fn shared(streamlines: usize, rank: usize) -> usize {
+    streamlines * rank.next_multiple_of(columns_at_once(rank))
 }
 
 /// Bytes of an operator with this many segments, including the vectors of a fit.
@@ -185,7 +195,7 @@ pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
     let items = voxels + segments / PART;
     let peaks = voxels * shape.peaks as u64;
     let sums = voxels * (shells * ROW + 4 + PAD * columns_at_once(rank)) as u64;
-    let mixed = shared(shape.fibres, rank) as u64;
+    let mixed = shared(shape.streamlines, rank) as u64;
     let own = voxels * shape.unknowns_per_voxel() as u64;
     let basis = (shape.samples * 2 * ROW) as u64;
     let vectors = 5 * shape.rows() as u64 + 7 * shape.columns() as u64;
@@ -211,7 +221,7 @@ impl Buffers {
         let atoms = mixing.map_or(rank, |m| m.atoms);
         let (voxels, shells) = (slab.voxels.len(), samples.shells.len());
         let shape = Shape {
-            fibres: dictionary.fibres,
+            streamlines: dictionary.streamlines,
             atoms,
             voxels,
             peaks: dictionary.places,
@@ -274,7 +284,7 @@ impl Buffers {
             },
             columns: Columns {
                 mixing: device.address(&rows[4]),
-                fibres: shape.fibres as u32,
+                streamlines: shape.streamlines as u32,
                 atoms: atoms as u32,
                 chunks: chunks as u32,
                 wide: wide as u32,
@@ -288,7 +298,7 @@ impl Buffers {
             basis,
             sums: device.alloc_zeros(voxels * PAD * wide)?,
             shells: device.alloc_zeros(voxels * (shells * ROW + 4))?,
-            mixed: device.alloc_zeros(shared(shape.fibres, rank))?,
+            mixed: device.alloc_zeros(shared(shape.streamlines, rank))?,
             own: device.alloc_zeros((voxels * shape.unknowns_per_voxel()).max(1))?,
             parted: items.iter().any(|i| i[3] & SHARED != 0),
             bytes,

@@ -22,7 +22,7 @@ pub struct Point {
 pub struct Groups {
     count: u32,
     begins: CudaSlice<u32>,
-    fibres: CudaSlice<u32>,
+    streamlines: CudaSlice<u32>,
     costs: CudaSlice<f32>,
 }
 
@@ -158,9 +158,9 @@ impl<'a> DeviceVectors<'a> {
             return Ok(());
         };
         let columns = self.part.columns;
-        let (begins, fibres) = (
+        let (begins, streamlines) = (
             self.address_of(&groups.begins),
-            self.address_of(&groups.fibres),
+            self.address_of(&groups.streamlines),
         );
         let (costs, shrinks) = (self.address_of(&groups.costs), u32::from(shrinks));
         let (h, x, to) = (
@@ -170,7 +170,7 @@ impl<'a> DeviceVectors<'a> {
         );
         let config = blocks(u64::from(groups.count) * u64::from(THREADS), THREADS);
         self.part.launch(&self.kernels.groups, config, |l| {
-            l.arg(&columns).arg(&begins).arg(&fibres).arg(&costs);
+            l.arg(&columns).arg(&begins).arg(&streamlines).arg(&costs);
             l.arg(&shrinks).arg(&h).arg(&x).arg(&to);
         })
     }
@@ -275,18 +275,18 @@ impl Groups {
             return Ok(None);
         }
         let mut begins = vec![0u32];
-        let mut fibres: Vec<u32> = Vec::new();
+        let mut streamlines: Vec<u32> = Vec::new();
         for group in groups {
-            fibres.extend(&group.fibres);
-            begins.push(fibres.len() as u32);
+            streamlines.extend(&group.streamlines);
+            begins.push(streamlines.len() as u32);
         }
         let costs: Vec<f32> = groups.iter().map(|g| g.weight).collect();
         // A buffer holds at least one number.
-        fibres.resize(fibres.len().max(1), 0);
+        streamlines.resize(streamlines.len().max(1), 0);
         Ok(Some(Self {
             count: groups.len() as u32,
             begins: device.upload(&begins)?,
-            fibres: device.upload(&fibres)?,
+            streamlines: device.upload(&streamlines)?,
             costs: device.upload(&costs)?,
         }))
     }

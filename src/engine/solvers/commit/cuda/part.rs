@@ -151,7 +151,7 @@ impl Part {
         );
         self.launch(
             &self.kernels.mix,
-            blocks(u64::from(columns.fibres), THREADS),
+            blocks(u64::from(columns.streamlines), THREADS),
             |l| {
                 l.arg(&columns).arg(&x).arg(&z);
             },
@@ -224,7 +224,7 @@ impl Part {
 
     /// Byte offset of a chunk of mixed columns.
     fn chunk_offset(&self, chunk: u32) -> u64 {
-        4 * u64::from(chunk * self.columns.wide) * self.shape.fibres as u64
+        4 * u64::from(chunk * self.columns.wide) * self.shape.streamlines as u64
     }
 
     /// A launch with `count` warps.

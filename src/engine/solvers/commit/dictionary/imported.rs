@@ -6,13 +6,21 @@ use std::sync::Arc;
 
 /// A dictionary as lists in any order; directions are rows of the table that comes with it.
 pub struct ImportedDictionary<'a> {
-    pub fibre: &'a [u32],
+    /// Streamline of each segment, an index below `fibres`.
+    pub streamline: &'a [u32],
+    /// Voxel of each segment, an index below `voxels`.
     pub voxel: &'a [u32],
+    /// Direction of each segment, a row of the imported table.
     pub direction: &'a [u16],
+    /// Length of each segment, in the unit of the other program; rounded to 2⁻¹⁶ of the longest.
     pub length: &'a [f32],
+    /// Voxel of each peak, an index below `voxels`.
     pub peak_voxel: &'a [u32],
+    /// Direction of each peak, a row of the imported table.
     pub peak_direction: &'a [u16],
-    pub fibres: usize,
+    /// Number of streamlines, including those without segments.
+    pub streamlines: usize,
+    /// Number of voxels, including those without segments.
     pub voxels: usize,
 }
 
@@ -35,7 +43,7 @@ impl ImportedDictionary<'_> {
         for i in 0..self.voxel.len() {
             let place = &mut next[self.voxel[i] as usize];
             segments[*place as usize] = Segment {
-                fibre: self.fibre[i],
+                streamline: self.streamline[i],
                 direction: self.direction[i],
                 length: (f64::from(self.length[i]) / unit_mm).round() as u16,
             };
@@ -59,7 +67,7 @@ impl ImportedDictionary<'_> {
             offsets,
             segments,
             unit_mm,
-            fibres: self.fibres,
+            streamlines: self.streamlines,
             places,
             peaks,
             peak_counts,

@@ -16,6 +16,7 @@ pub use imported::ImportedDictionary;
 pub use slab::Slab;
 
 use super::directions;
+use crate::compute::kernel_struct;
 use crate::compute::{Cancelled, Control};
 use crate::data::{Grid, Tractogram, Volume};
 use bytemuck::{Pod, Zeroable};
@@ -35,18 +36,21 @@ const UNUSED: u32 = u32::MAX;
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
 pub struct Segment {
-    pub fibre: u32,
+    /// Index of the streamline in its tractogram.
+    pub streamline: u32,
     /// [`directions::code`], or a row of an imported table.
     pub direction: u16,
     /// Units of [`Dictionary::unit_mm`].
     pub length: u16,
 }
+kernel_struct!(Segment as "words of `records` in kernels/commit.cu", 8 { streamline: 0, direction: 4, length: 6 });
 
 /// Statistics of building the dictionary.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Counts {
-    /// Length inside and outside the used voxels, mm.
+    /// Length inside the used voxels, mm.
     pub inside_mm: f64,
+    /// Length outside the used voxels, mm.
     pub outside_mm: f64,
     /// Streamlines with one point or none.
     pub single_points: u64,
@@ -57,23 +61,29 @@ pub struct Counts {
     pub not_finite: u64,
 }
 
+/// Segments of all streamlines by voxel, and the peaks of each voxel: the sparse form of A, before responses are
+/// applied.
 #[derive(Clone, Debug)]
 pub struct Dictionary {
+    /// Grid of the scan; `voxels` are indices of its voxels.
     pub grid: Arc<Grid>,
     /// Grid indices of the used voxels, ascending.
     pub voxels: Vec<u32>,
     /// Voxel i owns `segments[offsets[i]..offsets[i + 1]]`.
     pub offsets: Vec<u64>,
+    /// Segments of all used voxels, voxel by voxel.
     pub segments: Vec<Segment>,
+    /// Length of one unit of [`Segment::length`], mm.
     pub unit_mm: f64,
     /// Number of streamlines, including those without segments.
-    pub fibres: usize,
+    pub streamlines: usize,
     /// Peak slots per voxel.
     pub places: usize,
     /// Directions of the peaks, `places` per voxel; occupied slots come first.
     pub peaks: Vec<u16>,
     /// Occupied slots per voxel.
     pub peak_counts: Vec<u8>,
+    /// Lengths and streamlines that the dictionary does and does not cover.
     pub counts: Counts,
 }
 
@@ -86,6 +96,7 @@ pub struct Estimate {
     pub bytes: u64,
 }
 
+/// Choice of voxels and peaks when a dictionary is built.
 pub struct Options<'a> {
     /// Voxels of the grid that may be used.
     pub usable: &'a [u8],
@@ -110,7 +121,7 @@ pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> E
             .floor()
             .clamp(DVec3::splat(-1.0), shape)
     };
-    let of = |line: &[[f32; 3]]| -> u64 {
+    let segments = |line: &[[f32; 3]]| -> u64 {
         let mut count = 1;
         // The mean of the steps since the last bend or face crossing.
         let mut mean = DVec3::ZERO;
@@ -135,7 +146,7 @@ pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> E
         count
     };
     let lines = (0..tractogram.len()).into_par_iter();
-    let once: u64 = lines.map(|i| of(tractogram.streamline(i))).sum();
+    let once: u64 = lines.map(|i| segments(tractogram.streamline(i))).sum();
     let copies = blur_mm.map_or(1, |_| blur::COPIES as u64);
     let segments = once * copies;
     // A record with its voxel, then the record in its final position.
@@ -148,6 +159,7 @@ pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> E
 type Chunk = (Vec<(u32, Segment)>, Counts);
 
 impl Dictionary {
+    /// Cuts all streamlines at voxel faces and collects their segments by voxel.
     pub fn build(
         tractogram: &Tractogram,
         grid: &Arc<Grid>,
@@ -225,7 +237,7 @@ impl Dictionary {
             offsets,
             segments,
             unit_mm,
-            fibres: count,
+            streamlines: count,
             places,
             peaks,
             peak_counts,
@@ -233,6 +245,7 @@ impl Dictionary {
         })
     }
 
+    /// Segments in a used voxel, given by its place in [`Dictionary::voxels`].
     pub fn in_voxel(&self, voxel: usize) -> &[Segment] {
         &self.segments[self.offsets[voxel] as usize..self.offsets[voxel + 1] as usize]
     }
@@ -255,9 +268,9 @@ impl Dictionary {
 
     /// Length of each streamline in the used voxels, mm.
     pub fn lengths_mm(&self) -> Vec<f64> {
-        let mut units = vec![0u64; self.fibres];
+        let mut units = vec![0u64; self.streamlines];
         for segment in &self.segments {
-            units[segment.fibre as usize] += u64::from(segment.length);
+            units[segment.streamline as usize] += u64::from(segment.length);
         }
         units.into_iter().map(|u| u as f64 * self.unit_mm).collect()
     }

@@ -41,7 +41,7 @@ impl<'a> Cutter<'a> {
     pub fn cut(
         &mut self,
         points: &[[f32; 3]],
-        fibre: u32,
+        streamline: u32,
         out: &mut Vec<(u32, Segment)>,
         counts: &mut Counts,
     ) {
@@ -70,7 +70,7 @@ impl<'a> Cutter<'a> {
             }
         }
         let before = out.len();
-        self.merge(fibre, out);
+        self.merge(streamline, out);
         if out.len() == before {
             counts.outside += 1;
         }
@@ -105,7 +105,7 @@ impl<'a> Cutter<'a> {
     }
 
     /// Merges pieces of one voxel with nearly equal directions into one record.
-    fn merge(&mut self, fibre: u32, out: &mut Vec<(u32, Segment)>) {
+    fn merge(&mut self, streamline: u32, out: &mut Vec<(u32, Segment)>) {
         let cosine = MERGE_DEG.to_radians().cos();
         self.pieces.sort_by_key(|p| p.slot);
         // Exact and written length so far, in units.
@@ -140,7 +140,7 @@ impl<'a> Cutter<'a> {
                     let part = units.min(u64::from(u16::MAX));
                     units -= part;
                     let segment = Segment {
-                        fibre,
+                        streamline,
                         direction,
                         length: part as u16,
                     };

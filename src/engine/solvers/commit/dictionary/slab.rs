@@ -10,12 +10,16 @@ pub struct Slab<'a> {
     pub voxels: Range<usize>,
     /// Record offsets of the voxels among all records, and the end of the last voxel's records.
     pub offsets: &'a [u64],
+    /// Segments of the voxels of the range only.
     pub segments: &'a [Segment],
+    /// Peaks of the voxels of the range, as many slots for each voxel as in the dictionary.
     pub peaks: &'a [u16],
+    /// Occupied slots of each voxel of the range.
     pub peak_counts: &'a [u8],
 }
 
 impl Dictionary {
+    /// Part of the dictionary for a range of places in [`Dictionary::voxels`]; borrows, copies nothing.
     pub fn slab(&self, voxels: Range<usize>) -> Slab<'_> {
         let offsets = &self.offsets[voxels.start..=voxels.end];
         let records = offsets[0] as usize..offsets[voxels.len()] as usize;

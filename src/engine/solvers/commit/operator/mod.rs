@@ -32,13 +32,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The layout of the unknowns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
-    pub fibres: usize,
+    /// Streamlines, each with `atoms` unknowns.
+    pub streamlines: usize,
     /// Columns per streamline.
     pub atoms: usize,
     /// Voxel slots in the operator's order, some of them empty.
     pub voxels: usize,
-    /// Peak slots per voxel, and columns of each.
+    /// Peak slots per voxel.
     pub peaks: usize,
+    /// Columns of each peak slot.
     pub extra: usize,
     /// Columns of free water.
     pub free: usize,
@@ -54,13 +56,15 @@ impl Shape {
 
     /// Unknowns of the streamlines; those of the voxels follow.
     pub fn intra(&self) -> usize {
-        self.fibres * self.atoms
+        self.streamlines * self.atoms
     }
 
+    /// Number of unknowns: the length of x.
     pub fn columns(&self) -> usize {
         self.intra() + self.voxels * self.unknowns_per_voxel()
     }
 
+    /// Number of measured values: the length of y.
     pub fn rows(&self) -> usize {
         self.voxels * self.samples
     }
@@ -70,10 +74,12 @@ impl Shape {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperatorKind {
+    /// Sums of spherical harmonics; nothing is rounded to cells of directions.
     Factorised,
     /// Directions at the centres of this many cells along a side; at the maximum, [`super::directions::SIDE`], it is
     /// the same operator.
     Dense {
+        /// Cells along each side of the square onto which directions are mapped.
         side: u16,
     },
 }
@@ -99,6 +105,7 @@ enum Inner {
     OnCards(Box<MultiDeviceOperator>),
 }
 
+/// A, by the implementation that is cheaper or that the caller requires.
 #[derive(Debug)]
 pub struct Operator {
     inner: Inner,
@@ -122,25 +129,35 @@ const COARSE_TOLERANCE: f64 = 1e-4;
 /// Vector multiply-adds of both implementations, in units of eight.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OperatorCost {
+    /// Cost of [`OperatorKind::Factorised`].
     pub factorised: f64,
+    /// Cost of [`OperatorKind::Dense`] with all directions.
     pub dense: f64,
 }
 
 /// The numbers that determine the work.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WorkCounts {
+    /// Segments of all streamlines.
     pub segments: f64,
+    /// Peaks of all voxels.
     pub peaks: f64,
+    /// Used voxels.
     pub voxels: f64,
+    /// Shells with diffusion weighting.
     pub shells: f64,
+    /// Samples per voxel.
     pub samples: f64,
-    /// Columns per streamline, per peak, and of free water.
+    /// Columns per streamline.
     pub atoms: f64,
+    /// Columns per peak.
     pub extra: f64,
+    /// Columns of free water.
     pub free: f64,
 }
 
 impl OperatorCost {
+    /// Cost of these data, by the counts of the dictionary, the responses and the samples.
     pub fn new(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
         Self::counted(&WorkCounts {
             segments: dictionary.segments.len() as f64,
@@ -154,6 +171,7 @@ impl OperatorCost {
         })
     }
 
+    /// Cost for given counts, without data.
     pub fn counted(n: &WorkCounts) -> Self {
         let count = n.samples;
         // Measured on one core with AVX2, in units of 0.2 ns.
@@ -181,6 +199,7 @@ impl OperatorCost {
         self.factorised.min(self.dense)
     }
 
+    /// Kind with the lower cost; the factorised one if both are equal.
     pub fn cheaper(&self) -> OperatorKind {
         if self.factorised <= self.dense {
             OperatorKind::Factorised
@@ -240,6 +259,7 @@ fn mean_squares(responses: &Responses, samples: &Samples) -> [Vec<f64>; 3] {
 }
 
 impl Operator {
+    /// Builds A; `None` for `way` chooses the cheaper implementation.
     pub fn new(
         dictionary: &Dictionary,
         responses: &Responses,
@@ -346,6 +366,7 @@ impl Operator {
         operator
     }
 
+    /// Implementation that was chosen or required.
     pub fn way(&self) -> OperatorKind {
         self.way
     }
@@ -371,10 +392,12 @@ impl Operator {
         self.on_cards().map_or(shape.atoms, |cards| cards.rank)
     }
 
+    /// Number of unknowns that callers see, before any mixing of columns.
     pub fn columns(&self) -> usize {
         self.shape().columns()
     }
 
+    /// Number of measured values.
     pub fn rows(&self) -> usize {
         self.shape().rows()
     }
@@ -399,7 +422,7 @@ impl Operator {
             return self.inner.apply(x, rows, finish);
         };
         let mut mixed = self.mixed.lock().unwrap_or_else(PoisonError::into_inner);
-        mixing.mix(x, self.inner_shape().fibres, &mut mixed);
+        mixing.mix(x, self.inner_shape().streamlines, &mut mixed);
         self.inner.apply(&mixed, rows, finish)
     }
 
@@ -418,7 +441,7 @@ impl Operator {
         let mut mixed = self.mixed.lock().unwrap_or_else(PoisonError::into_inner);
         mixed.resize(shape.columns(), 0.0);
         self.inner.adjoint(y, norm, &mut mixed)?;
-        mixing.unmix(&mixed, shape.fibres, x);
+        mixing.unmix(&mixed, shape.streamlines, x);
         Ok(())
     }
 
@@ -473,18 +496,18 @@ impl Operator {
 
     fn column_squares(&self, dictionary: &Dictionary, mean: &[Vec<f64>; 3]) -> Vec<f32> {
         let shape = self.shape();
-        let mut units = vec![0f64; shape.fibres];
+        let mut units = vec![0f64; shape.streamlines];
         for voxel in 0..dictionary.voxels.len() {
             let segments = dictionary.in_voxel(voxel);
-            for run in segments.chunk_by(|a, b| a.fibre == b.fibre) {
+            for run in segments.chunk_by(|a, b| a.streamline == b.streamline) {
                 let sum: f64 = run.iter().map(|s| dictionary.length_mm(s)).sum();
-                units[run[0].fibre as usize] += sum * sum;
+                units[run[0].streamline as usize] += sum * sum;
             }
         }
         let mut out = vec![0f32; shape.columns()];
-        for (fibre, square) in units.into_iter().enumerate() {
+        for (streamline, square) in units.into_iter().enumerate() {
             for atom in 0..shape.atoms {
-                out[fibre * shape.atoms + atom] = (square * mean[0][atom]) as f32;
+                out[streamline * shape.atoms + atom] = (square * mean[0][atom]) as f32;
             }
         }
         for voxel in 0..dictionary.voxels.len() {

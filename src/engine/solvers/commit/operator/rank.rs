@@ -14,7 +14,9 @@ use rayon::prelude::*;
 /// Maps atoms to fewer combinations.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mixing {
+    /// Columns per streamline before mixing.
     pub atoms: usize,
+    /// Columns per streamline after mixing, at most `atoms`.
     pub rank: usize,
     /// E, `rank` numbers per row.
     e: Vec<f32>,
@@ -89,11 +91,11 @@ impl Mixing {
         &self.e[atom * self.rank..(atom + 1) * self.rank]
     }
 
-    /// z = Eᵀ x, fibre by fibre; the columns after the streamlines' are copied.
-    pub fn mix(&self, x: &[f32], fibres: usize, z: &mut Vec<f32>) {
-        let (intra, own) = x.split_at(fibres * self.atoms);
-        z.resize(fibres * self.rank + own.len(), 0.0);
-        let (mixed, rest) = z.split_at_mut(fibres * self.rank);
+    /// z = Eᵀ x, streamline by streamline; the columns after the streamlines' are copied.
+    pub fn mix(&self, x: &[f32], streamlines: usize, z: &mut Vec<f32>) {
+        let (intra, own) = x.split_at(streamlines * self.atoms);
+        z.resize(streamlines * self.rank + own.len(), 0.0);
+        let (mixed, rest) = z.split_at_mut(streamlines * self.rank);
         rest.copy_from_slice(own);
         let pieces = mixed
             .par_chunks_mut(PIECE * self.rank)
@@ -112,9 +114,9 @@ impl Mixing {
     }
 
     /// x = E z.
-    pub fn unmix(&self, z: &[f32], fibres: usize, x: &mut [f32]) {
-        let (mixed, rest) = z.split_at(fibres * self.rank);
-        let (intra, own) = x.split_at_mut(fibres * self.atoms);
+    pub fn unmix(&self, z: &[f32], streamlines: usize, x: &mut [f32]) {
+        let (mixed, rest) = z.split_at(streamlines * self.rank);
+        let (intra, own) = x.split_at_mut(streamlines * self.atoms);
         own.copy_from_slice(rest);
         let pieces = intra
             .par_chunks_mut(PIECE * self.atoms)

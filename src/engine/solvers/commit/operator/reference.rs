@@ -8,9 +8,13 @@ use crate::solvers::commit::model::Responses;
 use crate::solvers::commit::samples::Samples;
 use glam::DVec3;
 
+/// Slow evaluation of A in double precision, for tests and the check of a backend.
 pub struct Reference<'a> {
+    /// Segments and peaks by voxel.
     pub dictionary: &'a Dictionary,
+    /// Coefficients of each column by shell and degree.
     pub responses: &'a Responses,
+    /// Directions and shells of the measurement.
     pub samples: &'a Samples,
 }
 
@@ -19,11 +23,13 @@ impl Reference<'_> {
         self.dictionary.places * self.responses.extra.len() + self.responses.free.len()
     }
 
+    /// Number of unknowns: the length of x.
     pub fn columns(&self) -> usize {
-        self.dictionary.fibres * self.responses.intra.len()
+        self.dictionary.streamlines * self.responses.intra.len()
             + self.dictionary.voxels.len() * self.unknowns_per_voxel()
     }
 
+    /// Number of measured values: voxels times samples.
     pub fn rows(&self) -> usize {
         self.dictionary.voxels.len() * self.samples.count()
     }
@@ -44,14 +50,18 @@ impl Reference<'_> {
     fn entries(&self, mut each: impl FnMut(usize, usize, &[f64])) {
         let (d, r) = (self.dictionary, self.responses);
         let axis = |code: u16| directions::middle(code, directions::SIDE);
-        let first = d.fibres * r.intra.len();
+        let first = d.streamlines * r.intra.len();
         for voxel in 0..d.voxels.len() {
             for segment in d.in_voxel(voxel) {
                 let axis = Some(axis(segment.direction));
                 for (j, atom) in r.intra.iter().enumerate() {
                     let mut values = self.column(atom, r.flat[0][j], axis);
                     values.iter_mut().for_each(|v| *v *= d.length_mm(segment));
-                    each(voxel, segment.fibre as usize * r.intra.len() + j, &values);
+                    each(
+                        voxel,
+                        segment.streamline as usize * r.intra.len() + j,
+                        &values,
+                    );
                 }
             }
             let own = first + voxel * self.unknowns_per_voxel();
@@ -68,6 +78,7 @@ impl Reference<'_> {
         }
     }
 
+    /// Returns A x, sample fastest.
     pub fn apply(&self, x: &[f64]) -> Vec<f64> {
         let n = self.samples.count();
         let mut y = vec![0.0; self.rows()];
@@ -78,6 +89,7 @@ impl Reference<'_> {
         y
     }
 
+    /// Returns Aᵀ y.
     pub fn adjoint(&self, y: &[f64]) -> Vec<f64> {
         let n = self.samples.count();
         let mut x = vec![0.0; self.columns()];

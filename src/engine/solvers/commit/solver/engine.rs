@@ -19,6 +19,7 @@ pub struct StepMeasures {
 
 /// The end point of a fit.
 pub struct EndPoint {
+    /// Unknowns at the end, in the operator's layout.
     pub x: Vec<f32>,
     /// A x.
     pub predicted: Vec<f32>,
@@ -67,5 +68,6 @@ pub trait Engine {
     /// The last trial point becomes the current point.
     fn accept_trial_point(&mut self);
 
+    /// Ends the fit and returns the current point.
     fn finish(self) -> Result<EndPoint, Error>;
 }

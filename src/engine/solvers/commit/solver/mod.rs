@@ -56,6 +56,7 @@ const SHRINK: f64 = 0.9;
 /// Stopping criteria; the first that holds ends the fit.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stop {
+    /// Largest number of iterations.
     pub iterations: u32,
     /// Relative fall of the objective over the last [`CONVERGENCE_WINDOW`] plus the fall expected after them; 0:
     /// never.
@@ -78,11 +79,16 @@ impl Stop {
     }
 }
 
+/// Criterion that ended a fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
+    /// The relative fall of the objective is at most [`Stop::objective`].
     Objective,
+    /// The residual of the optimality conditions is at most [`Stop::kkt`].
     Kkt,
+    /// The objective has reached [`Stop::target`].
     Target,
+    /// [`Stop::iterations`] have been run.
     Iterations,
     /// Stopped by the user; the last weights are returned.
     Cancelled,
@@ -113,6 +119,7 @@ impl Curve {
         Self(Arc::new(Mutex::new(values.to_vec())))
     }
 
+    /// Number of completed iterations; 0 before the first.
     pub fn iterations(&self) -> usize {
         let values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         values.len().saturating_sub(1)
@@ -127,15 +134,20 @@ impl Curve {
     }
 }
 
+/// Solution of a problem, and how it was reached.
 #[derive(Clone, Debug)]
 pub struct Solution {
+    /// Unknowns, all at least 0, in the operator's layout.
     pub x: Vec<f32>,
     /// A x.
     pub predicted: Vec<f32>,
+    /// Value of the minimised function at x, penalty included.
     pub objective: f64,
+    /// Iterations that were run.
     pub iterations: u32,
     /// The residual that [`Stop::kkt`] limits, at x.
     pub kkt: f64,
+    /// Criterion that ended the iterations.
     pub ended: Ended,
 }
 
@@ -146,6 +158,7 @@ pub struct Metric {
 }
 
 impl Metric {
+    /// Computes h from A; an error if the backend fails.
     pub fn new(operator: &Operator) -> Result<Self, Error> {
         let w: Vec<f32> = operator
             .squares()
@@ -194,10 +207,15 @@ enum Method {
     Plain,
 }
 
+/// Input of the solver.
 pub struct Problem<'a> {
+    /// A.
     pub operator: &'a Operator,
+    /// Diagonal h of the proximal steps.
     pub metric: &'a Metric,
+    /// Measured values, one per row of A.
     pub y: &'a [f32],
+    /// Penalty on the weights of streamlines.
     pub penalty: &'a Penalty,
     /// Streamlines that stay at 0.
     pub without: Option<&'a [bool]>,
@@ -237,8 +255,8 @@ fn solve_by(
     let mut h = problem.metric.h.clone();
     if let Some(without) = problem.without {
         let atoms = problem.operator.shape().atoms;
-        for (fibre, _) in without.iter().enumerate().filter(|(_, w)| **w) {
-            h[fibre * atoms..(fibre + 1) * atoms].fill(0.0);
+        for (streamline, _) in without.iter().enumerate().filter(|(_, w)| **w) {
+            h[streamline * atoms..(streamline + 1) * atoms].fill(0.0);
         }
     }
     let mut x = vec![0.0f32; columns];

@@ -6,11 +6,13 @@ use rayon::prelude::*;
 /// Streamlines that are kept or removed together (COMMIT2).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    pub fibres: Vec<u32>,
+    /// Indices of the streamlines.
+    pub streamlines: Vec<u32>,
     /// λ_g, dimensionless.
     pub weight: f32,
 }
 
+/// Lasso and group penalties on the weights of streamlines.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Penalty {
     /// λ of the sum of the streamlines' weights.
@@ -20,6 +22,7 @@ pub struct Penalty {
 }
 
 impl Penalty {
+    /// Value of the penalty at x, whose layout is `shape`.
     pub fn value(&self, x: &[f32], shape: Shape) -> f64 {
         let mut sum = 0.0;
         if self.lasso > 0.0 {
@@ -30,7 +33,7 @@ impl Penalty {
                     .sum::<f64>();
         }
         for group in &self.groups {
-            let squares = group.fibres.iter().flat_map(|f| {
+            let squares = group.streamlines.iter().flat_map(|f| {
                 let begin = *f as usize * shape.atoms;
                 x[begin..begin + shape.atoms]
                     .iter()
@@ -78,7 +81,7 @@ fn shrink(group: &Group, x: &mut [f32], h: &[f32], atoms: usize) {
         return;
     }
     let columns: Vec<(usize, f64, f64)> = group
-        .fibres
+        .streamlines
         .iter()
         .flat_map(|f| {
             let begin = *f as usize * atoms;

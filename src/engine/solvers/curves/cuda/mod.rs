@@ -1,11 +1,11 @@
 //! Host code shared by the kernels that follow curves: kernels/curves.cuh.
 
-// Kernel launches.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "kernel launches")]
 
 pub mod regions;
 
 use crate::compute::cuda::{Device, Error};
+use crate::compute::kernel_struct;
 use crate::compute::kernels::KernelFile;
 use crate::solvers::curves::StopReason;
 use bytemuck::{Pod, Zeroable};
@@ -44,6 +44,7 @@ struct CurveRange {
     first: u32,
     step: i32,
 }
+kernel_struct!(CurveRange as "Wanted in kernels/curves.cuh", 16 { slot: 0, count: 4, first: 8, step: 12 });
 // SAFETY: plain numbers, as the kernels declare them.
 unsafe impl DeviceRepr for CurveRange {}
 

@@ -1,6 +1,7 @@
 //! Regions in the layout of the kernels: kernels/regions.cuh.
 
 use crate::compute::cuda::Device;
+use crate::compute::kernel_struct;
 use crate::data::{Region, Role, Shape};
 use crate::solvers::Error;
 use crate::solvers::curves::cells::rows;
@@ -24,7 +25,10 @@ pub struct KernelGate {
     shape: [u32; 3],
     first: u32,
 }
-const _: () = assert!(size_of::<KernelGate>() == 32 * 4);
+kernel_struct!(KernelGate as "Gate in kernels/regions.cuh", 128 {
+    kind: 0, effect: 4, target: 8, radius: 12, near_low: 16, near_high: 28, low: 40, high: 52, voxel: 64,
+    shape: 112, first: 124,
+});
 // SAFETY: plain numbers, as the kernels declare them.
 unsafe impl DeviceRepr for KernelGate {}
 

@@ -3,6 +3,7 @@
 
 use super::{DeviceInputs, Job, LaunchRules};
 use crate::compute::cuda::Device;
+use crate::compute::kernel_struct;
 use crate::compute::{Backend, kernels};
 use crate::solvers::Error;
 use crate::solvers::curves::collect::{CurvePart, JoinedCurves};
@@ -29,6 +30,9 @@ pub(super) struct Summary {
     target: u32,
     met: u32,
 }
+kernel_struct!(Summary as "Summary in kernels/rays.cuh", 28 {
+    steps: 0, count: 4, length_mm: 8, riemann: 12, reason: 16, target: 20, met: 24,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for Summary {}
 
@@ -132,7 +136,7 @@ impl Job<'_> {
             }
         }
         let all = kept.gather_list.points() + missed.gather_list.points();
-        self.room.check_points(self.seeds_in(seeds.len()), all)?;
+        self.budget.check_points(self.seeds_in(seeds.len()), all)?;
         let mut gather_ms = 0.0;
         for (requested, lines) in [(&kept, &mut joined.kept), (&missed, &mut joined.missed)] {
             gather_ms +=

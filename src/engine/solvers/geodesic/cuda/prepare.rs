@@ -2,6 +2,7 @@
 
 use super::LARGE_FIELD;
 use crate::compute::cuda::{self, Device};
+use crate::compute::kernel_struct;
 use crate::compute::{DataId, kernels};
 use crate::data::TensorField;
 use crate::solvers::curves::cells::Record;
@@ -15,7 +16,7 @@ use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Prepare {
-    shape: [u32; 3],
+    shape: [i32; 3],
     scale: f32,
     paper: u32,
     alpha: f32,
@@ -24,7 +25,9 @@ struct Prepare {
     min_share: f32,
     to_voxel: [[f32; 3]; 3],
 }
-const _: () = assert!(size_of::<Prepare>() == 18 * 4);
+kernel_struct!(Prepare as "Prepare in kernels/geodesic.cu", 72 {
+    shape: 0, scale: 12, paper: 16, alpha: 20, power: 24, below_fa: 28, min_share: 32, to_voxel: 36,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for Prepare {}
 
@@ -62,7 +65,7 @@ pub fn prepare(
     };
     let matrix = field.grid.voxel_from_world.matrix3;
     let rules = Prepare {
-        shape: field.grid.shape.map(|n| n as u32),
+        shape: field.grid.shape.map(|n| n as i32),
         scale: scale(mean_diffusivity) as f32,
         paper,
         alpha: alpha as f32,

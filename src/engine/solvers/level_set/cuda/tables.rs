@@ -4,6 +4,7 @@ use super::super::bricks::{Field, INSIDE, counts, origin};
 use super::super::stencil::Stencil;
 use super::{Error, LOG};
 use crate::compute::cuda::Device;
+use crate::compute::kernel_struct;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr as _, DeviceRepr};
 
@@ -35,7 +36,10 @@ pub struct KernelRules {
     pub voxels: i64,
     pub total: i64,
 }
-const _: () = assert!(size_of::<KernelRules>() == 192);
+kernel_struct!(KernelRules as "Rules in kernels/fronts.cuh", 192 {
+    dt: 0, curvature: 4, rescaling: 8, clamp: 12, pace: 16, advection: 20, low: 24, high: 28, w: 32, root: 56,
+    offsets: 68, e: 72, rho: 144, region: 168, unused: 172, voxels: 176, total: 184,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelRules {}
 
@@ -56,7 +60,10 @@ pub struct State {
     pub inside: i64,
     pub sum: i64,
 }
-const _: () = assert!(size_of::<State>() == 64);
+kernel_struct!(State as "State in kernels/bricks.cuh", 64 {
+    high: 0, in_line: 4, step: 8, top: 12, activated: 16, retired: 20, logged: 24, region: 28, arrived: 40,
+    turn: 44, inside: 48, sum: 56,
+});
 // SAFETY: as above.
 unsafe impl DeviceRepr for State {}
 
@@ -68,6 +75,9 @@ struct Exchange {
     exchanged: u32,
     unused: u32,
 }
+kernel_struct!(Exchange as "Tables in kernels/bricks.cuh, in part", 16 {
+    exchange: 0, exchanged: 8, unused: 12,
+});
 
 /// Numbers of voxels, bricks and values in `Tables` of kernels/bricks.cuh.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
@@ -78,6 +88,9 @@ pub struct Extent {
     pub planes: i32,
     sides: u32,
 }
+kernel_struct!(Extent as "Tables in kernels/bricks.cuh, in part", 32 {
+    size: 0, bricks: 12, planes: 24, sides: 28,
+});
 
 /// `Tables` in kernels/bricks.cuh; addresses on the card.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
@@ -103,7 +116,11 @@ pub struct Tables {
     pub laps: u64,
     pub line: u64,
 }
-const _: () = assert!(size_of::<Tables>() == 184);
+kernel_struct!(Tables as "Tables in kernels/bricks.cuh", 184 {
+    rules: 0, state: 8, page_of: 16, wished: 24, place: 32, neighbours: 40, stack: 48, taken: 56, idle: 64,
+    log: 72, speeds: 80, quanta: 88, shell: 96, halo: 104, exchange: 112, extent: 128, pass_of_page: 160,
+    laps: 168, line: 176,
+});
 // SAFETY: as above.
 unsafe impl DeviceRepr for Tables {}
 
@@ -115,7 +132,7 @@ pub struct Lap {
     finished: u32,
     unused: u32,
 }
-const _: () = assert!(size_of::<Lap>() == 16);
+kernel_struct!(Lap as "Lap in kernels/bricks.cuh", 16 { fresh: 0, finished: 8, unused: 12 });
 // SAFETY: as above.
 unsafe impl DeviceRepr for Lap {}
 

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 /// Streamlines that cross a surface, or voxels of a set within it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Crossings {
+    /// Number of streamlines or voxels.
     pub count: u64,
     /// A point deep inside, world mm.
     pub point: Option<DVec3>,
@@ -97,8 +98,13 @@ fn enters(field: &Field, [a, b]: [DVec3; 2]) -> Option<(f64, DVec3)> {
         if values.iter().all(|v| *v <= 0.0) {
             return None;
         }
-        let of = |t: f64| trilinear(&values, (at(t) - low).to_array());
-        let (value, t) = highest([of(0.0), of(1.0 / 3.0), of(2.0 / 3.0), of(1.0)]);
+        let value_at = |t: f64| trilinear(&values, (at(t) - low).to_array());
+        let (value, t) = highest([
+            value_at(0.0),
+            value_at(1.0 / 3.0),
+            value_at(2.0 / 3.0),
+            value_at(1.0),
+        ]);
         (value > 0.0).then(|| (value, at(t)))
     })
 }

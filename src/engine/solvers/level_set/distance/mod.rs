@@ -31,6 +31,7 @@ pub struct Approach {
     pub at_most_mm: f64,
     /// The point on the other object, world mm.
     pub point: DVec3,
+    /// The nearest point on the surface, world mm.
     pub surface: DVec3,
 }
 

@@ -149,7 +149,8 @@ impl Evolution {
         let mut events = events.iter().peekable();
         while let Some(event) = events.next() {
             let ended = self.run_to(event.step, backend, control)?;
-            if ended != Ended::Steps {
+            // A change may set a surface at rest in motion again.
+            if !matches!(ended, Ended::Steps | Ended::Converged) {
                 return Ok(ended);
             }
             match &event.event {
@@ -171,16 +172,17 @@ impl Evolution {
         self.run_to(step, backend, control)
     }
 
-    /// Continues even where the surface is at rest.
+    /// Continues even where the surface is at rest; converged only if it comes to rest at that very step.
     fn run_to(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<Ended, Error> {
+        let mut ended = Ended::Steps;
         while self.step() < step {
-            match self.run(step - self.step(), backend, control)? {
-                Ended::Steps | Ended::Converged => {}
-                other => return Ok(other),
+            ended = self.run(step - self.step(), backend, control)?;
+            if !matches!(ended, Ended::Steps | Ended::Converged) {
+                return Ok(ended);
             }
         }
         self.leak_detector.drop_suspicion();
-        Ok(Ended::Steps)
+        Ok(ended)
     }
 
     /// Repeats a run from its script and returns how it ended; `inputs`: by the numbers that the script gives them.

@@ -60,10 +60,10 @@ impl Allowances {
     pub fn is_exceeded(
         &self,
         voxels: u64,
-        of: fn(&Contact) -> u64,
+        kind: fn(&Contact) -> u64,
         inside: u64,
         (min_voxels, part): (u64, u64),
     ) -> bool {
-        voxels > (2 * of(&self.now())).max(min_voxels).max(inside / part)
+        voxels > (2 * kind(&self.now())).max(min_voxels).max(inside / part)
     }
 }

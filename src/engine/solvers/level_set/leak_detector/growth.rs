@@ -76,12 +76,12 @@ impl Course {
         self.inside[window.min(self.inside.len() - 1)]
     }
 
-    /// The change of `of` the voxels inside within the last `windows` windows.
-    pub fn change(&self, windows: usize, others: u64, of: fn(f64) -> f64) -> Option<f64> {
+    /// The change of `measure` of the number of voxels inside within the last `windows` windows.
+    pub fn change(&self, windows: usize, others: u64, measure: fn(f64) -> f64) -> Option<f64> {
         let last = self.inside.len() - 1;
         let first = last.checked_sub(windows)?;
         let [before, now] = [first, last].map(|k| self.inside[k].saturating_sub(others) as f64);
-        Some(of(now) - of(before))
+        Some(measure(now) - measure(before))
     }
 
     /// Voxels inside `PACE_WINDOWS` windows ago, and the growth of the cube root since.

@@ -62,7 +62,7 @@ impl Joined {
         range: [f64; 2],
     ) -> Option<Self> {
         let (old, new) = (before.mask(), now.mask());
-        let of = |inside: &dyn Fn(usize) -> bool| -> Vec<f64> {
+        let values_where = |inside: &dyn Fn(usize) -> bool| -> Vec<f64> {
             let all = (0..values.len()).filter(|i| inside(*i));
             let inside_values = all.map(|i| f64::from(values[i]));
             inside_values.filter(|v| v.is_finite()).collect()
@@ -75,15 +75,15 @@ impl Joined {
             let other = others.as_ref().is_some_and(|(_, mask)| mask.inside[i] != 0);
             old.inside[i] != 0 && !other
         };
-        let own = of(&is_own);
-        let joined = of(&|i| old.inside[i] == 0 && new.inside[i] != 0);
+        let own = values_where(&is_own);
+        let joined = values_where(&|i| old.inside[i] == 0 && new.inside[i] != 0);
         // Border voxels are partly another tissue.
-        let mut deep = of(&|i| is_own(i) && is_deep(&old, i));
+        let mut deep = values_where(&|i| is_own(i) && is_deep(&old, i));
         if deep.is_empty() {
             deep.clone_from(&own);
         }
         let seed = start.mask();
-        let mut seed = of(&|i| seed.inside[i] != 0);
+        let mut seed = values_where(&|i| seed.inside[i] != 0);
         let middle = quantile(&mut deep, 0.5)?;
         let [low, high] = [TAIL_SHARE, 1.0 - TAIL_SHARE].map(|share| quantile(&mut seed, share));
         let share = |values: &[f64], [low, high]: [f64; 2]| {
@@ -116,6 +116,7 @@ impl Joined {
         })
     }
 
+    /// Whether the joined voxels continue the structure: alike in value and not thinner.
     pub fn belongs(&self) -> bool {
         self.is_alike() && self.thicker >= THICKER
     }

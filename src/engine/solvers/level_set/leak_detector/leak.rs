@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Why the surface is considered to leak.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
+    /// It contains more background than at the start.
     Background,
+    /// It touches more of the image's border than at the start.
     Border,
     /// It grows again without a change of speeds.
     Growth,
@@ -51,5 +53,6 @@ pub struct Leak {
     pub rewind_step: u64,
     /// The step at which it was noticed.
     pub noticed: u64,
+    /// Observation that revealed it.
     pub cause: Cause,
 }

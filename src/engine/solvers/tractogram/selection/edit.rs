@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 /// One step; each keeps some of the streamlines that the previous one left.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Edit {
+    /// Selected by rules, which each repetition evaluates anew.
     Select(Box<SelectionRules>),
     /// Selected manually.
     Keep(Runs),
@@ -20,6 +21,7 @@ pub enum Edit {
 /// A subset of `total` streamlines.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Runs {
+    /// Streamlines among which the subset was chosen.
     pub total: u64,
     /// Start and length of each run, ascending.
     pub runs: Vec<[u64; 2]>,
@@ -38,6 +40,7 @@ pub struct SelectionOptions {
 }
 
 impl Runs {
+    /// Run-length form of marks, one per streamline.
     pub fn new(marks: &[bool]) -> Self {
         let mut runs: Vec<[u64; 2]> = Vec::new();
         for (i, _) in marks.iter().enumerate().filter(|(_, m)| **m) {

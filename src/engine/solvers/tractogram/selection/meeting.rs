@@ -101,15 +101,15 @@ impl<'a> BoundedRegion<'a> {
 
 impl<'a> RegionsByRole<'a> {
     pub(super) fn new(regions: &'a [Region]) -> Self {
-        let of = |role: Role| {
+        let with_role = |role: Role| {
             let requested = regions.iter().filter(move |r| r.role == role);
             requested.map(BoundedRegion::new).collect()
         };
         Self {
-            exclude: of(Role::Exclude),
-            include: of(Role::Include),
-            targets: of(Role::Target),
-            masks: of(Role::Mask),
+            exclude: with_role(Role::Exclude),
+            include: with_role(Role::Include),
+            targets: with_role(Role::Target),
+            masks: with_role(Role::Mask),
         }
     }
 

@@ -59,6 +59,7 @@ pub struct SelectionRules {
     pub regions: Vec<Region>,
     /// Include regions and targets must contain an end of the streamline.
     pub by_ends: bool,
+    /// Limits of the tractogram's own values.
     pub values: Vec<ValueCondition>,
     /// Limits of values that are not part of the tractogram.
     pub given: Vec<StreamlineRange>,
@@ -89,16 +90,22 @@ impl SelectionRules {
 /// per point is averaged.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ValueCondition {
+    /// Name of the value; `length` is always available.
     pub name: String,
+    /// Least value that passes; −∞ for no limit.
     pub low: f32,
+    /// Largest value that passes; +∞ for no limit.
     pub high: f32,
 }
 
 /// Limits of one value per streamline, inclusive.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StreamlineRange {
+    /// One value per streamline; NaN passes no limits.
     pub values: Arc<[f32]>,
+    /// Least value that passes.
     pub low: f32,
+    /// Largest value that passes.
     pub high: f32,
 }
 
@@ -106,14 +113,21 @@ pub struct StreamlineRange {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum RejectReason {
+    /// Not in the group.
     Group,
+    /// A value lies outside its limits.
     Value,
     /// An image has no value along it.
     NoValue,
+    /// Neither end stopped for the reason.
     Stop,
+    /// Meets an exclude region.
     TouchedExclude,
+    /// Meets not every include region.
     MissedInclude,
+    /// Meets no target region.
     MissedTargets,
+    /// Leaves the union of the mask regions.
     LeftMask,
     /// Passed every rule of an inverted selection.
     Inverted,
@@ -122,6 +136,7 @@ pub enum RejectReason {
 }
 
 impl RejectReason {
+    /// All reasons in the order in which they are tested.
     pub const ALL: [Self; 10] = [
         Self::Group,
         Self::Value,
@@ -166,6 +181,7 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Number of marked streamlines.
     pub fn kept_count(&self) -> usize {
         self.marks.iter().filter(|m| **m).count()
     }

@@ -79,10 +79,15 @@ impl StopReason {
 /// Limits of an image's trilinear values along a streamline, inclusive.
 #[derive(Clone, Debug)]
 pub struct OnImage {
+    /// Image in world space, on any grid.
     pub volume: Volume,
+    /// Volume of the image, from 0.
     pub frame: usize,
+    /// Combination of the values along a streamline.
     pub counting: PointStatistic,
+    /// Least value that passes.
     pub low: f32,
+    /// Largest value that passes.
     pub high: f32,
 }
 
@@ -97,10 +102,12 @@ impl PartialEq for OnImage {
 /// The statistic over the points of a streamline that must lie within the limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PointStatistic {
+    /// Mean of the values at the points.
     #[default]
     Mean,
     /// At least one of the values.
     Any,
+    /// Each of the values.
     All,
 }
 
@@ -111,6 +118,7 @@ keyed!(PointStatistic, serde {
 });
 
 impl PointStatistic {
+    /// All statistics in the order of their declaration.
     pub const ALL: [Self; 3] = [Self::Mean, Self::Any, Self::All];
 }
 

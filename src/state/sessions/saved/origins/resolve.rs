@@ -118,7 +118,7 @@ fn resolve(
         SavedOrigin::Fit(fit) => FitRecipe {
             scan: before.get(fit.scan)?,
             mask: match fit.mask {
-                SavedMask::Found => FitMask::Found,
+                SavedMask::Automatic => FitMask::Automatic,
                 SavedMask::File(number) => FitMask::File(path(read, number)?),
                 SavedMask::Phantom => FitMask::Head,
             },

@@ -118,7 +118,7 @@ impl ReferencedItems<'_> {
             Recipe::Fit(fit) => SavedOrigin::Fit(Box::new(SavedFit {
                 scan: self.scan_origin(document, fit.scan),
                 mask: match &fit.mask {
-                    FitMask::Found => SavedMask::Found,
+                    FitMask::Automatic => SavedMask::Automatic,
                     FitMask::File(path) => SavedMask::File(self.file(path, false)),
                     FitMask::Head => SavedMask::Phantom,
                 },

@@ -4,10 +4,11 @@ use super::images::{FIXEL_IMAGES, fixels};
 use super::{map_image, report};
 use crate::compute::Control;
 use crate::data::odf_field::Tissue;
-use crate::data::{Gradients, Volume};
+use crate::data::{Gradients, Mask, Volume};
 use crate::io;
 use crate::jobs::{JobError, Saved, Worker};
 use crate::solvers::csd;
+use crate::state::command_line::NoCommand;
 use crate::state::files::jobs::{SaveSet, WriteFile};
 use crate::state::tensors::recipe::fod::{FodArguments, FodMap};
 use crate::state::tensors::types::fods::Fods;
@@ -62,6 +63,11 @@ impl FodFiles<'_> {
         }
     }
 
+    /// The voxels in which the response function of a tissue was measured, if no other file holds them.
+    pub fn mask(&self, tissue: Tissue) -> PathBuf {
+        self.image(&format!("{}_response_mask", tissue.key()))
+    }
+
     /// All files that a run with these tissues and maps writes, the report first.
     pub fn all(&self, tissues: impl IntoIterator<Item = Tissue>, maps: &[FodMap]) -> Vec<PathBuf> {
         let tissues = tissues.into_iter();
@@ -111,6 +117,9 @@ pub struct SaveFods {
     /// How they were computed, with the maps to write.
     pub recipe: FodArguments,
     pub params: csd::Params,
+    /// Regions without a file in which response functions were measured: their masks are written, too, so that the
+    /// command in the report can be repeated.
+    pub masks: Vec<(Tissue, Mask)>,
     /// The report; the other files lie beside it.
     pub path: PathBuf,
 }
@@ -129,28 +138,38 @@ impl WriteFile for SaveFods {
             folder,
             ending: ENDING,
         };
-        let (images, texts) = (
-            files.images(&self.fods, &self.recipe.maps),
-            files.texts(&self.fods),
-        );
+        let mut recipe = self.recipe;
+        let texts = files.texts(&self.fods);
+        let mut images = files.images(&self.fods, &recipe.maps);
+        for (tissue, mask) in &self.masks {
+            let path = files.mask(*tissue);
+            recipe.responses.name_file(*tissue, &path);
+            images.push((path, mask.on_whole_grid().image().clone()));
+        }
         let mut written = vec![self.path.clone()];
         written.extend(images.iter().map(|(path, _)| path.clone()));
         written.extend(texts.iter().map(|(path, _)| path.clone()));
-        let command = self.recipe.command(folder);
+        let command = match recipe.responses.region_without_file() {
+            None => Ok(recipe.command(folder)),
+            Some(region) => Err(NoCommand::MaskWithoutFile(region.to_owned()).to_string()),
+        };
         let mut value = report::json(
             &files,
             &self.params,
-            &self.recipe,
+            &recipe,
             &self.fods,
             self.gradients.as_deref(),
         );
-        value["repeat"] = serde_json::Value::from(command.as_str());
+        match &command {
+            Ok(command) => value["repeat"] = command.as_str().into(),
+            Err(why) => value["no_command"] = why.as_str().into(),
+        }
         value["files"] = serde_json::json!(written);
         let set = SaveSet {
             first: (self.path.clone(), report::provenance(&value)),
             images,
             texts,
-            command,
+            command: command.unwrap_or_else(|why| why),
         };
         set.write(worker, control)
     }

@@ -4,12 +4,9 @@ use super::{FOD, images};
 use crate::compute::{Backend, Control};
 use crate::data::{Mask, OdfField, OdfLayout, Shells, Volume};
 use crate::io::orientations::{self, MAX_IMPLAUSIBLE};
-use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
+use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::{csd, peaks};
-use crate::state::job_end::ended;
-use crate::state::tensors::fods;
 use crate::state::tensors::types::fods::{FodKey, Fods};
-use crate::state::{Effect, State};
 use std::path::PathBuf;
 
 /// Takes the distributions of an image, and computes what is requested of peaks and lobes.
@@ -142,30 +139,11 @@ impl ReadFods {
             measured: Vec::new(),
             algorithm: None,
             used_shells: 0..0,
-            mask_found: None,
+            mask_report: None,
             high_peak: peak_field.as_ref().and_then(images::high_peak),
             peaks: peak_field,
             maps,
             fractions: None,
         }))
-    }
-}
-
-impl Receive<State> for ReadFods {
-    fn receive(&self, delivery: Delivery<Box<Fods>>, state: &mut State, effects: &mut Vec<Effect>) {
-        ended(state, self, delivery, effects, |state, read, wall_ms, _| {
-            // The command line has no document that requests them.
-            if let Some(key) = &self.key {
-                fods::estimated(state, key, *read, wall_ms);
-            }
-        });
-    }
-
-    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
-        if let Some(key) = &self.key {
-            fods::not_estimated(state, key, end);
-        }
-        // The window reports a failure beside the button that repeats it.
-        self.key.is_some() && matches!(end, Unfinished::Failed(_))
     }
 }

@@ -43,8 +43,8 @@ pub fn json(
         "responses_from": recipe.responses.key(),
         "responses": responses(files, recipe, fods),
         "mask_voxels": in_mask,
-        "mask_found": fods.mask_found.is_some(),
-        "mask": fods.mask_found.map(|m| json!({
+        "mask_found": fods.mask_report.is_some(),
+        "mask": fods.mask_report.map(|m| json!({
             "volume_ml": m.volume_ml,
             "agreement": m.agreement,
             "doubtful": m.doubtful(),
@@ -83,7 +83,7 @@ fn median_total(fods: &Fods) -> Option<f64> {
 
 /// Each response function: where it comes from, and its mean signals.
 fn responses(files: &FodFiles<'_>, recipe: &FodArguments, fods: &Fods) -> Vec<Value> {
-    let of = |tissue: Tissue, response: &Response, used: bool| {
+    let entry = |tissue: Tissue, response: &Response, used: bool| {
         let measured = fods.measured.iter().find(|t| t.tissue == tissue);
         let signals: Vec<f64> = (0..response.shell_count())
             .map(|k| response.mean_signal(k))
@@ -111,9 +111,9 @@ fn responses(files: &FodFiles<'_>, recipe: &FodArguments, fods: &Fods) -> Vec<Va
             "candidates": measured.map(|t| t.candidates),
         })
     };
-    let used = fods.responses.iter().map(|(t, r)| of(*t, r, true));
+    let used = fods.responses.iter().map(|(t, r)| entry(*t, r, true));
     let is_used = |tissue: Tissue| fods.responses.iter().any(|(t, _)| *t == tissue);
     let others = fods.measured.iter().filter(|t| !is_used(t.tissue));
-    used.chain(others.map(|t| of(t.tissue, &t.response, false)))
+    used.chain(others.map(|t| entry(t.tissue, &t.response, false)))
         .collect()
 }

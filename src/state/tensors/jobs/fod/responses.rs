@@ -44,7 +44,7 @@ pub enum ResponseInput {
 }
 
 /// Response functions of a scan, and where they were measured.
-pub(super) struct FoundResponses {
+pub(super) struct ScanResponses {
     pub used: Vec<(Tissue, Response)>,
     pub measured: Vec<TissueResponse>,
     pub algorithm: Option<ResponseAlgorithm>,
@@ -65,14 +65,14 @@ impl EstimateFods {
         mask: &Mask,
         backend: &Backend,
         control: &Control,
-    ) -> Result<FoundResponses, JobError> {
+    ) -> Result<ScanResponses, JobError> {
         let run = Run {
             shells,
             mask,
             backend,
             control,
         };
-        let given = |used: Vec<(Tissue, Response)>| FoundResponses {
+        let given = |used: Vec<(Tissue, Response)>| ScanResponses {
             used,
             measured: Vec::new(),
             algorithm: None,
@@ -86,13 +86,14 @@ impl EstimateFods {
                 if let [white] = measured.as_mut_slice() {
                     white.response = outer_shell(&white.response);
                 }
-                let of = |t: &TissueResponse| (t.tissue, t.response.clone());
-                let mut used: Vec<(Tissue, Response)> = measured.iter().map(of).collect();
+                let used_response = |t: &TissueResponse| (t.tissue, t.response.clone());
+                let mut used: Vec<(Tissue, Response)> =
+                    measured.iter().map(used_response).collect();
                 if used.len() > shells.shells.len() {
                     // Two numbers without a direction determine two tissues.
                     used.retain(|(tissue, _)| *tissue != Tissue::GreyMatter);
                 }
-                Ok(FoundResponses {
+                Ok(ScanResponses {
                     used,
                     measured,
                     algorithm: Some(algorithm),
@@ -127,7 +128,7 @@ impl EstimateFods {
         algorithm: Option<ResponseAlgorithm>,
         tissues: &[(Tissue, ResponseInput)],
         run: &Run,
-    ) -> Result<FoundResponses, JobError> {
+    ) -> Result<ScanResponses, JobError> {
         let estimated =
             |(_, input): &&(Tissue, ResponseInput)| matches!(input, ResponseInput::Algorithm);
         let mut estimated = tissues.iter().filter(estimated).map(|(tissue, _)| *tissue);
@@ -145,26 +146,26 @@ impl EstimateFods {
         };
         let (mut used, mut measured) = (Vec::new(), Vec::new());
         for (tissue, input) in tissues {
-            let mut found = match input {
+            let mut own = match input {
                 ResponseInput::File(path) => {
                     used.push((*tissue, read_file(path)?));
                     continue;
                 }
                 ResponseInput::Algorithm => {
                     let mut all = estimate.iter().flat_map(|estimate| &estimate.tissues);
-                    let own = all.find(|t| t.tissue == *tissue).cloned();
-                    own.ok_or_else(|| not_estimated(*tissue))?
+                    let estimated = all.find(|t| t.tissue == *tissue).cloned();
+                    estimated.ok_or_else(|| not_estimated(*tissue))?
                 }
                 ResponseInput::Inside(shape) => self.inside(*tissue, shape, run)?,
                 ResponseInput::Missing => return Err(missing(*tissue)),
             };
             if tissues.len() == 1 {
-                found.response = outer_shell(&found.response);
+                own.response = outer_shell(&own.response);
             }
-            used.push((*tissue, found.response.clone()));
-            measured.push(found);
+            used.push((*tissue, own.response.clone()));
+            measured.push(own);
         }
-        Ok(FoundResponses {
+        Ok(ScanResponses {
             used,
             measured,
             algorithm,
@@ -196,7 +197,7 @@ impl EstimateFods {
     }
 
     fn default_algorithm(&self, shells: &Shells) -> ResponseAlgorithm {
-        let weighted = shells.shells.iter().filter(|s| s.b_s_per_mm2 > 0.0);
+        let weighted = shells.weighted();
         let several = weighted.count() > 1 && shells.has_b0();
         match several && self.params.method == csd::Method::Constrained {
             true => ResponseAlgorithm::Dhollander,

@@ -8,10 +8,20 @@ use crate::solvers::response;
 use crate::state::core::text::quoted_path;
 use crate::state::regions::recipe::ShapeSpec;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The row of [`response::Params`] that masks use.
 pub const ROWS_OF_MASKS: &[&str] = &["response-order"];
+
+/// The rows of [`response::Params`] that have an effect with an algorithm, with masks in which tissues are measured, or
+/// with both: an algorithm uses the rows of masks, too.
+pub fn used_rows(algorithm: Option<ResponseAlgorithm>, has_masks: bool) -> &'static [&'static str] {
+    match algorithm {
+        Some(algorithm) => algorithm.rows(),
+        None if has_masks => ROWS_OF_MASKS,
+        None => &[],
+    }
+}
 
 /// Source of response functions.
 #[derive(Clone, PartialEq, Debug)]
@@ -77,14 +87,10 @@ impl ResponseSource {
     pub fn rows(&self) -> &'static [&'static str] {
         match self {
             Self::Files(_) | Self::NotUsed => &[],
-            Self::Algorithm(algorithm) => algorithm.rows(),
-            Self::Each {
-                algorithm: Some(algorithm),
-                ..
-            } => algorithm.rows(),
-            Self::Each { tissues, .. } => {
-                let measured = tissues.iter().any(|(_, s)| s.is_measured_in_mask());
-                if measured { ROWS_OF_MASKS } else { &[] }
+            Self::Algorithm(algorithm) => used_rows(Some(*algorithm), false),
+            Self::Each { algorithm, tissues } => {
+                let is_measured = tissues.iter().any(|(_, s)| s.is_measured_in_mask());
+                used_rows(*algorithm, is_measured)
             }
         }
     }
@@ -98,6 +104,27 @@ impl ResponseSource {
             TissueSource::NoFile(name) => Some(name.as_str()),
             _ => None,
         })
+    }
+
+    /// Whether the response function of a tissue was measured in a region without a file.
+    pub fn is_without_file(&self, tissue: Tissue) -> bool {
+        let Self::Each { tissues, .. } = self else {
+            return false;
+        };
+        let mut own = tissues.iter().filter(|(own, _)| *own == tissue);
+        own.any(|(_, source)| matches!(source, TissueSource::NoFile(_)))
+    }
+
+    /// Names the file that holds the mask of a region without one.
+    pub fn name_file(&mut self, tissue: Tissue, mask: &Path) {
+        let Self::Each { tissues, .. } = self else {
+            return;
+        };
+        for (_, source) in tissues.iter_mut().filter(|(own, _)| *own == tissue) {
+            if let TissueSource::NoFile(_) = source {
+                *source = TissueSource::Region(ShapeSpec::Mask(mask.to_owned()));
+            }
+        }
     }
 
     /// The options of the command `fod`.

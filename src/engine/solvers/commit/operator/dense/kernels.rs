@@ -124,7 +124,7 @@ fn gather<const A: usize, const FMA: bool>(
     for record in records {
         next += usize::from(record.first);
         let length = f32::from(record.length) * dense.unit_mm;
-        let from = &x[record.fibre as usize * atoms..][..atoms];
+        let from = &x[record.streamline as usize * atoms..][..atoms];
         let to = &mut weights[(next - 1) * atoms..][..atoms];
         for (to, from) in to.iter_mut().zip(from) {
             *to = fused::<FMA>(length, *from, *to);
@@ -306,7 +306,7 @@ fn scatter<const A: usize>(
         next += usize::from(record.first);
         let length = f32::from(record.length) * dense.unit_mm;
         let from = &totals[(next - 1) * atoms..][..atoms];
-        let first = record.fibre as usize * atoms;
+        let first = record.streamline as usize * atoms;
         for (atom, from) in from.iter().enumerate() {
             sums.add(first + atom, f64::from(length) * f64::from(*from));
         }

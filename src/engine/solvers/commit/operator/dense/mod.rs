@@ -25,13 +25,15 @@ const PIECE: usize = 16;
 /// A segment; it shares its row with the segment before it unless it begins a run.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    fibre: u32,
+    streamline: u32,
     length: u16,
     first: bool,
 }
 
+/// Operator with one table row per direction.
 #[derive(Debug)]
 pub struct Dense {
+    /// Layout of the unknowns that its vectors have.
     pub shape: Shape,
     table: Table,
     /// Voxel i owns `records[offsets[i]..offsets[i + 1]]`, sorted by direction.
@@ -64,6 +66,7 @@ fn numbered(codes: impl Iterator<Item = u16>) -> (Vec<u16>, Vec<u16>) {
 }
 
 impl Dense {
+    /// Builds the table of the directions that occur, with `side` × `side` cells of directions.
     pub fn new(
         dictionary: &Dictionary,
         responses: &Responses,
@@ -123,13 +126,13 @@ impl Dense {
             voxels.push(runs.len());
         }
         let record = |segment: Segment| Record {
-            fibre: segment.fibre,
+            streamline: segment.streamline,
             length: segment.length,
             first: segment.direction == 1,
         };
         Self {
             shape: Shape {
-                fibres: dictionary.fibres,
+                streamlines: dictionary.streamlines,
                 atoms: table.atoms,
                 voxels: dictionary.voxels.len(),
                 peaks: dictionary.places,
@@ -162,6 +165,7 @@ impl Dense {
         &self.records[self.offsets[voxels.start] as usize..self.offsets[voxels.end] as usize]
     }
 
+    /// Computes A x, passes each row to `finish`, and returns the two sums that `finish` adds up.
     pub fn apply(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
         let (intra, own) = x.split_at(self.shape.intra());
         let width = PIECE * self.shape.samples;
@@ -186,6 +190,7 @@ impl Dense {
         workers::in_order(&sums)
     }
 
+    /// Computes Aᵀ y, with y from `y`, and writes it to `x`; `norm`, at least |y|, bounds the sums.
     pub fn adjoint(&self, y: Fill, norm: f64, x: &mut [f32]) {
         let (intra, own) = x.split_at_mut(self.shape.intra());
         let pieces = self.shape.voxels.div_ceil(PIECE);

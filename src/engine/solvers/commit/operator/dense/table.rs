@@ -19,11 +19,17 @@ pub const WIDEST: usize = 12;
 pub struct Table {
     /// Strip by strip, with the registers of all rows in each strip.
     values: Vec<Lanes<LANES>>,
+    /// Registers per row: the samples, rounded up to whole registers.
     pub width: usize,
+    /// Directions with rows of streamlines.
     pub directions: usize,
+    /// Columns per streamline, each with one row per direction.
     pub atoms: usize,
+    /// Directions with rows of peaks.
     pub peaks: usize,
+    /// Columns per peak, each with one row per direction.
     pub extra: usize,
+    /// Columns of free water, one row each.
     pub free: usize,
 }
 
@@ -139,14 +145,17 @@ impl Table {
         registers.flat_map(|lanes| lanes.0)
     }
 
-    pub fn first_extra(&self) -> usize {
+    /// Index of the first row of a peak.
+    pub(super) fn first_extra(&self) -> usize {
         self.directions * self.atoms
     }
 
-    pub fn first_free(&self) -> usize {
+    /// Index of the first row of free water.
+    pub(super) fn first_free(&self) -> usize {
         self.first_extra() + self.peaks * self.extra
     }
 
+    /// Memory of the table, bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.values.as_slice())
     }
@@ -154,12 +163,12 @@ impl Table {
     /// The mean square of each column over all directions.
     pub fn mean_squares(&self) -> [Vec<f64>; 3] {
         let mean = |first: usize, directions: usize, atoms: usize| -> Vec<f64> {
-            let of = |atom: usize| {
+            let mean_square = |atom: usize| {
                 let rows = (0..directions).map(|d| self.row(first + d * atoms + atom));
                 let squares = rows.flatten().map(|v| f64::from(v).powi(2));
                 squares.sum::<f64>() / directions.max(1) as f64
             };
-            (0..atoms).map(of).collect()
+            (0..atoms).map(mean_square).collect()
         };
         [
             mean(0, self.directions, self.atoms),

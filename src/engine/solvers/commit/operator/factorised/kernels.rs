@@ -116,7 +116,7 @@ impl Source for FromStep<'_> {
     fn weight(&self, atom: usize) -> [f32; LANES] {
         let mut out = [0.0; LANES];
         for lane in 0..LANES {
-            let x = self.intra[self.step.fibre[lane] as usize * self.atoms + atom];
+            let x = self.intra[self.step.streamline[lane] as usize * self.atoms + atom];
             out[lane] = x * (f32::from(self.step.length[lane]) * self.unit_mm);
         }
         out
@@ -456,7 +456,7 @@ fn add_to_streamlines<const K: usize, const FMA: bool>(
         let value = of_atom::<K, FMA>(atom, first, shares, flat).0;
         for lane in 0..LANES {
             let length = f32::from(step.length[lane]) * op.unit_mm;
-            let at = step.fibre[lane] as usize * atoms + j;
+            let at = step.streamline[lane] as usize * atoms + j;
             intra.add(at, f64::from(length) * f64::from(value[lane]));
         }
     }

@@ -30,7 +30,7 @@ const NO_VOXEL: u32 = u32::MAX;
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
-    fibre: [u32; LANES],
+    streamline: [u32; LANES],
     direction: [u16; LANES],
     length: [u16; LANES],
 }
@@ -50,8 +50,10 @@ struct Atom {
     flat: f32,
 }
 
+/// Operator with eight voxels side by side, one per lane.
 #[derive(Debug)]
 pub struct Factorised {
+    /// Layout of the unknowns, with voxels padded to whole groups.
     pub shape: Shape,
     /// Position of each voxel of the dictionary, and the reverse.
     place: Vec<u32>,
@@ -100,6 +102,7 @@ fn atoms(all: &[Vec<[f64; DEGREES]>], flat: &[f64]) -> Vec<Atom> {
 }
 
 impl Factorised {
+    /// Orders voxels by their number of segments and groups them by eight.
     pub fn new(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
         let voxels = dictionary.voxels.len();
         let count = |v: usize| dictionary.in_voxel(v).len();
@@ -138,7 +141,7 @@ impl Factorised {
         }
         Self {
             shape: Shape {
-                fibres: dictionary.fibres,
+                streamlines: dictionary.streamlines,
                 atoms: responses.intra.len(),
                 voxels: groups * LANES,
                 peaks: dictionary.places,
@@ -161,6 +164,7 @@ impl Factorised {
         }
     }
 
+    /// Index in the operator's rows of a sample of a voxel of the dictionary.
     pub fn row(&self, voxel: usize, sample: usize) -> usize {
         let place = self.place[voxel] as usize;
         (place / LANES * self.shape.samples + sample) * LANES + place % LANES
@@ -180,6 +184,7 @@ impl Factorised {
         &self.peaks[group * self.shape.peaks..(group + 1) * self.shape.peaks]
     }
 
+    /// Computes A x, passes each row to `finish`, and returns the two sums that `finish` adds up.
     pub fn apply(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
         let (intra, own) = x.split_at(self.shape.intra());
         let width = self.shape.samples * LANES;
@@ -203,6 +208,7 @@ impl Factorised {
         workers::in_order(&sums)
     }
 
+    /// Computes Aᵀ y, with y from `y`, and writes it to `x`; `norm`, at least |y|, bounds the sums.
     pub fn adjoint(&self, y: Fill, norm: f64, x: &mut [f32]) {
         let (intra, own) = x.split_at_mut(self.shape.intra());
         let groups = self.shape.voxels / LANES;
@@ -233,12 +239,12 @@ impl Factorised {
 /// The steps of a group, as many as its voxel with the most segments needs.
 fn steps(dictionary: &Dictionary, group: &[u32]) -> Vec<Step> {
     let voxels = group.iter().filter(|v| **v != NO_VOXEL);
-    let of = |v: &u32| dictionary.in_voxel(*v as usize);
-    let count = voxels.map(|v| of(v).len()).max().unwrap_or(0);
+    let segments = |v: &u32| dictionary.in_voxel(*v as usize);
+    let count = voxels.map(|v| segments(v).len()).max().unwrap_or(0);
     let mut steps = vec![Step::default(); count];
     for (lane, v) in group.iter().enumerate().filter(|(_, v)| **v != NO_VOXEL) {
-        for (step, segment) in steps.iter_mut().zip(of(v)) {
-            step.fibre[lane] = segment.fibre;
+        for (step, segment) in steps.iter_mut().zip(segments(v)) {
+            step.streamline[lane] = segment.streamline;
             step.direction[lane] = segment.direction;
             step.length[lane] = segment.length;
         }

@@ -37,8 +37,8 @@ impl ToSamples {
             block
         };
         let terms = |b: usize| {
-            let of = |all: &[f64; COUNT]| std::array::from_fn(|i| all[b * TERMS + i] as f32);
-            values.iter().map(of).collect()
+            let terms_of = |all: &[f64; COUNT]| std::array::from_fn(|i| all[b * TERMS + i] as f32);
+            values.iter().map(terms_of).collect()
         };
         Self {
             count,

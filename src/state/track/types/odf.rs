@@ -35,7 +35,7 @@ impl Model {
 
 /// Settings of streamlines along distributions.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct FibreSettings {
+pub struct OdfTrackingSettings {
     /// `None`: the defaults for the voxels of the scan.
     pub params: Option<odf_tracking::Params>,
     /// The layer with the tissues of the anatomical rules; `None`: no rules.
@@ -75,12 +75,12 @@ impl PartialEq for TissueKey {
 
 /// Distributions, with what tracking prepares once.
 #[derive(Clone, Debug)]
-pub struct FibreInput {
+pub struct OdfInput {
     pub field: OdfField,
     pub prepared: Arc<OnceLock<Prepared>>,
 }
 
-impl FibreInput {
+impl OdfInput {
     pub fn new(field: OdfField) -> Self {
         Self {
             field,
@@ -137,18 +137,18 @@ impl TissueInput {
 
 /// The inputs of the last run, for the next one.
 #[derive(Clone, Debug, Default)]
-pub struct FibreInputs {
-    fibres: Option<FibreInput>,
+pub struct OdfInputs {
+    distributions: Option<OdfInput>,
     tissues: Option<TissueInput>,
 }
 
-impl FibreInputs {
+impl OdfInputs {
     /// The input with these distributions.
-    pub fn fibres(&mut self, field: &OdfField) -> FibreInput {
-        let known = self.fibres.take();
+    pub fn distributions(&mut self, field: &OdfField) -> OdfInput {
+        let known = self.distributions.take();
         let known = known.filter(|input| input.field.id() == field.id());
-        let input = known.unwrap_or_else(|| FibreInput::new(field.clone()));
-        self.fibres.insert(input).clone()
+        let input = known.unwrap_or_else(|| OdfInput::new(field.clone()));
+        self.distributions.insert(input).clone()
     }
 
     /// The input with this image of tissues.

@@ -1,0 +1,68 @@
+//! Tracking along the distributions of the document, from the regions and in the whole brain.
+
+use crate::compute::{Backend, Control};
+use crate::data::Region;
+use crate::jobs::{JobError, memory_for_curves};
+use crate::solvers::odf_tracking::{self, Fibres, Prepared};
+use crate::solvers::{self, curves};
+use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::track::jobs::streamlines::Streamlines;
+use crate::state::track::types::odf::{OdfInput, TissueInput, TissueKey};
+use crate::state::track::types::{CurveKey, CurveParams};
+
+/// Tracks from the regions along distributions, with anatomical rules if there are tissues.
+#[derive(Clone, Debug)]
+pub struct TrackOdfStreamlines {
+    pub distributions: OdfInput,
+    pub tissues: Option<(TissueKey, TissueInput)>,
+    pub regions: Vec<Region>,
+    pub params: odf_tracking::Params,
+    /// Fewer seeds: a drag is in progress.
+    pub coarse: bool,
+}
+
+impl Streamlines for TrackOdfStreamlines {
+    fn key(&self) -> CurveKey {
+        CurveKey {
+            field: self.distributions.field.id(),
+            regions: self.regions.clone(),
+            curves: CurveParams::OdfStreamlines(self.params.clone()),
+            tissues: self.tissues.as_ref().map(|(key, _)| *key),
+            coarse: self.coarse,
+        }
+    }
+
+    fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
+        let prepared = prepared(&self.distributions, backend, control)?;
+        let tissues = self.tissues.as_ref().map(|(_, input)| input.read());
+        let tissues = tissues
+            .transpose()
+            .map_err(|e| JobError::Sentence(e.to_string().into()))?;
+        let mut output = odf_tracking::track_prepared(
+            &prepared,
+            tissues.map(|tissues| &tissues.map),
+            &self.regions,
+            &self.params,
+            memory_for_curves(),
+            backend,
+            control,
+        )?;
+        let kept = with_target_names(with_lengths(output.kept), &self.regions);
+        output.kept = kept.with_grid(self.distributions.field.grid.clone());
+        Ok(output)
+    }
+}
+
+/// The distributions as tracking reads them, from the cache if they are there.
+fn prepared(
+    input: &OdfInput,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Prepared, solvers::Error> {
+    if let Some(prepared) = input.prepared.get() {
+        return Ok(prepared.clone());
+    }
+    let fibres = Fibres::Distributions(input.field.clone());
+    let prepared = Prepared::new(&fibres, backend, control)?;
+    Ok(input.prepared.get_or_init(|| prepared).clone())
+}
