@@ -1,4 +1,5 @@
-//! Speed of the 3-D view: 100,000 and 1,000,000 streamlines while the camera orbits, hundreds of regions, and volumes.
+//! Speed of the 3-D view: 100,000 and 1,000,000 streamlines while the camera orbits, hundreds of regions, volumes, and
+//! distributions.
 //!
 //! `loaded_s`: from the tractogram in memory until all of it was drawn, loaded as in the window (during a time slice
 //! per frame, with almost no pause between); `bytes_per_point`: on the device, where a point takes 12 in memory;
@@ -65,6 +66,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     }
     results.extend(super::bench_regions::run(choice, backend, &mut offscreen));
     results.extend(super::bench_volumes::run(choice, backend, &mut offscreen));
+    results.extend(super::bench_glyphs::run(choice, backend, &mut offscreen));
     results
 }
 

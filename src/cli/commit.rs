@@ -4,7 +4,7 @@ use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
     GivenParameters, ImageEnding, OdfLayoutOptions, ReadingOptions, ScanOptions, ValueError,
     about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, open_distributions,
-    opened_volume, positive,
+    positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
@@ -13,7 +13,7 @@ use super::typed::typed_command;
 use crate::compute::Control;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::{Gradients, Grid, Mask, OdfLayout, Tractogram, Volume};
-use crate::io::{self, Content, Format, orientations};
+use crate::io::{self, Content, Format, Remark, orientations};
 use crate::solvers::commit::cylinder::{GammaRadii, Timing};
 use crate::solvers::commit::dictionary::Counts;
 use crate::solvers::commit::model::{Intra, Model};
@@ -68,7 +68,8 @@ pub struct Options {
     /// Voxels whose signal is fitted (default: all that streamlines pass)
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
-    /// Directions of the water around fibres: three volumes per peak, in world axes (default: those of tensors)
+    /// Directions of the water around fibres: three volumes per peak in world axes, FSL's dyads1 with the other files
+    /// beside it, a model of DSI Studio (.fib.gz), or MRtrix's fixels (default: those of tensors)
     #[arg(long, value_name = "FILE")]
     pub peaks: Option<PathBuf>,
     /// Fibre orientation distributions: the water around fibres has the directions of their peaks, at most three in a
@@ -225,12 +226,11 @@ impl Options {
     /// The peaks of an image, or those of distributions.
     fn open_peaks(&self, scan: &Grid, runner: &mut Runner) -> Result<Option<Volume>, Failure> {
         if let Some(path) = &self.peaks {
-            let ((volume, _), notes) = opened_volume(path, runner)?;
-            orientations::must_not_be_distributions(path, &volume)?;
-            for note in &notes {
-                remark(note, path.display());
+            let opened = orientations::open_peaks(path, None, &Control::new())?;
+            for note in Remark::all(&opened.warnings, &opened.notes) {
+                remark(&note, path.display());
             }
-            return Ok(Some(volume));
+            return Ok(Some(opened.field.volume()));
         }
         let Some(path) = &self.fod else {
             return Ok(None);

@@ -26,6 +26,7 @@ Examples:
   arcuate convert t1.nii.gz t1_in_dwi.nii.gz --affine t1_to_dwi.mat --fixed b0.nii.gz
   arcuate convert odf.nii.gz wmfod.mif --odf-basis descoteaux07-legacy --odf-frame voxel
   arcuate convert dyads1.nii.gz peaks.mif --peaks
+  arcuate convert fixels/afd.mif peaks.nii.gz --peaks
 
 The extensions set the formats; tracks.trx/ is a folder. Without --affine, no point moves: world coordinates stay the same. Whatever the output cannot hold is listed before
 it is written; with --strict, nothing is written in that case. Values of a TCK go into TSF files and weights beside it, names of labels into a text file beside the image.

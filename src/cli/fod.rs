@@ -10,8 +10,9 @@ use super::options::{
 };
 use super::output::remark;
 use super::runner::{Failure, Runner};
+use crate::data::Volume;
 use crate::data::odf_field::Tissue;
-use crate::io;
+use crate::io::{self, atomic::OutputFolder};
 use crate::solvers::{csd, peaks};
 use crate::state::files::jobs::SaveSet;
 use crate::state::tensors::jobs::fod::report::{json, provenance};
@@ -39,7 +40,9 @@ deconvolved, and wm_fod, peaks and maps of it are written.
 
 Maps: peaks (3 volumes per peak, world axes, length = amplitude, NaN where there is none: as MRtrix), afd (integral over
 each lobe, one volume per peak), afd_total (integral over the sphere), dispersion (afd by amplitude), complexity (0 for
-one lobe, 1 for equal ones), dec (red left-right, green front-back, blue up-down), fractions (one volume per tissue).
+one lobe, 1 for equal ones), dec (red left-right, green front-back, blue up-down), fractions (one volume per tissue),
+fixels (a folder with MRtrix's lists of lobes: index, directions, afd, peak, disp), response_voxels (where the response
+functions were measured, one volume per tissue).
 Amplitudes have the unit of the response of white matter: noise reaches 0.05 to 0.1.";
 
 #[derive(clap::Args, Debug)]
@@ -96,6 +99,26 @@ impl Options {
             ending: &self.images.format,
         }
     }
+
+    /// Makes the folder of the files, and that of fixels if there are any.
+    fn make_folders(
+        &self,
+        files: &FodFiles<'_>,
+        images: &[(PathBuf, Volume)],
+    ) -> Result<Vec<OutputFolder>, Failure> {
+        let fixels = files.fixel_folder();
+        let has_fixels = images.iter().any(|(path, _)| path.starts_with(&fixels));
+        if !has_fixels && self.maps.contains(&FodMap::Fixels) {
+            note!(
+                "No voxel has a peak, so no fixels are written: {}",
+                self.scan.scan
+            );
+        }
+        // The inner one first: if nothing is written, both are removed in this order.
+        let folders = [has_fixels.then_some(fixels), Some(self.out.clone())];
+        let folders = folders.into_iter().flatten();
+        folders.map(|folder| make_folder(&folder)).collect()
+    }
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -139,7 +162,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         response_params: given.params.clone(),
         params: params.clone(),
         peak_params: peak_params.clone(),
-        wants_peaks: any_map(|map| map == FodMap::Peaks),
+        wants_peaks: any_map(FodMap::is_of_peaks),
         wants_lobes: any_map(FodMap::is_of_lobes),
     })?;
     if let Some(report) = &fods.mask_report {
@@ -169,7 +192,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut value = json(&files, &params, &recipe, &fods, Some(&gradients));
     value["repeat"] = Value::from(command.as_str());
     value["files"] = serde_json::json!(written);
-    let _folder = make_folder(&options.out)?;
+    let _folders = options.make_folders(&files, &images)?;
     let provenance = provenance(&value);
     runner.run(SaveSet {
         first: (report_file, provenance),

@@ -27,6 +27,7 @@ mod bench_drawn;
 mod bench_eikonal;
 mod bench_fit;
 mod bench_geodesic;
+mod bench_glyphs;
 mod bench_io;
 mod bench_levelset;
 mod bench_odf_tracking;

@@ -50,7 +50,7 @@ fn several_shells() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     head("1000:20,2500:45", here);
-    let maps = "peaks,afd,afd_total,complexity,dispersion,dec,fractions";
+    let maps = "peaks,afd,afd_total,complexity,dispersion,dec,fractions,fixels,response_voxels";
     let line = format!("{THREE_TISSUES} --order 6 --maps {maps} --out fod");
     let report = run(&line, here);
     assert_eq!(report["responses_from"], "dhollander");
@@ -85,8 +85,15 @@ fn several_shells() {
             "{file}"
         );
     }
-    let entries = std::fs::read_dir(here.join("fod")).expect("a folder");
-    assert_eq!(entries.count(), named.len());
+    // Five of the files are in a folder of their own.
+    let entries = |folder: &str| {
+        std::fs::read_dir(here.join(folder))
+            .expect("a folder")
+            .count()
+    };
+    assert_eq!(entries("fod/fixels"), 5);
+    assert_eq!(entries("fod") - 1 + 5, named.len());
+    check_fixels(here);
     // Reading the response functions from their files, on one thread, changes no result.
     let given = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 6 --maps peaks --threads 1 \
                  --responses fod/wm_response.txt,fod/gm_response.txt,fod/csf_response.txt --format mif --out again";
@@ -155,6 +162,52 @@ fn check_images(here: &Path) {
     assert!(with_peaks > 1000, "{with_peaks}");
 }
 
+/// Fixels are the peaks, with the density of their lobes, and other commands read them.
+fn check_fixels(here: &Path) {
+    run("convert fod/fixels/peak.mif lengths.nii.gz --peaks", here);
+    let expected = values(&here.join("fod/peaks.nii.gz"));
+    let found = values(&here.join("lengths.nii.gz"));
+    // As many as a voxel has at most.
+    assert!((3..=expected.frames).contains(&found.frames));
+    for (a, b) in found.values.iter().zip(expected.values.iter()) {
+        let is_same = (a - b).abs() < 1e-5 || *a == 0.0 && b.is_nan();
+        assert!(is_same, "{a} and {b}");
+    }
+    let list = |name: &str| values(&here.join(format!("fod/fixels/{name}.mif")));
+    let densities = values(&here.join("fod/afd.nii.gz"));
+    let sum = |of: &[f32]| of.iter().map(|v| f64::from(*v)).sum::<f64>();
+    let (ours, all) = (sum(&list("afd").values), sum(&densities.values));
+    assert!((ours - all).abs() < 1e-4 * all, "{ours} and {all}");
+    assert_eq!(list("disp").values.len(), list("peak").values.len());
+    let track = "track --seeds random:200 --min-length 5 --method deterministic --peaks";
+    let report = run(&format!("{track} fod/peaks.nii.gz --out a.tck"), here);
+    let again = run(&format!("{track} fod/fixels/peak.mif --out b.tck"), here);
+    let [peaks, fixels] = [report, again].map(|r| r["kept"].as_i64().expect("a number"));
+    // Lengths times directions round differently than the peaks.
+    assert!(
+        peaks > 0 && (peaks - fixels).abs() <= 2,
+        "{peaks} and {fixels}"
+    );
+    refuses(
+        &["track", "--peaks", "head", "--out", "c.tck"],
+        &["a folder without index.mif"],
+        here,
+    );
+    // The voxels in which the response functions were measured.
+    let voxels = values(&here.join("fod/response_voxels.nii.gz"));
+    let mask = values(&here.join("head/brain_mask.nii.gz"));
+    let report: Value =
+        serde_json::from_slice(&std::fs::read(here.join("fod/fod.json")).expect("a report"))
+            .expect("JSON");
+    assert_eq!(voxels.frames, 3);
+    for tissue in 0..3 {
+        let inside = voxels.frame(tissue).iter().filter(|v| **v == 1.0).count();
+        assert_eq!(report["responses"][tissue]["voxels"], inside);
+        let mut pairs = voxels.frame(tissue).iter().zip(mask.values.iter());
+        assert!(pairs.all(|(v, m)| *v == 0.0 || *m > 0.0));
+    }
+}
+
 fn one_shell() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -200,6 +253,14 @@ fn one_shell() {
     let line =
         "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --method paper --maps peaks --out paper";
     assert_eq!(run(line, here)["volumes_used"], 30);
+    let line = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --method paper --order 4 --maps peaks \
+                --responses two/wm_response.txt,two/csf_response.txt --out alone";
+    let report = run(line, here);
+    let notes = report["notes"].to_string();
+    assert!(
+        notes.contains("response function of CSF was not used"),
+        "{notes}"
+    );
 }
 
 fn masks() {

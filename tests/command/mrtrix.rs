@@ -208,6 +208,28 @@ fn orientations() {
             "{line}: {message}"
         );
     }
+    // Moved as plain values, distributions would keep their directions.
+    let parts: Vec<&str> = moved.split(' ').collect();
+    for name in ["odf.nii.gz", "wmfod.mif"] {
+        refuses(
+            &[&["convert", name, "b.mif"], &*parts].concat(),
+            &["harmonics of order 4", "must turn with it", "--odf-basis"],
+            here,
+        );
+    }
+    assert!(!here.join("b.mif").exists());
+    // A shift turns nothing, and other values with three parts have a note.
+    run(
+        "convert odf.nii.gz shifted.mif --affine matrix:1,0,0,5,0,1,0,0,0,0,1,0",
+        here,
+    );
+    save("warp.nii.gz", 3, &|voxel| vec![-1.0, voxel as f64, 0.5]);
+    let done = run(&format!("convert warp.nii.gz warp.mif {moved}"), here);
+    let notes = done["notes"].to_string();
+    assert!(
+        notes.contains("if they are peaks, state --peaks"),
+        "{notes}"
+    );
     let compared = run("gradients distributions odf.nii.gz", here);
     assert_eq!(compared["ranked"].as_array().map(Vec::len), Some(10));
     refuses(

@@ -2,6 +2,7 @@
 
 mod checked;
 mod company;
+mod distributions;
 mod figures;
 mod files;
 mod filter;
@@ -51,6 +52,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(checked::tests()).chain(company::tests());
     let own = own.chain(figures::tests()).chain(masks::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
+    let own = own.chain(distributions::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
     let own = own.chain(snapshots::tests()).chain(worker::tests());
     let own = own.chain(segment::tests()).chain(filter::tests());

@@ -1,7 +1,7 @@
 //! Streamlines of a layer in the window's state: filtered, selected, deleted, kept, measured; and the same after saving
 //! and opening a session.
 
-mod commands;
+pub mod commands;
 mod large;
 mod panels;
 mod rulers;

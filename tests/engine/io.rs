@@ -10,6 +10,7 @@ mod definitions;
 mod differential;
 mod fibres;
 mod files;
+mod fixels;
 pub mod formats;
 mod gradients;
 mod hostile;
@@ -49,6 +50,7 @@ pub fn tests() -> Vec<Trial> {
         differential::tests(),
         fibres::tests(),
         files::tests(),
+        fixels::tests(),
         formats::tests(),
         mutations::tests(),
         orientations::tests(),

@@ -1,6 +1,5 @@
 //! Peaks and maps of distributions that an image holds: nothing is deconvolved.
 
-use super::super::options::make_folder;
 use super::super::output::{remark, shown};
 use super::super::runner::{Failure, Runner};
 use super::Options;
@@ -55,9 +54,8 @@ pub fn run(options: &Options, layout: OdfLayout, runner: &mut Runner) -> Result<
         )));
     }
     let path = PathBuf::from(&options.scan.scan);
-    // An image of distributions is that of one tissue.
     let mut maps = options.maps.clone();
-    maps.retain(|map| *map != FodMap::Fractions);
+    maps.retain(|map| !map.is_of_scan());
     let files = options.files();
     runner.may_fill(&options.out, &files.all([Tissue::WhiteMatter], &maps))?;
     let (opened, _) = runner.run(OpenOrientations {
@@ -76,7 +74,7 @@ pub fn run(options: &Options, layout: OdfLayout, runner: &mut Runner) -> Result<
         // It was converted on opening.
         layout: OdfLayout::MRTRIX,
         peak_params: peak_params.clone(),
-        wants_peaks: any_map(|map| map == FodMap::Peaks),
+        wants_peaks: any_map(FodMap::is_of_peaks),
         wants_lobes: any_map(FodMap::is_of_lobes),
     })?;
     let recipe = FodArguments {
@@ -96,7 +94,7 @@ pub fn run(options: &Options, layout: OdfLayout, runner: &mut Runner) -> Result<
     let mut value = json(&files, &recipe.params, &recipe, &fods, None);
     value["repeat"] = Value::from(command.as_str());
     value["files"] = serde_json::json!(written);
-    let _folder = make_folder(&options.out)?;
+    let _folders = options.make_folders(&files, &images)?;
     let provenance = provenance(&value);
     runner.run(SaveSet {
         first: (report_file, provenance),

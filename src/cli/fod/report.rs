@@ -49,9 +49,23 @@ pub fn warn(options: &Options, given: &GivenResponses<'_>, fods: &Fods) {
             counted(fods.responses.len(), "tissue")
         );
     }
+    let unused_file = Tissue::ALL
+        .into_iter()
+        .find(|tissue| given.file(*tissue).is_some() && !used(*tissue));
+    if let Some(tissue) = unused_file {
+        note!(
+            "The method of the paper has one tissue, so the response function of {} was not used: {scan}",
+            tissue.name()
+        );
+    }
     let asks_for_fractions = options.maps.contains(&FodMap::Fractions);
     if asks_for_fractions && fods.output.tissues.is_empty() {
         note!("There is a single tissue, so no fractions are written: {scan}");
+    }
+    if options.maps.contains(&FodMap::ResponseVoxels) && fods.measured.is_empty() {
+        note!(
+            "The response functions were read from files, so no voxels of theirs are written: {scan}"
+        );
     }
     // Volumes of the other shells are the part of a scan that is easily forgotten.
     let unused = fods.output.shells.shells.len() - fods.used_shells.len();

@@ -58,8 +58,9 @@ pub fn open_distributions(
 pub struct OrientationOptions {
     #[command(flatten)]
     pub layout: OdfLayoutOptions,
-    /// The input holds peaks: three volumes per peak, FSL's dyads1 with the other files beside it, or a model of DSI
-    /// Studio (.fib.gz); they are written as three volumes per peak in world axes
+    /// The input holds peaks: three volumes per peak, FSL's dyads1 with the other files beside it, a model of DSI Studio
+    /// (.fib.gz), or MRtrix's fixels (a folder, or a list of values in it); they are written as three volumes per peak in
+    /// world axes
     #[arg(long, conflicts_with = "odf_basis")]
     pub peaks: bool,
 }

@@ -34,7 +34,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with = "peaks")]
     pub fod: Option<PathBuf>,
     /// Track through these peaks instead of tensors: three volumes per peak in world axes, FSL's dyads1 with the other
-    /// files beside it, or a model of DSI Studio (.fib.gz)
+    /// files beside it, a model of DSI Studio (.fib.gz), or MRtrix's fixels (a folder, or a list of values in it)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["odf_basis", "odf_frame"])]
     pub peaks: Option<PathBuf>,
     #[command(flatten)]

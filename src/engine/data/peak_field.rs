@@ -24,6 +24,15 @@ use super::{DataId, Grid, Volume, VolumeKind};
 use glam::{DMat3, DVec3};
 use std::sync::Arc;
 
+/// `sub_` of `sub_dyads1.nii.gz`, as FSL names unit vectors in the axes of its bvec, whose fractions are in other files:
+/// read as they are, these are no peaks.
+pub fn dyads_prefix(file_name: &str) -> Option<&str> {
+    let name = file_name.strip_suffix(".gz").unwrap_or(file_name);
+    let (stem, _) = name.rsplit_once('.')?;
+    let stem = stem.strip_suffix(|c: char| c.is_ascii_digit())?;
+    stem.strip_suffix("dyads")
+}
+
 /// Peaks of distributions, or directions and fractions of a model.
 #[derive(Clone, Debug)]
 pub struct PeakField {

@@ -104,14 +104,22 @@ impl Volume {
 
     /// One frame of counts: float32 represents all up to 2²⁴.
     pub fn of_counts(grid: Arc<Grid>, counts: Vec<u32>) -> Self {
+        debug_assert_eq!(counts.len(), grid.voxel_count());
+        Self::of_count_frames(grid, counts)
+    }
+
+    /// Counts in any number of frames, frame slowest. Panics if they are not those of whole frames (a broken invariant,
+    /// not data).
+    pub fn of_count_frames(grid: Arc<Grid>, counts: Vec<u32>) -> Self {
         let values: Vec<f32> = counts.iter().map(|&n| n as f32).collect();
         let rounded = counts
             .iter()
             .zip(&values)
             .any(|(&n, &v)| f64::from(v) != f64::from(n));
+        let frames = counts.len() / grid.voxel_count();
         Self {
             counts: rounded.then(|| counts.into()),
-            ..Self::scalar(grid, values)
+            ..Self::new(grid, frames, VolumeKind::Scalar, values)
         }
     }
 

@@ -2,7 +2,7 @@
 //! file names alone. No file is opened.
 
 use super::format::{Content, Format};
-use super::{Error, extension, names_in};
+use super::{Error, extension, fixels, names_in};
 use crate::data::text::file_name;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -160,6 +160,13 @@ pub fn refusal(path: &Path) -> Error {
     // Nothing can be said about a folder that cannot be listed.
     if let Err(why) = names_in(path) {
         return why;
+    }
+    if fixels::is_folder(path) {
+        return Error::unsupported(
+            path,
+            "a folder of MRtrix's fixels",
+            "write its peaks as an image with arcuate convert --peaks, then open that",
+        );
     }
     match has_dicom(path, DEEP, &mut left) {
         true => Error::Dicom {

@@ -47,6 +47,7 @@ pub mod ending;
 mod error;
 mod file_bytes;
 pub mod film;
+pub mod fixels;
 mod format;
 mod freesurfer;
 mod gifti;

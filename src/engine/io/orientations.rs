@@ -5,11 +5,12 @@
 
 use super::source::READING;
 use super::text::counted;
-use super::{AffineReading, Error, Format, dsi_studio, image, in_world, moved_grid};
+use super::{AffineReading, Error, Format, dsi_studio, fixels, image, in_world, moved_grid};
 use crate::compute::{Control, memory};
 use crate::data::axis_change::world_from_fsl;
 use crate::data::odf_field::{OdfConversion, OdfField, OdfLayout, Tissue, order_of_distributions};
 use crate::data::odf_turn::OdfTurn;
+use crate::data::peak_field::dyads_prefix;
 use crate::data::spherical_harmonics::count;
 use crate::data::text::file_name;
 use crate::data::{Grid, PeakField, Volume, VolumeKind};
@@ -208,8 +209,9 @@ pub struct OpenedPeaks {
     pub notes: Vec<String>,
 }
 
-/// Opens peaks: FSL's `dyads1` with the dyads and mean fractions beside it, a model of DSI Studio (`.fib.gz`), otherwise
-/// an image of three volumes per peak in world axes, as MRtrix writes it. An affine moves the image, and the peaks turn.
+/// Opens peaks: FSL's `dyads1` with the dyads and mean fractions beside it, a model of DSI Studio (`.fib.gz`), a folder of
+/// MRtrix's fixels or one of its lists, otherwise an image of three volumes per peak in world axes, as MRtrix writes it. An
+/// affine moves the image, and the peaks turn.
 pub fn open_peaks(
     path: &Path,
     affine: Option<&AffineReading>,
@@ -217,6 +219,10 @@ pub fn open_peaks(
 ) -> Result<OpenedPeaks, Error> {
     let mut opened = match dyad_stem(path) {
         Some(stem) => open_dyads(path, &stem, control)?,
+        None if path.is_dir() => {
+            let files = fixels::Files::named_by(path).ok_or_else(|| fixels::no_fixels(path))?;
+            fixels::read_peaks(files, control)?
+        }
         None if super::extension(path) == "fib.gz" => {
             let (field, warnings) = dsi_studio::read_peaks(path, control)?;
             OpenedPeaks {
@@ -226,7 +232,10 @@ pub fn open_peaks(
                 notes: Vec::new(),
             }
         }
-        None => open_vectors(path, control)?,
+        None => match fixels::Files::named_by(path) {
+            Some(files) => fixels::read_peaks(files, control)?,
+            None => open_vectors(path, control)?,
+        },
     };
     if let Some(by) = affine {
         let by = in_world(by, Some(&opened.field.grid), control)?;
@@ -278,10 +287,8 @@ fn open_vectors(path: &Path, control: &Control) -> Result<OpenedPeaks, Error> {
 
 /// `sub_` of `sub_dyads1.nii.gz`.
 fn dyad_stem(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_string_lossy().into_owned();
-    let stem = name.strip_suffix(&format!(".{}", super::extension(path)))?;
-    let stem = stem.strip_suffix(|c: char| c.is_ascii_digit())?;
-    stem.strip_suffix("dyads").map(str::to_owned)
+    let name = path.file_name()?.to_string_lossy();
+    dyads_prefix(&name).map(str::to_owned)
 }
 
 /// FSL's directions are in the axes of its bvec; fractions are the means of their samples.
@@ -297,6 +304,17 @@ fn open_dyads(path: &Path, stem: &str, control: &Control) -> Result<OpenedPeaks,
         }
         let fractions = named(format!("mean_f{number}samples"));
         let (directions, info) = image::read(&dyads, control)?;
+        if !fractions.is_file() {
+            let missing = fractions.file_name().unwrap_or_default();
+            return Err(Error::malformed(
+                &dyads,
+                "directions without their fractions",
+                (
+                    format!("{} beside them", missing.to_string_lossy()),
+                    "copy all files of bedpostx into one folder",
+                ),
+            ));
+        }
         let (fraction, _) = image::read(&fractions, control)?;
         let malformed = |found: String, what: &str, of: &Path| {
             Error::malformed(of, found, (what, "name the dyads1 of one run of bedpostx"))

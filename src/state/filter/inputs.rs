@@ -4,6 +4,7 @@ use super::{
     ByWeight, FittedWeights, GivenPeaks, PeakInput, PreviousFit, ShownStreamlines, WEIGHT,
     WeightMap, WeightsKey, weight,
 };
+use crate::data::peak_field::dyads_prefix;
 use crate::data::{DataId, Gradients, Mask, PeakField, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
@@ -90,13 +91,16 @@ impl Document {
     }
 
     /// Whether a layer may hold peaks: three volumes each, without any other known meaning. Maps of the program are no
-    /// peaks: those of the distributions are a choice of their own.
+    /// peaks: those of the distributions are a choice of their own. FSL's dyads are not along the axes of the world.
     pub fn can_be_peaks(&self, layer: &Layer) -> bool {
         let three = |v: &Volume| {
             let is_plain = v.kind == VolumeKind::Scalar && v.labels.is_none();
             is_plain && v.frames > 0 && v.frames.is_multiple_of(3)
         };
-        if matches!(self.origins.base(layer.origin), Origin::Computed(_)) {
+        let name = self.path(layer).and_then(|path| path.file_name());
+        let name = name.unwrap_or_default().to_string_lossy();
+        let is_computed = matches!(self.origins.base(layer.origin), Origin::Computed(_));
+        if is_computed || dyads_prefix(&name).is_some() {
             return false;
         }
         match &layer.content {

@@ -55,8 +55,7 @@ impl FodRecipe {
     /// Sources and parameters for a report, whether or not a command can name them.
     pub fn description(&self, document: &Document, mut maps: Vec<FodMap>) -> FodArguments {
         if self.responses == ResponseSource::NotUsed {
-            // An image of distributions is that of one tissue.
-            maps.retain(|map| *map != FodMap::Fractions);
+            maps.retain(|map| !map.is_of_scan());
         }
         FodArguments {
             source: document.origins.source(self.scan),

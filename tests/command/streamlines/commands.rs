@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs a command in a shell, in a folder.
-fn run(command: &str, folder: &Path) {
+pub fn run(command: &str, folder: &Path) {
     let binary = Path::new(env!("CARGO_BIN_EXE_arcuate"));
     let mut path = binary.parent().expect("a folder").as_os_str().to_owned();
     path.push(":");

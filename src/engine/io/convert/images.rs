@@ -10,8 +10,10 @@ use super::super::{
 };
 use crate::compute::Control;
 use crate::data::labels::Labels;
+use crate::data::odf_field::order_of_distributions;
 use crate::data::text::file_name;
 use crate::data::{Grid, Volume, VolumeKind};
+use glam::DMat3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,11 +52,14 @@ pub fn plan(
             own.separation_mm(&other)
         )
     }));
-    let mut mirrored = None;
+    let (mut mirrored, mut unturned) = (None, None);
     let moved = match &reported.affine {
         Some(by) => {
             let by = in_world(by, Some(&own), control)?;
             mirrored = affine::mirror_warning(by);
+            if gradients.is_none() && !by.matrix3.abs_diff_eq(DMat3::IDENTITY, TRANSLATION) {
+                unturned = check_directions(input, &stored)?;
+            }
             Some(Arc::new(moved_grid(input, &own, by)?))
         }
         None => None,
@@ -84,7 +89,7 @@ pub fn plan(
         gradients = None;
     }
     let mut notes = info.remarks();
-    notes.extend(mirrored.map(Remark::from));
+    notes.extend(mirrored.into_iter().chain(unturned).map(Remark::from));
     let files = gradients::find_companion(input).filter(|_| gradients.is_some());
     let before = files.as_ref().and_then(gradients::previous_files_note);
     notes.extend(before.map(Remark::from));
@@ -101,6 +106,41 @@ pub fn plan(
         notes,
         unsupported_contents: losses,
     })
+}
+
+/// A transform whose linear part differs from 1 by less than this only shifts.
+const TRANSLATION: f64 = 1e-9;
+
+/// Refuses distributions of fibres, which must turn with an image that is turned. Returns a sentence about other values
+/// that may be directions.
+fn check_directions(input: &Path, stored: &Stored) -> Result<Option<String>, Error> {
+    let is_list =
+        stored.frames >= 3 && matches!(stored.pixel, Pixel::Number(number) if number.is_float());
+    if !is_list {
+        return Ok(None);
+    }
+    let mut values = Vec::with_capacity(stored.frames * stored.grid.voxel_count());
+    stored.for_each_value(|value, _| values.push(value as f32));
+    let has_negative = values.iter().any(|value| *value < 0.0);
+    let volume = Volume::new(
+        stored.grid.clone(),
+        stored.frames,
+        VolumeKind::Scalar,
+        values,
+    );
+    if let Some(order) = order_of_distributions(&volume) {
+        return Err(Error::unsupported(
+            input,
+            format!(
+                "an image of fibre orientation distributions (harmonics of order {order}), which must turn with it"
+            ),
+            "state their basis and axes with --odf-basis and --odf-frame (MRtrix: mrtrix and world)",
+        ));
+    }
+    let may_be_vectors = has_negative && stored.frames.is_multiple_of(3);
+    Ok(may_be_vectors.then(|| {
+        "The values were not turned with the image; if they are peaks, state --peaks".to_owned()
+    }))
 }
 
 /// An opened image in the stored type of its file, on its current grid; `None` if the file does not hold these

@@ -274,15 +274,13 @@ fn single_fibres(
     let sharp = Response::new(csf.b_s_per_mm2.clone(), rows.collect());
     let target = count_of(white, params.single_fibre_share);
     let mut kept = white.to_vec();
+    // The sharpness of the best voxels hardly differs, so the constraint decides among them: in the 320 directions of low
+    // orders, which are symmetric, 0.89 of the voxels are those of MRtrix (Dice), in these 0.94; two sets of MRtrix's own
+    // kind agree in 0.95.
+    let directions = Directions::for_order(csd::MAX_ORDER);
     for (order, n) in [(2, 2 * target), (6, target)] {
         let responses = [sharp.clone(), csf.clone()];
-        let problem = Problem::new(
-            gradients,
-            shells,
-            &responses,
-            order,
-            Directions::for_order(order),
-        )?;
+        let problem = Problem::new(gradients, shells, &responses, order, directions.clone())?;
         let mask = Mask::new(dwi.grid.clone(), marks(dwi.grid.voxel_count(), &kept));
         let single = Precision::Single;
         let (field, fluid, _) = csd::fit_problem(dwi, &mask, &problem, single, backend, control)?;

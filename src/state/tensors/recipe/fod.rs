@@ -58,6 +58,10 @@ pub enum FodMap {
     /// Direction encoded colour.
     Dec,
     Fractions,
+    /// The lobes of all voxels as MRtrix's lists, in a folder of their own.
+    Fixels,
+    /// The voxels in which the response functions were measured.
+    ResponseVoxels,
 }
 
 keyed!(FodMap, serde {
@@ -68,6 +72,8 @@ keyed!(FodMap, serde {
     Complexity = "complexity",
     Dec = "dec",
     Fractions = "fractions",
+    Fixels = "fixels",
+    ResponseVoxels = "response_voxels",
 });
 
 impl FodMap {
@@ -87,12 +93,24 @@ impl FodMap {
             Self::Complexity => "Complexity",
             Self::Dec => "DEC of fibres",
             Self::Fractions => "Tissue fractions",
+            Self::Fixels => "Fixels",
+            Self::ResponseVoxels => "Voxels of the responses",
         }
+    }
+
+    /// Whether it needs the peaks.
+    pub fn is_of_peaks(self) -> bool {
+        matches!(self, Self::Peaks | Self::Fixels)
     }
 
     /// Whether it needs the integral over each lobe.
     pub fn is_of_lobes(self) -> bool {
-        !matches!(self, Self::Peaks | Self::Fractions)
+        !matches!(self, Self::Peaks | Self::Fractions | Self::ResponseVoxels)
+    }
+
+    /// Whether only an estimation from a scan has it: an image of distributions is that of one tissue.
+    pub fn is_of_scan(self) -> bool {
+        matches!(self, Self::Fractions | Self::ResponseVoxels)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The peaks of fibre orientation distributions as directions of the water around fibres.
 
-use super::{Window, act, fitted_weights, opened};
+use super::{Loaded, Window, act, file, fitted_weights, opened};
 use crate::support::{distributions, test};
 use arcuate::data::odf_field::Tissue;
 use arcuate::data::{Grid, Mask, PeakField, Role, Shape, Volume, VolumeKind};
@@ -27,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
             without_file,
         ),
         test("update::filter::own_maps_are_no_peaks", own_maps),
+        test("update::filter::dyads_are_no_peaks", dyads),
     ]
 }
 
@@ -259,5 +260,25 @@ fn own_maps() {
     for name in ["DEC", "DEC of fibres"] {
         let map = document.layer_named(name).expect(name);
         assert!(!document.can_be_peaks(map), "{name}");
+    }
+}
+
+/// FSL's unit vectors along the axes of its bvec are not offered as peaks along the axes of the world.
+fn dyads() {
+    let mut window = opened();
+    let grid = window.tensors().field.grid.clone();
+    for (name, can_be) in [("peaks", true), ("dyads1", false), ("sub-1_dyads2", false)] {
+        let values = vec![0.5; 3 * grid.voxel_count()];
+        let dwi = Volume::new(grid.clone(), 3, VolumeKind::Scalar, values);
+        let loaded = Loaded::Scan {
+            dwi,
+            gradients: None,
+            gradient_files: Vec::new(),
+        };
+        let event = file(&format!("/data/{name}.nii.gz"), loaded);
+        window.act(Action::Event(event));
+        let document = &window.state.document;
+        let layer = document.layer_named(name).expect(name);
+        assert_eq!(document.can_be_peaks(layer), can_be, "{name}");
     }
 }

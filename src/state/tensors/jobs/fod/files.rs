@@ -1,5 +1,6 @@
 //! Files of distributions, as the command `fod` writes them into a folder.
 
+use super::images::{FIXEL_IMAGES, fixels};
 use super::{map_image, report};
 use crate::compute::Control;
 use crate::data::odf_field::Tissue;
@@ -46,6 +47,22 @@ impl FodFiles<'_> {
         }
     }
 
+    /// The folder of the images of fixels.
+    pub fn fixel_folder(&self) -> PathBuf {
+        self.folder.join(FodMap::Fixels.key())
+    }
+
+    /// The files of a map.
+    fn files_of(&self, map: FodMap) -> Vec<PathBuf> {
+        let folder = self.fixel_folder();
+        match map {
+            FodMap::Fixels => FIXEL_IMAGES
+                .map(|name| io::fixels::path(&folder, name))
+                .into(),
+            _ => vec![self.image(map.key())],
+        }
+    }
+
     /// The voxels in which the response function of a tissue was measured, if no other file holds them.
     pub fn mask(&self, tissue: Tissue) -> PathBuf {
         self.image(&format!("{}_response_mask", tissue.key()))
@@ -55,7 +72,7 @@ impl FodFiles<'_> {
     pub fn all(&self, tissues: impl IntoIterator<Item = Tissue>, maps: &[FodMap]) -> Vec<PathBuf> {
         let tissues = tissues.into_iter();
         let of_tissues = tissues.flat_map(|t| [self.tissue_image(t), self.response(t)]);
-        let maps = maps.iter().map(|map| self.image(map.key()));
+        let maps = maps.iter().flat_map(|map| self.files_of(*map));
         let report = std::iter::once(self.report());
         report.chain(of_tissues).chain(maps).collect()
     }
@@ -72,6 +89,11 @@ impl FodFiles<'_> {
         for map in maps {
             let volume = map_image(*map, fods);
             images.extend(volume.map(|volume| (self.image(map.key()), volume)));
+        }
+        if maps.contains(&FodMap::Fixels) {
+            let folder = self.fixel_folder();
+            let all = fixels(fods).into_iter();
+            images.extend(all.map(|(name, volume)| (io::fixels::path(&folder, &name), volume)));
         }
         images
     }

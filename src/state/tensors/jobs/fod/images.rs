@@ -2,6 +2,7 @@
 
 use crate::data::statistics::quantile;
 use crate::data::{PeakField, Volume, VolumeKind};
+use crate::io;
 use crate::solvers::csd;
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::types::fods::Fods;
@@ -17,8 +18,51 @@ pub fn map_image(map: FodMap, fods: &Fods) -> Option<Volume> {
         FodMap::Complexity => maps.map(|m| m.complexity.clone()),
         FodMap::Dec => maps.map(|m| m.dec.clone()),
         FodMap::Fractions => fods.fractions.clone(),
+        // A folder of images.
+        FodMap::Fixels => None,
+        FodMap::ResponseVoxels => response_voxels(fods),
     }
 }
+
+/// One volume for each tissue whose response function was measured: 1 in its voxels. `None` for given functions.
+fn response_voxels(fods: &Fods) -> Option<Volume> {
+    let grid = fods.output.field.grid.clone();
+    let voxels = fods
+        .measured
+        .iter()
+        .flat_map(|tissue| &tissue.voxels.inside[..]);
+    let values: Vec<f32> = voxels
+        .map(|inside| f32::from(u8::from(*inside != 0)))
+        .collect();
+    let frames = fods.measured.len();
+    (frames > 0).then(|| Volume::new(grid, frames, VolumeKind::Scalar, values))
+}
+
+/// The images of fixels by their names: peaks with the density, the amplitude and the dispersion of their lobes.
+pub fn fixels(fods: &Fods) -> Vec<(String, Volume)> {
+    let (Some(peaks), Some(maps)) = (&fods.peaks, &fods.maps) else {
+        return Vec::new();
+    };
+    let [density, amplitude, dispersion] = FIXEL_VALUES;
+    let values = [
+        (density, maps.density.clone()),
+        (amplitude, io::fixels::lengths(peaks)),
+        (dispersion, maps.dispersion.clone()),
+    ];
+    io::fixels::images(peaks, &values)
+}
+
+/// Names of the lists of values: density, amplitude, dispersion. MRtrix's tests name them so.
+const FIXEL_VALUES: [&str; 3] = ["afd", "peak", "disp"];
+
+/// Names of all images of fixels.
+pub const FIXEL_IMAGES: [&str; 5] = [
+    "index",
+    "directions",
+    FIXEL_VALUES[0],
+    FIXEL_VALUES[1],
+    FIXEL_VALUES[2],
+];
 
 /// Peaks as MRtrix writes them: NaN where there is none.
 fn peak_image(field: &PeakField) -> Volume {

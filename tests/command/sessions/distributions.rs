@@ -1,0 +1,107 @@
+//! Streamlines along distributions: replayed from a session, and repeated by the copied command.
+
+use super::replay::{outcomes, run};
+use crate::streamlines::commands::run as run_in_shell;
+use crate::support::session_window::Window;
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{Role, Tractogram};
+use arcuate::io::{self, Opened};
+use arcuate::solvers::curves::Seeding;
+use arcuate::state::track::types::odf::Model;
+use arcuate::state::{Action, Content, Phase, TensorAction, TrackAction};
+use glam::dvec3;
+use libtest_mimic::Trial;
+use std::path::Path;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::distributions_are_replayed", replayed),
+        test("sessions::distributions_by_the_copied_command", copied),
+    ]
+}
+
+/// Distributions of the scan, with live and kept streamlines along them.
+fn window(folder: &Path) -> Window {
+    let mut window = Window::with_scan(folder);
+    let mut settings = window.state.document.distributions.settings.clone();
+    settings.requested = true;
+    window.act(Action::Tensors(TensorAction::SetFods(settings)));
+    assert!(
+        window.state.document.distributions.result.is_some(),
+        "{}",
+        window.messages()
+    );
+    window.place(Role::Seed, dvec3(0.0, 0.0, 0.0), 5.0);
+    window.act(Action::Track(TrackAction::SetModel(Model::Distributions)));
+    let mut params = window.state.document.odf_params();
+    params.seeding = Seeding::Random { count: 300 };
+    window.act(Action::Track(TrackAction::SetOdfParams {
+        params: Some(params),
+        phase: Phase::Done,
+    }));
+    window.act(Action::Track(TrackAction::Keep));
+    window
+}
+
+/// The kept streamlines, the number of their layer, and the command that repeats them.
+fn kept(window: &Window) -> (Tractogram, u64, String) {
+    let document = &window.state.document;
+    let layer = document.layer_named("Tracks").expect("kept").clone();
+    let Content::Tractogram(lines) = &layer.content else {
+        panic!("streamlines");
+    };
+    let command = document.command_line(&layer).text();
+    (lines.clone(), layer.id.0, command)
+}
+
+/// Distributions are estimated again, and the streamlines along them are the same bytes on any number of threads.
+fn replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let mut window = window(here);
+    let (lines, layer, _) = kept(&window);
+    assert!(!lines.is_empty());
+    window.save(&here.join("s.arcuate"));
+    for threads in ["1", "3"] {
+        let (code, value, message) = run(&["replay", "s.arcuate", "--threads", threads], here);
+        assert_eq!(code, Some(0), "{message}");
+        let all = outcomes(&value);
+        assert!(all.len() >= 2, "{all:?}");
+        let own = format!("layer_{layer}: same_bytes");
+        assert!(all.contains(&own), "{own}: {all:?}");
+    }
+    // Also without the stored streamlines.
+    std::fs::remove_dir_all(here.join("s.arcuate.files")).expect("removed");
+    let (code, value, message) = run(&["replay", "s.arcuate"], here);
+    assert_eq!(code, Some(0), "{message}");
+    let own = format!("layer_{layer}: same_bytes");
+    assert!(outcomes(&value).contains(&own), "{value}");
+    // A scan that is missing is named; nothing is said to be the same.
+    std::fs::rename(here.join("dwi.nii.gz"), here.join("elsewhere.nii.gz")).expect("renamed");
+    let (code, value, message) = run(&["replay", "s.arcuate"], here);
+    assert_ne!(code, Some(0));
+    assert!(message.contains("dwi.nii.gz"), "{message}");
+    assert!(!value.to_string().contains("same_bytes"), "{value}");
+}
+
+/// The command estimates the distributions, then tracks along them.
+fn copied() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let (lines, _, command) = kept(&window(here));
+    assert!(command.contains("arcuate fod "), "{command}");
+    assert!(command.contains("arcuate track --fod "), "{command}");
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    run_in_shell(&command, elsewhere.path());
+    let out = command.rsplit(" --out ").next().expect("an output");
+    let opened = io::open(&elsewhere.path().join(out), &Control::new());
+    let Ok(Opened::Tractogram(again, _)) = opened else {
+        panic!("{out}: {command}");
+    };
+    assert_eq!(again.len(), lines.len());
+    assert_eq!(again.points.len(), lines.points.len());
+    let mut pairs = again.points.iter().zip(lines.points.iter());
+    let near = |(a, b): (&[f32; 3], &[f32; 3])| (0..3).all(|k| (a[k] - b[k]).abs() < 1e-3);
+    assert!(pairs.all(near), "{command}");
+}
