@@ -28,6 +28,10 @@ pub enum InputError {
     /// Seed regions with seeds at the interface, none of which lies in them.
     NoInterfaceInSeeds,
     SeedsOutside,
+    /// A bootstrap without the residuals of a deconvolution.
+    BootstrapWithoutScan,
+    /// Residuals on another grid than the distributions, or of another order.
+    ResidualGrid,
     /// A step longer than two voxels.
     Step {
         step_mm: f64,
@@ -72,6 +76,14 @@ impl fmt::Display for InputError {
             Self::SeedsOutside => f.write_str(
                 "The seed regions lie outside the image of fibres, expected at least one inside; move one into the \
                  brain",
+            ),
+            Self::BootstrapWithoutScan => f.write_str(
+                "Found a bootstrap without the scan of the distributions, expected both; name the scan and its \
+                 response functions, or track without a bootstrap",
+            ),
+            Self::ResidualGrid => f.write_str(
+                "Found residuals on another grid or of another order than the distributions, expected those of one \
+                 deconvolution; deconvolve the scan again",
             ),
             Self::Step { step_mm, most_mm } => write!(
                 f,
