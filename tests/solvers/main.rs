@@ -26,6 +26,7 @@ mod score;
 mod tensor_fit;
 mod tracking;
 mod tractogram;
+mod uncertainty;
 
 fn main() {
     support::run([
@@ -50,5 +51,6 @@ fn main() {
         tensor_fit::tests(),
         tracking::tests(),
         tractogram::tests(),
+        uncertainty::tests(),
     ])
 }

@@ -58,6 +58,15 @@ impl FodRecipe {
             // An image of distributions is that of one tissue.
             maps.retain(|map| *map != FodMap::Fractions);
         }
+        let mut params = self.params.clone();
+        let has_bootstrap = params.repetitions.is_some();
+        if self.responses == ResponseSource::NotUsed || !has_bootstrap {
+            maps.retain(|map| !map.is_of_bootstrap());
+        }
+        if !maps.iter().any(|map| map.is_of_bootstrap()) {
+            // It has no effect on other maps.
+            params.repetitions = None;
+        }
         FodArguments {
             source: document.origins.source(self.scan),
             mask: match &self.mask {
@@ -66,7 +75,7 @@ impl FodRecipe {
             },
             responses: self.responses.clone(),
             response_params: self.response_params.clone(),
-            params: self.params.clone(),
+            params,
             peak_params: self.peak_params.clone(),
             maps,
         }

@@ -120,8 +120,13 @@ pub fn fibres(
     let inputs = &mut state.runtime.track.fibre_inputs;
     let key = document.tissue_key()?;
     let image = document.tissues().map(|(_, image)| image);
+    let field = document.distributions.field()?;
+    let resample = params
+        .repetitions
+        .and_then(|_| inputs.resample(field, || document.fod_resample()));
     Some(TrackFibres {
-        fibres: inputs.fibres(document.distributions.field()?),
+        fibres: inputs.fibres(field),
+        resample,
         tissues: key.zip(image.map(|image| inputs.tissues(image))),
         regions,
         params,

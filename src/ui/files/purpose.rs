@@ -76,7 +76,11 @@ pub enum PathPurpose {
     /// A file of a COMMIT fit, with the values of its streamlines.
     Filter(FilterFile, ValueNames),
     /// The report of distributions of these tissues, with their files beside it.
-    Distributions(Vec<Tissue>),
+    Distributions {
+        tissues: Vec<Tissue>,
+        /// Maps of a bootstrap are among them.
+        with_bootstrap: bool,
+    },
     /// Response functions, white matter first; or that of one tissue.
     Responses(Option<Tissue>),
     /// The timing of the gradients.
@@ -123,7 +127,10 @@ impl PathPurpose {
             } => values.companion_files(path),
             Self::Tracks { values, .. } => values.named(path),
             Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
-            Self::Distributions(tissues) => return files_of_distributions(tissues, path),
+            Self::Distributions {
+                tissues,
+                with_bootstrap,
+            } => return files_of_distributions(tissues, *with_bootstrap, path),
             _ => Vec::new(),
         };
         let described = adjacent.into_iter().map(|b| (ValueNames::text(&b), b.path));
@@ -270,7 +277,7 @@ impl PathPurpose {
                 FilterFile::All => "Export the streamlines with their weights",
                 FilterFile::Map(_) => "Export the map",
             },
-            Self::Distributions(_) => "Export fibre orientations",
+            Self::Distributions { .. } => "Export fibre orientations",
             Self::Responses(None) => "Response functions, white matter first",
             Self::Responses(Some(_)) => "The response function of a tissue",
             Self::Scheme => "A Camino scheme file",
@@ -313,7 +320,7 @@ impl PathPurpose {
             Self::Screenshot { .. } => Some(RecentExports::PICTURE),
             Self::Pathway { file, .. } => Some(file.kind()),
             Self::Segment(_) => Some(RecentExports::REGION),
-            Self::Distributions(_) => Some(RecentExports::LAYER),
+            Self::Distributions { .. } => Some(RecentExports::LAYER),
         }
     }
 
@@ -359,7 +366,7 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
                 .map(|f| f.extensions()[0])
                 .collect(),
-            Self::Segment(SegmentFile::Script) | Self::Distributions(_) => vec!["json"],
+            Self::Segment(SegmentFile::Script) | Self::Distributions { .. } => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
             Self::Csv(_) => vec!["csv"],
         }
@@ -410,7 +417,7 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
                 .map(Format::short_name)
                 .collect(),
-            Self::Segment(SegmentFile::Script) | Self::Distributions(_) => {
+            Self::Segment(SegmentFile::Script) | Self::Distributions { .. } => {
                 vec!["JSON".to_owned()]
             }
             Self::Filter(FilterFile::Weights, _) => vec!["Text".to_owned()],
@@ -453,7 +460,7 @@ impl PathPurpose {
             }),
             Self::Segment(file) => Action::Segment(SegmentAction::Save { file, path }),
             Self::Filter(file, _) => Action::Filter(FilterAction::Save { file, path }),
-            Self::Distributions(_) => Action::Tensors(TensorAction::SaveFods(path)),
+            Self::Distributions { .. } => Action::Tensors(TensorAction::SaveFods(path)),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
             Self::Region(region) => Action::Region(RegionAction::Save { region, path }),
             Self::Regions { as_labels, .. } => {
@@ -474,7 +481,11 @@ impl PathPurpose {
 }
 
 /// The files beside the report of distributions of these tissues.
-fn files_of_distributions(tissues: &[Tissue], report: &Path) -> Vec<(String, PathBuf)> {
+fn files_of_distributions(
+    tissues: &[Tissue],
+    with_bootstrap: bool,
+    report: &Path,
+) -> Vec<(String, PathBuf)> {
     let files = FodFiles {
         folder: report.parent().unwrap_or(Path::new("")),
         ending: FOD_ENDING,
@@ -482,6 +493,7 @@ fn files_of_distributions(tissues: &[Tissue], report: &Path) -> Vec<(String, Pat
     let maps = SAVED_MAPS.iter().copied();
     let maps: Vec<FodMap> = maps
         .filter(|map| *map != FodMap::Fractions || tissues.len() > 1)
+        .filter(|map| with_bootstrap || !map.is_of_bootstrap())
         .collect();
     let all = files.all(tissues.iter().copied(), &maps);
     // The first is the report itself.

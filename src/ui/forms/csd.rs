@@ -339,7 +339,10 @@ fn export(ui: &mut Ui, state: &State, result: &FodResult, memory: &mut Memory) {
             true => vec![Tissue::WhiteMatter],
             false => tissues.collect(),
         };
-        let purpose = PathPurpose::Distributions(tissues);
+        let purpose = PathPurpose::Distributions {
+            tissues,
+            with_bootstrap: result.fods.uncertainty.is_some(),
+        };
         let text = suggestion(state, "fod", &purpose);
         memory
             .files

@@ -183,6 +183,27 @@ impl Residuals {
         &self.freedom
     }
 
+    /// The root of Σ |x − c|² / Σ |c|² over the voxels of the mask, where x are the coefficients of this fit and c those
+    /// of a field: near 0 if it is the field of the same fit. The order is that of this fit.
+    pub fn difference(&self, field: &OdfField) -> f64 {
+        let (n, fibre) = (self.problem.unknowns(), count(self.problem.order));
+        let grid = self.grid.voxel_count();
+        let (mut difference, mut square) = (0.0, 0.0);
+        for (voxel, x) in self.voxels.iter().zip(self.unknowns.chunks_exact(n)) {
+            let own = field.coefficients.iter().skip(*voxel).step_by(grid);
+            for (x, c) in x[..fibre].iter().zip(own) {
+                let by = f64::from(*x) - f64::from(*c);
+                difference += by * by;
+                square += f64::from(*c) * f64::from(*c);
+            }
+        }
+        if square > 0.0 {
+            (difference / square).sqrt()
+        } else {
+            0.0
+        }
+    }
+
     /// e / √(1 − h) of a voxel, by its place among those of the mask.
     pub fn scaled(&self, voxel: usize) -> &[f32] {
         let volumes = self.problem.volumes.len();

@@ -13,6 +13,10 @@ use crate::solvers::csd::Residuals;
 use crate::solvers::curves::Output;
 use std::sync::Arc;
 
+/// Relative difference between the distributions and those of the residuals above which these are another fit's.
+/// Precisions and devices differ by 0.001.
+const MAX_DIFFERENCE: f64 = 0.05;
+
 /// Streamlines in the distributions of each repetition, as many as the parameters request; a requested number of
 /// streamlines is divided among the repetitions. `field` is the fit to which the residuals belong. Outcomes and stops
 /// are summed over all repetitions.
@@ -31,6 +35,11 @@ pub fn track_bootstrap(
     params.check().map_err(Error::from)?;
     if !field.grid.matches(residuals.grid()) || field.order() != residuals.order() {
         return Err(InputError::ResidualGrid.into());
+    }
+    let difference = residuals.difference(field);
+    // False for NaN, too.
+    if !(difference <= MAX_DIFFERENCE) {
+        return Err(InputError::OtherResiduals { difference }.into());
     }
     let repetitions = params.repetitions.unwrap_or(1);
     let mut outputs = Vec::with_capacity(repetitions);

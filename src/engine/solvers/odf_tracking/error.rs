@@ -32,6 +32,10 @@ pub enum InputError {
     BootstrapWithoutScan,
     /// Residuals on another grid than the distributions, or of another order.
     ResidualGrid,
+    /// The relative difference between the distributions and those of the residuals.
+    OtherResiduals {
+        difference: f64,
+    },
     /// A step longer than two voxels.
     Step {
         step_mm: f64,
@@ -84,6 +88,12 @@ impl fmt::Display for InputError {
             Self::ResidualGrid => f.write_str(
                 "Found residuals on another grid or of another order than the distributions, expected those of one \
                  deconvolution; deconvolve the scan again",
+            ),
+            Self::OtherResiduals { difference } => write!(
+                f,
+                "The distributions differ by {:.0} % from those that the scan gives for a bootstrap, expected less than \
+                 5 %; name the scan, the response functions and the order of their deconvolution",
+                100.0 * difference
             ),
             Self::Step { step_mm, most_mm } => write!(
                 f,

@@ -173,8 +173,10 @@ impl RecomputeCurves {
                 tissues,
                 params,
             } => {
+                let (field, resample) = distributions.estimated(backend, control)?;
                 let track = TrackFibres {
-                    fibres: FibreInput::new(distributions.estimated(backend, control)?),
+                    fibres: FibreInput::new(field),
+                    resample,
                     tissues,
                     regions: self.regions,
                     params,

@@ -57,6 +57,10 @@ pub enum FodMap {
     /// Direction encoded colour.
     Dec,
     Fractions,
+    /// Cone of uncertainty of each peak, degrees.
+    Cone,
+    /// Dispersion of each peak over the repetitions of a bootstrap.
+    PeakDispersion,
 }
 
 keyed!(FodMap, serde {
@@ -67,6 +71,8 @@ keyed!(FodMap, serde {
     Complexity = "complexity",
     Dec = "dec",
     Fractions = "fractions",
+    Cone = "cone",
+    PeakDispersion = "peak_dispersion",
 });
 
 impl FodMap {
@@ -74,7 +80,17 @@ impl FodMap {
     pub const DEFAULT: &'static str = "peaks,afd,afd_total,complexity,fractions";
 
     /// The maps that become layers of the window, from the bottom to the top.
-    pub const SHOWN: [Self; 4] = [Self::Fractions, Self::Complexity, Self::AfdTotal, Self::Dec];
+    pub const SHOWN: [Self; 6] = [
+        Self::Fractions,
+        Self::PeakDispersion,
+        Self::Cone,
+        Self::Complexity,
+        Self::AfdTotal,
+        Self::Dec,
+    ];
+
+    /// The maps that need a bootstrap.
+    pub const OF_BOOTSTRAP: [Self; 2] = [Self::Cone, Self::PeakDispersion];
 
     /// The name of its layer.
     pub fn layer_name(self) -> &'static str {
@@ -86,22 +102,31 @@ impl FodMap {
             Self::Complexity => "Complexity",
             Self::Dec => "DEC of fibres",
             Self::Fractions => "Tissue fractions",
+            Self::Cone => "Cone of uncertainty",
+            Self::PeakDispersion => "Dispersion of peaks",
         }
     }
 
     /// Whether it needs the integral over each lobe.
     pub fn is_of_lobes(self) -> bool {
-        !matches!(self, Self::Peaks | Self::Fractions)
+        !matches!(self, Self::Peaks | Self::Fractions) && !self.is_of_bootstrap()
+    }
+
+    /// Whether it needs the repetitions of a bootstrap.
+    pub fn is_of_bootstrap(self) -> bool {
+        Self::OF_BOOTSTRAP.contains(&self)
     }
 }
 
-/// The maps that are written with distributions, as the command does by default.
-pub const SAVED_MAPS: [FodMap; 5] = [
+/// The maps that are written with distributions, as the command does by default; those of a bootstrap only with one.
+pub const SAVED_MAPS: [FodMap; 7] = [
     FodMap::Peaks,
     FodMap::Afd,
     FodMap::AfdTotal,
     FodMap::Complexity,
     FodMap::Fractions,
+    FodMap::Cone,
+    FodMap::PeakDispersion,
 ];
 
 /// A scan, its mask, its response functions and the parameters of the deconvolution, as arguments of a command.

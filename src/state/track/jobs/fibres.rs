@@ -9,6 +9,8 @@ use crate::solvers::odf_tracking::{self, Fibres, Prepared};
 use crate::solvers::{self, curves};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::job_end::ended;
+use crate::state::tensors::types::fods::FodBootstrapInput;
+use crate::state::track::jobs::bootstrap::fod_residuals;
 use crate::state::track::jobs::streamlines::Streamlines;
 use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::types::fibres::{FibreInput, TissueInput, TissueKey};
@@ -21,6 +23,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct TrackFibres {
     pub fibres: FibreInput,
+    /// The input of a bootstrap, if one is requested.
+    pub resample: Option<Box<FodBootstrapInput>>,
     pub tissues: Option<(TissueKey, TissueInput)>,
     pub regions: Vec<Region>,
     pub params: odf_tracking::Params,
@@ -30,7 +34,6 @@ pub struct TrackFibres {
 
 impl TrackFibres {
     pub fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
-        let prepared = prepared(&self.fibres, backend, control)?;
         let tissues = match &self.tissues {
             Some((_, input)) => {
                 let read = input.read();
@@ -42,15 +45,34 @@ impl TrackFibres {
             }
             None => None,
         };
-        let mut output = odf_tracking::track_prepared(
-            &prepared,
-            tissues,
-            &self.regions,
-            &self.params,
-            memory_for_curves(),
-            backend,
-            control,
-        )?;
+        let (regions, params) = (&self.regions, &self.params);
+        let mut output = match self.resample.filter(|_| params.repetitions.is_some()) {
+            Some(input) => {
+                let residuals = fod_residuals(&input, backend, control)?;
+                odf_tracking::track_bootstrap(
+                    &self.fibres.field,
+                    &residuals,
+                    tissues,
+                    regions,
+                    params,
+                    memory_for_curves(),
+                    backend,
+                    control,
+                )?
+            }
+            None => {
+                let prepared = prepared(&self.fibres, backend, control)?;
+                odf_tracking::track_prepared(
+                    &prepared,
+                    tissues,
+                    regions,
+                    params,
+                    memory_for_curves(),
+                    backend,
+                    control,
+                )?
+            }
+        };
         let kept = with_target_names(with_lengths(output.kept), &self.regions);
         output.kept = kept.with_grid(self.fibres.field.grid.clone());
         Ok(output)

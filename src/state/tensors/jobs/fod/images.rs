@@ -17,6 +17,8 @@ pub fn map_image(map: FodMap, fods: &Fods) -> Option<Volume> {
         FodMap::Complexity => maps.map(|m| m.complexity.clone()),
         FodMap::Dec => maps.map(|m| m.dec.clone()),
         FodMap::Fractions => fods.fractions.clone(),
+        FodMap::Cone => fods.uncertainty.as_ref().map(|m| m.cone.clone()),
+        FodMap::PeakDispersion => fods.uncertainty.as_ref().map(|m| m.dispersion.clone()),
     }
 }
 

@@ -147,6 +147,7 @@ impl ReadFods {
             peaks: peak_field,
             maps,
             fractions: None,
+            uncertainty: None,
         }))
     }
 }
