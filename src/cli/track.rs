@@ -165,11 +165,15 @@ fn has(options: &[Arg], arg: &Arg) -> bool {
 fn all_options() -> [Vec<Arg>; 2] {
     let tensors = tensors::Options::augment_args(Command::new("tensors"));
     let fibres = fibres::Options::augment_args(Command::new("fibres"));
-    [tensors, fibres].map(|command| {
+    let [tensors, mut fibres] = [tensors, fibres].map(|command| {
         let mut options: Vec<Arg> = command.get_arguments().cloned().collect();
         options.sort_by_key(Arg::get_display_order);
         options
-    })
+    });
+    // An image of tensors has no signal to deconvolve.
+    let is_layout = |arg: &Arg| ["tensor_order", "tensor_frame"].contains(&arg.get_id().as_str());
+    fibres.retain(|arg| !is_layout(arg));
+    [tensors, fibres]
 }
 
 /// An option that both tables have under this key; `None` if it is no row of both.

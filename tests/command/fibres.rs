@@ -25,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
             shared_options,
         ),
         test("fibres::weights_by_their_peaks", weights),
+        test("fibres::bootstrap", bootstrap),
     ]
 }
 
@@ -172,15 +173,24 @@ fn refusals() {
 fn foreign_options() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    let cases: [(&str, &[&str]); 11] = [
+    let cases: [(&str, &[&str]); 14] = [
         (
             "--fod f.nii --fa 0.2",
             &["--fa", "through distributions", "scan"],
         ),
         (
             "--fod f.nii --bootstrap 9",
-            &["--bootstrap", "through distributions"],
+            &["--bootstrap", "--fod", "the scan of the distributions"],
         ),
+        (
+            "--peaks p.nii --bootstrap 9",
+            &["--bootstrap", "through peaks"],
+        ),
+        (
+            "--fod f.nii --gradients g.b",
+            &["--gradients", "through distributions"],
+        ),
+        ("--fod f.nii --responses wm.txt", &["--bootstrap"]),
         (
             "--fod f.nii --mask m.nii",
             &["--mask", "through distributions"],
@@ -337,4 +347,51 @@ fn weights() {
         assert!(message.contains(sentence), "{rest}: {message}");
     }
     assert!(!here.join("e").exists());
+}
+
+/// The same streamlines on any number of threads, with the number of the repetition of each; the command that the report
+/// states repeats them.
+fn bootstrap() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    make_head(here);
+    let options = "--bootstrap 3 --seeds random:60 --out";
+    let line = format!("track head/dwi.nii.gz --fod fod/wm_fod.nii.gz {options} a.trx");
+    let report = run(&format!("{line} --threads 1"), here);
+    assert_eq!(report["parameters"]["bootstrap"], 3);
+    let outcomes = report["seed_outcomes"].as_object();
+    let seeds = outcomes.map(|all| all.values().filter_map(Value::as_u64).sum::<u64>());
+    assert!(seeds.is_none_or(|seeds| seeds == 180), "{report}");
+    run(
+        &format!("{} --threads 3", line.replace("a.trx", "b.trx")),
+        here,
+    );
+    let read = |name: &str| std::fs::read(here.join(name)).expect("a file");
+    let repeat = report["repeat"].as_str().expect("a command");
+    assert!(
+        repeat.starts_with("arcuate track head/dwi.nii.gz --fod fod/wm_fod.nii.gz"),
+        "{repeat}"
+    );
+    assert!(repeat.contains(" --bootstrap 3"), "{repeat}");
+    let repeat = repeat
+        .trim_start_matches("arcuate ")
+        .replace("a.trx", "c.tck");
+    run(&repeat, here);
+    run(&line.replace("a.trx", "d.tck"), here);
+    assert_eq!(read("c.tck"), read("d.tck"));
+    // Distributions of another order than those that the responses give are no reason to refuse; other ones are.
+    run(
+        "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 2 --maps peaks --out other",
+        here,
+    );
+    let wrong = "track head/dwi.nii.gz --fod fod/wm_fod.nii.gz --responses other/wm_response.txt,missing.txt";
+    let output = arcuate(
+        &format!("{wrong} {options} no.trx")
+            .split(' ')
+            .collect::<Vec<_>>(),
+        here,
+    );
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("missing.txt"), "{error}");
 }

@@ -171,11 +171,11 @@ fn lost() {
     let place = backend(1);
     let own = residuals(&dwi, &mask, &params(8, Precision::Single), &place);
     // Voxel 0: one peak at x, another close to it, which ends at the same maximum. Voxel 1: none.
-    let beside = DVec3::new(1.0, 0.3, 0.0).normalize();
+    let near = DVec3::new(1.0, 0.3, 0.0).normalize();
     let mut values = vec![0.0; 6 * 2];
     for axis in 0..3 {
         values[axis * 2] = DVec3::X[axis] as f32;
-        values[(3 + axis) * 2] = beside[axis] as f32;
+        values[(3 + axis) * 2] = near[axis] as f32;
     }
     let found = PeakField::new(mask.grid.clone(), 2, values);
     let control = Control::new();

@@ -85,8 +85,9 @@ impl BootstrapOptions {
         if !self.responses.is_empty() {
             return Ok(self.responses.clone());
         }
-        let beside = |tissue: Tissue| fod.with_file_name(format!("{}_response.txt", tissue.key()));
-        let files = Tissue::ALL.map(beside);
+        let adjacent =
+            |tissue: Tissue| fod.with_file_name(format!("{}_response.txt", tissue.key()));
+        let files = Tissue::ALL.map(adjacent);
         if !files[0].is_file() {
             return Err(Failure::usage(format!(
                 "Found no response functions beside the distributions, expected wm_response.txt as arcuate fod writes \

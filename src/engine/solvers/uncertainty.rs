@@ -24,7 +24,7 @@
 //! use glam::DVec3;
 //! use std::sync::Arc;
 //!
-//! // Two shells of fibres along x; the response has the mean and the second degree of the same signal.
+//! // The signal of fibres along x at b = 0 and in 60 directions, and a response much like it.
 //! let mut gradients = Gradients { b_s_per_mm2: vec![0.0], directions: vec![DVec3::ZERO] };
 //! for direction in half_sphere(60) {
 //!     gradients.b_s_per_mm2.push(3000.0);
@@ -74,7 +74,7 @@ pub struct Maps {
     pub dispersion: Volume,
 }
 
-/// What the repetitions of one peak add up to.
+/// Sums over the repetitions that have a peak.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     /// xx, xy, xz, yy, yz, zz of Σ u uᵀ.

@@ -161,7 +161,7 @@ pub fn problem_residuals(
     Residuals::new(dwi, mask, problem.clone(), solver, backend, control)
 }
 
-/// What follows from a scan, its response functions and the parameters.
+/// The problem of a scan with its response functions, and its solver.
 struct Setup {
     shells: Shells,
     order: OrderChoice,

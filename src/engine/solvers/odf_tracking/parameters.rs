@@ -417,8 +417,8 @@ const TARGETS: Param<Params> = Param {
 
 const REPETITIONS: Param<Params> = Param {
     value_name: "N",
-    help: "Uncertainty by noise: track in N repetitions of the deconvolution with random signs of its residuals (wild \
-           bootstrap), each time from as many seeds, or for an equal share of the streamlines to keep",
+    help: "Track in N repetitions of the deconvolution with random signs of its residuals (wild bootstrap), each time \
+           from as many seeds, or for an equal share of the streamlines to keep; not in peaks",
     hint: "Uncertainty by noise: tracks in several repetitions of the deconvolution with random signs of its residuals \
            (wild bootstrap), each time from as many seeds",
     default_text: DefaultText::Omitted,
