@@ -102,8 +102,8 @@ fn leverages() {
 /// The mean square of e / √(1 − h) is that of the noise; that of e is smaller by the share of free unknowns.
 fn corrected() {
     let mut random = Random::fresh("leverage correction");
-    // All samples stay far above 0, where none is cut.
-    let sigma = 5.0;
+    // The smallest sample, of 94, stays above 0, where none is cut; what order 8 cannot express is far below the noise.
+    let sigma = 25.0;
     let (dwi, mask) = noisy(400, sigma, &mut random, crossing);
     let found = residuals(&dwi, &mask, &params(8, Precision::Single), &backend(2));
     let volumes = dwi.frames as f64;
@@ -115,8 +115,9 @@ fn corrected() {
     let ratio = (mean / (sigma * sigma)).sqrt();
     let freedom: f64 = found.freedom().iter().map(|f| f64::from(*f)).sum::<f64>() / 400.0;
     // 50,000 samples: 0.3 % of chance. Constraints move with the noise, so that the derivative is not all of it.
+    // Without the leverages, a tenth of the variance is missing.
     assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
-    assert!(freedom > 0.08 * volumes, "{freedom} of {volumes}");
+    assert!(freedom > 0.05 * volumes, "{freedom} of {volumes}");
 }
 
 /// Where no constraint is active, repetitions have the covariance H⁻¹Cᵀ diag(e² / (1 − h)) C H⁻¹.
