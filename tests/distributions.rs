@@ -85,6 +85,7 @@ pub fn round(grid: &Arc<Grid>, gradients: &Gradients) -> Fods {
             dec: image(0.3),
         }),
         fractions: None,
+        uncertainty: None,
     }
 }
 

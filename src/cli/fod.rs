@@ -28,6 +28,7 @@ Examples:
   arcuate fod dwi.nii.gz --mask brain.nii.gz --out fod
   arcuate fod dwi.mif --responses wm.txt,gm.txt,csf.txt --order 8 --format mif --out fod
   arcuate fod dwi.nii.gz --response-algorithm dhollander --maps peaks,dec,fractions --out fod
+  arcuate fod dwi.nii.gz --mask brain.nii.gz --bootstrap 100 --out fod
   arcuate fod odf.nii.gz --odf-basis descoteaux07-legacy --odf-frame voxel --maps peaks,dec --out fod
 
 Without --responses the response functions are estimated: for several shells those of white matter, grey matter and CSF
@@ -42,7 +43,9 @@ Maps: peaks (3 volumes per peak, world axes, length = amplitude, NaN where there
 each lobe, one volume per peak), afd_total (integral over the sphere), dispersion (afd by amplitude), complexity (0 for
 one lobe, 1 for equal ones), dec (red left-right, green front-back, blue up-down), fractions (one volume per tissue),
 fixels (a folder with MRtrix's lists of lobes: index, directions, afd, peak, disp), response_voxels (where the response
-functions were measured, one volume per tissue).
+functions were measured, one volume per tissue). With
+--bootstrap, cone (angle from each peak within which 95 % of the repetitions have it, degrees, 90 if it is often lost) and
+peak_dispersion (0 if all repetitions agree): the effect of noise, given the response functions and the order.
 Amplitudes have the unit of the response of white matter: noise reaches 0.05 to 0.1.";
 
 #[derive(clap::Args, Debug)]
@@ -119,14 +122,32 @@ impl Options {
         let folders = folders.into_iter().flatten();
         folders.map(|folder| make_folder(&folder)).collect()
     }
+
+    /// The maps to write: with a bootstrap also its own, unless some of them are named.
+    fn maps(&self, params: &csd::Params) -> Result<Vec<FodMap>, Failure> {
+        let mut maps = self.maps.clone();
+        let named = maps.iter().find(|map| map.is_of_bootstrap());
+        match (named, params.repetitions) {
+            (Some(map), None) => {
+                return Err(Failure::usage(format!(
+                    "Found the map {} without a bootstrap, expected one; add --bootstrap 100",
+                    map.key()
+                )));
+            }
+            (None, Some(_)) => maps.extend(FodMap::OF_BOOTSTRAP),
+            _ => {}
+        }
+        Ok(maps)
+    }
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    // Options that are wrong for every scan are refused before the scan is read.
+    let params = options.params.params()?;
+    let maps = options.maps(&params)?;
     if let Some(layout) = options.distributions.layout() {
         return given::run(options, layout, runner);
     }
-    // Options that are wrong for every scan are refused before the scan is read.
-    let params = options.params.params()?;
     let peak_params = options.peaks.params()?;
     if options.scan.tensors.layout().is_some() {
         return Err(Failure::usage(
@@ -136,7 +157,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let given = options.responses.given()?;
     let files = options.files();
     // Before the estimation the tissues are not known.
-    runner.may_fill(&options.out, &files.all(Tissue::ALL, &options.maps))?;
+    runner.may_fill(&options.out, &files.all(Tissue::ALL, &maps))?;
     let scan = options.scan.open(runner)?;
     for note in &scan.notes {
         remark(note, &options.scan.scan);
@@ -152,7 +173,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => scan.true_mask.clone(),
     };
     let responses = given.on(&scan.dwi.grid)?;
-    let any_map = |is_of: fn(FodMap) -> bool| options.maps.iter().any(|map| is_of(*map));
+    let any_map = |is_of: fn(FodMap) -> bool| maps.iter().any(|map| is_of(*map));
     let (fods, wall_ms) = runner.run(EstimateFods {
         key: None,
         dwi: scan.dwi.clone(),
@@ -168,7 +189,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(report) = &fods.mask_report {
         about_mask(report, scan.companion_mask.as_deref());
     }
-    report::warn(options, &given, &fods);
+    report::warn(options, &maps, &given, &fods);
     let recipe = FodArguments {
         source: options.scan.source(),
         mask: options.mask.clone(),
@@ -180,9 +201,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             ..params.clone()
         },
         peak_params,
-        maps: options.maps.clone(),
+        maps: maps.clone(),
     };
-    let images = files.images(&fods, &options.maps);
+    let images = files.images(&fods, &maps);
     let texts = files.texts(&fods);
     let report_file = files.report();
     let mut written = vec![report_file.clone()];

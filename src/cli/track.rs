@@ -1,6 +1,7 @@
 //! `arcuate track`: streamlines through the tensors of a scan, through fibre orientation distributions or through peaks.
 
 mod curves;
+mod fibre_bootstrap;
 mod fibres;
 mod files;
 mod report;
@@ -28,6 +29,7 @@ Examples:
   arcuate track --fod fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 10000 --out whole.tck
   arcuate track --fod wm_fod.mif --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.trx
   arcuate track --fod fod/wm_fod.nii.gz --tissues aseg.mgz --seed-interface --select 50000 --out whole.trx
+  arcuate track dwi.nii.gz --fod fod/wm_fod.nii.gz --bootstrap 50 --select 50000 --out noise.trx
   arcuate track --peaks fod/peaks.nii.gz --seeds per-voxel:1 --out deterministic.tck
 
 The tensors are estimated from SCAN. Without --seed, seeds are spread over the whole mask; with --fod or --peaks over all
@@ -36,7 +38,10 @@ command line like these.
 
 Tissues end streamlines as in MRtrix's ACT: in cortical grey matter, inside deep grey matter, at the brain stem. A
 streamline that ends in CSF or in white matter is discarded and counted; a probabilistic one first goes back and tries
-again. With --fod or --peaks, streamlines are the same on any number of threads.";
+again. With --fod or --peaks, streamlines are the same on any number of threads.
+
+A bootstrap of distributions (--fod with --bootstrap) deconvolves SCAN again: with the response functions that arcuate fod
+wrote beside the distributions, or those of --responses.";
 
 /// The options with which those of distributions and peaks apply.
 const FIBRES: &str = "with --fod or --peaks";
@@ -44,6 +49,10 @@ const FIBRES: &str = "with --fod or --peaks";
 /// Reported if nothing is named in which to track.
 const NO_MODEL: &str = "Found neither a scan nor --fod nor --peaks, expected one of them; name a scan to track its \
                         tensors, or a file of distributions or peaks";
+
+/// Reported if distributions are to be resampled without their scan.
+const NO_SCAN: &str = "Found --bootstrap with --fod and no scan, expected the scan of the distributions; name it, as in \
+                       arcuate track dwi.nii.gz --fod fod/wm_fod.nii.gz --bootstrap 50, or leave out --bootstrap";
 
 /// The options of one model.
 #[derive(Debug)]
@@ -68,12 +77,17 @@ impl Model {
             [_, true] => Self::Peaks,
             _ => Self::Tensors,
         };
+        let has_bootstrap = is_given(matches, "bootstrap");
         let Some(scan) = matches.get_one::<String>("scan") else {
             return match model {
                 Self::Tensors => Err(wrong_usage(NO_MODEL)),
+                Self::Distributions if has_bootstrap => Err(wrong_usage(NO_SCAN)),
                 model => Ok(model),
             };
         };
+        if model == Self::Distributions && has_bootstrap {
+            return Ok(model);
+        }
         match model.option() {
             None => Ok(model),
             Some(option) => Err(wrong_usage(format!(
@@ -103,7 +117,11 @@ impl Model {
 
     /// Refuses options that only other models have.
     fn refuse_foreign(self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        let [tensors, fibres] = all_options();
+        let [tensors, mut fibres] = all_options();
+        if !is_given(matches, "bootstrap") || self == Self::Peaks {
+            // Only a bootstrap of distributions reads a scan.
+            fibres.retain(|arg| !fibre_bootstrap::is_of_scan(arg) && arg.get_id() != "bootstrap");
+        }
         let (own, foreign, remedy) = match self {
             Self::Tensors => (
                 tensors,
@@ -147,11 +165,15 @@ fn has(options: &[Arg], arg: &Arg) -> bool {
 fn all_options() -> [Vec<Arg>; 2] {
     let tensors = tensors::Options::augment_args(Command::new("tensors"));
     let fibres = fibres::Options::augment_args(Command::new("fibres"));
-    [tensors, fibres].map(|command| {
+    let [tensors, mut fibres] = [tensors, fibres].map(|command| {
         let mut options: Vec<Arg> = command.get_arguments().cloned().collect();
         options.sort_by_key(Arg::get_display_order);
         options
-    })
+    });
+    // An image of tensors has no signal to deconvolve.
+    let is_layout = |arg: &Arg| ["tensor_order", "tensor_frame"].contains(&arg.get_id().as_str());
+    fibres.retain(|arg| !is_layout(arg));
+    [tensors, fibres]
 }
 
 /// An option that both tables have under this key; `None` if it is no row of both.
@@ -182,15 +204,18 @@ impl Args for Options {
             .collect();
         let shared = shared.into_iter().map(|arg| {
             let row = shared_row(arg.get_id().as_str());
-            row.unwrap_or(arg)
+            match (arg.is_positional(), row) {
+                (true, _) => arg.required(false).help(
+                    "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, to track through its tensors; with \
+                     --fod only for --bootstrap, and none with --peaks",
+                ),
+                (false, Some(row)) => row,
+                (false, None) => arg,
+            }
         });
-        let tensors = tensors.into_iter().map(|arg| match arg.is_positional() {
-            true => arg.required(false).help(
-                "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, to track through its tensors; none with \
-                 --fod or --peaks",
-            ),
-            false => arg.help_heading("Options for tensors (SCAN)"),
-        });
+        let tensors = tensors
+            .into_iter()
+            .map(|arg| arg.help_heading("Options for tensors (SCAN)"));
         let options = choices
             .into_iter()
             .chain(shared)

@@ -93,7 +93,7 @@ const NAMES: &[Names] = &[
     row(Subject::Snapshot, "compare, bookmark, a/b"),
     row(
         Subject::Tracking,
-        "tractography, streamlines, deterministic, bootstrap",
+        "tractography, streamlines, deterministic, bootstrap, uncertainty",
     )
     .command("track", &[]),
     row(Subject::Pathways, "cost, geodesic, eikonal, connectivity")

@@ -157,7 +157,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
         "odf_check",
         &["gradient_check", "tensor_check", "tensor_fit"],
     ),
-    ("odf_tracking", &["curves", "peaks"]),
+    // Probabilistic streamlines follow the repetitions of a bootstrap.
+    ("odf_tracking", &["csd", "curves", "peaks"]),
     ("pathway", &["eikonal", "metric"]),
     ("peaks", &[]),
     ("region", &[]),
@@ -168,6 +169,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("tensor_fit", &["region"]),
     ("tracking", &["curves", "tensor_fit"]),
     ("tractogram", &["curves"]),
+    // Peaks of the repetitions of a bootstrap.
+    ("uncertainty", &["csd", "peaks"]),
 ];
 
 /// Modules, and the parts of the crate that they must not use, because these are above them.

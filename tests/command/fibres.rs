@@ -25,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
             shared_options,
         ),
         test("fibres::weights_by_their_peaks", weights),
+        test("fibres::bootstrap", bootstrap),
     ]
 }
 
@@ -172,15 +173,24 @@ fn refusals() {
 fn foreign_options() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    let cases: [(&str, &[&str]); 11] = [
+    let cases: [(&str, &[&str]); 14] = [
         (
             "--fod f.nii --fa 0.2",
             &["--fa", "through distributions", "scan"],
         ),
         (
             "--fod f.nii --bootstrap 9",
-            &["--bootstrap", "through distributions"],
+            &["--bootstrap", "--fod", "the scan of the distributions"],
         ),
+        (
+            "--peaks p.nii --bootstrap 9",
+            &["--bootstrap", "through peaks"],
+        ),
+        (
+            "--fod f.nii --gradients g.b",
+            &["--gradients", "through distributions"],
+        ),
+        ("--fod f.nii --responses wm.txt", &["--bootstrap"]),
         (
             "--fod f.nii --mask m.nii",
             &["--mask", "through distributions"],
@@ -348,4 +358,51 @@ fn weights() {
         assert!(message.contains(sentence), "{rest}: {message}");
     }
     assert!(!here.join("e").exists());
+}
+
+/// The same streamlines on any number of threads; the command that the report states repeats them. Response functions
+/// are those that lie near the distributions.
+fn bootstrap() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    make_head(here);
+    let line =
+        "track head/dwi.nii.gz --fod fod/wm_fod.nii.gz --bootstrap 3 --seeds random:60 --out";
+    let report = run(&format!("{line} one.tck --threads 1"), here);
+    assert_eq!(report["parameters"]["bootstrap"], 3);
+    assert_eq!(report["seeds"], 180);
+    assert_eq!(sum(&report["outcomes"]), 180);
+    run(&format!("{line} three.tck --threads 3"), here);
+    let points = |name: &str| {
+        let bytes = std::fs::read(here.join(name)).expect("a file");
+        let end = bytes
+            .windows(4)
+            .position(|w| w == b"END\n")
+            .expect("a header");
+        bytes[end..].to_vec()
+    };
+    assert_eq!(points("one.tck"), points("three.tck"));
+    let repeat = report["repeat"].as_str().expect("a command");
+    assert!(
+        repeat.starts_with("arcuate track head/dwi.nii.gz --fod fod/wm_fod.nii.gz"),
+        "{repeat}"
+    );
+    let again = repeat
+        .strip_prefix("arcuate ")
+        .expect("arcuate")
+        .replace("one.tck", "again.tck");
+    run(&again, here);
+    assert_eq!(points("one.tck"), points("again.tck"));
+    let repetitions = std::fs::read_to_string(here.join("one.repetition.weights.txt"));
+    let repetitions = repetitions.expect("the numbers of the repetitions");
+    assert!(repetitions.split_whitespace().any(|n| n.starts_with('2')));
+    let output = arcuate(
+        &format!("{line} no.tck --responses missing.txt")
+            .split(' ')
+            .collect::<Vec<_>>(),
+        here,
+    );
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("missing.txt"), "{error}");
 }

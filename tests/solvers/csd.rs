@@ -1,5 +1,6 @@
 //! Spherical deconvolution: closed forms, optimality, invariances, MRtrix's coefficients, and refusals.
 
+pub mod bootstrap;
 pub mod cases;
 mod crossings;
 mod inputs;
@@ -29,6 +30,7 @@ pub fn tests() -> Vec<Trial> {
         test("csd::scaled samples", scaled),
         test("csd::any threads and groups give equal bytes", equal_bytes),
     ];
+    all.extend(bootstrap::tests());
     all.extend(crossings::tests());
     all.extend(inputs::tests());
     all.extend(parity::tests());
@@ -43,7 +45,7 @@ pub fn backend(threads: usize) -> Backend {
     .unwrap()
 }
 
-fn params(order: usize, precision: Precision) -> Params {
+pub fn params(order: usize, precision: Precision) -> Params {
     Params {
         order: Some(order),
         precision,

@@ -25,6 +25,7 @@ mod score;
 mod tensor_fit;
 mod tracking;
 mod tractogram;
+mod uncertainty;
 
 fn main() {
     support::run([
@@ -49,5 +50,6 @@ fn main() {
         tensor_fit::tests(),
         tracking::tests(),
         tractogram::tests(),
+        uncertainty::tests(),
     ])
 }

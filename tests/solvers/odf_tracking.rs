@@ -1,5 +1,6 @@
 //! Streamlines through distributions and peaks: the law of a step, closed forms, anatomical rules, selection, cards.
 
+mod bootstrap;
 mod law;
 mod lines;
 mod parity;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     let all = [
+        bootstrap::tests(),
         law::tests(),
         lines::tests(),
         parity::tests(),

@@ -14,7 +14,7 @@ use crate::state::tensors::types::fods::Fods;
 use std::path::PathBuf;
 
 /// Warns of samples that were left out and of tissues that are missing.
-pub fn warn(options: &Options, given: &GivenResponses<'_>, fods: &Fods) {
+pub fn warn(options: &Options, maps: &[FodMap], given: &GivenResponses<'_>, fods: &Fods) {
     let (counts, scan) = (&fods.output.counts, &options.scan.scan);
     if counts.not_finite > 0 {
         warning!(
@@ -58,7 +58,7 @@ pub fn warn(options: &Options, given: &GivenResponses<'_>, fods: &Fods) {
             tissue.name()
         );
     }
-    let asks_for_fractions = options.maps.contains(&FodMap::Fractions);
+    let asks_for_fractions = maps.contains(&FodMap::Fractions);
     if asks_for_fractions && fods.output.tissues.is_empty() {
         note!("There is a single tissue, so no fractions are written: {scan}");
     }
@@ -116,6 +116,9 @@ pub fn text(fods: &Fods, gradients: &Gradients, wall_ms: f64, written: &[PathBuf
             place.unwrap_or_default(),
             signals.join(", ")
         );
+    }
+    if let Some(cone) = fods.median_cone_deg() {
+        text += &format!("Cone of uncertainty of the largest peaks: median {cone:.1}°\n");
     }
     if let Some(report) = &fods.mask_report {
         text += &format!("Brain mask computed: {}\n", mask_text::facts(report));

@@ -1,5 +1,6 @@
 //! Streamlines through fibre orientation distributions or peaks, with anatomical rules.
 
+use super::fibre_bootstrap::BootstrapOptions;
 use super::files;
 use super::report::CountedCurves;
 use super::tissues::TissueOptions;
@@ -38,6 +39,8 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["odf_basis", "odf_frame"])]
     pub peaks: Option<PathBuf>,
     #[command(flatten)]
+    pub bootstrap: BootstrapOptions,
+    #[command(flatten)]
     pub layout: OdfLayoutOptions,
     #[command(flatten)]
     pub tissues: TissueOptions,
@@ -68,7 +71,8 @@ impl Options {
 
     fn command(&self, params: &Params) -> String {
         let file = |path: &Path| quoted(&path.to_string_lossy());
-        let mut text = "arcuate track".to_owned();
+        let [scan, responses] = self.bootstrap.arguments();
+        let mut text = format!("arcuate track{scan}");
         for (option, path) in [("fod", &self.fod), ("peaks", &self.peaks)] {
             if let Some(path) = path {
                 let _ = write!(text, " --{option} {}", file(path));
@@ -77,6 +81,7 @@ impl Options {
         if let Some(layout) = self.layout.layout() {
             let _ = write!(text, "{layout}");
         }
+        text += &responses;
         text += &self.tissues.arguments();
         text += &region_arguments(&self.regions.specs());
         text += &arguments(params);
@@ -125,8 +130,17 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let params = options.params((spacing.x + spacing.y + spacing.z) / 3.0)?;
     let tissues = options.tissues.open(fibres.grid())?;
     let regions = options.regions.regions()?;
+    let resample = match (&fibres, &options.fod) {
+        (Fibres::Distributions(field), Some(fod)) if params.repetitions.is_some() => {
+            let seed = params.random_seed;
+            let input = options.bootstrap.open(fod, field, seed, runner)?;
+            Some(Box::new(input))
+        }
+        _ => None,
+    };
     let (output, wall_ms) = runner.run(TrackOrientations {
         fibres,
+        resample,
         tissues,
         regions: regions.clone(),
         params: params.clone(),

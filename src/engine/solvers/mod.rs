@@ -54,6 +54,7 @@ pub mod tensor_check;
 pub mod tensor_fit;
 pub mod tracking;
 pub mod tractogram;
+pub mod uncertainty;
 
 use crate::compute::memory::Shortage;
 use crate::compute::{Cancelled, cuda};

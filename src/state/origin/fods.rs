@@ -57,6 +57,15 @@ impl FodRecipe {
         if self.responses == ResponseSource::NotUsed {
             maps.retain(|map| !map.is_of_scan());
         }
+        let mut params = self.params.clone();
+        let has_bootstrap = params.repetitions.is_some();
+        if self.responses == ResponseSource::NotUsed || !has_bootstrap {
+            maps.retain(|map| !map.is_of_bootstrap());
+        }
+        if !maps.iter().any(|map| map.is_of_bootstrap()) {
+            // It has no effect on other maps.
+            params.repetitions = None;
+        }
         FodArguments {
             source: document.origins.source(self.scan),
             mask: match &self.mask {
@@ -65,7 +74,7 @@ impl FodRecipe {
             },
             responses: self.responses.clone(),
             response_params: self.response_params.clone(),
-            params: self.params.clone(),
+            params,
             peak_params: self.peak_params.clone(),
             maps,
         }

@@ -6,7 +6,9 @@ use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::glyph_look::GlyphContent;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::origin::Origin;
-use crate::state::tensors::types::fods::{FodKey, FodSettings, FodSource, TissueChoice};
+use crate::state::tensors::types::fods::{
+    FodBootstrapInput, FodKey, FodSettings, FodSource, TissueChoice,
+};
 use crate::state::tensors::types::{BootstrapInput, FitKey, OfferedMask};
 use crate::state::{Document, State};
 use std::path::PathBuf;
@@ -30,6 +32,21 @@ impl Document {
             params: tensors.key.params.clone(),
             residuals: tensors.residuals.clone(),
         })
+    }
+
+    /// Input of a bootstrap of the distributions, if they were estimated in a scan that is still loaded.
+    pub fn fod_resample(&self) -> Option<FodBootstrapInput> {
+        let result = self.distributions.result.as_ref()?;
+        let result = Some(result).filter(|result| !result.key.is_read())?;
+        let (dwi, gradients) = self.layers.iter().find_map(|l| match &l.content {
+            Content::Scan {
+                dwi,
+                gradients: Some(gradients),
+            } => (dwi.id() == result.key.image).then_some((dwi, gradients)),
+            _ => None,
+        })?;
+        let params = &result.key.settings.params;
+        Some(FodBootstrapInput::new(dwi, gradients, params, &result.fods))
     }
 
     /// The input of a fit: the topmost diffusion scan with gradients, or image of tensors.

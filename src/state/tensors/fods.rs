@@ -30,7 +30,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Largest number of new layers with distributions.
-const LAYERS: u64 = 4;
+const LAYERS: u64 = 6;
+
+/// Upper ends of the display windows of maps of uncertainty: beyond, a peak is not known.
+const SHOWN_CONE_DEG: f32 = 45.0;
+const SHOWN_DISPERSION: f32 = 0.1;
 
 /// Sets how they are computed, and requests them again if they failed or were stopped before.
 pub fn set(state: &mut State, settings: FodSettings) {
@@ -368,6 +372,9 @@ impl Estimated<'_> {
         if fods.output.tissues.is_empty() {
             remove_fractions(document);
         }
+        if fods.uncertainty.is_none() {
+            remove(document, FodMap::is_of_bootstrap);
+        }
         if let Some(saved) = document.unrestored.awaited_fods.take() {
             document.arrange_fod_maps(&saved);
         }
@@ -395,6 +402,8 @@ fn remove(document: &mut Document, is_removed: impl Fn(FodMap) -> bool) {
 fn map_display(map: FodMap, volume: &Volume) -> Display {
     let window = match map {
         FodMap::AfdTotal => (0.0, volume.percentiles(0, 0.01, 0.998).1),
+        FodMap::Cone => (0.0, SHOWN_CONE_DEG),
+        FodMap::PeakDispersion => (0.0, SHOWN_DISPERSION),
         _ => (0.0, 1.0),
     };
     Display {

@@ -1,6 +1,7 @@
 //! The tensors of an earlier fit and the distributions of an earlier estimation, to recompute results in them.
 
 use crate::data::{Gradients, Mask, Shape, Volume};
+use crate::solvers::csd;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
 use crate::state::regions::recipe::ShapeSpec;
@@ -128,7 +129,10 @@ pub fn distributions(
     };
     let here = document.distributions.result.as_ref();
     if let Some(here) = here.filter(|here| here.origin == origin) {
-        return Ok(Distributions::Here(here.fods.output.field.clone()));
+        return Ok(Distributions::Here {
+            field: here.fods.output.field.clone(),
+            resample: document.fod_resample().map(Box::new),
+        });
     }
     let Some(recipe) = document.origins.fods(origin) else {
         return Err(missing(FitInput::Scan(None)));
@@ -162,7 +166,11 @@ pub fn distributions(
         mask: mask(document, &recipe.mask).map_err(missing)?,
         responses: responses(document, &recipe.responses).map_err(missing)?,
         response_params: recipe.response_params.clone(),
-        params: recipe.params.clone(),
+        // Streamlines need no maps of uncertainty.
+        params: csd::Params {
+            repetitions: None,
+            ..recipe.params.clone()
+        },
         peak_params: recipe.peak_params.clone(),
         wants_peaks: false,
         wants_lobes: false,

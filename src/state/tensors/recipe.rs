@@ -61,7 +61,7 @@ impl ScanSource {
         }
     }
 
-    pub(in crate::state) fn arguments(&self) -> String {
+    pub fn arguments(&self) -> String {
         match self {
             Self::Phantom { head } => PhantomName {
                 head: *head,

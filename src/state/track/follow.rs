@@ -137,7 +137,7 @@ fn full_ms(state: &State) -> Option<f64> {
             let count = match params.select {
                 // How many seeds they take is not known before.
                 Some(_) => last.map(|l| l.seeds)?,
-                None => random(params.seeding)?,
+                None => random(params.seeding)?.saturating_mul(params.repetitions.unwrap_or(1)),
             };
             (count, known.unwrap_or(ODF_STREAMLINES_PER_MS))
         }

@@ -129,6 +129,8 @@ pub fn coarse_odf_params(params: &odf_tracking::Params) -> odf_tracking::Params 
         seeding: Seeding::Random { count },
         // The number of seeds that give a number of streamlines is not known before.
         select: None,
+        // A repetition deconvolves the whole scan.
+        repetitions: None,
         ..params.clone()
     }
 }

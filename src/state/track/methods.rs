@@ -23,6 +23,9 @@ const DEFLECTION: &str = "Lazar M, Weinstein DM, Tsuruda JS, et al. (2003). Whit
     diffusion tensor deflection. Human Brain Mapping 18:306–321.";
 const BOOTSTRAP: &str = "Whitcher B, Tuch DS, Wisco JJ, Sorensen AG, Wang L (2008). Using the wild bootstrap to \
     quantify uncertainty in diffusion tensor imaging. Human Brain Mapping 29:346–362.";
+const FOD_BOOTSTRAP: &str = "Jeurissen B, Leemans A, Jones DK, Tournier JD, Sijbers J (2011). \
+    Probabilistic fiber tracking using the residual bootstrap with constrained spherical deconvolution. Human Brain \
+    Mapping 32:461–479.";
 const BOOTSTRAP_TRACKING: &str = "Jones DK (2008). Tractography gone wild: probabilistic fibre tracking using the \
     wild bootstrap with diffusion tensor MRI. IEEE Transactions on Medical Imaging 27:1268–1274.";
 const GEODESICS: &str = "Sepasian N, ten Thije Boonkkamp JHM, ter Haar Romeny BM, Vilanova A (2012). \
@@ -134,6 +137,16 @@ fn along_distributions(
         Some(mm) => write!(text, ", {turned}, and at a length of {mm} mm."),
         None => write!(text, " or {turned}."),
     };
+    if let Some(repetitions) = params.repetitions {
+        let _ = write!(
+            text,
+            " They followed {} of the deconvolution with random signs of its residuals, divided by the square roots of 1 \
+             minus the leverages (wild bootstrap) {} {}.",
+            counted(repetitions, "repetition"),
+            citations.cite(BOOTSTRAP),
+            citations.cite(FOD_BOOTSTRAP)
+        );
+    }
     text
 }
 

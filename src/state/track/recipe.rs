@@ -55,7 +55,12 @@ impl OdfTrackingCommand {
         }
         let folder = Path::new(FODS);
         let image = folder.join("wm_fod.nii.gz");
-        let mut text = format!("arcuate track --fod {}", quoted_path(&image));
+        let mut text = "arcuate track".to_owned();
+        if self.params.repetitions.is_some() {
+            // The command before writes the response functions beside the image, where tracking finds them.
+            let _ = write!(text, " {}", self.fods.source.arguments());
+        }
+        let _ = write!(text, " --fod {}", quoted_path(&image));
         if let Some(tissues) = &self.tissues {
             let _ = write!(text, " --tissues {}", quoted_path(tissues));
         }

@@ -120,8 +120,13 @@ pub fn odf_job(
     let inputs = &mut state.runtime.track.odf_inputs;
     let key = document.tissue_key()?;
     let image = document.tissues().map(|(_, image)| image);
+    let field = document.distributions.field()?;
+    let resample = params
+        .repetitions
+        .and_then(|_| inputs.resample(field, || document.fod_resample()));
     Some(TrackOdfStreamlines {
-        distributions: inputs.distributions(document.distributions.field()?),
+        distributions: inputs.distributions(field),
+        resample,
         tissues: key.zip(image.map(|image| inputs.tissues(image))),
         regions,
         params,

@@ -81,6 +81,8 @@ pub enum PathPurpose {
         tissues: Vec<Tissue>,
         /// Tissues whose response function was measured in a region without a file.
         masks: Vec<Tissue>,
+        /// Maps of a bootstrap are among them.
+        with_bootstrap: bool,
     },
     /// Response functions, white matter first; or that of one tissue.
     Responses(Option<Tissue>),
@@ -130,9 +132,11 @@ impl PathPurpose {
             } => values.companion_files(path),
             Self::Tracks { values, .. } => values.named(path),
             Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
-            Self::Distributions { tissues, masks } => {
-                return files_of_distributions(tissues, masks, path);
-            }
+            Self::Distributions {
+                tissues,
+                masks,
+                with_bootstrap,
+            } => return files_of_distributions(tissues, masks, *with_bootstrap, path),
             _ => Vec::new(),
         };
         let described = adjacent.into_iter().map(|b| (ValueNames::text(&b), b.path));
@@ -495,6 +499,7 @@ impl PathPurpose {
 fn files_of_distributions(
     tissues: &[Tissue],
     masks: &[Tissue],
+    with_bootstrap: bool,
     report: &Path,
 ) -> Vec<(String, PathBuf)> {
     let files = FodFiles {
@@ -504,6 +509,7 @@ fn files_of_distributions(
     let maps = SAVED_MAPS.iter().copied();
     let maps: Vec<FodMap> = maps
         .filter(|map| *map != FodMap::Fractions || tissues.len() > 1)
+        .filter(|map| with_bootstrap || !map.is_of_bootstrap())
         .collect();
     let all = files.all(tissues.iter().copied(), &maps);
     // The first is the report itself.

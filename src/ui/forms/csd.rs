@@ -395,7 +395,11 @@ fn export(ui: &mut Ui, state: &State, result: &FodResult, memory: &mut Memory) {
         };
         let masks = state.document.masks_of_responses(result);
         let masks = masks.into_iter().map(|(tissue, _)| tissue).collect();
-        let purpose = PathPurpose::Distributions { tissues, masks };
+        let purpose = PathPurpose::Distributions {
+            tissues,
+            masks,
+            with_bootstrap: result.fods.uncertainty.is_some(),
+        };
         let text = suggestion(state, "fod", &purpose);
         memory
             .files

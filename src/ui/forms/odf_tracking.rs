@@ -32,6 +32,7 @@ const PLACED: &[&str] = &[
     "max-length",
     "targets",
     "includes",
+    "bootstrap",
 ];
 
 /// Whether there is a choice: the document has distributions, or requests them, or should have them, since its scan has
@@ -172,6 +173,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     let length = ("Length", ["min-length", "max-length"]);
     parameters::limits(ui, &params, &defaults, length, TYPED_LENGTH_MM, &mut set);
     curve_parameters::rules(ui, state, &params, &defaults, &mut set);
+    bootstrap(ui, state, &params, &defaults, &mut set);
     tissues(ui, state, memory, actions);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
@@ -188,6 +190,24 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         parameters::rows(ui, &params, &defaults, Rows::AllBut(PLACED), &mut set);
     }
     whole_brain::show(ui, state, memory, actions);
+}
+
+/// The number of repetitions of the deconvolution, and what they need.
+fn bootstrap(
+    ui: &mut Ui,
+    state: &State,
+    params: &Params,
+    defaults: &Params,
+    set: &mut parameters::OnChange<Params>,
+) {
+    parameters::rows(ui, params, defaults, Rows::Only(&["bootstrap"]), set);
+    if params.repetitions.is_some() {
+        let text = match state.document.fod_resample() {
+            Some(_) => "Each repetition deconvolves the scan again",
+            None => "Needs the scan that the distributions were estimated from",
+        };
+        rows::hint(ui, text);
+    }
 }
 
 /// A row of the seed points.

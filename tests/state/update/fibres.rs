@@ -39,6 +39,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::fibres::a_command_and_methods_tell", described),
         test("update::fibres::kept_ones_are_recomputed", recomputed),
         test("update::fibres::the_whole_brain", whole_brain),
+        test("update::fibres::a_bootstrap_needs_the_scan", bootstrap),
     ]
 }
 
@@ -394,4 +395,41 @@ fn whole_brain() {
     let recipe = window.state.document.curve_recipe(layer.id);
     let curves = &recipe.expect("a recipe").curves;
     assert_eq!(curves.kind(), CurveKind::OdfStreamlines);
+}
+
+/// A bootstrap gets the scan, and its residuals are computed once; a coarse result needs none. These distributions are not
+/// those of the scan, which the sentence says.
+fn bootstrap() {
+    let mut window = tracked();
+    let set = |window: &mut Window, repetitions: Option<usize>| {
+        let params = Some(Params {
+            repetitions,
+            ..window.state.document.odf_params()
+        });
+        let phase = Phase::Done;
+        window.act(Action::Track(TrackAction::SetOdfParams { params, phase }));
+        window.act(Action::Settle);
+    };
+    let last = window
+        .jobs_of::<LiveTracking<TrackOdfStreamlines>>()
+        .last()
+        .expect("a job");
+    assert!(last.0.resample.is_none());
+    set(&mut window, Some(2));
+    set(&mut window, Some(3));
+    let jobs = window.jobs_of::<LiveTracking<TrackOdfStreamlines>>();
+    let inputs: Vec<_> = jobs.filter_map(|job| job.0.resample.clone()).collect();
+    assert!(inputs.len() >= 2, "{}", inputs.len());
+    let (first, second) = (&inputs[0], &inputs[inputs.len() - 1]);
+    assert!(Arc::ptr_eq(&first.residuals, &second.residuals));
+    assert_eq!(first.params.order, Some(8));
+    let coarse = window
+        .jobs_of::<LiveTracking<TrackOdfStreamlines>>()
+        .filter(|job| job.0.coarse);
+    let with_bootstrap = coarse.filter(|job| job.0.params.repetitions.is_some());
+    assert_eq!(with_bootstrap.count(), 0);
+    assert!(window.state.runtime.track.live.failure().is_some());
+    set(&mut window, None);
+    assert!(window.state.runtime.track.live.failure().is_none());
+    assert!(!live(&window.state).output.kept.is_empty());
 }

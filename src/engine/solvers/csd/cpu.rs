@@ -73,7 +73,7 @@ pub enum Solver {
     Paper(super::paper::Paper),
 }
 
-const DOUBLE: Limits = Limits {
+pub const DOUBLE: Limits = Limits {
     gap: GAP_DOUBLE,
     iterations: ITERATIONS_DOUBLE,
 };
@@ -168,10 +168,28 @@ fn run<S: Scalar>(
     })
 }
 
+/// Samples to be solved for.
+pub trait Samples: Sync {
+    /// Fills `samples[volume * PIECE + i]` for the voxels of a piece.
+    fn load(&self, piece: &[usize], samples: &mut [f32]) -> Counts;
+}
+
+/// The samples of a scan; a voxel is one of its grid.
+pub struct Scan<'a> {
+    pub dwi: &'a Volume,
+    pub problem: &'a Problem,
+}
+
+impl Samples for Scan<'_> {
+    fn load(&self, piece: &[usize], samples: &mut [f32]) -> Counts {
+        load(self.dwi, self.problem, piece, samples)
+    }
+}
+
 /// Runs on the current rayon pool. Voxels are independent, and a voxel's result does not depend on the others in its
 /// group, so that the bytes are equal for any number of threads.
 pub fn fit(
-    dwi: &Volume,
+    source: &dyn Samples,
     voxels: &[usize],
     problem: &Problem,
     solver: &Solver,
@@ -189,7 +207,7 @@ pub fn fit(
     let fit_piece = |samples: &mut Vec<f32>, ((piece, out), amounts): ((&[usize], _), _)| {
         let (out, amounts): (&mut [f32], &mut [f32]) = (out, amounts);
         control.check()?;
-        let mut counts = load(dwi, problem, piece, samples);
+        let mut counts = source.load(piece, samples);
         let (unknowns, repeated, unfinished) = solver.solve(samples, PIECE, piece.len());
         counts.repeated = repeated;
         counts.unfinished = unfinished;
@@ -232,7 +250,7 @@ pub fn planes(rows: &[f32], width: usize, voxels: &[usize], grid: usize) -> Arc<
 }
 
 /// Fills `samples[volume * PIECE + voxel]`, frame by frame; samples that are not usable become 0.
-pub fn load(dwi: &Volume, problem: &Problem, piece: &[usize], samples: &mut [f32]) -> Counts {
+fn load(dwi: &Volume, problem: &Problem, piece: &[usize], samples: &mut [f32]) -> Counts {
     let (mut negative, mut not_finite) = ([0; PIECE], [false; PIECE]);
     for (row, &volume) in samples.chunks_exact_mut(PIECE).zip(&problem.volumes) {
         let frame = dwi.frame(volume);

@@ -10,7 +10,7 @@
 mod tables;
 mod tiles;
 
-use super::cpu::{Counts, Fitted, PIECE, Solver, repeat, unshared};
+use super::cpu::{Counts, Fitted, PIECE, Samples, Solver, repeat, unshared};
 use super::interior_point::Limits;
 use super::problem::Problem;
 use super::slabs::{gather, scatter};
@@ -18,7 +18,6 @@ use super::tables::Tables;
 use crate::compute::cuda::{self, Device};
 use crate::compute::kernel_struct;
 use crate::compute::{Backend, Control, kernels, memory, zeroed};
-use crate::data::Volume;
 use crate::data::spherical_harmonics::count;
 use crate::solvers::Error;
 use bytemuck::{Pod, Zeroable};
@@ -136,7 +135,7 @@ fn shape(order: usize) -> Option<&'static Shape> {
 
 /// Solves for the voxels on all cards; the problem is one without an [`obstacle`].
 pub fn fit(
-    dwi: &Volume,
+    source: &dyn Samples,
     voxels: &[usize],
     problem: &Problem,
     solver: &Solver,
@@ -161,7 +160,7 @@ pub fn fit(
         outputs.push(Mutex::new((share, own.0, own_amounts.0)));
     }
     let job = Job {
-        dwi,
+        source,
         voxels,
         problem,
         single,
@@ -194,7 +193,7 @@ pub fn fit(
 }
 
 struct Job<'a> {
-    dwi: &'a Volume,
+    source: &'a dyn Samples,
     voxels: &'a [usize],
     problem: &'a Problem,
     single: &'a Tables<f32>,
@@ -265,7 +264,7 @@ impl Job<'_> {
         let mut samples = vec![0f32; problem.volumes.len() * count];
         let mut counts = self
             .backend
-            .install(|| gather(self.dwi, problem, voxels, &mut samples));
+            .install(|| gather(self.source, voxels, &mut samples));
         let (values, gaps) = card.solve(&samples, problem, count)?;
         let limit = card.limits.gap as f32;
         let unfinished = |gap: f32| gap.is_nan() || gap > limit;

@@ -59,6 +59,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bootstrap;
 mod cpu;
 mod cuda;
 mod direction_tables;
@@ -74,6 +75,7 @@ mod slabs;
 mod solve;
 mod tables;
 
+pub use bootstrap::Residuals;
 pub use cpu::Counts;
 pub use directions::Directions;
 pub use error::InputError;
@@ -86,7 +88,7 @@ pub use super::Error;
 use crate::compute::{Accelerator, Backend, Control, memory};
 use crate::data::spherical_harmonics::{at_pole, count};
 use crate::data::{Gradients, Mask, OdfField, Response, ShellVolumes, Shells, Volume};
-use cpu::Solver;
+use cpu::{Fitted, Samples, Scan, Solver};
 use problem::matching_shells;
 
 /// Result of a deconvolution.
@@ -117,23 +119,13 @@ pub fn fit(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    params.check()?;
-    check_scan(dwi, gradients, mask)?;
-    let shells = Shells::new(gradients);
-    let mut responses = responses.to_vec();
-    if params.method == Method::Paper {
-        responses = vec![paper_response(&responses, &shells)?];
-    }
-    let order = chosen_order(dwi, gradients, mask, &shells, &responses, params)?;
-    let directions = Directions::for_order(order.order);
-    let mut problem = Problem::new(gradients, &shells, &responses, order.order, directions)?;
-    let solver = match params.method {
-        Method::Constrained => Solver::constrained(&problem, params.precision),
-        Method::Paper => {
-            problem.min_norm = paper::MIN_NORM;
-            Solver::Paper(paper::Paper::new(&problem, responses[0].rows[0][0]))
-        }
-    };
+    let setup = Setup::new(dwi, gradients, mask, responses, params)?;
+    let Setup {
+        shells,
+        order,
+        problem,
+        solver,
+    } = setup;
     let (field, tissues, counts) = run(dwi, mask, &problem, &solver, backend, control)?;
     Ok(Output {
         field,
@@ -143,6 +135,75 @@ pub fn fit(
         counts,
         on_cpu: obstacle(&problem, &solver, backend),
     })
+}
+
+/// The residuals of [`fit`] with the same arguments, for repetitions of a bootstrap.
+pub fn residuals(
+    dwi: &Volume,
+    gradients: &Gradients,
+    mask: &Mask,
+    responses: &[Response],
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Residuals, Error> {
+    let setup = Setup::new(dwi, gradients, mask, responses, params)?;
+    Residuals::new(dwi, mask, setup.problem, setup.solver, backend, control)
+}
+
+/// The residuals of [`fit_problem`] with the same arguments.
+pub fn problem_residuals(
+    dwi: &Volume,
+    mask: &Mask,
+    problem: &Problem,
+    precision: Precision,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Residuals, Error> {
+    let solver = Solver::constrained(problem, precision);
+    Residuals::new(dwi, mask, problem.clone(), solver, backend, control)
+}
+
+/// The problem of a scan with its response functions, and its solver.
+struct Setup {
+    shells: Shells,
+    order: OrderChoice,
+    problem: Problem,
+    solver: Solver,
+}
+
+impl Setup {
+    fn new(
+        dwi: &Volume,
+        gradients: &Gradients,
+        mask: &Mask,
+        responses: &[Response],
+        params: &Params,
+    ) -> Result<Self, Error> {
+        params.check()?;
+        check_scan(dwi, gradients, mask)?;
+        let shells = Shells::new(gradients);
+        let mut responses = responses.to_vec();
+        if params.method == Method::Paper {
+            responses = vec![paper_response(&responses, &shells)?];
+        }
+        let order = chosen_order(dwi, gradients, mask, &shells, &responses, params)?;
+        let directions = Directions::for_order(order.order);
+        let mut problem = Problem::new(gradients, &shells, &responses, order.order, directions)?;
+        let solver = match params.method {
+            Method::Constrained => Solver::constrained(&problem, params.precision),
+            Method::Paper => {
+                problem.min_norm = paper::MIN_NORM;
+                Solver::Paper(paper::Paper::new(&problem, responses[0].rows[0][0]))
+            }
+        };
+        Ok(Self {
+            shells,
+            order,
+            problem,
+            solver,
+        })
+    }
 }
 
 /// Solves a problem of any order and with any constraint directions in each voxel of the mask.
@@ -200,12 +261,8 @@ fn run(
     let rows = (8 + 4 * (n + problem.tissues) as u64) * voxels.len() as u64;
     let volumes = 4 * (n + problem.tissues) as u64 * grid as u64;
     memory::claim("The deconvolution", rows + volumes)?;
-    let fitted = match (backend.accelerator(), obstacle(problem, solver, backend)) {
-        (Some(Accelerator::Cuda(_)), None) => {
-            cuda::fit(dwi, &voxels, problem, solver, backend, control)?
-        }
-        _ => backend.install(|| cpu::fit(dwi, &voxels, problem, solver, control))?,
-    };
+    let scan = Scan { dwi, problem };
+    let fitted = solve_voxels(&scan, &voxels, problem, solver, backend, control)?;
     let planes =
         |rows: &[f32], width: usize| backend.install(|| cpu::planes(rows, width, &voxels, grid));
     let coefficients = planes(&fitted.coefficients, n);
@@ -222,6 +279,23 @@ fn run(
     let tissues = (0..problem.tissues).map(tissue).collect();
     let field = OdfField::new(dwi.grid.clone(), problem.order, coefficients);
     Ok((field, tissues, fitted.counts))
+}
+
+/// Solves for the samples of some voxels, on graphics cards if they can.
+fn solve_voxels(
+    source: &dyn Samples,
+    voxels: &[usize],
+    problem: &Problem,
+    solver: &Solver,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Fitted, Error> {
+    match (backend.accelerator(), obstacle(problem, solver, backend)) {
+        (Some(Accelerator::Cuda(_)), None) => {
+            cuda::fit(source, voxels, problem, solver, backend, control)
+        }
+        _ => Ok(backend.install(|| cpu::fit(source, voxels, problem, solver, control))?),
+    }
 }
 
 /// Why the CPU solves this although there is a graphics card; `None` without a card, too.

@@ -2,7 +2,7 @@
 
 use crate::data::keyed;
 use crate::parameters::{
-    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters,
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Text,
 };
 use serde::{Deserialize, Serialize};
 
@@ -43,12 +43,25 @@ pub struct Params {
     pub order: Option<usize>,
     /// Precision of the voxels' solutions.
     pub precision: Precision,
+    /// Repetitions of the bootstrap of the residuals, for maps of the uncertainty of peaks; `None`: none.
+    #[serde(rename = "bootstrap", default, skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<usize>,
+    /// Seed of the signs of the residuals.
+    #[serde(default = "first_seed")]
+    pub random_seed: u64,
+}
+
+fn first_seed() -> u64 {
+    1
 }
 
 /// The highest order offered: lobes 40° apart are separate in it.
 pub const MAX_ORDER: usize = 12;
 /// The order used by default where the data do not suffice for [`MAX_ORDER`].
 pub const DEFAULT_ORDER: usize = 8;
+
+/// Repetitions when a bootstrap is switched on: five of them lie outside a cone of 95 %.
+pub const DEFAULT_REPETITIONS: usize = 100;
 
 impl Params {
     /// Defaults that do not depend on a scan; the table gives their reasons.
@@ -57,6 +70,8 @@ impl Params {
             method: Method::Constrained,
             order: None,
             precision: Precision::Single,
+            repetitions: None,
+            random_seed: first_seed(),
         }
     }
 
@@ -139,6 +154,8 @@ impl Parameters for Params {
                 ]),
             )
         },
+        REPETITIONS,
+        RANDOM_SEED,
     ];
 
     fn defaults() -> Self {
@@ -156,3 +173,54 @@ impl Parameters for Params {
         }
     }
 }
+
+const REPETITIONS: Param<Params> = Param {
+    value_name: "N",
+    help: "Repeat the deconvolution N times with random signs of its residuals (wild bootstrap), for maps of the \
+           uncertainty of each peak: cone and peak_dispersion",
+    hint: "Uncertainty: repeats the deconvolution with random signs of its residuals (wild bootstrap) and maps how far \
+           the peaks move",
+    default_text: DefaultText::Omitted,
+    ..Param::new(
+        "bootstrap",
+        "Bootstrap",
+        Kind::Number(Number {
+            scale: Scale::Logarithmic,
+            decimals: 0,
+            soft: (20.0, 1_000.0),
+            // With fewer than 20, no repetition lies outside a cone of 95 %.
+            hard: Limits::whole(20.0, 10_000.0),
+            off: Some("off: no maps of uncertainty"),
+            on: Some(DEFAULT_REPETITIONS as f64),
+            ..Number::new(
+                |p| p.repetitions.map(|n| n as f64),
+                |p, v| p.repetitions = v.map(|v| v as usize),
+            )
+        }),
+    )
+};
+
+const RANDOM_SEED: Param<Params> = Param {
+    value_name: "N",
+    help: "Seed of the random signs of a bootstrap; the same seed gives the same result",
+    unused: |p| {
+        p.repetitions
+            .is_none()
+            .then_some("only a bootstrap draws random numbers")
+    },
+    ..Param::new(
+        "random-seed",
+        "Random seed",
+        // Double precision would not represent all of them.
+        Kind::Text(Text {
+            expected: "a whole number from 0",
+            short: true,
+            get: |p| Some(p.random_seed.to_string()),
+            set: |p, text| {
+                p.random_seed = text?.parse().ok()?;
+                Some(())
+            },
+            off: None,
+        }),
+    )
+};

@@ -1,16 +1,14 @@
 //! Samples and results of a slab of voxels, in the order in which a graphics card reads and writes them.
 
-use super::cpu::{Counts, PIECE, load};
-use super::problem::Problem;
-use crate::data::Volume;
+use super::cpu::{Counts, PIECE, Samples};
 use rayon::prelude::*;
 
 /// Fills `samples[volume * voxels.len() + voxel]` with usable samples.
-pub fn gather(dwi: &Volume, problem: &Problem, voxels: &[usize], samples: &mut [f32]) -> Counts {
-    let volumes = problem.volumes.len();
+pub fn gather(source: &dyn Samples, voxels: &[usize], samples: &mut [f32]) -> Counts {
+    let volumes = samples.len() / voxels.len();
     let pieces = voxels.par_chunks(PIECE).map(|piece| {
         let mut own = vec![0.0; PIECE * volumes];
-        let counts = load(dwi, problem, piece, &mut own);
+        let counts = source.load(piece, &mut own);
         (own, counts)
     });
     let pieces: Vec<(Vec<f32>, Counts)> = pieces.collect();

@@ -32,6 +32,15 @@ pub enum InputError {
     NoInterfaceInSeeds,
     /// Every seed region lies outside the image.
     SeedsOutside,
+    /// A bootstrap without the residuals of a deconvolution.
+    BootstrapWithoutScan,
+    /// Residuals on another grid than the distributions, or of another order.
+    ResidualGrid,
+    /// The residuals belong to other distributions.
+    OtherResiduals {
+        /// Relative difference between the two.
+        difference: f64,
+    },
     /// A step longer than two voxels.
     Step {
         /// Chosen step, mm.
@@ -78,6 +87,20 @@ impl fmt::Display for InputError {
             Self::SeedsOutside => f.write_str(
                 "The seed regions lie outside the image of fibres, expected at least one inside; move one into the \
                  brain",
+            ),
+            Self::BootstrapWithoutScan => f.write_str(
+                "Found a bootstrap without the scan of the distributions, expected both; name the scan and its \
+                 response functions, or track without a bootstrap",
+            ),
+            Self::ResidualGrid => f.write_str(
+                "Found residuals on another grid or of another order than the distributions, expected those of one \
+                 deconvolution; deconvolve the scan again",
+            ),
+            Self::OtherResiduals { difference } => write!(
+                f,
+                "The distributions differ by {:.0} % from those that the scan gives for a bootstrap, expected less than \
+                 5 %; name the scan, the response functions and the order of their deconvolution",
+                100.0 * difference
             ),
             Self::Step { step_mm, most_mm } => write!(
                 f,

@@ -11,6 +11,8 @@
 //! *Random numbers* are functions of (seed, streamline, attempt, half, step), so that a streamline is the same on any
 //! thread and in any order. A requested number of streamlines are the first ones by their number that are kept.
 //!
+//! *Bootstrap* ([`track_bootstrap`]). Streamlines follow repetitions of the deconvolution, one after the other.
+//!
 //! *Layout.* Coefficients are one record for each voxel, tissues one of 32 bytes; a step reads the records around a
 //! point. A graphics card (`cuda`) draws arcs up to order 12 with the same random numbers, a warp for each streamline;
 //! lobes and peaks are followed on the CPU.
@@ -46,6 +48,7 @@
 
 mod arcs;
 mod batch;
+mod bootstrap;
 mod cuda;
 mod error;
 mod follow;
@@ -59,6 +62,7 @@ mod records;
 mod run;
 mod tissue_rules;
 
+pub use bootstrap::track_bootstrap;
 pub use error::InputError;
 pub use parameters::{Method, Params};
 
@@ -221,6 +225,9 @@ fn check_inputs(
     params.check().map_err(Error::from)?;
     check_regions(regions)?;
     check_step(fibres.grid(), params)?;
+    if params.repetitions.is_some() {
+        return Err(InputError::BootstrapWithoutScan.into());
+    }
     if params.at_interface && tissues.is_none() {
         return Err(InputError::InterfaceWithoutTissues.into());
     }

@@ -3,8 +3,8 @@
 use crate::data::keyed;
 use crate::data::text::number;
 use crate::parameters::{
-    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Switch, Text,
-    Unit,
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
+    Text, Unit,
 };
 use crate::solvers::curves::{Match, Seeding, read_seeding, seeding_text};
 use serde::{Deserialize, Serialize};
@@ -58,9 +58,16 @@ pub struct Params {
     pub targets: Match,
     /// Whether one include region suffices.
     pub includes: Match,
+    /// Repetitions of the bootstrap of the deconvolution, each with random numbers of its own; `None`: the
+    /// distributions themselves.
+    #[serde(rename = "bootstrap", default, skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<usize>,
     /// Follows both senses from the seed; otherwise only the one with positive z (then y, then x).
     pub both_ways: bool,
 }
+
+/// Repetitions when a bootstrap is switched on.
+const DEFAULT_REPETITIONS: usize = 50;
 
 /// Voxels of scans whose sizes are not known yet, mm.
 const TYPICAL_VOXEL_MM: f64 = 2.0;
@@ -102,6 +109,7 @@ impl Params {
             back_track: true,
             targets: Match::Any,
             includes: Match::All,
+            repetitions: None,
             both_ways: true,
         }
     }
@@ -283,6 +291,7 @@ impl Parameters for Params {
         },
         TARGETS,
         INCLUDES,
+        REPETITIONS,
         Param {
             help: "Follow only one direction from each seed",
             default_text: DefaultText::Omitted,
@@ -310,6 +319,15 @@ impl Parameters for Params {
                 found: format!("the minimum length {} mm", number(self.min_length_mm)),
                 expected: format!("a number up to the maximum length, {} mm", number(longest)),
                 action: "lower the minimum or raise the maximum".to_owned(),
+            });
+        }
+        if let (Some(repetitions), Some(select)) = (self.repetitions, self.select)
+            && select < repetitions
+        {
+            return Err(ParamError::Combination {
+                found: format!("a bootstrap of {repetitions} with {select} streamlines to keep"),
+                expected: "at least one streamline for each repetition".to_owned(),
+                action: "keep more streamlines or lower the repetitions".to_owned(),
             });
         }
         if self.at_interface && !matches!(self.seeding, Seeding::Random { .. }) {
@@ -409,6 +427,32 @@ const TARGETS: Param<Params> = Param {
                 |p| p.targets = Match::All,
             ),
         ]),
+    )
+};
+
+const REPETITIONS: Param<Params> = Param {
+    value_name: "N",
+    help: "Track in N repetitions of the deconvolution with random signs of its residuals (wild bootstrap), each time \
+           from as many seeds, or for an equal share of the streamlines to keep; not in peaks",
+    hint: "Uncertainty by noise: tracks in several repetitions of the deconvolution with random signs of its residuals \
+           (wild bootstrap), each time from as many seeds",
+    default_text: DefaultText::Omitted,
+    ..Param::new(
+        "bootstrap",
+        "Bootstrap",
+        Kind::Number(Number {
+            scale: Scale::Logarithmic,
+            decimals: 0,
+            soft: (1.0, 1_000.0),
+            // `f32` represents these counts exactly; more repetitions would take too long.
+            hard: Limits::whole(1.0, 100_000.0),
+            off: Some("off: one deconvolution"),
+            on: Some(DEFAULT_REPETITIONS as f64),
+            ..Number::new(
+                |p| p.repetitions.map(|n| n as f64),
+                |p, v| p.repetitions = v.map(|v| v as usize),
+            )
+        }),
     )
 };
 

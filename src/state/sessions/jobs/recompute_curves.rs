@@ -173,8 +173,10 @@ impl RecomputeCurves {
                 tissues,
                 params,
             } => {
+                let (field, resample) = distributions.estimated(backend, control)?;
                 let track = TrackOdfStreamlines {
-                    distributions: OdfInput::new(distributions.estimated(backend, control)?),
+                    distributions: OdfInput::new(field),
+                    resample,
                     tissues,
                     regions: self.regions,
                     params,

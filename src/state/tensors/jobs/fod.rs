@@ -3,9 +3,9 @@
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
-use crate::data::{Gradients, Mask, Response, Shells, Volume};
+use crate::data::{Gradients, Mask, PeakField, Response, Shells, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
-use crate::solvers::{csd, peaks, response, tensor_fit};
+use crate::solvers::{csd, peaks, response, tensor_fit, uncertainty};
 use crate::state::job_end::ended;
 use crate::state::tensors::fods;
 use crate::state::tensors::jobs::fit::in_order;
@@ -108,7 +108,8 @@ impl EstimateFods {
             control,
         )?;
         let field_if = |is_needed: bool| is_needed.then_some(&output.field);
-        let peak_field = match field_if(self.wants_peaks) {
+        let has_bootstrap = self.params.repetitions.is_some();
+        let peak_field = match field_if(self.wants_peaks || has_bootstrap) {
             Some(field) => Some(peaks::find(field, &self.peak_params, backend, control)?),
             None => None,
         };
@@ -116,10 +117,21 @@ impl EstimateFods {
             Some(field) => Some(peaks::maps(field, &self.peak_params, backend, control)?),
             None => None,
         };
+        let uncertainty = match &peak_field {
+            Some(found) => {
+                let order = output.order.order;
+                self.uncertainty(&mask, &responses, order, found, backend, control)?
+            }
+            None => None,
+        };
         let fractions = images::fractions(&output);
         if self.key.is_some() {
             // Computed here to keep it off the window's thread.
             for map in maps.iter().flat_map(|maps| [&maps.total, &maps.complexity]) {
+                map.precompute_windows();
+            }
+            let cones = uncertainty.iter();
+            for map in cones.flat_map(|maps| [&maps.cone, &maps.dispersion]) {
                 map.precompute_windows();
             }
         }
@@ -138,7 +150,32 @@ impl EstimateFods {
             peaks: peak_field,
             maps,
             fractions,
+            uncertainty,
         }))
+    }
+
+    /// Maps of the uncertainty of the peaks, if a bootstrap is requested.
+    fn uncertainty(
+        &self,
+        mask: &Mask,
+        responses: &[Response],
+        order: usize,
+        found: &PeakField,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Option<uncertainty::Maps>, JobError> {
+        let Some(repetitions) = self.params.repetitions else {
+            return Ok(None);
+        };
+        let params = csd::Params {
+            order: Some(order),
+            ..self.params.clone()
+        };
+        let (dwi, gradients) = (&self.dwi, &self.gradients);
+        let residuals = csd::residuals(dwi, gradients, mask, responses, &params, backend, control)?;
+        let seed = self.params.random_seed;
+        let maps = uncertainty::maps(&residuals, found, repetitions, seed, backend, control)?;
+        Ok(Some(maps))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::jobs::JobError;
 use crate::solvers::tensor_fit;
 use crate::state::tensors::jobs::fit::fitted;
 use crate::state::tensors::jobs::fod::{EstimateFods, ReadFods};
+use crate::state::tensors::types::fods::FodBootstrapInput;
 use crate::state::tensors::types::{BootstrapInput, ResidualCache};
 use std::sync::Arc;
 
@@ -67,21 +68,32 @@ impl Tensors {
 /// Distributions that streamlines follow: given, to be estimated in a scan, or to be read from an image.
 #[derive(Clone, Debug)]
 pub enum Distributions {
-    Here(OdfField),
+    Here {
+        field: OdfField,
+        /// The input of a bootstrap, if their scan is known.
+        resample: Option<Box<FodBootstrapInput>>,
+    },
     Estimate(EstimateFods),
     Read(ReadFods),
 }
 
 impl Distributions {
+    /// Distributions, with the data for a bootstrap.
     pub(crate) fn estimated(
         self,
         backend: &Backend,
         control: &Control,
-    ) -> Result<OdfField, JobError> {
+    ) -> Result<(OdfField, Option<Box<FodBootstrapInput>>), JobError> {
         match self {
-            Self::Here(field) => Ok(field),
-            Self::Estimate(job) => Ok(job.estimate(backend, control)?.output.field),
-            Self::Read(job) => Ok(job.read(backend, control)?.output.field),
+            Self::Here { field, resample } => Ok((field, resample)),
+            Self::Estimate(job) => {
+                let (dwi, gradients) = (job.dwi.clone(), job.gradients.clone());
+                let params = job.params.clone();
+                let fods = job.estimate(backend, control)?;
+                let resample = FodBootstrapInput::new(&dwi, &gradients, &params, &fods);
+                Ok((fods.output.field, Some(Box::new(resample))))
+            }
+            Self::Read(job) => Ok((job.read(backend, control)?.output.field, None)),
         }
     }
 }

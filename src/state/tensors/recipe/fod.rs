@@ -62,6 +62,10 @@ pub enum FodMap {
     Fixels,
     /// The voxels in which the response functions were measured.
     ResponseVoxels,
+    /// Cone of uncertainty of each peak, degrees.
+    Cone,
+    /// Dispersion of each peak over the repetitions of a bootstrap.
+    PeakDispersion,
 }
 
 keyed!(FodMap, serde {
@@ -74,6 +78,8 @@ keyed!(FodMap, serde {
     Fractions = "fractions",
     Fixels = "fixels",
     ResponseVoxels = "response_voxels",
+    Cone = "cone",
+    PeakDispersion = "peak_dispersion",
 });
 
 impl FodMap {
@@ -81,7 +87,17 @@ impl FodMap {
     pub const DEFAULT: &'static str = "peaks,afd,afd_total,complexity,fractions";
 
     /// The maps that become layers of the window, from the bottom to the top.
-    pub const SHOWN: [Self; 4] = [Self::Fractions, Self::Complexity, Self::AfdTotal, Self::Dec];
+    pub const SHOWN: [Self; 6] = [
+        Self::Fractions,
+        Self::PeakDispersion,
+        Self::Cone,
+        Self::Complexity,
+        Self::AfdTotal,
+        Self::Dec,
+    ];
+
+    /// The maps that need a bootstrap.
+    pub const OF_BOOTSTRAP: [Self; 2] = [Self::Cone, Self::PeakDispersion];
 
     /// The name of its layer.
     pub fn layer_name(self) -> &'static str {
@@ -95,6 +111,8 @@ impl FodMap {
             Self::Fractions => "Tissue fractions",
             Self::Fixels => "Fixels",
             Self::ResponseVoxels => "Voxels of the responses",
+            Self::Cone => "Cone of uncertainty",
+            Self::PeakDispersion => "Dispersion of peaks",
         }
     }
 
@@ -110,17 +128,24 @@ impl FodMap {
 
     /// Whether only an estimation from a scan has it: an image of distributions is that of one tissue.
     pub fn is_of_scan(self) -> bool {
-        matches!(self, Self::Fractions | Self::ResponseVoxels)
+        matches!(self, Self::Fractions | Self::ResponseVoxels) && !self.is_of_bootstrap()
+    }
+
+    /// Whether it needs the repetitions of a bootstrap.
+    pub fn is_of_bootstrap(self) -> bool {
+        Self::OF_BOOTSTRAP.contains(&self)
     }
 }
 
-/// The maps that are written with distributions, as the command does by default.
-pub const SAVED_MAPS: [FodMap; 5] = [
+/// The maps that are written with distributions, as the command does by default; those of a bootstrap only with one.
+pub const SAVED_MAPS: [FodMap; 7] = [
     FodMap::Peaks,
     FodMap::Afd,
     FodMap::AfdTotal,
     FodMap::Complexity,
     FodMap::Fractions,
+    FodMap::Cone,
+    FodMap::PeakDispersion,
 ];
 
 /// A scan, its mask, its response functions and the parameters of the deconvolution, as arguments of a command.

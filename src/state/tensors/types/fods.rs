@@ -2,17 +2,18 @@
 
 use crate::data::odf_field::Tissue;
 use crate::data::region::RegionId;
-use crate::data::{DataId, Mask, OdfField, PeakField, Response, Shape, Volume};
+use crate::data::statistics::upper_median;
+use crate::data::{DataId, Gradients, Mask, OdfField, PeakField, Response, Shape, Volume};
 use crate::parameters::Parameters as _;
 use crate::solvers::peaks::Maps;
 use crate::solvers::response::TissueResponse;
 use crate::solvers::tensor_fit::MaskReport;
-use crate::solvers::{csd, peaks, response};
+use crate::solvers::{csd, peaks, response, uncertainty};
 use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::core::live::LiveKey;
 use crate::state::tensors::recipe::fod::{ResponseAlgorithm, used_rows};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Where the response functions come from.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -163,9 +164,55 @@ pub struct Fods {
     pub maps: Option<Maps>,
     /// The share of each tissue, one volume for each; `None` for a single tissue.
     pub fractions: Option<Volume>,
+    /// Maps of the uncertainty of peaks; `None` without a bootstrap.
+    pub uncertainty: Option<uncertainty::Maps>,
+}
+
+/// Input of bootstrapped streamlines besides the distributions: the scan of the deconvolution.
+#[derive(Clone, Debug)]
+pub struct FodBootstrapInput {
+    pub dwi: Volume,
+    pub gradients: Arc<Gradients>,
+    pub mask: Mask,
+    /// White matter first.
+    pub responses: Vec<Response>,
+    /// With the order of the distributions.
+    pub params: csd::Params,
+    /// Residuals of the deconvolution, once a bootstrap has requested them.
+    pub residuals: Arc<OnceLock<Arc<csd::Residuals>>>,
+}
+
+impl FodBootstrapInput {
+    /// The input of a bootstrap of distributions that were estimated in a scan.
+    pub fn new(
+        dwi: &Volume,
+        gradients: &Arc<Gradients>,
+        params: &csd::Params,
+        fods: &Fods,
+    ) -> Self {
+        Self {
+            dwi: dwi.clone(),
+            gradients: gradients.clone(),
+            mask: fods.mask.clone(),
+            responses: fods.responses.iter().map(|(_, r)| r.clone()).collect(),
+            params: csd::Params {
+                order: Some(fods.output.order.order),
+                ..params.clone()
+            },
+            residuals: Arc::default(),
+        }
+    }
 }
 
 impl Fods {
+    /// The median cone of uncertainty of the largest peaks, degrees; `None` without a bootstrap.
+    pub fn median_cone_deg(&self) -> Option<f64> {
+        let cone = &self.uncertainty.as_ref()?.cone;
+        let largest = cone.frame(0).iter().filter(|cone| **cone > 0.0);
+        let mut largest: Vec<f64> = largest.map(|cone| f64::from(*cone)).collect();
+        upper_median(&mut largest)
+    }
+
     /// Number of volumes that were used.
     pub fn used_volumes(&self) -> usize {
         let used = &self.output.shells.shells[self.used_shells.clone()];

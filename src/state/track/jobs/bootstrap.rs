@@ -2,8 +2,10 @@
 
 use crate::compute::{Backend, Control};
 use crate::solvers::Error;
+use crate::solvers::csd;
 use crate::solvers::tensor_fit::{self, Residuals};
 use crate::state::tensors::types::BootstrapInput;
+use crate::state::tensors::types::fods::FodBootstrapInput;
 use std::sync::Arc;
 
 /// The residuals of a fit, from its cache if known; `memory`: free bytes.
@@ -27,4 +29,25 @@ pub fn residuals(
         control,
     )?;
     Ok(cache.get_or_init(|| Arc::new(computed)).clone())
+}
+
+/// The residuals of a deconvolution, from its cache if known.
+pub fn fod_residuals(
+    input: &FodBootstrapInput,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Arc<csd::Residuals>, Error> {
+    if let Some(residuals) = input.residuals.get() {
+        return Ok(residuals.clone());
+    }
+    let computed = csd::residuals(
+        &input.dwi,
+        &input.gradients,
+        &input.mask,
+        &input.responses,
+        &input.params,
+        backend,
+        control,
+    )?;
+    Ok(input.residuals.get_or_init(|| Arc::new(computed)).clone())
 }

@@ -6,6 +6,8 @@ use crate::jobs::{JobError, memory_for_curves};
 use crate::solvers::odf_tracking::{self, Fibres, Prepared};
 use crate::solvers::{self, curves};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::tensors::types::fods::FodBootstrapInput;
+use crate::state::track::jobs::bootstrap::fod_residuals;
 use crate::state::track::jobs::streamlines::Streamlines;
 use crate::state::track::types::odf::{OdfInput, TissueInput, TissueKey};
 use crate::state::track::types::{CurveKey, CurveParams};
@@ -14,6 +16,8 @@ use crate::state::track::types::{CurveKey, CurveParams};
 #[derive(Clone, Debug)]
 pub struct TrackOdfStreamlines {
     pub distributions: OdfInput,
+    /// The input of a bootstrap, if one is requested.
+    pub resample: Option<Box<FodBootstrapInput>>,
     pub tissues: Option<(TissueKey, TissueInput)>,
     pub regions: Vec<Region>,
     pub params: odf_tracking::Params,
@@ -33,20 +37,39 @@ impl Streamlines for TrackOdfStreamlines {
     }
 
     fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
-        let prepared = prepared(&self.distributions, backend, control)?;
         let tissues = self.tissues.as_ref().map(|(_, input)| input.read());
         let tissues = tissues
             .transpose()
             .map_err(|e| JobError::Sentence(e.to_string().into()))?;
-        let mut output = odf_tracking::track_prepared(
-            &prepared,
-            tissues.map(|tissues| &tissues.map),
-            &self.regions,
-            &self.params,
-            memory_for_curves(),
-            backend,
-            control,
-        )?;
+        let tissues = tissues.map(|tissues| &tissues.map);
+        let (regions, params) = (&self.regions, &self.params);
+        let mut output = match self.resample.filter(|_| params.repetitions.is_some()) {
+            Some(input) => {
+                let residuals = fod_residuals(&input, backend, control)?;
+                odf_tracking::track_bootstrap(
+                    &self.distributions.field,
+                    &residuals,
+                    tissues,
+                    regions,
+                    params,
+                    memory_for_curves(),
+                    backend,
+                    control,
+                )?
+            }
+            None => {
+                let prepared = prepared(&self.distributions, backend, control)?;
+                odf_tracking::track_prepared(
+                    &prepared,
+                    tissues,
+                    regions,
+                    params,
+                    memory_for_curves(),
+                    backend,
+                    control,
+                )?
+            }
+        };
         let kept = with_target_names(with_lengths(output.kept), &self.regions);
         output.kept = kept.with_grid(self.distributions.field.grid.clone());
         Ok(output)

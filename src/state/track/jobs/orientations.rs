@@ -9,6 +9,8 @@ use crate::solvers::curves::Output;
 use crate::solvers::odf_tracking::{self, Fibres};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::job_end::ended;
+use crate::state::tensors::types::fods::FodBootstrapInput;
+use crate::state::track::jobs::bootstrap::fod_residuals;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -18,6 +20,8 @@ pub const ORIENTATIONS: Slot = Slot::latest_wins("orientations");
 #[derive(Clone, Debug)]
 pub struct TrackOrientations {
     pub fibres: Fibres,
+    /// The input of a bootstrap, if one is requested.
+    pub resample: Option<Box<FodBootstrapInput>>,
     pub tissues: Option<TissueMap>,
     pub regions: Vec<Region>,
     pub params: odf_tracking::Params,
@@ -40,15 +44,32 @@ impl Job for TrackOrientations {
         control: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let mut output = odf_tracking::track(
-            &self.fibres,
-            self.tissues.as_ref(),
-            &self.regions,
-            &self.params,
-            memory_for_curves(),
-            &worker.backend(),
-            control,
-        )?;
+        let (backend, memory) = (worker.backend(), memory_for_curves());
+        let (tissues, regions) = (self.tissues.as_ref(), &self.regions);
+        let mut output = match (&self.fibres, &self.resample) {
+            (Fibres::Distributions(field), Some(input)) => {
+                let residuals = fod_residuals(input, &backend, control)?;
+                odf_tracking::track_bootstrap(
+                    field,
+                    &residuals,
+                    tissues,
+                    regions,
+                    &self.params,
+                    memory,
+                    &backend,
+                    control,
+                )?
+            }
+            (fibres, _) => odf_tracking::track(
+                fibres,
+                tissues,
+                regions,
+                &self.params,
+                memory,
+                &backend,
+                control,
+            )?,
+        };
         let kept = with_target_names(with_lengths(output.kept), &self.regions);
         output.kept = kept.with_grid(self.fibres.grid().clone());
         Ok(Arc::new(output))

@@ -5,6 +5,7 @@ use crate::data::{DataId, OdfField, TissueMap, Volume, keyed};
 use crate::solvers::curves;
 use crate::solvers::odf_tracking::{self, Prepared};
 use crate::state::core::layer::{Input, LayerId};
+use crate::state::tensors::types::fods::FodBootstrapInput;
 use std::sync::{Arc, OnceLock};
 
 /// The model of diffusion that streamlines follow.
@@ -139,6 +140,8 @@ impl TissueInput {
 #[derive(Clone, Debug, Default)]
 pub struct OdfInputs {
     distributions: Option<OdfInput>,
+    /// The distributions of the residuals, and the input with them.
+    resample: Option<(DataId, Box<FodBootstrapInput>)>,
     tissues: Option<TissueInput>,
 }
 
@@ -149,6 +152,18 @@ impl OdfInputs {
         let known = known.filter(|input| input.field.id() == field.id());
         let input = known.unwrap_or_else(|| OdfInput::new(field.clone()));
         self.distributions.insert(input).clone()
+    }
+
+    /// The input of a bootstrap of these distributions; `input` is used if they are others than before.
+    pub fn resample(
+        &mut self,
+        field: &OdfField,
+        input: impl FnOnce() -> Option<FodBootstrapInput>,
+    ) -> Option<Box<FodBootstrapInput>> {
+        let known = self.resample.take();
+        let known = known.filter(|(id, _)| *id == field.id());
+        let input = known.or_else(|| Some((field.id(), Box::new(input()?))))?;
+        Some(self.resample.insert(input).1.clone())
     }
 
     /// The input with this image of tissues.

@@ -107,6 +107,16 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
         "Order {}: {}",
         output.order.order, output.order.reason
     ));
+    if let (Some(cone), Some(repetitions)) = (
+        fods.median_cone_deg(),
+        result.key.settings.params.repetitions,
+    ) {
+        lines.push(format!(
+            "Cone of uncertainty of the largest peaks: median {}°, from {}",
+            format::significant(cone),
+            counted(repetitions, "repetition")
+        ));
+    }
     let all: usize = shells.iter().map(|shell| shell.volumes.len()).sum();
     let without = output.shells.without_direction.len();
     let used = fods.used_volumes();

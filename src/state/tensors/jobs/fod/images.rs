@@ -21,6 +21,8 @@ pub fn map_image(map: FodMap, fods: &Fods) -> Option<Volume> {
         // A folder of images.
         FodMap::Fixels => None,
         FodMap::ResponseVoxels => response_voxels(fods),
+        FodMap::Cone => fods.uncertainty.as_ref().map(|m| m.cone.clone()),
+        FodMap::PeakDispersion => fods.uncertainty.as_ref().map(|m| m.dispersion.clone()),
     }
 }
 

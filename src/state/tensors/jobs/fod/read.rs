@@ -144,6 +144,7 @@ impl ReadFods {
             peaks: peak_field,
             maps,
             fractions: None,
+            uncertainty: None,
         }))
     }
 }

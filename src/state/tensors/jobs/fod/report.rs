@@ -56,6 +56,7 @@ pub fn json(
         "voxels_repeated": counts.repeated,
         "voxels_unfinished": counts.unfinished,
         "median_afd_total": median_total(fods),
+        "median_cone_deg": fods.median_cone_deg(),
     })
 }
 
