@@ -12,8 +12,8 @@
 //! thread and in any order. A requested number of streamlines are the first ones by their number that are kept.
 //!
 //! *Layout.* Coefficients are one record for each voxel, tissues one of 32 bytes; a step reads the records around a
-//! point. A graphics card (`cuda`) draws arcs up to order 12 with the same random numbers, a warp for each streamline;
-//! lobes and peaks are followed on the CPU.
+//! point. A graphics card (`cuda`) draws arcs with the same random numbers and follows lobes, both up to order 12, a warp
+//! for each streamline; peaks are followed on the CPU.
 //!
 //! # Example
 //!
@@ -197,7 +197,7 @@ pub fn track_prepared(
 fn track_on_cards(job: &Job, fibres: &Fibres) -> Option<Result<Output, Error>> {
     match (fibres, job.backend.accelerator()) {
         (Fibres::Distributions(field), Some(Accelerator::Cuda(devices)))
-            if cuda::obstacle(field, job.params).is_none() =>
+            if cuda::is_supported(field) =>
         {
             Some(cuda::track(job, field, devices))
         }
