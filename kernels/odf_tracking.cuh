@@ -290,39 +290,57 @@ template <int ORDER> struct Series {
         }
     };
 
-    // The amplitude at a position, in voxels, in a unit direction, of each lane its own. Where all lanes are in one
-    // cell, two lanes share the loads of its records, which limit this kernel: one takes the lower four in the
-    // directions of both, the other the upper four.
+    // The amplitude at a position, in voxels, in a unit direction, of each lane its own. Two lanes in one cell share the
+    // loads of its records, which limit this kernel: one takes the lower four in the directions of both, the other the
+    // upper four.
     static __device__ __forceinline__ float amplitude(const float4* records, const u32* record_of, const Lattice& lattice, f32x3 v, f32x3 u, u32 lane) {
         u32 nx = lattice.shape[0], ny = lattice.shape[1];
         Axis x = axis(v.x, nx), y = axis(v.y, ny), z = axis(v.z, lattice.shape[2]);
         u32 corner = x.low + nx * (y.low + ny * z.low);
-        if (__all_sync(ALL_LANES, corner == __shfl_sync(ALL_LANES, corner, 0))) {
-            bool upper = lane & 1;
-            Sums<2> sums = four<2>(records, record_of, nx, ny, x, y, upper ? z.high : z.low);
-            Recurrence<2> functions;
-            functions.u[0] = u;
-            functions.u[1] = make(__shfl_xor_sync(ALL_LANES, u.x, 1), __shfl_xor_sync(ALL_LANES, u.y, 1), __shfl_xor_sync(ALL_LANES, u.z, 1));
-            functions.add(sums);
-            float own = between(sums.sum[0], x.t, y.t);
-            float of_other = between(sums.sum[1], __shfl_xor_sync(ALL_LANES, x.t, 1), __shfl_xor_sync(ALL_LANES, y.t, 1));
-            float from_other = __shfl_xor_sync(ALL_LANES, of_other, 1);
-            float low = upper ? from_other : own, high = upper ? own : from_other;
+        bool together = __all_sync(ALL_LANES, corner == __shfl_xor_sync(ALL_LANES, corner, APART));
+        float low = 0.0f, high = 0.0f;
+        // Above order 8 the instructions of both ways would exceed their cache.
+        if (ORDER <= 8 && !together) {
+#pragma unroll 1
+            for (int layer = 0; layer < 2; layer++) {
+                Sums<1> sums = four<1>(records, record_of, nx, ny, x, y, layer ? z.high : z.low);
+                Recurrence<1> functions;
+                functions.u[0] = u;
+                functions.add(sums);
+                low = high, high = between(sums.sum[0], x.t, y.t);
+            }
             return fmaf(z.t, high - low, low);
         }
-        float low = 0.0f, high = 0.0f;
+        bool upper = lane & APART;
+        float x_other = __shfl_xor_sync(ALL_LANES, x.t, APART), y_other = __shfl_xor_sync(ALL_LANES, y.t, APART), result = 0.0f;
 #pragma unroll 1
-        for (int layer = 0; layer < 2; layer++) {
-            Sums<1> sums = four<1>(records, record_of, nx, ny, x, y, layer ? z.high : z.low);
-            Recurrence<1> functions;
+        for (u32 pass = 0; pass < 2; pass++) {
+            Axis i = x, j = y, k = z;
+            if constexpr (ORDER > 8) {
+                // The cell of the first lane, then that of the second.
+                u32 of = (lane & ~APART) | (pass ? APART : 0);
+                i.low = __shfl_sync(ALL_LANES, x.low, of), i.high = __shfl_sync(ALL_LANES, x.high, of);
+                j.low = __shfl_sync(ALL_LANES, y.low, of), j.high = __shfl_sync(ALL_LANES, y.high, of);
+                k.low = __shfl_sync(ALL_LANES, z.low, of), k.high = __shfl_sync(ALL_LANES, z.high, of);
+            }
+            Sums<2> sums = four<2>(records, record_of, nx, ny, i, j, upper ? k.high : k.low);
+            Recurrence<2> functions;
             functions.u[0] = u;
+            functions.u[1] = make(__shfl_xor_sync(ALL_LANES, u.x, APART), __shfl_xor_sync(ALL_LANES, u.y, APART), __shfl_xor_sync(ALL_LANES, u.z, APART));
             functions.add(sums);
-            low = high, high = between(sums.sum[0], x.t, y.t);
+            float own = between(sums.sum[0], x.t, y.t), of_other = between(sums.sum[1], x_other, y_other);
+            float from_other = __shfl_xor_sync(ALL_LANES, of_other, APART);
+            low = upper ? from_other : own, high = upper ? own : from_other;
+            if (together || upper == (pass == 1)) result = fmaf(z.t, high - low, low);
+            if (together || ORDER <= 8) break;
         }
-        return fmaf(z.t, high - low, low);
+        return result;
     }
 
   private:
+    // Candidates whose numbers differ by 8 have azimuths that differ by 20 degrees only.
+    static constexpr u32 APART = 8;
+
     // Sums of the four records around a position in a layer of the lattice.
     template <int DIRECTIONS> static __device__ __forceinline__ Sums<DIRECTIONS> four(const float4* records, const u32* record_of, u32 nx, u32 ny, const Axis& x, const Axis& y, u32 z) {
         Sums<DIRECTIONS> sums;
