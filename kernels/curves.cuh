@@ -9,7 +9,7 @@ const u32 GO = 99;
 
 // Regions met so far, one bit each.
 __device__ __forceinline__ bool has_met(u32 met, u32 gate) { return met >> gate & 1; }
-__device__ __forceinline__ void note(u32& met, u32 gate) { met |= 1u << gate; }
+__device__ __forceinline__ void mark_met(u32& met, u32 gate) { met |= 1u << gate; }
 
 // Records the regions that a segment meets in `met`; returns the first one that cuts it, at fraction `cut` of its
 // length, or NONE. At the same point a target precedes a terminate region, and an earlier region a later one.
@@ -33,7 +33,7 @@ __device__ __forceinline__ u32 meet(const Rules& rules, const Gate* gates, const
         if (!in_box(to, gates[i].near_low, gates[i].near_high) || has_met(met, i)) continue;
         // Beyond the cut there is no curve.
         float t = entry(gates[i], bytes, from, to);
-        if (t <= 1.0f && t <= cut) note(met, i);
+        if (t <= 1.0f && t <= cut) mark_met(met, i);
     }
     return cut_by;
 }

@@ -115,9 +115,14 @@ class Compiler:
         ])
 
 
-# Bytes that a kernel may store because it spills. The arcs spill around the shuffles of a step, at any number of
-# registers; they are limited by the first cache (kernels/odf_tracking.cu), not by these stores.
-SPILLS = {"odf_tracking_arcs_8": 160, "odf_tracking_arcs_12": 160}
+# Bytes that a kernel may store because it spills: around the shuffles of a step, at any number of registers; they are
+# limited by the first cache (kernels/odf_tracking.cu), not by these stores.
+SPILLS = {
+    "odf_tracking_arcs_8": 32,
+    "odf_tracking_arcs_12": 40,
+    "odf_tracking_lobes_8": 32,
+    "odf_tracking_lobes_12": 40,
+}
 
 
 def assemble(ptxas, file):

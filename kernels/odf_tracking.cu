@@ -2,9 +2,9 @@
 // src/engine/solvers/odf_tracking (arcs.rs, model.rs, follow.rs, tissue_rules.rs). A warp follows a streamline: a lane
 // is a candidate of an arc. Positions and lengths are in world mm.
 //
-// H100, order 8: 171 M steps/s, order 12: 94 M. Lanes read the same coefficients, each 16 bytes a load, and the first
-// cache returns them at 94 % of its rate.
-#include "odf_tracking.cuh"
+// H200, arcs of order 8: 204 M steps/s, of order 12: 102 M; lobes: 290 M and 224 M. Lanes read the same coefficients, each
+// 16 bytes a load, and the first cache returns them at 94 % of its rate where two lanes do not share the loads.
+#include "odf_lobes.cuh"
 
 // Arcs drawn by their shares: src/engine/solvers/odf_tracking/arcs.rs.
 template <int ORDER> struct Arcs {
@@ -34,7 +34,7 @@ template <int ORDER> struct Arcs {
         u64 key = stream(numbers, 0);
         double turn = uniform_double(key, 0), offset = uniform_double(key, 1);
         float choice = (float)uniform_double(key, 2);
-        Cell here = cell(rules.fibres, data.record_of, to_voxel(rules.fibres, seed.at));
+        f32x3 here = to_voxel(rules.fibres, seed.at);
         float total = 0.0f, end = 0.0f, share = 0.0f, earlier_end = 0.0f, earlier_share = 0.0f;
         f32x3 direction = seed.at, earlier = seed.at;
         // 64 candidates, half of them at a time.
@@ -45,7 +45,7 @@ template <int ORDER> struct Arcs {
             double z = (k + offset) / 64, turns = turn + 0.381966011250105 * k;
             float at = (float)(turns - floor(turns)), radius = sqrtf(fmaxf((float)(1 - z * z), 0.0f));
             direction = make(radius * sine(at + 0.25f), radius * sine(at), (float)z);
-            float f = S::amplitude(data.records, here, direction);
+            float f = S::amplitude(data.records, data.record_of, rules.fibres, here, direction, lane);
             share = f >= rules.cut ? f : 0.0f;
             end = total + sum_to(share, lane);
             total = __shfl_sync(ALL_LANES, end, 31);
@@ -69,11 +69,11 @@ template <int ORDER> struct Arcs {
         __syncwarp();
         const Position& from = half.last;
         float turn = half.shared.uniform[0], offset = half.shared.uniform[1];
-        // Two axes across the direction (Duff et al. 2017), turned.
+        // Two axes across the direction, turned.
         f32x3 d = from.along, out;
         {
-            float sign = d.z < 0.0f ? -1.0f : 1.0f, q = -1.0f / (sign + d.z), t = d.x * d.y * q;
-            f32x3 e = make(1.0f + sign * d.x * d.x * q, sign * t, -sign * d.x), g = make(t, sign + d.y * d.y * q, -d.y);
+            f32x3 e, g;
+            across(d, e, g);
             float s = sine(turn), c = sine(turn + 0.25f);
             // The candidate of this lane.
             float by_e = azimuth.x * c - azimuth.y * s, by_g = azimuth.x * s + azimuth.y * c;
@@ -95,8 +95,8 @@ template <int ORDER> struct Arcs {
             asm volatile("" ::: "memory");
             float forward = radius * s, sideways = radius * s * s / (1.0f + c);
             f32x3 tangent = c * frame.ahead + s * out;
-            Cell here = cell(rules.fibres, data.record_of, frame.at + forward * frame.ahead_in_voxels + sideways * aside);
-            float f = S::amplitude(data.records, here, tangent);
+            f32x3 here = frame.at + forward * frame.ahead_in_voxels + sideways * aside;
+            float f = S::amplitude(data.records, data.record_of, rules.fibres, here, tangent, lane);
             alive = alive && f > rules.cut;
             f = fmaxf(f, MIN_AMPLITUDE);
             if (sample < rules.samples) {
@@ -147,13 +147,13 @@ __device__ u32 tissue(const Rules& rules, const float4* fractions, f32x3 at, u32
     return sum < MIN_FRACTIONS ? OUTSIDE : best;
 }
 
-// For each region, the number of points at which a half first met it; NONE if never. All lanes note the same.
+// For each region, the number of points at which a half first met it; NONE if never. All lanes write the same.
 struct Steps {
     u32* met;
     u32 step;
 };
 __device__ __forceinline__ bool has_met(const Steps& steps, u32 gate) { return steps.met[gate] != NONE; }
-__device__ __forceinline__ void note(const Steps& steps, u32 gate) { steps.met[gate] = steps.step; }
+__device__ __forceinline__ void mark_met(const Steps& steps, u32 gate) { steps.met[gate] = steps.step; }
 
 // How a half ended.
 struct End {
@@ -240,8 +240,8 @@ __device__ __forceinline__ End step(Model& model, const Rules& rules, const Data
         }
     }
     if (lane == 0) {
-        data.points[(size_t)row * rules.room + half.step] = make_float4(next.at.x, next.at.y, next.at.z, __uint_as_float(half.passed));
-        if (rules.goes_back) data.directions[(size_t)slot * rules.room + half.step] = next.along;
+        data.points[(size_t)row * rules.capacity + half.step] = make_float4(next.at.x, next.at.y, next.at.z, __uint_as_float(half.passed));
+        if (rules.goes_back) data.directions[(size_t)slot * rules.capacity + half.step] = next.along;
     }
     half.step++;
     half.last = next;
@@ -269,7 +269,7 @@ __device__ __forceinline__ void begin(const Rules& rules, const Data& data, u32 
 }
 
 // Goes back from an end that the tissue rejects, to try again; false if the half ends.
-__device__ __forceinline__ bool tries_again(const Rules& rules, const Data& data, const End& end, Half& half, u32 lane) {
+__device__ __forceinline__ bool go_back(const Rules& rules, const Data& data, const End& end, Half& half, u32 lane) {
     bool too_long = end.reason == MAX_LENGTH || end.reason == MAX_STEPS;
     if (all_lanes(end.is_kept || !rules.goes_back || too_long)) return false;
     u32 slot = half.shared.slot, number = half.shared.number, row = slot * 2 + number;
@@ -292,8 +292,8 @@ __device__ __forceinline__ bool tries_again(const Rules& rules, const Data& data
     half.last = {seed.at, number ? -start : start};
     half.passed = seed.flags & 0xff;
     if (half.step > 0) {
-        float4 p = data.points[(size_t)row * rules.room + half.step - 1];
-        half.last = {make(p.x, p.y, p.z), data.directions[(size_t)slot * rules.room + half.step - 1]};
+        float4 p = data.points[(size_t)row * rules.capacity + half.step - 1];
+        half.last = {make(p.x, p.y, p.z), data.directions[(size_t)slot * rules.capacity + half.step - 1]};
         half.passed = __float_as_uint(p.w);
     }
     if (rules.gates) forget(rules, data.met + (size_t)row * rules.gates, half.step, lane);
@@ -315,7 +315,7 @@ __device__ __forceinline__ void shorten(const Rules& rules, const Data& data, u3
         u32 steps = h ? backward : forward, keep = h ? most[1] : most[0];
         if (all_lanes(steps <= keep || keep == 0)) continue;
         if (rules.gates) forget(rules, data.met + ((size_t)slot * 2 + h) * rules.gates, keep, lane);
-        float4 p = data.points[((size_t)slot * 2 + h) * rules.room + keep - 1];
+        float4 p = data.points[((size_t)slot * 2 + h) * rules.capacity + keep - 1];
         Position at = {make(p.x, p.y, p.z), make(0.0f, 0.0f, 0.0f)};
         End end = stopped(rules, data, at, MAX_LENGTH, __float_as_uint(p.w), lane);
         __syncwarp();
@@ -324,7 +324,7 @@ __device__ __forceinline__ void shorten(const Rules& rules, const Data& data, u3
 }
 
 // Begins the next streamline of the queue, or continues it where the previous launch left it; false if none is left.
-template <class Model> __device__ __forceinline__ bool takes(Model& model, const Rules& rules, const Data& data, bool is_first, Half& half, u32 lane) {
+template <class Model> __device__ __forceinline__ bool begin_next(Model& model, const Rules& rules, const Data& data, bool is_first, Half& half, u32 lane) {
     for (;; is_first = false) {
         u32 turn = thread_index() / 32;
         if (!is_first) {
@@ -354,7 +354,7 @@ template <class Model> __device__ __forceinline__ bool takes(Model& model, const
 }
 
 // Notes the end of a half, and begins the other one; false if the streamline ends.
-__device__ __forceinline__ bool goes_on(const Rules& rules, const Data& data, const End& end, Half& half, u32 lane) {
+__device__ __forceinline__ bool begin_other_half(const Rules& rules, const Data& data, const End& end, Half& half, u32 lane) {
     u32 slot = half.shared.slot, number = half.shared.number;
     Summary& summary = data.summaries[slot];
     if (lane == 0) {
@@ -381,19 +381,21 @@ template <class Model> __device__ __forceinline__ void follow(const Rules& rules
     Half half = {{}, 0, 0, halves[threadIdx.x / 32]};
     if (lane == 0) half.shared.left = rules.window;
     __syncwarp();
-    bool has_one = takes(model, rules, data, true, half, lane);
-    while (all_lanes(has_one)) {
+    bool has_one = false;
+    for (bool is_first = true;; is_first = false) {
+        if (all_lanes(!has_one)) {
+            has_one = begin_next(model, rules, data, is_first, half, lane);
+            if (all_lanes(!has_one)) break;
+        }
         u32 left = half.shared.left;
         __syncwarp();
         if (all_lanes(left == 0)) break;
         if (lane == 0) half.shared.left = left - 1;
         End end = step(model, rules, data, half, lane);
         if (all_lanes(end.reason == GO)) continue;
-        bool again = tries_again(rules, data, end, half, lane);
-        if (all_lanes(again)) continue;
-        bool goes = goes_on(rules, data, end, half, lane);
-        if (all_lanes(goes)) continue;
-        has_one = takes(model, rules, data, false, half, lane);
+        bool retried = go_back(rules, data, end, half, lane);
+        if (all_lanes(retried)) continue;
+        has_one = begin_other_half(rules, data, end, half, lane);
     }
     if (!has_one || lane != 0) return;
     u32 slot = half.shared.slot;
@@ -405,6 +407,8 @@ template <class Model> __device__ __forceinline__ void follow(const Rules& rules
 
 extern "C" __global__ void __launch_bounds__(64, 8) odf_tracking_arcs_8(Rules rules, Data data) { follow<Arcs<8>>(rules, data); }
 extern "C" __global__ void __launch_bounds__(64, 8) odf_tracking_arcs_12(Rules rules, Data data) { follow<Arcs<12>>(rules, data); }
+extern "C" __global__ void __launch_bounds__(64, 8) odf_tracking_lobes_8(Rules rules, Data data) { follow<Lobes<8>>(rules, data); }
+extern "C" __global__ void __launch_bounds__(64, 8) odf_tracking_lobes_12(Rules rules, Data data) { follow<Lobes<12>>(rules, data); }
 
 // `Streamline` in cuda.rs: a half from its end to the seed, the seed, the other half; and the place of the first point.
 struct Streamline {
@@ -413,13 +417,13 @@ struct Streamline {
 };
 
 // A warp copies the points of one streamline.
-extern "C" __global__ void __launch_bounds__(256) odf_tracking_gather(const Streamline* wanted, u32 count, u32 room, const Seed* seeds,
+extern "C" __global__ void __launch_bounds__(256) odf_tracking_gather(const Streamline* wanted, u32 count, u32 capacity, const Seed* seeds,
                                                                       const float4* points, f32x3* out) {
     u32 i = thread_index() / 32;
     if (!(i < count)) return;
     Streamline line = wanted[i];
-    const float4* first = points + ((size_t)line.slot * 2 + line.first_half) * room;
-    const float4* last = points + ((size_t)line.slot * 2 + 1 - line.first_half) * room;
+    const float4* first = points + ((size_t)line.slot * 2 + line.first_half) * capacity;
+    const float4* last = points + ((size_t)line.slot * 2 + 1 - line.first_half) * capacity;
     for (u32 k = threadIdx.x % 32; k <= line.first_count + line.last_count; k += 32) {
         f32x3 point = seeds[line.slot].at;
         if (k != line.first_count) {

@@ -10,6 +10,8 @@ enum { OF_CORTEX, OF_DEEP_GREY, OF_WHITE, OF_CSF, OF_OTHER, OUTSIDE };
 const u32 ALL_LANES = 0xffffffffu, WARPS = 2;
 const float MIN_AMPLITUDE = 1e-4f, MIN_FRACTIONS = 0.5f;
 const u32 TRIES_PER_LENGTH = 3, MAX_ATTEMPTS = 300;
+// Directions among which the largest peak is searched.
+const u32 VERTICES = 321;
 
 struct Lattice {
     // Rows of the affine from world to voxel.
@@ -19,8 +21,8 @@ struct Lattice {
 
 // `KernelRules` in src/engine/solvers/odf_tracking/cuda.rs, in the same order.
 struct Rules {
-    // Streamlines to be followed, steps per warp in one launch, and room for steps of a half.
-    u32 running, window, room;
+    // Streamlines to be followed, steps per warp in one launch, and the largest number of steps of a half.
+    u32 running, window, capacity;
     u32 max_steps;
     u32 gates, masks;
     u32 both_ways, goes_back, has_tissues;
@@ -86,8 +88,11 @@ struct Half {
 struct Data {
     const float4* records;
     const u32* record_of;
-    // Cosine and sine of each candidate's azimuth; steps of the recurrence of each frequency.
+    // For arcs: cosine and sine of each candidate's azimuth.
     const float2* azimuths;
+    // For lobes: directions among which the largest peak is searched, and the six around each.
+    const float4* vertices;
+    const u32* neighbours;
     const float4* fractions;
     const Seed* seeds;
     const u32* running;
@@ -101,7 +106,7 @@ struct Data {
     f32x3* directions;
     u32* queue;
 };
-static_assert(sizeof(Data) == 14 * 8, "as in cuda.rs");
+static_assert(sizeof(Data) == 16 * 8, "as in cuda.rs");
 
 // Random numbers: src/engine/data/random.rs.
 __device__ __forceinline__ u64 mix(u64 z) {
@@ -164,24 +169,6 @@ __device__ __forceinline__ Axis axis(float v, u32 count) {
     return axis;
 }
 
-// Eight records around a position, and its place between them.
-struct Cell {
-    u32 at[8];
-    float x, y, z;
-};
-__device__ __forceinline__ Cell cell(const Lattice& lattice, const u32* record_of, f32x3 v) {
-    Axis x = axis(v.x, lattice.shape[0]), y = axis(v.y, lattice.shape[1]), z = axis(v.z, lattice.shape[2]);
-    Cell cell;
-    u32 nx = lattice.shape[0], ny = lattice.shape[1];
-#pragma unroll
-    for (int k = 0; k < 8; k++) {
-        u32 row = nx * ((k & 2 ? y.high : y.low) + ny * (k & 4 ? z.high : z.low));
-        cell.at[k] = __ldg(record_of + row + (k & 1 ? x.high : x.low));
-    }
-    cell.x = x.t, cell.y = y.t, cell.z = z.t;
-    return cell;
-}
-
 // Factors of the recurrence over even degrees: src/engine/data/spherical_harmonics/even.rs.
 __device__ constexpr double root(double v) {
     double r = v > 1 ? v : 1;
@@ -218,52 +205,158 @@ template <int ORDER> struct Series {
         return n + (m ? 2 : 1) * (l - begin(m)) / 2;
     }
 
-    // The amplitudes of eight records, four coefficients of each at a time.
-    struct Sums {
+    // The amplitudes of four records in one or two directions, four coefficients of each record at a time.
+    template <int DIRECTIONS> struct Sums {
         const float4* records;
-        u32 at[8];
-        float4 now[8];
-        float sum[8];
-        template <int N> __device__ __forceinline__ void take(float y) {
+        u32 at[4];
+        float4 now[4];
+        float sum[DIRECTIONS][4];
+        template <int N> __device__ __forceinline__ void take(const float (&y)[DIRECTIONS]) {
             if constexpr (N % 4 == 0)
 #pragma unroll
-                for (int k = 0; k < 8; k++) now[k] = __ldg(records + at[k] + N / 4);
+                for (int k = 0; k < 4; k++) now[k] = __ldg(records + at[k] + N / 4);
 #pragma unroll
-            for (int k = 0; k < 8; k++) {
+            for (int k = 0; k < 4; k++) {
                 float c = N % 4 == 0 ? now[k].x : N % 4 == 1 ? now[k].y : N % 4 == 2 ? now[k].z : now[k].w;
-                sum[k] = fmaf(c, y, sum[k]);
+#pragma unroll
+                for (int d = 0; d < DIRECTIONS; d++) sum[d][k] = fmaf(c, y[d], sum[d][k]);
             }
         }
     };
 
-    template <int M, int L> static __device__ __forceinline__ void degrees(float square, float q, float earlier, float re, float im, Sums& sums) {
-        constexpr int N = number(L, M);
-        sums.template take<N>(q * re);
-        if constexpr (M > 0) sums.template take<N + 1>(q * im);
-        if constexpr (L < ORDER) {
-            constexpr float a = by_square(L, M), b = constant(L, M), c = before(L, M);
-            float factor = fmaf(square, a, b);
-            degrees<M, L + 2>(square, L == begin(M) ? factor * q : fmaf(earlier, c, factor * q), q, re, im, sums);
+    // The amplitude of one series, whose coefficients are in shared memory.
+    struct Sum {
+        const float4* record;
+        float4 now;
+        float sum;
+        template <int N> __device__ __forceinline__ void take(const float (&y)[1]) {
+            if constexpr (N % 4 == 0) now = record[N / 4];
+            sum = fmaf(N % 4 == 0 ? now.x : N % 4 == 1 ? now.y : N % 4 == 2 ? now.z : now.w, y[0], sum);
         }
-    }
-    template <int M> static __device__ __forceinline__ void frequencies(f32x3 u, float square, float re, float im, Sums& sums) {
-        constexpr float first = first_value(M);
-        degrees<M, begin(M)>(square, M % 2 ? first * u.z : first, 0.0f, re, im, sums);
-        if constexpr (M < ORDER) frequencies<M + 1>(u, square, fmaf(re, u.x, -im * u.y), fmaf(re, u.y, im * u.x), sums);
+    };
+    static __device__ __forceinline__ float amplitude(const float4* record, f32x3 u) {
+        Sum sum = {record, {}, 0.0f};
+        Recurrence<1> functions;
+        functions.u[0] = u;
+        functions.add(sum);
+        return sum.sum;
     }
 
-    // The interpolated amplitude in a unit direction, of each lane its own.
-    static __device__ __forceinline__ float amplitude(const float4* records, const Cell& cell, f32x3 u) {
-        Sums sums;
+    // The functions of each direction, one after the other.
+    template <int DIRECTIONS> struct Recurrence {
+        f32x3 u[DIRECTIONS];
+        float square[DIRECTIONS], re[DIRECTIONS], im[DIRECTIONS], q[DIRECTIONS], earlier[DIRECTIONS];
+
+        template <int M, int L, class To> __device__ __forceinline__ void degrees(To& sums) {
+            constexpr int N = number(L, M);
+            float y[DIRECTIONS];
+#pragma unroll
+            for (int d = 0; d < DIRECTIONS; d++) y[d] = q[d] * re[d];
+            sums.template take<N>(y);
+            if constexpr (M > 0) {
+#pragma unroll
+                for (int d = 0; d < DIRECTIONS; d++) y[d] = q[d] * im[d];
+                sums.template take<N + 1>(y);
+            }
+            if constexpr (L < ORDER) {
+                constexpr float a = by_square(L, M), b = constant(L, M), c = before(L, M);
+#pragma unroll
+                for (int d = 0; d < DIRECTIONS; d++) {
+                    float next = fmaf(square[d], a, b) * q[d];
+                    if constexpr (L > begin(M)) next = fmaf(earlier[d], c, next);
+                    earlier[d] = q[d], q[d] = next;
+                }
+                degrees<M, L + 2>(sums);
+            }
+        }
+        template <int M, class To> __device__ __forceinline__ void frequencies(To& sums) {
+            constexpr float first = first_value(M);
+#pragma unroll
+            for (int d = 0; d < DIRECTIONS; d++) q[d] = M % 2 ? first * u[d].z : first;
+            degrees<M, begin(M)>(sums);
+            if constexpr (M < ORDER) {
+#pragma unroll
+                for (int d = 0; d < DIRECTIONS; d++) {
+                    float next = fmaf(re[d], u[d].x, -im[d] * u[d].y);
+                    im[d] = fmaf(re[d], u[d].y, im[d] * u[d].x), re[d] = next;
+                }
+                frequencies<M + 1>(sums);
+            }
+        }
+        template <class To> __device__ __forceinline__ void add(To& sums) {
+#pragma unroll
+            for (int d = 0; d < DIRECTIONS; d++) square[d] = u[d].z * u[d].z, re[d] = 1.0f, im[d] = 0.0f;
+            frequencies<0>(sums);
+        }
+    };
+
+    // The amplitude at a position, in voxels, in a unit direction, of each lane its own. Two lanes in one cell share the
+    // loads of its records, which limit this kernel: one takes the lower four in the directions of both, the other the
+    // upper four.
+    static __device__ __forceinline__ float amplitude(const float4* records, const u32* record_of, const Lattice& lattice, f32x3 v, f32x3 u, u32 lane) {
+        u32 nx = lattice.shape[0], ny = lattice.shape[1];
+        Axis x = axis(v.x, nx), y = axis(v.y, ny), z = axis(v.z, lattice.shape[2]);
+        u32 corner = x.low + nx * (y.low + ny * z.low);
+        bool together = __all_sync(ALL_LANES, corner == __shfl_xor_sync(ALL_LANES, corner, APART));
+        float low = 0.0f, high = 0.0f;
+        // Above order 8 the instructions of both ways would exceed their cache.
+        if (ORDER <= 8 && !together) {
+#pragma unroll 1
+            for (int layer = 0; layer < 2; layer++) {
+                Sums<1> sums = four<1>(records, record_of, nx, ny, x, y, layer ? z.high : z.low);
+                Recurrence<1> functions;
+                functions.u[0] = u;
+                functions.add(sums);
+                low = high, high = between(sums.sum[0], x.t, y.t);
+            }
+            return fmaf(z.t, high - low, low);
+        }
+        bool upper = lane & APART;
+        float x_other = __shfl_xor_sync(ALL_LANES, x.t, APART), y_other = __shfl_xor_sync(ALL_LANES, y.t, APART), result = 0.0f;
+#pragma unroll 1
+        for (u32 pass = 0; pass < 2; pass++) {
+            Axis i = x, j = y, k = z;
+            if constexpr (ORDER > 8) {
+                // The cell of the first lane, then that of the second.
+                u32 of = (lane & ~APART) | (pass ? APART : 0);
+                i.low = __shfl_sync(ALL_LANES, x.low, of), i.high = __shfl_sync(ALL_LANES, x.high, of);
+                j.low = __shfl_sync(ALL_LANES, y.low, of), j.high = __shfl_sync(ALL_LANES, y.high, of);
+                k.low = __shfl_sync(ALL_LANES, z.low, of), k.high = __shfl_sync(ALL_LANES, z.high, of);
+            }
+            Sums<2> sums = four<2>(records, record_of, nx, ny, i, j, upper ? k.high : k.low);
+            Recurrence<2> functions;
+            functions.u[0] = u;
+            functions.u[1] = make(__shfl_xor_sync(ALL_LANES, u.x, APART), __shfl_xor_sync(ALL_LANES, u.y, APART), __shfl_xor_sync(ALL_LANES, u.z, APART));
+            functions.add(sums);
+            float own = between(sums.sum[0], x.t, y.t), of_other = between(sums.sum[1], x_other, y_other);
+            float from_other = __shfl_xor_sync(ALL_LANES, of_other, APART);
+            low = upper ? from_other : own, high = upper ? own : from_other;
+            if (together || upper == (pass == 1)) result = fmaf(z.t, high - low, low);
+            if (together || ORDER <= 8) break;
+        }
+        return result;
+    }
+
+  private:
+    // Candidates whose numbers differ by 8 have azimuths that differ by 20 degrees only.
+    static constexpr u32 APART = 8;
+
+    // Sums of the four records around a position in a layer of the lattice.
+    template <int DIRECTIONS> static __device__ __forceinline__ Sums<DIRECTIONS> four(const float4* records, const u32* record_of, u32 nx, u32 ny, const Axis& x, const Axis& y, u32 z) {
+        Sums<DIRECTIONS> sums;
         sums.records = records;
 #pragma unroll
-        for (int k = 0; k < 8; k++) sums.at[k] = cell.at[k] * FOURS, sums.sum[k] = 0.0f;
-        frequencies<0>(u, u.z * u.z, 1.0f, 0.0f, sums);
-        float row[4];
+        for (int k = 0; k < 4; k++) {
+            u32 row = nx * ((k & 2 ? y.high : y.low) + ny * z);
+            sums.at[k] = __ldg(record_of + row + (k & 1 ? x.high : x.low)) * FOURS;
 #pragma unroll
-        for (int k = 0; k < 4; k++) row[k] = fmaf(cell.x, sums.sum[2 * k + 1] - sums.sum[2 * k], sums.sum[2 * k]);
-        float low = fmaf(cell.y, row[1] - row[0], row[0]), high = fmaf(cell.y, row[3] - row[2], row[2]);
-        return fmaf(cell.z, high - low, low);
+            for (int d = 0; d < DIRECTIONS; d++) sums.sum[d][k] = 0.0f;
+        }
+        return sums;
+    }
+    static __device__ __forceinline__ float between(const float (&sum)[4], float x, float y) {
+        float low = fmaf(x, sum[1] - sum[0], sum[0]), high = fmaf(x, sum[3] - sum[2], sum[2]);
+        return fmaf(y, high - low, low);
     }
 };
 
@@ -281,6 +374,12 @@ __device__ __forceinline__ float sum_to(float value, u32 lane) {
 }
 __device__ __forceinline__ f32x3 of_lane(f32x3 v, u32 lane) {
     return make(__shfl_sync(ALL_LANES, v.x, lane), __shfl_sync(ALL_LANES, v.y, lane), __shfl_sync(ALL_LANES, v.z, lane));
+}
+
+// Two axes across a unit vector (Duff et al. 2017).
+__device__ __forceinline__ void across(f32x3 d, f32x3& e, f32x3& g) {
+    float sign = d.z < 0.0f ? -1.0f : 1.0f, q = -1.0f / (sign + d.z), t = d.x * d.y * q;
+    e = make(1.0f + sign * d.x * d.x * q, sign * t, -sign * d.x), g = make(t, sign + d.y * d.y * q, -d.y);
 }
 
 // The sense of an axis with positive z (then y, then x), or the one that points inwards.

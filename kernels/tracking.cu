@@ -236,7 +236,7 @@ struct Steps {
     u32 step;
 };
 __device__ __forceinline__ bool has_met(const Steps& steps, u32 gate) { return steps.met[gate] != NONE; }
-__device__ __forceinline__ void note(const Steps& steps, u32 gate) { steps.met[gate] = steps.step; }
+__device__ __forceinline__ void mark_met(const Steps& steps, u32 gate) { steps.met[gate] = steps.step; }
 
 // A half that is being followed, and its index in the grid.
 struct Half {

@@ -32,7 +32,7 @@ enum Extent {
 /// A case: whether tissues end streamlines.
 type Case = (&'static str, Method, bool, Extent);
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 11] = [
     ("arcs", Method::Probabilistic, false, Extent::Brain),
     (
         "arcs with tissues",
@@ -53,6 +53,19 @@ const CASES: [Case; 8] = [
         Method::Probabilistic,
         true,
         Extent::Sphere,
+    ),
+    ("live lobes", Method::Deterministic, false, Extent::Sphere),
+    (
+        "million lobes",
+        Method::Deterministic,
+        false,
+        Extent::Million,
+    ),
+    (
+        "million lobes with tissues",
+        Method::Deterministic,
+        true,
+        Extent::Million,
     ),
     (
         "million arcs",

@@ -499,7 +499,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         ))),
         (0, _) => Ok(()),
         (bad, all) => Err(Failure::new(format!(
-            "{bad} of {all} results differ or could not be recomputed, for the reasons above: {}",
+            "{bad} of {all} results differ or could not be recomputed; the lines above give the reasons: {}",
             read.path.display()
         ))),
     }

@@ -193,7 +193,7 @@ fn check_sentence(head: &str, sentence: &str) {
         "try again",
         "copy it",
         "close other programs",
-        "see the report",
+        "the lines above give the reasons",
         "name them",
         "made again",
         "make it again",

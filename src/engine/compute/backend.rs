@@ -209,33 +209,32 @@ impl Backend {
     /// The results of `work` on all cards at the same time, in the order of the cards; `work` receives the card's
     /// index in [`Backend::devices`].
     pub fn on_each_device<R: Send>(&self, work: impl Fn(usize, &Device) -> R + Sync) -> Vec<R> {
-        match self.devices() {
-            // Avoids the pool.
-            [device] => vec![work(0, device)],
-            devices => {
-                // The pool's threads would wait for the cards instead of working.
-                let work = &work;
-                std::thread::scope(|scope| {
-                    let each = devices.iter().enumerate();
-                    let started: Vec<_> = each
-                        .map(|(i, device)| {
-                            let builder = std::thread::Builder::new();
-                            builder.spawn_scoped(scope, move || work(i, device))
-                        })
-                        .collect();
-                    let finished = started.into_iter().zip(devices).enumerate();
-                    let finished = finished.map(|(i, (thread, device))| match thread {
-                        Ok(thread) => match thread.join() {
-                            Ok(result) => result,
-                            Err(panic) => std::panic::resume_unwind(panic),
-                        },
-                        // No thread could be started: the work of this card waits for that of the others.
-                        Err(_) => work(i, device),
-                    });
-                    finished.collect()
-                })
-            }
+        let devices = self.devices();
+        Self::on_own_threads(devices.len(), |i| work(i, &devices[i]))
+    }
+
+    /// The results of `work` on threads of its own, one for each index: they wait for cards, so those of the pool go on
+    /// working. A single one runs on the caller's thread.
+    pub fn on_own_threads<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+        if count == 1 {
+            return vec![work(0)];
         }
+        let work = &work;
+        std::thread::scope(|scope| {
+            let started: Vec<_> = (0..count)
+                .map(|i| std::thread::Builder::new().spawn_scoped(scope, move || work(i)))
+                .collect();
+            let finished = started.into_iter().enumerate();
+            let finished = finished.map(|(i, thread)| match thread {
+                Ok(thread) => match thread.join() {
+                    Ok(result) => result,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                },
+                // No thread could be started: this work waits for the others.
+                Err(_) => work(i),
+            });
+            finished.collect()
+        })
     }
 
     /// The name in `--json` and benchmarks: `cpu` or `cuda`.

@@ -156,6 +156,8 @@ pub const ODF_TRACKING: KernelFile = KernelFile {
     entries: &[
         "odf_tracking_arcs_8",
         "odf_tracking_arcs_12",
+        "odf_tracking_lobes_8",
+        "odf_tracking_lobes_12",
         "odf_tracking_gather",
     ],
 };

@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
         cuda_test("odf_tracking::card selects the first", select),
         cuda_test("odf_tracking::card gives equal bytes", equal_bytes),
         cuda_test("odf_tracking::card stops and refuses", stops),
-        cuda_test("odf_tracking::lobes run on the CPU", on_cpu),
+        cuda_test("odf_tracking::orders above 12 run on the CPU", on_cpu),
     ]
 }
 
@@ -46,6 +46,8 @@ fn fan() -> Fibres {
     });
     Fibres::Distributions(fibres)
 }
+
+const METHODS: [Method; 2] = [Method::Probabilistic, Method::Deterministic];
 
 fn arcs(seeds: usize) -> Params {
     params(Method::Probabilistic, seeds)
@@ -144,25 +146,36 @@ fn compare(
 }
 
 fn same(cuda: Backend) {
-    for seeds in [1, 33, 5000] {
-        let card = compare(&cuda, &fan(), None, &[], &arcs(seeds));
-        assert!(seeds < 5000 || card.kept.len() > 4000);
+    for method in METHODS {
+        for seeds in [1, 33, 5000] {
+            let card = compare(&cuda, &fan(), None, &[], &params(method, seeds));
+            assert!(seeds < 5000 || card.kept.len() > 4000);
+        }
+        let one_way = Params {
+            both_ways: false,
+            samples: 1,
+            step_mm: 1.7,
+            max_angle_rad: 1.2,
+            ..params(method, 2000)
+        };
+        compare(&cuda, &fan(), None, &[], &one_way);
+        let per_voxel = Params {
+            seeding: Seeding::PerVoxel { count: 1 },
+            samples: 8,
+            ..params(method, 1)
+        };
+        let corner = sphere(Role::Seed, DVec3::new(2.0, 20.0, 10.0), 4.0);
+        compare(&cuda, &fan(), None, &[corner], &per_voxel);
     }
-    let one_way = Params {
-        both_ways: false,
-        samples: 1,
-        step_mm: 1.7,
-        max_angle_rad: 1.2,
-        ..arcs(2000)
+    // Bundles that fan out bend by up to 1.2° in such a step.
+    let strict = Params {
+        max_angle_rad: 0.8f64.to_radians(),
+        step_mm: 1.9,
+        min_length_mm: 0.0,
+        ..params(Method::Deterministic, 2000)
     };
-    compare(&cuda, &fan(), None, &[], &one_way);
-    let per_voxel = Params {
-        seeding: Seeding::PerVoxel { count: 1 },
-        samples: 8,
-        ..arcs(1)
-    };
-    let corner = sphere(Role::Seed, DVec3::new(2.0, 20.0, 10.0), 4.0);
-    compare(&cuda, &fan(), None, &[corner], &per_voxel);
+    let card = compare(&cuda, &fan(), None, &[], &strict);
+    assert!(card.stops[StopReason::Angle as usize] > 100);
 }
 
 fn orders(cuda: Backend) {
@@ -182,8 +195,10 @@ fn orders(cuda: Backend) {
             values[i * n..(i + 1) * n].fill(*c as f32);
         }
         let fibres = Fibres::Distributions(OdfField::new(grid, order, values));
-        let card = compare(&cuda, &fibres, None, &[], &arcs(1000));
-        assert!(card.kept.len() > 300, "order {order}");
+        for method in METHODS {
+            let card = compare(&cuda, &fibres, None, &[], &params(method, 1000));
+            assert!(card.kept.len() > 300, "order {order}");
+        }
     }
 }
 
@@ -200,11 +215,14 @@ fn regions(cuda: Backend) {
         sphere(Role::Include, at(25.0, 20.0), 5.0),
         sphere(Role::Mask, at(20.0, 20.0), 17.0),
     ];
-    for (targets_rule, includes) in [(Match::Any, Match::All), (Match::All, Match::Any)] {
+    let rules = [(Match::Any, Match::All), (Match::All, Match::Any)];
+    for (method, (targets_rule, includes)) in
+        METHODS.into_iter().flat_map(|m| rules.map(|r| (m, r)))
+    {
         let params = Params {
             targets: targets_rule,
             includes,
-            ..arcs(6000)
+            ..params(method, 6000)
         };
         let all: Vec<Region> = [middle.clone()]
             .into_iter()
@@ -220,16 +238,25 @@ fn regions(cuda: Backend) {
     }
     // Seeds in a target, which cuts both halves there.
     let inside = sphere(Role::Target, at(20.0, 20.0), 3.0);
-    compare(&cuda, &fan(), None, &[middle, inside], &arcs(2000));
+    for method in METHODS {
+        let regions = [middle.clone(), inside.clone()];
+        compare(&cuda, &fan(), None, &regions, &params(method, 2000));
+    }
 }
 
 fn tissues(cuda: Backend) {
     let (fibres, map) = head();
-    for (back_track, at_interface) in [(true, false), (false, false), (true, true)] {
+    for (method, back_track, at_interface) in [
+        (Method::Probabilistic, true, false),
+        (Method::Probabilistic, false, false),
+        (Method::Probabilistic, true, true),
+        (Method::Deterministic, false, false),
+        (Method::Deterministic, false, true),
+    ] {
         let params = Params {
             back_track,
             at_interface,
-            ..with_tissues(Method::Probabilistic, 4000)
+            ..with_tissues(method, 4000)
         };
         let card = compare(&cuda, &fibres, Some(&map), &[], &params);
         assert!(card.kept.len() > 800, "{:?}", card.seed_outcomes);
@@ -238,29 +265,38 @@ fn tissues(cuda: Backend) {
         assert_eq!(csf, card.seed_outcomes[SeedOutcome::EndsInCsf as usize]);
     }
     let region = sphere(Role::Exclude, CENTRE + DVec3::X * 9.0, 4.0);
-    let params = with_tissues(Method::Probabilistic, 4000);
-    compare(&cuda, &fibres, Some(&map), &[region], &params);
+    for method in METHODS {
+        let params = with_tissues(method, 4000);
+        compare(
+            &cuda,
+            &fibres,
+            Some(&map),
+            std::slice::from_ref(&region),
+            &params,
+        );
+    }
 }
 
 fn limits(cuda: Backend) {
-    for max_length_mm in [Some(20.0), Some(0.7), Some(0.2), None] {
+    let (head, map) = head();
+    let all = [Some(20.0), Some(0.7), Some(0.2), None];
+    for (method, max_length_mm) in METHODS.into_iter().flat_map(|m| all.map(|mm| (m, mm))) {
         let params = Params {
             max_length_mm,
             min_length_mm: 0.0,
-            ..arcs(1500)
+            ..params(method, 1500)
         };
         let card = compare(&cuda, &fan(), None, &[], &params);
         let longest = (0..card.kept.len()).map(|i| card.kept.length_mm(i));
         let longest = longest.fold(0f32, f32::max);
         assert!(max_length_mm != Some(20.0) || longest < 20.001, "{longest}");
-        let (fibres, map) = head();
         let params = Params {
             max_length_mm,
             min_length_mm: 0.0,
-            ..with_tissues(Method::Probabilistic, 500)
+            ..with_tissues(method, 500)
         };
         if max_length_mm != Some(0.2) && max_length_mm != Some(0.7) {
-            compare(&cuda, &fibres, Some(&map), &[], &params);
+            compare(&cuda, &head, Some(&map), &[], &params);
         }
     }
 }
@@ -268,11 +304,14 @@ fn limits(cuda: Backend) {
 /// The first streamlines by their numbers, whatever batches they are followed in.
 fn select(cuda: Backend) {
     let exclude = || sphere(Role::Exclude, DVec3::new(20.0, 20.0, 10.0), 5.0);
-    let all = on(&cuda, &fan(), None, &[exclude()], &arcs(6000));
-    for requested in [1, 150, 3000] {
+    for (method, requested) in METHODS
+        .into_iter()
+        .flat_map(|m| [1, 150, 3000].map(|n| (m, n)))
+    {
+        let all = on(&cuda, &fan(), None, &[exclude()], &params(method, 6000));
         let select = Params {
             select: Some(requested),
-            ..arcs(7)
+            ..params(method, 7)
         };
         let some = on(&cuda, &fan(), None, &[exclude()], &select);
         assert_eq!(some.kept.len(), requested);
@@ -295,18 +334,24 @@ fn select(cuda: Backend) {
 
 /// More streamlines than are followed at a time, twice, and with more after them.
 fn equal_bytes(cuda: Backend) {
+    for method in METHODS {
+        equal_bytes_of(&cuda, method);
+    }
+}
+
+fn equal_bytes_of(cuda: &Backend, method: Method) {
     let short = |count: usize| Params {
         max_length_mm: Some(12.0),
-        ..arcs(count)
+        ..params(method, count)
     };
-    let one = on(&cuda, &fan(), None, &[], &short(140_000));
-    let again = on(&cuda, &fan(), None, &[], &short(140_000));
+    let one = on(cuda, &fan(), None, &[], &short(140_000));
+    let again = on(cuda, &fan(), None, &[], &short(140_000));
     assert_eq!(one.kept.points.as_ref(), again.kept.points.as_ref());
     assert_eq!(one.kept.offsets, again.kept.offsets);
     assert_eq!(one.seed_outcomes, again.seed_outcomes);
     assert_eq!(one.stops, again.stops);
     assert_eq!(one.steps, again.steps);
-    let few = on(&cuda, &fan(), None, &[], &short(900));
+    let few = on(cuda, &fan(), None, &[], &short(900));
     for i in 0..few.kept.len() {
         assert_eq!(few.kept.streamline(i), one.kept.streamline(i));
     }
@@ -337,7 +382,16 @@ fn stops(cuda: Backend) {
 }
 
 fn on_cpu(cuda: Backend) {
-    let params = params(Method::Deterministic, 20);
-    let output = track(&fan(), None, &[], &params, None, &cuda, &Control::new()).unwrap();
-    assert!(output.kernel_s.is_none() && !output.kept.is_empty());
+    let grid = grid([12, 6, 6], 1.0);
+    let n = grid.voxel_count();
+    let mut values = vec![0f32; n * count(14)];
+    for (i, c) in lobes(&[(DVec3::X, 1.0)]).iter().enumerate() {
+        values[i * n..(i + 1) * n].fill(*c as f32);
+    }
+    let fibres = Fibres::Distributions(OdfField::new(grid, 14, values));
+    for method in METHODS {
+        let params = params(method, 20);
+        let output = track(&fibres, None, &[], &params, None, &cuda, &Control::new()).unwrap();
+        assert!(output.kernel_s.is_none() && !output.kept.is_empty());
+    }
 }

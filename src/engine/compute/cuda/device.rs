@@ -42,6 +42,11 @@ pub struct Device {
     total: u64,
     multiprocessors: u32,
     stream: Arc<CudaStream>,
+    shared: Arc<Shared>,
+}
+
+/// Belongs to a card, whatever stream is used.
+struct Shared {
     modules: Mutex<HashMap<&'static str, LoadedModule>>,
     buffers: Buffers,
     staging: Staging,
@@ -94,13 +99,27 @@ impl Device {
             total,
             multiprocessors: u32::try_from(multiprocessors).unwrap_or(1),
             stream: context.new_stream().map_err(opening)?,
-            modules: Mutex::default(),
-            buffers: Buffers::new(total / 2),
-            staging: Staging::default(),
-            joined: Mutex::default(),
+            shared: Arc::new(Shared {
+                modules: Mutex::default(),
+                buffers: Buffers::new(total / 2),
+                staging: Staging::default(),
+                joined: Mutex::default(),
+            }),
         };
         device.self_test(0x5EED)?;
         Ok(device)
+    }
+
+    /// The card with a stream of its own, for work beside that of [`Device::stream`]; kernels and cached buffers are
+    /// shared.
+    pub fn with_own_stream(&self) -> Result<Self, Error> {
+        let stream = self.check("starting a stream", self.context().new_stream())?;
+        Ok(Self {
+            stream,
+            name: self.name.clone(),
+            shared: self.shared.clone(),
+            ..*self
+        })
     }
 
     /// Runs a kernel with known results; returns the milliseconds of the launch.
@@ -190,7 +209,11 @@ impl Device {
 
     /// Threads that need the kernels of another file do not wait for these.
     fn module(&self, file: KernelFile) -> Result<Arc<CudaModule>, Error> {
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut modules = self
+            .shared
+            .modules
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let loaded = modules.entry(file.stem).or_default().clone();
         drop(modules);
         let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
@@ -213,7 +236,7 @@ impl Device {
             if requested <= free {
                 return Ok(());
             }
-            let evicted = self.buffers.evict(requested - free);
+            let evicted = self.shared.buffers.evict(requested - free);
             if !evicted && settled {
                 return Err(Error::OutOfMemory {
                     what: what.to_owned(),
@@ -231,7 +254,7 @@ impl Device {
 
     /// Bytes of the buffers kept by [`Device::cached`].
     pub fn cached_bytes(&self) -> u64 {
-        self.buffers.bytes()
+        self.shared.buffers.bytes()
     }
 
     /// The buffer of an immutable value, uploaded on first use. `tag` distinguishes several forms of one value
@@ -252,12 +275,12 @@ impl Device {
         tag: &'static str,
         make: impl FnOnce() -> Result<CudaSlice<T>, E>,
     ) -> Result<Arc<CudaSlice<T>>, E> {
-        self.buffers.get(id, tag, make)
+        self.shared.buffers.get(id, tag, make)
     }
 
     /// Whether [`Device::cached`] or [`Device::cached_as`] would find a buffer.
     pub fn has<T: Element>(&self, id: DataId, tag: &'static str) -> bool {
-        self.buffers.has::<T>(id, tag)
+        self.shared.buffers.has::<T>(id, tag)
     }
 
     /// Copies values to a new buffer on the card.
@@ -297,7 +320,7 @@ impl Device {
             unsafe { self.stream.alloc(len) }
         };
         let retried = match attempt() {
-            Err(error) if is_out_of_memory(error) && self.buffers.evict(bytes as u64) => {
+            Err(error) if is_out_of_memory(error) && self.shared.buffers.evict(bytes as u64) => {
                 self.synchronize("freeing memory")?;
                 attempt()
             }
@@ -370,7 +393,10 @@ impl Device {
         let Some(whole) = whole else {
             unreachable!("as many bytes as the view has")
         };
-        let copied = self.staging.download(&self.stream, &whole, bytes, wait);
+        let copied = self
+            .shared
+            .staging
+            .download(&self.stream, &whole, bytes, wait);
         self.check("copying results", copied)
     }
 
@@ -410,7 +436,7 @@ impl Device {
     /// These cards as a group for sums, cached by the first card; `None` without NCCL.
     pub fn nccl_group(devices: &[&Self]) -> Option<Arc<nccl::Group>> {
         let numbers = devices.iter().map(|d| d.number).collect();
-        let known = devices.first()?.joined.lock();
+        let known = devices.first()?.shared.joined.lock();
         let mut known = known.unwrap_or_else(PoisonError::into_inner);
         let group = known.entry(numbers);
         group

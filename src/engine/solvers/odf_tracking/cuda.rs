@@ -1,41 +1,48 @@
-//! Probabilistic streamlines on graphics cards (kernels/odf_tracking.cu): batches of streamlines, each followed by a
-//! warp in launches of some milliseconds; the points of those that may be kept are gathered on the card.
+//! Streamlines on graphics cards (kernels/odf_tracking.cu): batches of streamlines, each followed by a warp in launches
+//! of some milliseconds; the points of those that may be kept are gathered on the card. Several batches are under way,
+//! each with a stream and a thread of its own, so that kernels, copies and the work of the host overlap.
 //!
 //! The host draws the seeds, and decides outcomes and lengths. The card draws the same random numbers and evaluates the
 //! same expressions as the CPU, so most streamlines differ by rounding only; where a random number lies next to the limit
-//! between two candidates, the card may choose the other one.
+//! between two candidates, the card may choose the other one. Peaks of lobes are found in single precision, to 1e-6.
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
-use super::arcs::{CANDIDATES, azimuth};
+mod fibres;
+mod tables;
+
 use super::batch::{Batch, Gathered, KernelSeed, Part, Summary, complete, joined};
 use super::follow::Conditions;
 use super::lattice::Lattice;
-use super::plausible_records;
+use super::parameters::Method;
 use super::prepare::Job;
-use super::records::Records;
 use crate::compute::cuda::Device;
-use crate::compute::{Control, kernels};
+use crate::compute::{Backend, kernels};
 use crate::data::OdfField;
-use crate::data::spherical_harmonics::{EvenRecurrence, count};
 use crate::solvers::Error;
 use crate::solvers::curves::Output;
 use crate::solvers::curves::collect::{JoinedCurves, gather};
 use crate::solvers::curves::cuda::regions::Regions;
 use crate::solvers::curves::memory_budget::MemoryBudget;
 use bytemuck::{Pod, Zeroable};
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
-use std::borrow::Cow;
+use cudarc::driver::{CudaEvent, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
+use fibres::{Fibres, kernel_order};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tables::Tables;
 
 const OPERATION: &str = "tracking";
 const LOWER: &str = "choose a shorter length limit or a longer step";
 /// Steps of a warp in one launch: some milliseconds.
-const WINDOW: u32 = 1024;
-/// Largest number of streamlines per batch: their points are copied to the host before the next batch is followed.
-const MAX_STREAMLINES: u64 = 1 << 17;
-/// Reciprocal share of the free memory used for the points of one batch.
+const WINDOW: u32 = 512;
+/// Batches under way on a card: one is followed while another is copied and a third is joined.
+const STREAMS: u64 = 3;
+/// Streamlines per batch: enough for all multiprocessors, few enough for several batches.
+const STREAMLINES: Range<u64> = 1 << 13..1 << 16;
+/// Batches of a run of moderate size.
+const BATCHES: u64 = 12;
+/// Reciprocal share of the free memory used for the points of all batches under way.
 const SHARE_FOR_POINTS: u64 = 3;
 /// Threads of a block, and resident blocks per multiprocessor, by the kernels' launch bounds.
 const BLOCK: u32 = 64;
@@ -56,7 +63,7 @@ struct KernelLattice {
 struct KernelRules {
     running: u32,
     window: u32,
-    room: u32,
+    capacity: u32,
     max_steps: u32,
     gates: u32,
     masks: u32,
@@ -84,6 +91,8 @@ struct KernelData {
     records: u64,
     record_of: u64,
     azimuths: u64,
+    vertices: u64,
+    neighbours: u64,
     fractions: u64,
     seeds: u64,
     running: u64,
@@ -96,7 +105,7 @@ struct KernelData {
     directions: u64,
     queue: u64,
 }
-const _: () = assert!(size_of::<KernelData>() == 14 * 8);
+const _: () = assert!(size_of::<KernelData>() == 16 * 8);
 // SAFETY: as above.
 unsafe impl DeviceRepr for KernelData {}
 // SAFETY: as above.
@@ -109,73 +118,7 @@ unsafe impl DeviceRepr for Gathered {}
 /// `Progress` in kernels/odf_tracking.cu.
 type Progress = [u32; 16];
 
-/// The order of the kernel that takes a series; coefficients of higher degrees are 0.
-fn kernel_order(order: usize) -> usize {
-    if order <= 8 { 8 } else { 12 }
-}
-
-/// The distributions of a field on a card.
-struct Fibres {
-    records: Arc<CudaSlice<f32>>,
-    record_of: Arc<CudaSlice<u32>>,
-}
-
-const RECORDS: &str = "records of distributions";
-const RECORD_OF: &str = "voxels of distributions";
-
-impl Fibres {
-    /// Uploads to all cards what they lack; refuses images that hold no distributions.
-    fn upload(job: &Job, field: &OdfField, devices: &[Device]) -> Result<Vec<Self>, Error> {
-        let id = field.id();
-        let has = |d: &Device| d.has::<f32>(id, RECORDS) && d.has::<u32>(id, RECORD_OF);
-        let built = match devices.iter().all(has) {
-            true => None,
-            false => Some(
-                job.backend
-                    .install(|| plausible_records(field, job.control))?,
-            ),
-        };
-        // Another thread may have freed them since.
-        let records = || match &built {
-            Some(records) => Ok(Cow::Borrowed(records)),
-            None => {
-                let rebuilt = || Records::new(field, &Control::new());
-                job.backend.install(rebuilt).map(Cow::Owned)
-            }
-        };
-        let upload = |device: &Device| -> Result<Self, Error> {
-            let of_card = device.cached_as(id, RECORDS, || {
-                let records = records()?;
-                let ordered = job.backend.install(|| in_order_of_kernel(&records));
-                Ok::<_, Error>(device.upload(&ordered)?)
-            })?;
-            let record_of = device.cached_as(id, RECORD_OF, || {
-                Ok::<_, Error>(device.upload(&records()?.record_of)?)
-            })?;
-            Ok(Self {
-                records: of_card,
-                record_of,
-            })
-        };
-        devices.iter().map(upload).collect()
-    }
-}
-
-/// Records in the order in which the recurrence visits the functions, in whole fours.
-fn in_order_of_kernel(records: &Records) -> Vec<f32> {
-    let order = kernel_order(records.order);
-    let rows = EvenRecurrence::new(order).rows;
-    let steps = rows
-        .iter()
-        .enumerate()
-        .flat_map(|(m, (_, steps))| steps.iter().map(move |s| (m, s)));
-    let functions = steps.flat_map(|(m, s)| [Some(s.plus), (m > 0).then_some(s.minus)]);
-    let functions: Vec<usize> = functions.flatten().collect();
-    let width = count(order).next_multiple_of(4);
-    records.reordered(&functions, width)
-}
-
-/// Tracks with arcs on all cards, which have no [`super::Params::cpu_reason`].
+/// Tracks on all cards, which have no [`super::Params::cpu_reason`].
 pub fn track(job: &Job, field: &OdfField, devices: &[Device]) -> Result<Output, Error> {
     let fibres = Fibres::upload(job, field, devices)?;
     let record_of = match (fibres.first(), devices.first()) {
@@ -214,31 +157,47 @@ struct Cards<'a> {
     memory: MemoryBudget<'a>,
 }
 
-/// Streamlines in the order of their numbers, and the milliseconds of the kernels.
+/// Streamlines in the order of their numbers, and the milliseconds during which kernels ran.
 type Joined = (Vec<JoinedCurves>, f64);
+
+/// Begin and end of a launch, ms after the begin of the run on its card.
+type Span = [f32; 2];
+
+/// The milliseconds during which at least one launch ran.
+fn total_ms(mut spans: Vec<Span>) -> f64 {
+    spans.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    let (mut total, mut until) = (0.0, 0.0);
+    for [begin, end] in spans {
+        total += f64::from((end - begin.max(until)).max(0.0));
+        until = end.max(until);
+    }
+    total
+}
+
+/// A finished batch.
+struct Finished {
+    number: u64,
+    joined: Vec<JoinedCurves>,
+    spans: Vec<Span>,
+}
+
+/// The sizes of batches on a card.
+struct Plan {
+    /// Largest number of steps of a half.
+    capacity: u64,
+    /// Streamlines per batch.
+    batch: u64,
+    /// Batches under way.
+    streams: usize,
+}
 
 impl Cards<'_> {
     /// All streamlines, shared by the cards.
     fn all(&self, available: u64) -> Result<Joined, Error> {
         self.job.control.begin("Tracking", available);
         let shares = self.job.backend.split_among_devices(available as usize);
-        let on_card = |i: usize, device: &Device| -> Result<Joined, Error> {
-            let ids = shares[i].start as u64..shares[i].end as u64;
-            let (mut all, mut kernel_ms) = (Vec::new(), 0.0);
-            if ids.is_empty() {
-                return Ok((all, kernel_ms));
-            }
-            let mut card = self.on_card(i, device, ids.end - ids.start)?;
-            for first in ids.clone().step_by(card.batch as usize) {
-                let batch = first..ids.end.min(first + card.batch);
-                let (parts, ms) = self.batch(&mut card, batch.clone())?;
-                kernel_ms += ms;
-                let joined = self.job.backend.install(|| joined(parts, self.conditions));
-                let seeds = batch.end - batch.start;
-                self.memory.count(seeds, seeds, &joined)?;
-                all.extend(joined);
-            }
-            Ok((all, kernel_ms))
+        let on_card = |i: usize, device: &Device| {
+            self.share(i, device, shares[i].start as u64..shares[i].end as u64)
         };
         let (mut all, mut longest_ms) = (Vec::new(), 0f64);
         for share in self.job.backend.on_each_device(on_card) {
@@ -247,6 +206,68 @@ impl Cards<'_> {
             longest_ms = longest_ms.max(kernel_ms);
         }
         Ok((all, longest_ms))
+    }
+
+    /// The streamlines with these numbers on one card: each stream takes the next batch.
+    fn share(&self, number: usize, device: &Device, ids: Range<u64>) -> Result<Joined, Error> {
+        if ids.is_empty() {
+            return Ok((Vec::new(), 0.0));
+        }
+        let plan = self.plan(device, ids.end - ids.start, STREAMS)?;
+        let batches = (ids.end - ids.start).div_ceil(plan.batch);
+        let begin = device.record_event()?;
+        let next = AtomicU64::new(0);
+        let one_stream = |_: usize| -> Result<Vec<Finished>, Error> {
+            let mut card = self.on_card(number, device, &plan)?;
+            let mut finished = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= batches {
+                    return Ok(finished);
+                }
+                let first = ids.start + number * plan.batch;
+                let batch = first..ids.end.min(first + plan.batch);
+                match self.finished(&mut card, &begin, number, batch) {
+                    Ok(batch) => finished.push(batch),
+                    Err(error) => {
+                        // The other streams begin no more.
+                        next.store(batches, Ordering::Relaxed);
+                        return Err(error);
+                    }
+                }
+            }
+        };
+        let streams = Backend::on_own_threads(plan.streams, one_stream);
+        let mut finished: Vec<Finished> = Vec::new();
+        for stream in streams {
+            finished.extend(stream?);
+        }
+        finished.sort_by_key(|batch| batch.number);
+        let (mut all, mut spans) = (Vec::new(), Vec::new());
+        for batch in finished {
+            all.extend(batch.joined);
+            spans.extend(batch.spans);
+        }
+        Ok((all, total_ms(spans)))
+    }
+
+    /// One batch from its seeds to its outcome.
+    fn finished(
+        &self,
+        card: &mut Card,
+        begin: &CudaEvent,
+        number: u64,
+        ids: Range<u64>,
+    ) -> Result<Finished, Error> {
+        let seeds = ids.end - ids.start;
+        let (parts, spans) = self.batch(card, begin, ids)?;
+        let joined = self.job.backend.install(|| joined(parts, self.conditions));
+        self.memory.count(seeds, seeds, &joined)?;
+        Ok(Finished {
+            number,
+            joined,
+            spans,
+        })
     }
 
     /// The first `requested` streamlines that are kept, by their numbers, of at most `limit`; the counts are those of
@@ -258,8 +279,10 @@ impl Cards<'_> {
         let [device, ..] = self.job.backend.devices() else {
             return Ok((Vec::new(), 0.0));
         };
-        let mut card = self.on_card(0, device, limit)?;
-        let (mut all, mut kernel_ms) = (Vec::new(), 0.0);
+        let plan = self.plan(device, limit, 1)?;
+        let mut card = self.on_card(0, device, &plan)?;
+        let begin = device.record_event()?;
+        let (mut all, mut spans) = (Vec::new(), Vec::new());
         let (mut first, mut kept) = (0, 0);
         while first < limit {
             // The number that should suffice, given the share kept so far; any number gives the same result.
@@ -270,9 +293,9 @@ impl Cards<'_> {
                 (kept as f64 + 1.0) / first as f64
             };
             let expected = (1.05 * missing as f64 / share) as u64;
-            let end = limit.min(first + expected.saturating_add(FEW).min(card.batch));
-            let (parts, ms) = self.batch(&mut card, first..end)?;
-            kernel_ms += ms;
+            let end = limit.min(first + expected.saturating_add(FEW).min(plan.batch));
+            let (parts, more) = self.batch(&mut card, &begin, first..end)?;
+            spans.extend(more);
             for part in parts {
                 let (added, seeds) = (part.kept(), part.seeds());
                 let is_last = kept + added >= requested;
@@ -283,57 +306,73 @@ impl Cards<'_> {
                 all.push(joined);
                 kept += added;
                 if is_last {
-                    return Ok((all, kernel_ms));
+                    return Ok((all, total_ms(spans)));
                 }
             }
             first = end;
         }
-        Ok((all, kernel_ms))
+        Ok((all, total_ms(spans)))
     }
 
-    /// Uploads what is missing, and allocates memory for batches of at most this many streamlines.
-    fn on_card<'a>(
-        &'a self,
-        number: usize,
-        device: &'a Device,
-        streamlines: u64,
-    ) -> Result<Card<'a>, Error> {
+    /// The batches of this many streamlines, of which at most `streams` are under way; refuses those that do not fit.
+    fn plan(&self, device: &Device, streamlines: u64, streams: u64) -> Result<Plan, Error> {
         let conditions = self.conditions;
-        let regions = Regions::upload(device, self.job.regions, conditions.gates)?;
+        // A half takes no step if none is allowed, but a buffer must not be empty.
+        let capacity = u64::from(conditions.max_steps.max(1));
+        let back = if conditions.goes_back {
+            12 * capacity
+        } else {
+            0
+        };
+        let others = size_of::<KernelSeed>() + size_of::<Summary>() + size_of::<Progress>() + 4;
+        let met = 8 * conditions.gates.gates.len() as u64;
+        let bytes = 2 * 16 * capacity + back + met + others as u64;
+        let fit = device.memory()?.0 / SHARE_FOR_POINTS / bytes / streams;
+        let batch = if streams == 1 {
+            STREAMLINES.end
+        } else {
+            (streamlines / BATCHES).clamp(STREAMLINES.start, STREAMLINES.end)
+        };
+        let batch = batch.min(fit).clamp(1, streamlines);
+        let streams = streams.min(streamlines.div_ceil(batch));
+        device.needs(streams * batch * bytes, "tracking that many steps", LOWER)?;
+        Ok(Plan {
+            capacity,
+            batch,
+            streams: streams as usize,
+        })
+    }
+
+    /// Uploads what is missing, and allocates memory for one batch at a time.
+    fn on_card(&self, number: usize, device: &Device, plan: &Plan) -> Result<Card<'_>, Error> {
+        let device = device.with_own_stream()?;
+        let conditions = self.conditions;
+        let regions = Regions::upload(&device, self.job.regions, conditions.gates)?;
         let fractions = match self.job.tissues {
             Some(map) => Some(device.cached(map.id(), "tissues", || map.fractions.as_flattened())?),
             None => None,
         };
-        // A half takes no step if none is allowed, but a buffer must not be empty.
-        let room = u64::from(conditions.max_steps.max(1));
-        let back = if conditions.goes_back { 12 * room } else { 0 };
-        let others = size_of::<KernelSeed>() + size_of::<Summary>() + size_of::<Progress>() + 4;
-        let met = 8 * conditions.gates.gates.len() as u64;
-        let bytes = 2 * 16 * room + back + met + others as u64;
-        let fit = device.memory()?.0 / SHARE_FOR_POINTS / bytes;
-        let batch = MAX_STREAMLINES.min(fit).clamp(1, streamlines);
-        device.needs(batch * bytes, "tracking that many steps", LOWER)?;
-        let angle = |k: usize| azimuth(k).sin_cos();
-        let azimuths: Vec<[f32; 2]> = (0..CANDIDATES)
-            .map(angle)
-            .map(|(sine, cosine)| [cosine as f32, sine as f32])
-            .collect();
+        let halves = (plan.batch * 2 * plan.capacity) as usize;
+        let directions = if conditions.goes_back { halves / 2 } else { 1 };
         Ok(Card {
-            device,
             fibres: &self.fibres[number],
             regions,
             fractions,
-            azimuths: device.upload(&azimuths)?,
-            points: device.alloc_zeros((batch * 2 * room) as usize)?,
-            directions: device.alloc_zeros((batch * back / 12).max(1) as usize)?,
-            room: room as u32,
-            batch,
+            tables: Tables::upload(&device)?,
+            points: device.alloc_zeros(halves)?,
+            directions: device.alloc_zeros(directions)?,
+            capacity: plan.capacity as u32,
+            device,
         })
     }
 
-    /// Follows streamlines, and copies the points of those that may be kept; also returns the milliseconds of the
-    /// kernels.
-    fn batch(&self, card: &mut Card, ids: Range<u64>) -> Result<(Vec<Part>, f64), Error> {
+    /// Follows streamlines, and copies the points of those that may be kept; also returns the times of the launches.
+    fn batch(
+        &self,
+        card: &mut Card,
+        begin: &CudaEvent,
+        ids: Range<u64>,
+    ) -> Result<(Vec<Part>, Vec<Span>), Error> {
         let (job, conditions) = (self.job, self.conditions);
         let lattice = Lattice::new(&self.field.grid);
         let count = ids.end - ids.start;
@@ -341,7 +380,7 @@ impl Cards<'_> {
             .backend
             .install(|| Batch::new(conditions, &lattice, ids));
         let seeds = card.device.upload(&batch.seeds)?;
-        let (summaries, met, follow_ms) = self.follow(card, &batch, &seeds)?;
+        let (summaries, met, mut spans) = self.follow(card, begin, &batch, &seeds)?;
         let step_mm = job.params.step_mm as f32;
         let mut parts = job
             .backend
@@ -349,7 +388,7 @@ impl Cards<'_> {
         let gathered: Vec<Gathered> = parts.iter().flat_map(Part::gathered).copied().collect();
         let points = gathered.iter().map(|w| u64::from(w.points())).sum();
         self.memory.check_points(count, points)?;
-        let (gathered, gather_ms) = card.gather(&seeds, &gathered, points)?;
+        let (gathered, events) = card.gather(&seeds, &gathered, points)?;
         job.backend.install(|| {
             complete(&mut parts, conditions, |place, points| {
                 let numbers = bytemuck::cast_slice_mut::<[f32; 3], f32>(points);
@@ -358,20 +397,24 @@ impl Cards<'_> {
                     .download_into(&gathered, 3 * place as usize, numbers)?)
             })
         })?;
-        Ok((parts, follow_ms + gather_ms))
+        if let Some([from, to]) = events {
+            spans.push(card.span(begin, &from, &to)?);
+        }
+        Ok((parts, spans))
     }
 
-    /// Follows all seeds of a batch; returns the summaries, the regions met, and the milliseconds.
+    /// Follows all seeds of a batch; returns the summaries, the regions met, and the times of the launches.
     fn follow(
         &self,
         card: &mut Card,
+        begin: &CudaEvent,
         batch: &Batch,
         seeds: &CudaSlice<KernelSeed>,
-    ) -> Result<(Vec<Summary>, Vec<u32>, f64), Error> {
-        let (device, slots) = (card.device, batch.seeds.len());
+    ) -> Result<(Vec<Summary>, Vec<u32>, Vec<Span>), Error> {
+        let (device, slots) = (&card.device, batch.seeds.len());
         let mut running: Vec<u32> = (0..slots as u32).collect();
         if running.is_empty() {
-            return Ok((Vec::new(), Vec::new(), 0.0));
+            return Ok((Vec::new(), Vec::new(), Vec::new()));
         }
         let progress = device.alloc_zeros::<Progress>(slots)?;
         let summaries = device.alloc_zeros::<Summary>(slots)?;
@@ -381,8 +424,13 @@ impl Cards<'_> {
             met => device.upload(met)?,
         };
         let order = kernel_order(self.field.order());
-        let kernel = device.kernel(kernels::ODF_TRACKING, &format!("odf_tracking_arcs_{order}"))?;
-        let mut kernel_ms = 0.0;
+        let model = match self.job.params.method {
+            Method::Probabilistic => "arcs",
+            Method::Deterministic => "lobes",
+        };
+        let entry = format!("odf_tracking_{model}_{order}");
+        let kernel = device.kernel(kernels::ODF_TRACKING, &entry)?;
+        let mut spans = Vec::new();
         let outcomes = loop {
             self.job.control.check()?;
             let warps_per_block = BLOCK / WARP;
@@ -394,7 +442,9 @@ impl Cards<'_> {
             let data = KernelData {
                 records: device.address(&card.fibres.records),
                 record_of: device.address(&card.fibres.record_of),
-                azimuths: device.address(&card.azimuths),
+                azimuths: device.address(&card.tables.azimuths),
+                vertices: device.address(&card.tables.vertices),
+                neighbours: device.address(&card.tables.neighbours),
                 fractions: card.fractions.as_ref().map_or(0, |f| device.address(f)),
                 seeds: device.address(seeds),
                 running: device.address(&list),
@@ -412,31 +462,31 @@ impl Cards<'_> {
                 block_dim: (BLOCK, 1, 1),
                 shared_mem_bytes: 0,
             };
-            let ((), ms) = device.elapsed(|| {
-                // SAFETY: `running` holds slots, for each of which there are a seed, progress, a summary, and for both
-                // halves `met` (one number per gate) and `room` points, as many as the largest number of steps;
-                // `directions` has as many for each slot if any streamline goes back. The grids bound the reads of
-                // records and fractions. All buffers live until the download below, which waits for the kernel.
-                let launched = unsafe {
-                    device
-                        .stream()
-                        .launch_builder(&kernel)
-                        .arg(&rules)
-                        .arg(&data)
-                        .launch(config)
-                };
-                device.check(OPERATION, launched)?;
-                Ok(())
-            })?;
-            kernel_ms += f64::from(ms);
+            let from = device.record_event()?;
+            // SAFETY: `running` holds slots, for each of which there are a seed, progress, a summary, and for both
+            // halves `met` (one number per gate) and `capacity` points, as many as the largest number of steps;
+            // `directions` has as many for each slot if any streamline goes back. The grids bound the reads of records
+            // and fractions, the half sphere those of its tables. All buffers live until the download below, which
+            // waits for the kernel.
+            let launched = unsafe {
+                device
+                    .stream()
+                    .launch_builder(&kernel)
+                    .arg(&rules)
+                    .arg(&data)
+                    .launch(config)
+            };
+            device.check(OPERATION, launched)?;
+            let to = device.record_event()?;
             let outcomes = device.download(&summaries, 0..slots)?;
+            spans.push(card.span(begin, &from, &to)?);
             running.retain(|&i| !outcomes[i as usize].is_done());
             if running.is_empty() {
                 break outcomes;
             }
         };
         let met = device.download(&met, 0..batch.met.len())?;
-        Ok((outcomes, met, kernel_ms))
+        Ok((outcomes, met, spans))
     }
 
     fn kernel_rules(&self, card: &Card, running: usize) -> KernelRules {
@@ -451,7 +501,7 @@ impl Cards<'_> {
         KernelRules {
             running: running as u32,
             window: WINDOW,
-            room: card.room,
+            capacity: card.capacity,
             max_steps: conditions.max_steps,
             gates: card.regions.count.0,
             masks: card.regions.count.1,
@@ -461,7 +511,10 @@ impl Cards<'_> {
             samples: tables.samples as u32,
             step_mm: tables.step_mm,
             cap_height: tables.cap_height,
-            cut: tables.cut,
+            cut: match params.method {
+                Method::Probabilistic => tables.cut,
+                Method::Deterministic => params.min_amplitude as f32,
+            },
             min_cos: params.max_angle_rad.cos() as f32,
             stem_below: conditions.tissues.map_or(0.0, |rules| rules.stem_below),
             key: [key as u32, (key >> 32) as u32],
@@ -473,36 +526,42 @@ impl Cards<'_> {
     }
 }
 
-/// Data that stay on a card during a run.
+/// Data of one stream of a card.
 struct Card<'a> {
-    device: &'a Device,
+    device: Device,
     fibres: &'a Fibres,
     regions: Regions,
     fractions: Option<Arc<CudaSlice<f32>>>,
-    azimuths: CudaSlice<[f32; 2]>,
+    tables: Tables,
     /// By streamline, half and step: a point, and the tissues passed.
     points: CudaSlice<[f32; 4]>,
     directions: CudaSlice<[f32; 3]>,
-    /// Steps of a half for which there is room.
-    room: u32,
-    /// Streamlines per batch.
-    batch: u64,
+    /// Largest number of steps of a half.
+    capacity: u32,
 }
 
 impl Card<'_> {
-    /// Streamlines one after the other in one buffer; also returns the milliseconds.
+    /// The time of a launch between two events.
+    fn span(&self, begin: &CudaEvent, from: &CudaEvent, to: &CudaEvent) -> Result<Span, Error> {
+        Ok([
+            self.device.elapsed_ms(begin, from)?,
+            self.device.elapsed_ms(begin, to)?,
+        ])
+    }
+
+    /// Streamlines one after the other in one buffer; also returns the events around the launch.
     fn gather(
         &self,
         seeds: &CudaSlice<KernelSeed>,
         gathered: &[Gathered],
         points: u64,
-    ) -> Result<(CudaSlice<f32>, f64), Error> {
+    ) -> Result<(CudaSlice<f32>, Option<[CudaEvent; 2]>), Error> {
         const THREADS: u32 = 256;
-        let device = self.device;
+        let device = &self.device;
         device.needs(12 * points, "gathering the streamlines", LOWER)?;
         let mut out = device.alloc_zeros::<f32>(3 * points as usize)?;
         if gathered.is_empty() {
-            return Ok((out, 0.0));
+            return Ok((out, None));
         }
         let list = device.upload(gathered)?;
         let count = gathered.len() as u32;
@@ -512,24 +571,23 @@ impl Card<'_> {
             block_dim: (THREADS, 1, 1),
             shared_mem_bytes: 0,
         };
-        let ((), ms) = device.elapsed(|| {
-            // SAFETY: each streamline names a slot with a seed and at most `room` points in each half, and a place in
-            // `out`, which has room for all of them one after the other.
-            let launched = unsafe {
-                device
-                    .stream()
-                    .launch_builder(&kernel)
-                    .arg(&list)
-                    .arg(&count)
-                    .arg(&self.room)
-                    .arg(seeds)
-                    .arg(&self.points)
-                    .arg(&mut out)
-                    .launch(config)
-            };
-            device.check("gathering the streamlines", launched)?;
-            Ok(())
-        })?;
-        Ok((out, f64::from(ms)))
+        let from = device.record_event()?;
+        // SAFETY: each streamline names a slot with a seed and at most `capacity` points in each half, and a place in
+        // `out`, which holds all of them one after the other.
+        let launched = unsafe {
+            device
+                .stream()
+                .launch_builder(&kernel)
+                .arg(&list)
+                .arg(&count)
+                .arg(&self.capacity)
+                .arg(seeds)
+                .arg(&self.points)
+                .arg(&mut out)
+                .launch(config)
+        };
+        device.check("gathering the streamlines", launched)?;
+        let to = device.record_event()?;
+        Ok((out, Some([from, to])))
     }
 }

@@ -14,8 +14,8 @@
 //! *Bootstrap* ([`track_bootstrap`]). Streamlines follow repetitions of the deconvolution, one after the other.
 //!
 //! *Layout.* Coefficients are one record for each voxel, tissues one of 32 bytes; a step reads the records around a
-//! point. A graphics card (`cuda`) draws arcs up to order 12 with the same random numbers, a warp for each streamline;
-//! lobes and peaks are followed on the CPU.
+//! point. A graphics card (`cuda`) draws arcs with the same random numbers and follows lobes, both up to order 12, a warp
+//! for each streamline; peaks are followed on the CPU.
 //!
 //! # Example
 //!
@@ -208,7 +208,7 @@ fn checked<'a>(
 fn track_on_cards(job: &Job, fibres: &Fibres) -> Option<Result<Output, Error>> {
     match (fibres, job.backend.accelerator()) {
         (Fibres::Distributions(field), Some(Accelerator::Cuda(devices)))
-            if job.params.cpu_reason(field.order()).is_none() =>
+            if Params::cpu_reason(field.order()).is_none() =>
         {
             Some(cuda::track(job, field, devices))
         }

@@ -79,12 +79,8 @@ impl Params {
     }
 
     /// Why the CPU tracks distributions of an order even if there is a graphics card, as a clause; `None` if a card can.
-    pub fn cpu_reason(&self, order: usize) -> Option<&'static str> {
-        match self.method {
-            Method::Deterministic => Some("graphics cards do not follow lobes"),
-            Method::Probabilistic if order > 12 => Some("graphics cards handle orders up to 12"),
-            Method::Probabilistic => None,
-        }
+    pub fn cpu_reason(order: usize) -> Option<&'static str> {
+        (order > 12).then_some("graphics cards handle orders up to 12")
     }
 
     /// The defaults of a method for voxels of this size. Tissues end streamlines where fibres end, so that a lower
