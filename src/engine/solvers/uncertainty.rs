@@ -9,8 +9,8 @@
 //! - *Peak dispersion*: 1 − the largest eigenvalue of the mean of u uᵀ over the repetitions that have the peak: 0 if all
 //!   agree, ⅔ if they have any direction, and the mean of sin² of the angle in between.
 //!
-//! Both describe the noise alone, given the response functions and the model: constraints and the order of the series
-//! make them narrower than the error.
+//! Both describe the noise, given the response functions and the model. Where the order cannot express the distribution
+//! without negative values, as in sharp lobes at order 8, the misfit counts as noise and makes them wider.
 //!
 //! # Example
 //!

@@ -14,7 +14,8 @@
 //!
 //! where D is large for values of the distribution at the limit, and small for others. The interior point method ends
 //! with multipliers λ = μ / s, so that D = λ / s = μ / s² follows from the values s = A x alone. The sum of the
-//! leverages is the number of coefficients that the constraints leave free, some 7 to 15 at order 8, not 45.
+//! leverages is the number of coefficients that the constraints leave free, some 4 to 15 at order 8, not 45. Residuals
+//! hold the misfit, too, of sharp lobes that the order cannot express without negative values; it counts as noise.
 //!
 //! Only x and e / √(1 − h) are stored: about as much memory as the voxels of the mask take in the scan. Signs are
 //! functions of seed, repetition, voxel and volume, and a repetition is solved like the scan, so that the bytes are
