@@ -1,5 +1,7 @@
 //! `arcuate fod`: its files, its report, what it refuses, and MRtrix's results.
 
+mod bootstrap;
+
 use crate::cli::{arcuate, json, refuses};
 use crate::support::{data_test, test};
 use arcuate::compute::Control;
@@ -16,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
         test("fod::responses_of_masks", masks),
         test("fod::responses_of_each_tissue", each),
         test("fod::given_distributions", given),
-        test("fod::bootstrap", bootstrap),
+        test("fod::bootstrap", bootstrap::bootstrap),
         test("fod::refusals", refusals),
         test("fod::usage", usage),
         data_test(
@@ -570,46 +572,4 @@ fn mrtrix(data: PathBuf) {
             "{ours}: {median} {worst}"
         );
     }
-}
-
-/// Maps of the uncertainty of peaks, which the report's command repeats; none without a bootstrap.
-fn bootstrap() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let here = folder.path();
-    head("2500:45", here);
-    let line = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 4 --maps peaks --bootstrap 20 --out";
-    let report = run(&format!("{line} fod --threads 2"), here);
-    assert_eq!(report["parameters"]["bootstrap"], 20);
-    let median = report["median_cone_deg"].as_f64().expect("a number");
-    assert!(median > 1.0 && median < 60.0, "{median}");
-    let cone = values(&here.join("fod/cone.nii.gz"));
-    let dispersion = values(&here.join("fod/peak_dispersion.nii.gz"));
-    let peaks = values(&here.join("fod/peaks.nii.gz"));
-    assert_eq!([cone.frames, dispersion.frames], [3, 3]);
-    for voxel in 0..cone.grid.voxel_count() {
-        let has_peak = peaks.frame(0)[voxel].is_finite();
-        let (angle, spread) = (cone.frame(0)[voxel], dispersion.frame(0)[voxel]);
-        assert!((0.0..=90.0).contains(&angle) && (0.0..=0.67).contains(&spread));
-        assert!(has_peak || angle == 0.0, "{voxel}: {angle}");
-    }
-    let repeat = report["repeat"].as_str().expect("a command");
-    assert!(
-        repeat.contains("--bootstrap 20 --random-seed 1")
-            && repeat.contains("--maps peaks,cone,peak_dispersion"),
-        "{repeat}"
-    );
-    let repeat = repeat
-        .trim_start_matches("arcuate ")
-        .replace("--out fod", "--out again");
-    run(&format!("{repeat} --threads 1"), here);
-    assert_eq!(cone.values, values(&here.join("again/cone.nii.gz")).values);
-    let without = arcuate(
-        &"fod head/dwi.nii.gz --maps cone --out no"
-            .split(' ')
-            .collect::<Vec<_>>(),
-        here,
-    );
-    let error = String::from_utf8_lossy(&without.stderr);
-    assert_eq!(without.status.code(), Some(2), "{error}");
-    assert!(error.contains("--bootstrap"), "{error}");
 }
