@@ -206,7 +206,7 @@ const RANDOM_SEED: Param<Params> = Param {
     unused: |p| {
         p.repetitions
             .is_none()
-            .then_some("only a bootstrap draws random numbers")
+            .then_some("no bootstrap requested")
     },
     ..Param::new(
         "random-seed",
