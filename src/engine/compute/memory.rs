@@ -102,37 +102,12 @@ pub fn claim_for<T>(what: &'static str, count: usize, each: usize) -> Result<(),
 /// that writes it.
 pub fn zeroed<T: Zeroable>(n: usize) -> Arc<[T]> {
     let slice = Arc::<[T]>::new_zeroed_slice(n);
-    prefer_large_pages(slice.as_ptr().cast(), size_of_val(&*slice));
     // SAFETY: for a `Zeroable` type all-zero bytes are a valid value.
     #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
     unsafe {
         slice.assume_init()
     }
 }
-
-/// Asks the system to back a large allocation with pages of 2 MiB: threads that fill a gigabyte of fresh memory otherwise
-/// wait for each other at a quarter of a million page faults.
-#[cfg(target_os = "linux")]
-fn prefer_large_pages(start: *const std::ffi::c_void, bytes: usize) {
-    const LARGE_PAGE: usize = 2 << 20;
-    const WORTHWHILE: usize = 16 * LARGE_PAGE;
-    if bytes < WORTHWHILE {
-        return;
-    }
-    let skipped = start.align_offset(LARGE_PAGE);
-    let inner = bytes.saturating_sub(skipped) / LARGE_PAGE * LARGE_PAGE;
-    // SAFETY: the range lies within one allocation of ours, whose content this advice does not change.
-    #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
-    let advised = unsafe {
-        let first = start.cast_mut().byte_add(skipped);
-        rustix::mm::madvise(first, inner, rustix::mm::Advice::LinuxHugepage)
-    };
-    // A system without large pages provides small ones.
-    let _ = advised;
-}
-
-#[cfg(not(target_os = "linux"))]
-fn prefer_large_pages(_: *const std::ffi::c_void, _: usize) {}
 
 /// The user's limit for the whole process, bytes.
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);

@@ -178,8 +178,8 @@ fn tractogram(
     tractogram
 }
 
-/// Joins all parts, copied on all threads: most time goes into the first access to fresh memory. The parts are freed
-/// afterwards on a thread of the pool: returning their memory meanwhile would hold up these accesses.
+/// Joins all parts, copied on all threads: most time goes into the first access to fresh memory. Each part is freed
+/// as soon as it is copied.
 fn concatenated<T: Pod + Send + Sync>(parts: Vec<Vec<T>>) -> Arc<[T]> {
     const PIECE: usize = 1 << 18;
     let mut all = zeroed(parts.iter().map(Vec::len).sum());
@@ -192,11 +192,9 @@ fn concatenated<T: Pod + Send + Sync>(parts: Vec<Vec<T>>) -> Arc<[T]> {
         places.push((to, part));
         rest = more;
     }
-    places.par_iter_mut().for_each(|(to, part)| {
+    places.into_par_iter().for_each(|(to, part)| {
         let pieces = to.par_chunks_mut(PIECE).zip(part.par_chunks(PIECE));
         pieces.for_each(|(to, from)| to.copy_from_slice(from));
     });
-    let copied: Vec<Vec<T>> = places.into_iter().map(|(_, part)| part).collect();
-    rayon::spawn(move || drop(copied));
     all
 }
