@@ -225,10 +225,10 @@ fn orientations() {
     );
     save("warp.nii.gz", 3, &|voxel| vec![-1.0, voxel as f64, 0.5]);
     let done = run(&format!("convert warp.nii.gz warp.mif {moved}"), here);
-    let notes = done["notes"].to_string();
+    let warnings = done["warnings"].to_string();
     assert!(
-        notes.contains("if they are peaks, state --peaks"),
-        "{notes}"
+        warnings.contains("if they are peaks, state --peaks"),
+        "{warnings}"
     );
     let compared = run("gradients distributions odf.nii.gz", here);
     assert_eq!(compared["ranked"].as_array().map(Vec::len), Some(10));
