@@ -82,6 +82,26 @@ struct Sums {
     repetitions: u32,
 }
 
+/// Peaks and residuals lie on different grids.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DifferentGrids;
+
+impl std::fmt::Display for DifferentGrids {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(
+            "Found peaks and residuals on different grids, expected those of one fit; compute both again",
+        )
+    }
+}
+
+impl std::error::Error for DifferentGrids {}
+
+impl From<DifferentGrids> for Error {
+    fn from(error: DifferentGrids) -> Self {
+        Self::Input(crate::data::Sentence::new(&error))
+    }
+}
+
 /// Maps of the peaks of the fit that the residuals belong to, from this many repetitions.
 pub fn maps(
     residuals: &csd::Residuals,
@@ -92,8 +112,7 @@ pub fn maps(
     control: &Control,
 ) -> Result<Maps, Error> {
     if !found.grid.matches(residuals.grid()) {
-        let sentence = "Found peaks and residuals on different grids, expected those of one fit; compute both again";
-        return Err(Error::from(sentence.to_owned()));
+        return Err(DifferentGrids.into());
     }
     let (count, grid) = (found.count(), residuals.grid().voxel_count());
     let voxels = residuals.voxels();

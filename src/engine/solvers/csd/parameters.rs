@@ -203,11 +203,7 @@ const REPETITIONS: Param<Params> = Param {
 const RANDOM_SEED: Param<Params> = Param {
     value_name: "N",
     help: "Seed of the random signs of a bootstrap; the same seed gives the same result",
-    unused: |p| {
-        p.repetitions
-            .is_none()
-            .then_some("no bootstrap requested")
-    },
+    unused: |p| p.repetitions.is_none().then_some("no bootstrap requested"),
     ..Param::new(
         "random-seed",
         "Random seed",

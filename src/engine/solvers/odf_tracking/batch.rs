@@ -2,6 +2,7 @@
 
 use super::follow::{Conditions, HalfEnd};
 use super::lattice::Lattice;
+use crate::compute::kernel_struct;
 use crate::data::tractogram::length_mm;
 use crate::solvers::Error;
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
@@ -14,7 +15,6 @@ use std::ops::Range;
 /// Streamlines of a part, which one thread completes: some ms, and less than a transfer from the card.
 const PART: usize = 2048;
 
-/// `Seed` in kernels/odf_tracking.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct KernelSeed {
@@ -23,13 +23,13 @@ pub struct KernelSeed {
     along: [f32; 3],
     flags: u32,
 }
+kernel_struct!(KernelSeed as "Seed in kernels/odf_tracking.cuh", 32 { at: 0, id: 12, along: 16, flags: 28 });
 
 /// Flags of a seed beside the tissues passed.
 const INWARDS: u32 = 1 << 8;
 const CUT: u32 = 1 << 9;
 const ONE_WAY: u32 = 1 << 10;
 
-/// `Summary` in kernels/odf_tracking.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct Summary {
@@ -40,6 +40,9 @@ pub struct Summary {
     taken: u32,
     status: u32,
 }
+kernel_struct!(Summary as "Summary in kernels/odf_tracking.cuh", 32 {
+    steps: 0, ends: 8, targets: 16, taken: 24, status: 28,
+});
 
 const KEPT: u32 = 1 << 8;
 /// Statuses from here on are final.
@@ -61,7 +64,7 @@ impl Summary {
     }
 }
 
-/// `Streamline` in kernels/odf_tracking.cu.
+/// A streamline whose points are gathered.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct Gathered {
@@ -71,6 +74,9 @@ pub struct Gathered {
     last_count: u32,
     place: u64,
 }
+kernel_struct!(Gathered as "Streamline in kernels/odf_tracking.cu", 24 {
+    slot: 0, first_half: 4, first_count: 8, last_count: 12, place: 16,
+});
 
 /// Consecutive streamlines, and the seeds of those that may start.
 pub struct Batch {

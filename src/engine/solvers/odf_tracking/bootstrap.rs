@@ -20,8 +20,10 @@ const MAX_DIFFERENCE: f64 = 0.05;
 /// Streamlines in the distributions of each repetition, as many as the parameters request; a requested number of
 /// streamlines is divided among the repetitions. `field` is the fit to which the residuals belong. Outcomes and stops
 /// are summed over all repetitions.
-// The arguments of `track`, and the residuals.
-#[allow(clippy::too_many_arguments)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arguments of track, and the residuals"
+)]
 pub fn track_bootstrap(
     field: &OdfField,
     residuals: &Residuals,

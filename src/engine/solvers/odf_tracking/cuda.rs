@@ -17,7 +17,7 @@ use super::lattice::Lattice;
 use super::parameters::Method;
 use super::prepare::Job;
 use crate::compute::cuda::Device;
-use crate::compute::{Backend, kernels};
+use crate::compute::{Backend, kernel_struct, kernels};
 use crate::data::OdfField;
 use crate::solvers::Error;
 use crate::solvers::curves::Output;
@@ -49,15 +49,14 @@ const BLOCK: u32 = 64;
 const BLOCKS_RESIDENT: u32 = 8;
 const WARP: u32 = 32;
 
-/// `Lattice` in kernels/odf_tracking.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct KernelLattice {
     voxel: [[f32; 4]; 3],
     shape: [u32; 3],
 }
+kernel_struct!(KernelLattice as "Lattice in kernels/odf_tracking.cuh", 60 { voxel: 0, shape: 48 });
 
-/// `Rules` in kernels/odf_tracking.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct KernelRules {
@@ -80,11 +79,15 @@ struct KernelRules {
     fibres: KernelLattice,
     tissues: KernelLattice,
 }
-const _: () = assert!(size_of::<KernelRules>() == 47 * 4);
+kernel_struct!(KernelRules as "Rules in kernels/odf_tracking.cuh", 188 {
+    running: 0, window: 4, capacity: 8, max_steps: 12, gates: 16, masks: 20, both_ways: 24, goes_back: 28,
+    has_tissues: 32, samples: 36, step_mm: 40, cap_height: 44, cut: 48, min_cos: 52, stem_below: 56, key: 60,
+    fibres: 68, tissues: 128,
+});
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelRules {}
 
-/// `Data` in kernels/odf_tracking.cu: addresses.
+/// Addresses.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct KernelData {
@@ -105,7 +108,10 @@ struct KernelData {
     directions: u64,
     queue: u64,
 }
-const _: () = assert!(size_of::<KernelData>() == 16 * 8);
+kernel_struct!(KernelData as "Data in kernels/odf_tracking.cuh", 128 {
+    records: 0, record_of: 8, azimuths: 16, vertices: 24, neighbours: 32, fractions: 40, seeds: 48, running: 56,
+    gates: 64, bytes: 72, progress: 80, summaries: 88, met: 96, points: 104, directions: 112, queue: 120,
+});
 // SAFETY: as above.
 unsafe impl DeviceRepr for KernelData {}
 // SAFETY: as above.
@@ -115,10 +121,10 @@ unsafe impl DeviceRepr for Summary {}
 // SAFETY: as above.
 unsafe impl DeviceRepr for Gathered {}
 
-/// `Progress` in kernels/odf_tracking.cu.
+/// `Progress` in kernels/odf_tracking.cuh.
 type Progress = [u32; 16];
 
-/// Tracks on all cards, which have no [`super::Params::cpu_reason`].
+/// Tracks on all cards; only for distributions without a [`super::Params::cpu_reason`].
 pub fn track(job: &Job, field: &OdfField, devices: &[Device]) -> Result<Output, Error> {
     let fibres = Fibres::upload(job, field, devices)?;
     let record_of = match (fibres.first(), devices.first()) {
