@@ -13,7 +13,7 @@ use crate::data::{BuiltInHead, Region, Role, Shape, TensorField};
 use crate::phantom;
 use crate::solvers::curves::{self, Integrator, Interpolation, Seeding};
 use crate::solvers::geodesic::{
-    Cut, Directions, Form, Params, Precision, RayMetric, Sharpening, rank, shoot,
+    Cut, Directions, Form, Params, Precision, RayMetric, Sharpening, rank, trace,
 };
 use crate::solvers::tensor_fit;
 use glam::DVec3;
@@ -338,7 +338,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
         let counts = warm(runs);
         runs += 1;
         let start = Instant::now();
-        match shoot(&metric, &case.regions, &case.params, backend, &control) {
+        match trace(&metric, &case.regions, &case.params, backend, &control) {
             Ok(out) => {
                 // With targets, the best are also selected.
                 if case.regions.len() > 1 {

@@ -62,7 +62,7 @@ should add up in each voxel; for a scan, it uses how much the signal differs bet
 )]
 pub struct Options {
     /// Streamline file
-    pub tracks: PathBuf,
+    pub streamlines: PathBuf,
     #[command(flatten)]
     pub scan: ScanOptions,
     /// Voxels whose signal is fitted (default: all that streamlines pass)
@@ -298,7 +298,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         must_be_streamlines(path)?;
         runner.may_make(path)?;
     }
-    let tractogram = streamlines(&options.tracks, &options.reading, runner)?;
+    let tractogram = streamlines(&options.streamlines, &options.reading, runner)?;
     let start = options.start(&tractogram, runner)?;
     let opened = options.open(runner)?;
     warn_of_outside(&tractogram, options, &opened, runner);
@@ -351,7 +351,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             counted(tractogram.len(), "streamline"),
             singular_or_plural(counts.outside as usize, "lies", "lie"),
             singular_or_plural(counts.outside as usize, "has", "have"),
-            options.tracks.display()
+            options.streamlines.display()
         );
     }
     if output.fit.ended == Ended::Iterations {

@@ -35,7 +35,7 @@ volumes of --by-direction are left-right, front-back and up-down.";
 )]
 pub struct Options {
     /// Streamline file
-    pub tracks: PathBuf,
+    pub streamlines: PathBuf,
     /// Image to write: .nii.gz, .nii, .mif or .mif.gz
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
@@ -75,13 +75,13 @@ impl Options {
             (None, None) => Err(Failure::usage(format!(
                 "The streamline file has no grid: name an image with --template or an edge with \
                  --voxel: {}",
-                self.tracks.display()
+                self.streamlines.display()
             ))),
         }
     }
 
     fn command(&self, params: &Params, voxels: Voxels) -> String {
-        let [tracks, out] = [&self.tracks, &self.out].map(|p| quoted(&p.to_string_lossy()));
+        let [tracks, out] = [&self.streamlines, &self.out].map(|p| quoted(&p.to_string_lossy()));
         let arguments = density_arguments(params, self.template.as_deref(), voxels.edge_mm);
         format!(
             "arcuate density {tracks}{arguments} --out {out}{}",
@@ -104,10 +104,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         Failure::new(format!(
             "Found no streamlines, expected a file that ends in {}; name one: {}",
             Format::streamline_endings(),
-            options.tracks.display()
+            options.streamlines.display()
         ))
     };
-    let open = OpenFile::with_reading(options.tracks.clone(), options.reading.reading());
+    let open = OpenFile::with_reading(options.streamlines.clone(), options.reading.reading());
     let Opened::File(file) = runner.run(open)?.0 else {
         return Err(refused());
     };
@@ -120,12 +120,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         return Err(refused());
     };
     for note in &notes {
-        remark(note, options.tracks.display());
+        remark(note, options.streamlines.display());
     }
     let count = tractogram.len();
     let on = options.on(&tractogram, voxels)?;
     if let DensityGrid::Grid(grid) | DensityGrid::Within(grid, _) = &on {
-        let path = options.template.as_ref().unwrap_or(&options.tracks);
+        let path = options.template.as_ref().unwrap_or(&options.streamlines);
         check_overlap(&tractogram, grid, (path, "are not counted"), runner)?;
     }
     let request = MapDensity {
@@ -153,7 +153,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         warning!(
             "{} left out, with an end that is not finite; check the program that wrote the file: {}",
             counted(output.not_finite as usize, "segment"),
-            options.tracks.display()
+            options.streamlines.display()
         );
     }
     let text = format!(

@@ -115,7 +115,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let report = json!({
         "command": "fit",
         "mask_voxels": in_mask,
-        "mask_found": fitted.is_mask_automatic,
+        "mask_automatic": fitted.is_mask_automatic,
         "mask": fitted.mask_report.map(|m| json!({
             "volume_ml": m.volume_ml,
             "holes_filled": m.holes,
@@ -124,7 +124,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "agreement": m.agreement,
             "doubtful": m.doubtful(),
         })),
-        "mask_beside": fitted.scan.companion_mask.as_ref().filter(|_| fitted.is_mask_automatic),
+        "companion_mask": fitted.scan.companion_mask.as_ref().filter(|_| fitted.is_mask_automatic),
         "fitted": n,
         "repaired": repaired,
         "unfitted": fitted.fit.unfitted,

@@ -9,7 +9,7 @@ use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::geodesic::Rays;
 use crate::state::core::text::count;
 use crate::state::track::empty;
-use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
+use crate::state::track::jobs::trace::{RayOutput, TraceRays};
 use crate::state::{CommandLine, command_line};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -135,7 +135,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let fitted = curves.fit.run(runner)?;
     let regions = curves.regions.regions()?;
     let command_line = options.command_line(fitted.scan.gradients.as_deref())?;
-    let shoot = ShootRays {
+    let trace = TraceRays {
         field: fitted.fit.field.clone(),
         metric: None,
         sharpening: metric.sharpening,
@@ -146,7 +146,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         cut,
         coarse: false,
     };
-    let (ray_output, wall_ms) = runner.run(shoot)?;
+    let (ray_output, wall_ms) = runner.run(trace)?;
     let tracked = TrackingResult {
         output: Arc::new(ray_output.output.clone()),
         regions,

@@ -59,7 +59,7 @@ impl ValueNames {
         }
     }
 
-    /// All values that tracking, or shooting rays, may give.
+    /// All values that tracking, or tracing rays, may give.
     pub fn expected_columns(rays: bool) -> Self {
         let measure = rays.then_some(Self::MEASURE);
         let names = |own: &[&str]| {

@@ -146,13 +146,13 @@ pub fn nothing_kept(
             Suggestion::KeepAll,
         ));
     }
-    let shot = counted(all as usize, "ray");
+    let traced = counted(all as usize, "ray");
     if count_of(SeedOutcome::TooShort) > 0
         && count_of(SeedOutcome::TooShort) >= count_of(SeedOutcome::MissedTargets)
     {
         let min_length =
             format::with_unit(&format::fixed(rays.params.curves.min_length_mm, 0), "mm");
-        let text = format!("0 of {shot}: those that reach it are shorter than {min_length}");
+        let text = format!("0 of {traced}: those that reach it are shorter than {min_length}");
         return Some((text, Suggestion::ShorterLength));
     }
     let text = none_passed(output, targets, mask);

@@ -69,7 +69,7 @@ fn planted_imports() {
         ),
         (
             "src/engine/solvers/curves/cuda/mod.rs",
-            "fn f() { crate::solvers::geodesic::shoot() }",
+            "fn f() { crate::solvers::geodesic::trace() }",
             1,
         ),
         (
@@ -257,7 +257,7 @@ fn planted_imports() {
             1,
         ),
         (
-            "src/state/track/jobs/shoot.rs",
+            "src/state/track/jobs/trace.rs",
             "use crate::scene::draw_list;",
             1,
         ),

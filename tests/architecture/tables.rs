@@ -392,7 +392,7 @@ pub const MAX_FIELDS_OF: &[(&str, usize)] = &[("src/app.rs App", 5)];
 
 /// Retired as whole names only: within other names the word is plain (`rename_into_place`, `request_repaint`).
 pub const PLAIN_IN_NAMES: &[&str] = &[
-    "Derived", "Draft", "Gates", "Met", "Place", "Placed", "Request", "Room", "Shoot", "Through",
+    "Derived", "Draft", "Gates", "Met", "Place", "Placed", "Request", "Room", "Through",
     "Together", "Unread", "again", "wrong",
 ];
 

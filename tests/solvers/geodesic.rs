@@ -15,7 +15,7 @@ use arcuate::phantom::fields::Field;
 use arcuate::solvers::Error;
 use arcuate::solvers::curves::{self, Integrator, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{
-    Directions, Form, Output, Params, Precision, RayMetric, Sharpening, shoot,
+    Directions, Form, Output, Params, Precision, RayMetric, Sharpening, trace,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -106,7 +106,7 @@ fn towards(params: &Params, direction: DVec3) -> Params {
 }
 
 fn try_run(metric: &RayMetric, regions: &[Region], params: &Params) -> Result<Output, Error> {
-    shoot(metric, regions, params, &backend(2), &Control::new())
+    trace(metric, regions, params, &backend(2), &Control::new())
 }
 
 fn run(metric: &RayMetric, regions: &[Region], params: &Params) -> Output {
@@ -115,7 +115,7 @@ fn run(metric: &RayMetric, regions: &[Region], params: &Params) -> Output {
 
 /// Computes rays and checks the properties of every output.
 fn run_on(backend: &Backend, metric: &RayMetric, regions: &[Region], params: &Params) -> Output {
-    let output = shoot(metric, regions, params, backend, &Control::new()).unwrap();
+    let output = trace(metric, regions, params, backend, &Control::new()).unwrap();
     let rays = &output.rays;
     let started = rays.seed_outcomes[..5].iter().sum::<u64>();
     assert_eq!(rays.stops.iter().sum::<u64>(), 2 * started);

@@ -54,7 +54,7 @@ pub fn warn(options: &Options, maps: &[FodMap], given: &GivenResponses<'_>, fods
         .find(|tissue| given.file(*tissue).is_some() && !used(*tissue));
     if let Some(tissue) = unused_file {
         note!(
-            "The method of the paper has one tissue, so the response function of {} was not used: {scan}",
+            "The paper's method takes one tissue, so the response function of {} was not used: {scan}",
             tissue.name()
         );
     }
@@ -64,7 +64,7 @@ pub fn warn(options: &Options, maps: &[FodMap], given: &GivenResponses<'_>, fods
     }
     if options.maps.contains(&FodMap::ResponseVoxels) && fods.measured.is_empty() {
         note!(
-            "The response functions were read from files, so no voxels of theirs are written: {scan}"
+            "The response functions were read from files, so no image of their voxels is written: {scan}"
         );
     }
     // Volumes of the other shells are the part of a scan that is easily forgotten.

@@ -24,27 +24,27 @@ pub struct ResponseOptions {
     #[arg(long, value_name = "FILE,…", value_delimiter = ',', conflicts_with_all = ["response_algorithm", "wm_mask", "gm_mask", "csf_mask", "wm_response", "gm_response", "csf_response"])]
     pub responses: Vec<PathBuf>,
     /// How to estimate response functions: dhollander (white matter, grey matter and CSF) or tournier (white matter, in
-    /// the shell with the highest b) [default: dhollander for several shells, tournier for one]; with the
-    /// following options, those of the other tissues
+    /// the shell with the highest b) [default: dhollander for several shells, tournier for one];
+    /// estimates only tissues without a mask or file of their own
     #[arg(long, value_name = "NAME", value_parser = algorithms(), hide_possible_values = true)]
     pub response_algorithm: Option<ResponseAlgorithm>,
     /// Measure the response function of white matter in the voxels of this mask, or of a region (sphere:x,y,z,radius,
     /// box:x,y,z,hx,hy,hz or mask:FILE, on any grid)
     #[arg(long, value_name = "FILE|REGION", conflicts_with = "wm_response")]
     pub wm_mask: Option<PathBuf>,
-    /// Measure that of grey matter in the voxels of this mask or region
+    /// Measure the response function of grey matter in the voxels of this mask or region
     #[arg(long, value_name = "FILE|REGION", conflicts_with = "gm_response")]
     pub gm_mask: Option<PathBuf>,
-    /// Measure that of CSF in the voxels of this mask or region
+    /// Measure the response function of CSF in the voxels of this mask or region
     #[arg(long, value_name = "FILE|REGION", conflicts_with = "csf_response")]
     pub csf_mask: Option<PathBuf>,
     /// Read the response function of white matter from this text file of MRtrix, while others come from elsewhere
     #[arg(long, value_name = "FILE")]
     pub wm_response: Option<PathBuf>,
-    /// Read that of grey matter from this text file
+    /// Read the response function of grey matter from this text file
     #[arg(long, value_name = "FILE")]
     pub gm_response: Option<PathBuf>,
-    /// Read that of CSF from this text file
+    /// Read the response function of CSF from this text file
     #[arg(long, value_name = "FILE")]
     pub csf_response: Option<PathBuf>,
     /// Leave a tissue out that the algorithm estimates: gm or csf

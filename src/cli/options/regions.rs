@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// Where something may run.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct DomainOptions {
-    /// Regions that curves must not leave; several count as one
+    /// Regions to stay inside; several count as one
     #[arg(long, value_name = "REGION")]
     pub within: Vec<ShapeSpec>,
-    /// Regions that curves must not touch
+    /// Regions not to touch
     #[arg(long, value_name = "REGION")]
     pub exclude: Vec<ShapeSpec>,
 }
@@ -22,10 +22,10 @@ pub struct DomainOptions {
 /// Regions that streamlines are kept or dropped by.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PassingOptions {
-    /// Regions that curves must reach, and where tracked curves end
+    /// Regions to reach; tracked curves end there
     #[arg(long, value_name = "REGION")]
     pub target: Vec<ShapeSpec>,
-    /// Regions that curves must pass through
+    /// Regions to pass through
     #[arg(long, value_name = "REGION")]
     pub include: Vec<ShapeSpec>,
     #[command(flatten)]
@@ -35,12 +35,12 @@ pub struct PassingOptions {
 /// All regions of tracking.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct RegionOptions {
-    /// Regions where curves start
+    /// Regions to start in
     #[arg(long, value_name = "REGION")]
     pub seed: Vec<ShapeSpec>,
     #[command(flatten)]
     pub passing: PassingOptions,
-    /// Regions where curves end
+    /// Regions to end in
     #[arg(long, value_name = "REGION")]
     pub terminate: Vec<ShapeSpec>,
 }

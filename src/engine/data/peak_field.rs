@@ -24,8 +24,8 @@ use super::{DataId, Grid, Volume, VolumeKind};
 use glam::{DMat3, DVec3};
 use std::sync::Arc;
 
-/// `sub_` of `sub_dyads1.nii.gz`, as FSL names unit vectors in the axes of its bvec, whose fractions are in other files:
-/// read as they are, these are no peaks.
+/// The prefix of a file of FSL's dyads, `sub_` of `sub_dyads1.nii.gz`; `None` for other names. Such a file holds unit
+/// vectors in the axes of its bvec, not peaks.
 pub fn dyads_prefix(file_name: &str) -> Option<&str> {
     let name = file_name.strip_suffix(".gz").unwrap_or(file_name);
     let (stem, _) = name.rsplit_once('.')?;

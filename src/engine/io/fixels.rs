@@ -15,7 +15,7 @@ use glam::DVec3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Endings of the images, the usual one first.
+/// Endings of the images, the default first.
 const ENDINGS: [&str; 4] = ["mif", "nii", "mif.gz", "nii.gz"];
 /// Names of the two images that every folder of fixels has.
 const INDEX: &str = "index";
@@ -188,7 +188,7 @@ struct List {
     rows: usize,
     /// In the order of the file.
     values: Vec<f64>,
-    /// Where the first row and column are, and how far apart rows, and columns, are.
+    /// Index of the first value; `steps`: from row to row and column to column.
     first: isize,
     steps: [isize; 2],
 }

@@ -34,7 +34,7 @@ pub enum Format {
     Vtp,
     /// Streamlines of DSI Studio.
     TinyTrack,
-    /// Polygon mesh of Stanford.
+    /// Stanford's polygon mesh.
     Ply,
     /// Triangles of stereolithography, without shared corners.
     Stl,

@@ -95,7 +95,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// The parameters of the gradient comparison.
+    /// Tracking as in the check of gradients, and pictures of 150 pixels.
     pub fn defaults() -> Self {
         Self {
             tracking: gradient_check::Params::defaults(),

@@ -6,8 +6,8 @@
 //! - *Cone*: the angle from the peak within which 95 % of the repetitions have theirs, degrees (the cone of
 //!   uncertainty: Jones 2003, Magn Reson Med 49:7; of deconvolution: Jeurissen 2011, Hum Brain Mapp 32:461). Lost peaks
 //!   count as 90°, so that a peak that more than 5 % of the repetitions lose has a cone of 90°.
-//! - *Peak dispersion*: 1 − the largest eigenvalue of the mean of u uᵀ over the repetitions that have the peak: 0 if all
-//!   agree, ⅔ if they have any direction, and the mean of sin² of the angle in between.
+//! - *Peak dispersion*: 1 − the largest eigenvalue of the mean of u uᵀ over the repetitions that have the peak, which is
+//!   the mean of sin² of the angle from their principal axis: 0 if all agree, ⅔ if they have any direction.
 //!
 //! Both describe the noise, given the response functions and the model. Where the order cannot express the distribution
 //! without negative values, as in sharp lobes at order 8, the misfit counts as noise and makes them wider.

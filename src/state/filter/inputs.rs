@@ -350,7 +350,7 @@ impl State {
         }
         if document.explained().is_none() {
             let what = match document.density() {
-                true => "There is no image whose values the streamlines can add up to: open one",
+                true => "No open image holds values that the streamlines can sum to: open one",
                 false => "There is no scan with gradients: open one",
             };
             return Some(what.to_owned());

@@ -88,7 +88,7 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
         [name] => format!("reach “{name}”"),
         _ => "reach a target".to_owned(),
     };
-    let shot = count(all);
+    let traced = count(all);
     // Some curves reached their target and were discarded nevertheless.
     let dropped: Vec<(u64, &str)> = [
         (SeedOutcome::MissedInclude, "miss an include region"),
@@ -101,9 +101,9 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
     .collect();
     let reach: u64 = dropped.iter().map(|(n, _)| n).sum();
     match (targets, dropped.as_slice()) {
-        (_, []) => format!("0 of {shot} rays {goal}{}", most_frequent_end(output)),
-        ([], [(n, why)]) => format!("0 of {shot} rays {goal}: {} {why}", count(*n)),
-        (_, [(n, why)]) => format!("{} of {shot} rays {goal}, but {why}", count(*n)),
+        (_, []) => format!("0 of {traced} rays {goal}{}", most_frequent_end(output)),
+        ([], [(n, why)]) => format!("0 of {traced} rays {goal}: {} {why}", count(*n)),
+        (_, [(n, why)]) => format!("{} of {traced} rays {goal}, but {why}", count(*n)),
         (_, all) => {
             let each: Vec<String> = all
                 .iter()
@@ -111,7 +111,7 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
                 .collect();
             let begin = if targets.is_empty() { 0 } else { reach };
             format!(
-                "{} of {shot} rays {goal}: {}",
+                "{} of {traced} rays {goal}: {}",
                 count(begin),
                 each.join(", ")
             )

@@ -4,9 +4,9 @@ pub mod bootstrap;
 pub mod cut;
 pub mod odf_streamlines;
 pub mod orientations;
-pub mod shoot;
 pub mod stopped;
 pub mod streamlines;
+pub mod trace;
 
 use crate::compute::BackendKind;
 use crate::jobs::{Slot, Unfinished};

@@ -92,7 +92,7 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
     })));
 }
 
-const NO_DISTRIBUTIONS: &str = "Tracking along distributions needs them and the chosen tissues: estimate the \
+const NO_DISTRIBUTIONS: &str = "Tracking needs the distributions and the chosen tissues: estimate the \
                                 distributions, or choose other tissues";
 
 /// Adds a tractogram as a layer.

@@ -328,7 +328,7 @@ fn geodesics(
     citations: &mut Citations,
 ) -> String {
     let mut text = format!(
-        "Geodesic rays {} of the metric D⁻¹ were shot {}",
+        "Geodesic rays {} of the metric D⁻¹ were traced {}",
         citations.cite(GEODESICS),
         citations.cite(GEODESICS_ON_CARDS)
     );

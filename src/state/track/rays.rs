@@ -7,7 +7,7 @@ use crate::state::core::phase::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::edit::edit;
 use crate::state::track::jobs::cut::CutRays;
-use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
+use crate::state::track::jobs::trace::{RayOutput, TraceRays};
 use crate::state::track::key::regions;
 use crate::state::track::types::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::update;
@@ -65,7 +65,7 @@ pub fn coarse_seeds(state: &State) -> Option<usize> {
 }
 
 /// The rays of the document as it is; fewer where all would take too long and something is being dragged.
-pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
+pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> TraceRays {
     let Rays {
         metric,
         mut params,
@@ -81,7 +81,7 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
             && m.interpolation == params.curves.interpolation
     };
     let prepared = state.runtime.track.ray_metric.as_ref().filter(fits);
-    ShootRays {
+    TraceRays {
         field: tensors.field.clone(),
         metric: prepared.map(|(_, metric)| metric.clone()),
         sharpening: metric.sharpening,
@@ -95,8 +95,8 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
     }
 }
 
-/// Shows rays that were shot.
-pub fn show(state: &mut State, job: &ShootRays, ray_output: RayOutput, wall_ms: f64) {
+/// Shows rays that were traced.
+pub fn show(state: &mut State, job: &TraceRays, ray_output: RayOutput, wall_ms: f64) {
     let metric = RayMetricParams {
         sharpening: ray_output.metric.sharpening,
         precision: job.precision,
@@ -109,7 +109,7 @@ pub fn show(state: &mut State, job: &ShootRays, ray_output: RayOutput, wall_ms: 
         coarse: job.coarse,
     };
     let rays = (ray_output.seeds * ray_output.directions) as f64;
-    state.runtime.track.rays_per_ms = Some(rays / ray_output.shoot_ms.max(0.1));
+    state.runtime.track.rays_per_ms = Some(rays / ray_output.trace_ms.max(0.1));
     state.runtime.track.rays_passed = Some(ray_output.measures.len() as f64 / rays.max(1.0));
     let repaired = ray_output.metric.repaired;
     let tensors = state.document.tensors.as_ref();
@@ -186,7 +186,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     ranked(state, rays.all.id(), cut, kept, min_measure);
 }
 
-/// Shows the rays that a cut kept, unless others were shot. An outdated cut is shown, too, unless the present result
+/// Shows the rays that a cut kept, unless others were traced. An outdated cut is shown, too, unless the present result
 /// is up to date: it is closer to the requested cut than an older one.
 pub fn ranked(
     state: &mut State,

@@ -268,7 +268,7 @@ pub struct CurvesAtCrosshair {
     pub measure: Option<f64>,
 }
 
-/// All rays to apply a cut to, without shooting again.
+/// All rays to apply a cut to, without tracing again.
 #[derive(Clone, Debug)]
 pub struct RayResult {
     /// All rays that pass the regions, and their connectivity measures.
@@ -315,7 +315,6 @@ pub enum CurveParams {
     Streamlines(curves::Params),
     Rays(RayMetricParams, geodesic::Params),
     /// Streamlines along distributions.
-    #[serde(rename = "fibres")]
     OdfStreamlines(odf_tracking::Params),
 }
 

@@ -289,7 +289,7 @@ impl PathPurpose {
             Self::Responses(None) => "Response functions, white matter first",
             Self::Responses(Some(_)) => "The response function of a tissue",
             Self::Scheme => "A Camino scheme file",
-            Self::Truth => "The truth.json of a truth, or its folder",
+            Self::Truth => "The folder of a truth, or its truth.json",
             Self::Session { .. } => "Save the session",
             Self::Locate { name, .. } | Self::Missing(_, name) => {
                 return format!("Where is {name} now?");

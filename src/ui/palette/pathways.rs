@@ -49,7 +49,7 @@ fn of_live(state: &State) -> Vec<Entry> {
         let epsilon = percent / 100.0;
         if settings.epsilon < from && PathwaySettings::EPSILON.contains(&epsilon) {
             let percent = format::with_unit(&format::fixed(percent, 1), "%");
-            let name = format!("Widen the pathway to where it joins: {percent}");
+            let name = format!("Widen the pathway until it joins the regions: {percent}");
             let settings = settings.clone();
             let wider = set(PathwaySettings {
                 epsilon,

@@ -216,7 +216,7 @@ fn check_texts(here: &Path, value: &serde_json::Value) {
     assert!(mask["agreement"].as_f64().unwrap() > 0.9, "{fit}");
     assert_eq!(mask["doubtful"], false);
     assert!(
-        fit["mask_beside"]
+        fit["companion_mask"]
             .as_str()
             .unwrap()
             .ends_with("brain_mask.nii.gz")
@@ -230,7 +230,7 @@ fn check_texts(here: &Path, value: &serde_json::Value) {
         "within",
     ];
     let within = json(&within, here);
-    assert!(within["mask"].is_null() && within["mask_beside"].is_null());
+    assert!(within["mask"].is_null() && within["companion_mask"].is_null());
 }
 
 /// The condition that failed, and the name of the mask.

@@ -8,7 +8,7 @@ use arcuate::compute::{Backend, Control};
 use arcuate::data::Role;
 use arcuate::phantom::fields::PulledBack;
 use arcuate::solvers::curves::{Interpolation, Seeding};
-use arcuate::solvers::geodesic::{Directions, Form, Precision, shoot, shoot_within};
+use arcuate::solvers::geodesic::{Directions, Form, Precision, trace, trace_within};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::time::{Duration, Instant};
@@ -58,10 +58,10 @@ fn cancelled(backend: &Backend) {
         let mut params = params(LINEAR);
         params.form = form;
         // A card's kernels may have to be loaded first, which is not interrupted.
-        shoot(&metric, &seed, &params, backend, &Control::new()).unwrap();
+        trace(&metric, &seed, &params, backend, &Control::new()).unwrap();
         let control = Control::new();
         control.cancel();
-        let output = shoot(&metric, &seed, &params, backend, &control);
+        let output = trace(&metric, &seed, &params, backend, &control);
         assert!(matches!(output, Err(Error::Cancelled)));
         // Rays that circle in a small volume, each up to the limit.
         params.curves.seeding = Seeding::Random { count: 4000 };
@@ -72,10 +72,10 @@ fn cancelled(backend: &Backend) {
         let control = Control::new();
         let (output, felt) = std::thread::scope(|scope| {
             let started = Instant::now();
-            let shooting = scope.spawn(|| {
+            let tracing = scope.spawn(|| {
                 backend.install(|| {
                     let before = thread_time();
-                    let output = shoot(&metric, &seed, &params, backend, &control);
+                    let output = trace(&metric, &seed, &params, backend, &control);
                     (output, thread_time() - before)
                 })
             });
@@ -84,7 +84,7 @@ fn cancelled(backend: &Backend) {
             let cancelled = Instant::now();
             control.cancel();
             let most = started.elapsed();
-            let (output, worked) = shooting.join().unwrap();
+            let (output, worked) = tracing.join().unwrap();
             // Before the cancellation the thread cannot have worked longer than the elapsed time. The clock may be used
             // for a card, which no other test uses meanwhile.
             match on_card {
@@ -104,13 +104,13 @@ fn full(backend: &Backend) {
     let mut params = params(LINEAR);
     params.curves.seeding = Seeding::Random { count: 500 };
     let control = Control::new();
-    let refused = shoot_within(&metric, &[], &params, Some(10_000), backend, &control);
+    let refused = trace_within(&metric, &[], &params, Some(10_000), backend, &control);
     let sentence = refused.unwrap_err().to_string();
     assert!(
         sentence.contains("rays") && sentence.contains("ask for fewer"),
         "{sentence}"
     );
-    let fits = shoot_within(&metric, &[], &params, Some(1 << 30), backend, &control);
+    let fits = trace_within(&metric, &[], &params, Some(1 << 30), backend, &control);
     assert!(fits.is_ok());
 }
 
@@ -122,7 +122,7 @@ fn sampled_memory(backend: &Backend) {
     params.directions = Directions::Sphere { count: 20 };
     params.curves.max_length_mm = Some(2.0);
     let control = Control::new();
-    let within = |bytes| shoot_within(&metric, &[], &params, Some(bytes), backend, &control);
+    let within = |bytes| trace_within(&metric, &[], &params, Some(bytes), backend, &control);
     let sentence = within(50_000_000).unwrap_err().to_string();
     assert!(sentence.contains("would take about"), "{sentence}");
     // 400,000 rays of at most 5 points.

@@ -121,7 +121,7 @@ impl Reached {
 
 /// Each end of the arcuate from the other. Three regions of the same size are ends of other bundles, one of them nearer
 /// than the far end: every curve that reaches these is wrong. The comparison uses the rays that the program shows,
-/// those after the cut. Of all rays shot, only a few in a hundred are true.
+/// those after the cut. Of all rays traced, only a few in a hundred are true.
 fn arcuate() {
     const SEEDS: usize = 400;
     const DIRECTIONS: usize = 50;
@@ -183,7 +183,7 @@ fn arcuate() {
         for (name, reached, of) in [
             ("streamlines", &lines, SEEDS),
             ("rays kept", &best, SEEDS),
-            ("rays shot", &all, SEEDS * DIRECTIONS),
+            ("rays traced", &all, SEEDS * DIRECTIONS),
         ] {
             let share = |count: usize| 100.0 * count as f64 / of as f64;
             println!(
@@ -304,7 +304,7 @@ fn crossing() {
         let sine = TARGET_MM / at(end).distance(seed);
         DIRECTIONS as f64 * 0.5 * (1.0 - (1.0 - sine * sine).sqrt())
     });
-    let shot = |alpha| {
+    let traced = |alpha| {
         let rays = run(&sharpened(&field, alpha), &regions, &params).rays;
         let mut nearest_mm = [f64::INFINITY; 4];
         let targets = rays.kept.per_streamline["target"].iter();
@@ -322,12 +322,12 @@ fn crossing() {
     println!("streamline {:?}", streamline.per_target);
     assert_eq!(streamline.per_target[2..], [0, 0]);
     assert_eq!(streamline.seed_outcomes.iter().sum::<u64>(), 1);
-    let (rays, nearest_mm) = shot(1.0);
+    let (rays, nearest_mm) = traced(1.0);
     assert!(reached(&rays) > reached(&streamline.per_target), "{rays:?}");
     for bundle_mm in nearest_mm.chunks(2) {
         assert!(bundle_mm.iter().any(|mm| *mm <= ALONG_MM), "{nearest_mm:?}");
     }
-    let (rays, _) = shot(ALPHA);
+    let (rays, _) = traced(ALPHA);
     for (rays, straight) in rays.iter().zip(straight).take(2) {
         // Three standard deviations of a count.
         let chance = straight + 3.0 * straight.sqrt();

@@ -9,7 +9,7 @@ use arcuate::data::{Region, Role, Shape, TensorField};
 use arcuate::phantom::fields::{Field, PulledBack};
 use arcuate::solvers::curves::{Integrator, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{
-    Directions, Form, Params, Precision, RayMetric, Sharpening, shoot,
+    Directions, Form, Params, Precision, RayMetric, Sharpening, trace,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -89,7 +89,7 @@ fn prepared(cuda: Backend) {
 fn compare(metric: &RayMetric, regions: &[Region], params: &Params, cuda: &Backend) -> [Output; 2] {
     let control = Control::new();
     let [cpu, gpu] =
-        [&backend(8), cuda].map(|b| shoot(metric, regions, params, b, &control).unwrap());
+        [&backend(8), cuda].map(|b| trace(metric, regions, params, b, &control).unwrap());
     let steps = [&cpu, &gpu].map(|o| o.rays.steps as f64);
     assert!((steps[0] / steps[1] - 1.0).abs() < 0.01, "{steps:?}");
     if params.directions.count() == 1 {
@@ -345,7 +345,7 @@ fn outcomes(cuda: Backend) {
             assert!(off(&cpu.rays.stops, &gpu.rays.stops) <= 8);
             assert!(off(&cpu.rays.per_target, &gpu.rays.per_target) <= 8);
             assert!(gpu.rays.per_target.iter().all(|n| *n > 0) && gpu.kernel_s.is_some());
-            let again = shoot(&metric, &regions, &params, &cuda, &Control::new()).unwrap();
+            let again = trace(&metric, &regions, &params, &cuda, &Control::new()).unwrap();
             assert_eq!(
                 again.rays.kept.points, gpu.rays.kept.points,
                 "the same bytes again"
@@ -367,7 +367,7 @@ fn refusals(cuda: Backend) {
     let control = Control::new();
     control.cancel();
     let seed = [sphere(Role::Seed, DVec3::ZERO, 2.0)];
-    let cancelled = shoot(
+    let cancelled = trace(
         &metric,
         &seed,
         &base(Interpolation::Trilinear),
@@ -380,7 +380,7 @@ fn refusals(cuda: Backend) {
     endless.curves.max_length_mm = None;
     endless.curves.max_steps = 100_000_000;
     endless.curves.seeding = Seeding::Random { count: 500 };
-    match shoot(&metric, &seed, &endless, &cuda, &Control::new()) {
+    match trace(&metric, &seed, &endless, &cuda, &Control::new()) {
         // 1.6 GB a ray: a large card follows them one after the other.
         Ok(output) => assert_eq!(output.rays.seed_outcomes[0], 500),
         Err(error) => assert!(error.to_string().contains("--backend cpu"), "{error}"),

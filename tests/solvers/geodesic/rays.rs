@@ -8,7 +8,7 @@ use arcuate::data::{Grid, Role, Tractogram};
 use arcuate::phantom::fields::{FishEye, PulledBack};
 use arcuate::solvers::curves::{Integrator, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{
-    Cut, Directions, Form, Precision, RayMetric, Sharpening, rank, shoot,
+    Cut, Directions, Form, Precision, RayMetric, Sharpening, rank, trace,
 };
 use arcuate::solvers::tensor_fit::eigen_symmetric;
 use glam::{DMat3, DVec3, Vec3};
@@ -90,7 +90,7 @@ fn threads() {
         sphere(Role::Target, random.direction() * 10.0, 4.0),
     ];
     let on_threads = |threads| {
-        let output = shoot(
+        let output = trace(
             &metric,
             &regions,
             &params,

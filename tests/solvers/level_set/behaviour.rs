@@ -328,12 +328,7 @@ fn lost() {
     );
     let ended = run(&mut made, 1000);
     assert_eq!(ended, Ended::Vanished);
-    assert!(
-        ended
-            .sentence()
-            .unwrap()
-            .contains("the state before that is kept")
-    );
+    assert!(ended.sentence().unwrap().contains("its last state is kept"));
     // Everything kept is complete: a surface, and all data that belong to it.
     let inside = *made.growth().last().unwrap();
     assert!(inside > 0 && made.field().unwrap().mask().count() as u64 == inside);

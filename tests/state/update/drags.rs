@@ -206,7 +206,7 @@ fn dim() {
 }
 
 fn dim_rays() {
-    let mut window = rays::shooting(50_000);
+    let mut window = rays::tracing(50_000);
     let strength = |window: &Window| {
         let size = Size {
             points: DVec2::splat(200.0),
@@ -341,7 +341,7 @@ fn interrupted() {
 /// The number of rays is what the measured speed allows in a third of a tenth of a second, up to three times as many
 /// where too few are kept; it stays the same while the size does.
 fn budget() {
-    let mut window = rays::shooting(50_000);
+    let mut window = rays::tracing(50_000);
     let region = window.state.runtime.regions.selected.expect("the seed");
     let mut rays_of_drag = |speed: (f64, f64), x: f64| {
         let (per_ms, kept) = speed;
@@ -392,7 +392,7 @@ fn budget() {
 /// A tenth of the few coarse rays that pass would be one or two: a sufficient number is shown, and the full result is
 /// cut as set.
 fn enough() {
-    let mut window = rays::shooting(50_000);
+    let mut window = rays::tracing(50_000);
     let mut requested = window.state.document.track.rays.clone();
     requested.cut = Cut::TopShare(0.01);
     let set = |window: &mut Window, phase: Phase| {

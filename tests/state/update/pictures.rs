@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn shot(pane: Option<Pane>, frames: u32, film: bool) -> Action {
+fn traced(pane: Option<Pane>, frames: u32, film: bool) -> Action {
     Action::Picture(PictureAction::Take(Picture {
         pane,
         path: PathBuf::from("/tmp/t.png"),
@@ -37,8 +37,8 @@ fn shot(pane: Option<Pane>, frames: u32, film: bool) -> Action {
 
 fn taken(effects: &[Effect]) -> Option<(PathBuf, f64)> {
     effects.iter().find_map(|e| match e {
-        Effect::TakePicture(shot, Some(seen)) => {
-            Some((shot.path.clone(), seen.view.camera.azimuth))
+        Effect::TakePicture(traced, Some(seen)) => {
+            Some((traced.path.clone(), seen.view.camera.azimuth))
         }
         _ => None,
     })
@@ -48,7 +48,7 @@ fn turntable() {
     for film in [false, true] {
         let mut state = State::new(String::new());
         let began = state.view.camera.azimuth;
-        assert!(taken(&update(&mut state, shot(Some(Pane::Scene), 12, film))).is_none());
+        assert!(taken(&update(&mut state, traced(Some(Pane::Scene), 12, film))).is_none());
         for i in 0..12 {
             let effects = update(&mut state, Action::Picture(PictureAction::NextFrame));
             let (path, azimuth) = taken(&effects).expect("a frame");
@@ -76,7 +76,7 @@ fn turntable() {
 
 fn escape() {
     let mut state = State::new(String::new());
-    update(&mut state, shot(Some(Pane::Scene), 12, true));
+    update(&mut state, traced(Some(Pane::Scene), 12, true));
     update(&mut state, Action::Picture(PictureAction::NextFrame));
     update(&mut state, Action::Escape);
     assert!(update(&mut state, Action::Picture(PictureAction::NextFrame)).is_empty());
@@ -86,14 +86,14 @@ fn escape() {
         state.runtime.notices.status
     );
     // Invalid values are refused.
-    update(&mut state, shot(Some(Pane::Scene), 1, false));
+    update(&mut state, traced(Some(Pane::Scene), 1, false));
     assert!(state.runtime.turning.is_none() && !state.runtime.notices.messages.is_empty());
 }
 
 /// A picture that is not written ends the turntable, which then does not claim all its pictures.
 fn not_saved() {
     let mut state = State::new(String::new());
-    update(&mut state, shot(Some(Pane::Scene), 12, true));
+    update(&mut state, traced(Some(Pane::Scene), 12, true));
     update(&mut state, Action::Picture(PictureAction::NextFrame));
     update(&mut state, drawn(1, "/tmp/t-001.png", Ok(2)));
     update(&mut state, Action::Picture(PictureAction::NextFrame));
@@ -137,7 +137,7 @@ fn picture_saved() -> Action {
 fn stopped() {
     let start_time = |ticket| {
         let mut state = State::new(String::new());
-        update(&mut state, shot(Some(Pane::Scene), 12, false));
+        update(&mut state, traced(Some(Pane::Scene), 12, false));
         update(&mut state, Action::Picture(PictureAction::NextFrame));
         update(
             &mut state,
@@ -241,8 +241,8 @@ fn copied() {
 fn only_scene() {
     let mut state = State::new(String::new());
     for pane in [None, Some(Pane::Axial)] {
-        let effects = update(&mut state, shot(pane, 12, true));
-        let one = |e: &Effect| matches!(e, Effect::TakePicture(shot, None) if shot.look.turntable.is_none());
+        let effects = update(&mut state, traced(pane, 12, true));
+        let one = |e: &Effect| matches!(e, Effect::TakePicture(traced, None) if traced.look.turntable.is_none());
         assert!(effects.iter().any(one) && state.runtime.turning.is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Geodesic rays in the window's state: coarse while dragged, cut without shooting, undone, kept.
+//! Geodesic rays in the window's state: coarse while dragged, cut without tracing, undone, kept.
 
 use super::{Window, picture};
 use crate::support::test;
@@ -10,8 +10,8 @@ use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
 use arcuate::state::streamlines::Column;
 use arcuate::state::track::jobs::LIVE;
 use arcuate::state::track::jobs::cut::{CUT, CutRays};
-use arcuate::state::track::jobs::shoot::ShootRays;
 use arcuate::state::track::jobs::streamlines::LiveTracking;
+use arcuate::state::track::jobs::trace::TraceRays;
 use arcuate::state::{
     Action, CommandLine, Content, FilesAction, Method, Pane, Phase, Rays, RegionAction, Standing,
     Task, TrackAction, ViewAction,
@@ -41,7 +41,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// A seed in the middle of the ball and rays that may be short.
-pub(super) fn shooting(seeds: usize) -> Window {
+pub(super) fn tracing(seeds: usize) -> Window {
     let mut window = Window::fitted();
     window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     change(&mut window, Phase::Done, |rays| {
@@ -59,7 +59,7 @@ fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
     window.act(Action::Track(TrackAction::SetRays { rays, phase }));
 }
 
-fn ray_jobs(window: &Window) -> Vec<&ShootRays> {
+fn ray_jobs(window: &Window) -> Vec<&TraceRays> {
     window.jobs_of().collect()
 }
 
@@ -105,7 +105,7 @@ fn follow_the_switch() {
 
 fn coarse() {
     // More than any machine computes within a frame.
-    let mut window = shooting(50_000);
+    let mut window = tracing(50_000);
     let all = live(&window).seeds;
     assert_eq!(all, 1_000_000);
     let before: Vec<bool> = ray_jobs(&window).iter().map(|s| s.coarse).collect();
@@ -141,14 +141,14 @@ fn coarse() {
     let expected = [before, vec![true; steps], vec![false]].concat();
     assert_eq!(coarse, expected);
     // Few enough to be computed within a frame: computed at once.
-    let mut window = shooting(2);
+    let mut window = tracing(2);
     window.state.runtime.track.rays_per_ms = Some(1e6);
     change(&mut window, Phase::Live, |r| r.params.curves.step_mm = 1.0);
     assert!(!live(&window).coarse && !window.state.runtime.track.live.waits_for_rest());
 }
 
 fn medium() {
-    let mut window = shooting(20);
+    let mut window = tracing(20);
     let handed = |window: &Window| ray_jobs(window).last().map(|s| s.metric.is_some());
     assert_eq!(handed(&window), Some(false), "the first is prepared");
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
@@ -171,7 +171,7 @@ fn medium() {
 }
 
 fn cut() {
-    let mut window = shooting(50);
+    let mut window = tracing(50);
     let rays = live(&window).rays.as_ref().expect("rays");
     let (all, before) = (rays.measures.clone(), ray_jobs(&window).len());
     assert!(all.len() > 100, "{}", all.len());
@@ -219,7 +219,7 @@ fn cut() {
 }
 
 fn cut_of_many() {
-    let mut window = shooting(1_500);
+    let mut window = tracing(1_500);
     let rays = live(&window).rays.as_ref().expect("rays");
     assert!(rays.all.points.len() > 500_000, "{}", rays.all.points.len());
     let (all, before) = (rays.measures.len(), ray_jobs(&window).len());
@@ -246,7 +246,7 @@ fn cut_of_many() {
 
 /// While the user keeps dragging, the cut follows: each job ends before the next begins.
 fn moving_cut() {
-    let mut window = shooting(1_500);
+    let mut window = tracing(1_500);
     let all = live(&window).rays.as_ref().expect("rays").measures.len();
     let ranks = |window: &Window| window.jobs_of::<CutRays>().count();
     window.holding = true;
@@ -273,7 +273,7 @@ fn moving_cut() {
 
 /// Splines are always stored in single precision: they are shown and used again.
 fn splines() {
-    let mut window = shooting(20);
+    let mut window = tracing(20);
     change(&mut window, Phase::Done, |r| {
         r.metric.precision = Precision::Half;
         r.params.curves.interpolation = Interpolation::CubicBSpline;
@@ -291,7 +291,7 @@ fn splines() {
 }
 
 fn undo() {
-    let mut window = shooting(20);
+    let mut window = tracing(20);
     let mut pictures = vec![picture(&window.state)];
     type Edit = fn(&mut Rays);
     let edits: [Edit; 7] = [
@@ -320,7 +320,7 @@ fn undo() {
 
 /// All views show the rays of one reason, the 3-D view also those that missed; the list keeps all.
 fn one_reason() {
-    let mut window = shooting(50);
+    let mut window = tracing(50);
     window.place(Role::Target, dvec3(0.0, 12.0, 0.0));
     let drawn = |window: &Window, in_3d: bool| -> usize {
         let size = Size {
@@ -368,7 +368,7 @@ fn one_reason() {
 }
 
 fn crosshair() {
-    let mut window = shooting(50);
+    let mut window = tracing(50);
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     let passing = |window: &Window| {
         window
@@ -417,14 +417,14 @@ fn crosshair() {
 }
 
 fn late() {
-    let mut window = shooting(20);
+    let mut window = tracing(20);
     window.holding = true;
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 2.0);
     // The older of two results arrives last.
     window.deliver(|events| {
         assert!(matches!(
-            events[0].outcome::<ShootRays>(),
+            events[0].outcome::<TraceRays>(),
             Some(Outcome::Done(_))
         ));
         events.reverse();
@@ -448,7 +448,7 @@ fn late() {
 }
 
 fn kept() {
-    let mut window = shooting(50);
+    let mut window = tracing(50);
     window.place(Role::Target, dvec3(0.0, 12.0, 0.0));
     let range = live(&window).rays.as_ref().expect("rays").range;
     let count = live(&window).output.kept.len();
@@ -487,7 +487,7 @@ fn kept() {
 
 /// A million rays are requested; the previous result stays until they are there.
 fn out_of_date() {
-    let mut window = shooting(20);
+    let mut window = tracing(20);
     assert_eq!(window.state.standing(), Some(Standing::Final));
     let (seeds, kept) = (live(&window).seeds, live(&window).output.kept.id());
     window.holding = true;
@@ -510,7 +510,7 @@ fn out_of_date() {
         window
             .submitted
             .last()
-            .is_some_and(|job| job.job::<ShootRays>().is_some()),
+            .is_some_and(|job| job.job::<TraceRays>().is_some()),
         "nothing is saved"
     );
     assert_eq!(window.state.runtime.notices.messages.len(), 2);
@@ -524,7 +524,7 @@ fn out_of_date() {
         "Stopped: the rays shown are from before the last change"
     );
     let mut late = window.pending.pop().expect("a result that came too late");
-    *late.outcome_mut::<ShootRays>().expect("rays") = Outcome::Cancelled;
+    *late.outcome_mut::<TraceRays>().expect("rays") = Outcome::Cancelled;
     window.act(Action::Event(late));
     assert_eq!(window.state.standing(), Some(Standing::OutOfDate));
     assert!(window.state.final_live().is_none());
@@ -543,12 +543,12 @@ fn out_of_date() {
 
 /// How often live curves were requested.
 fn request_count(window: &Window) -> usize {
-    window.jobs_of::<ShootRays>().count() + window.jobs_of::<LiveTracking>().count()
+    window.jobs_of::<TraceRays>().count() + window.jobs_of::<LiveTracking>().count()
 }
 
 fn undo_stops() {
     for method in Method::ALL {
-        let mut window = shooting(20);
+        let mut window = tracing(20);
         window.act(Action::Track(TrackAction::SetMethod(method)));
         window.holding = true;
         window.cancelled.clear();
@@ -578,7 +578,7 @@ fn undo_stops() {
 }
 
 fn coarse_first() {
-    let mut window = shooting(20);
+    let mut window = tracing(20);
     window.holding = true;
     // Slow enough for 400 rays to take four seconds.
     window.state.runtime.track.rays_per_ms = Some(0.1);

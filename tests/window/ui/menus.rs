@@ -308,7 +308,7 @@ fn every() {
     let states = [
         in_task(small_scan(), Task::View),
         in_task(tracking(), Task::Track),
-        in_task(rays::shot(), Task::Track),
+        in_task(rays::traced(), Task::Track),
         in_task(pathways::solved(), Task::Pathways),
         in_task(small_scan(), Task::Segment),
         in_task(weighing(Task::Filter), Task::Filter),

@@ -1,6 +1,6 @@
 //! The window's messages when something did not go as requested.
 
-use super::rays::shot;
+use super::rays::traced;
 use super::{
     Window, click, count_submitted, sample, small_scan, submitted, tracking, type_over, window,
 };
@@ -177,7 +177,7 @@ fn fit_inputs() {
 
 /// No ray kept, and the target far outside.
 fn unreached(centre: glam::DVec3) -> State {
-    let mut state = shot();
+    let mut state = traced();
     let target = state
         .document
         .regions
@@ -208,7 +208,7 @@ fn out_of_reach() {
         let head = window.get_by_role_and_label(egui::Role::Heading, "Controls");
         head.rect().top()
     };
-    let before = window(shot(), [1280.0, 800.0]);
+    let before = window(traced(), [1280.0, 800.0]);
     let mut window = window(unreached(far), [1280.0, 800.0]);
     assert_eq!(controls(&window), controls(&before));
     let message = window.query_all_by_label_contains("lies outside");

@@ -486,7 +486,7 @@ fn commands() {
     state.document.pathways.epsilon = 0.001;
     let first = |typed: &str| names(&state, typed).first().cloned().unwrap_or_default();
     let wider = format!(
-        "Widen the pathway to where it joins: {}",
+        "Widen the pathway until it joins the regions: {}",
         percent(percent_joined(&state))
     );
     for (typed, name) in [

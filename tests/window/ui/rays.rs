@@ -7,7 +7,7 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::geodesic::{Cut, Directions, Rays, Sharpening};
 use arcuate::state::core::display::LineColouring;
-use arcuate::state::track::jobs::shoot::ShootRays;
+use arcuate::state::track::jobs::trace::TraceRays;
 use arcuate::state::track::types::{CurveKey, CurveParams, RayResult, measure_range};
 use arcuate::state::{Action, Effect, Method, Phase, State, Tool, TrackAction, ViewAction};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -42,7 +42,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// A state with rays whose measures are spread evenly from 0.8 to 1.6.
-pub(super) fn shot() -> State {
+pub(super) fn traced() -> State {
     let mut state = tracking();
     state.document.track.method = Method::Rays;
     state.document.track.rays.cut = Cut::All;
@@ -98,7 +98,7 @@ fn in_histogram(window: &Window) -> impl Fn(f32) -> egui::Pos2 + use<> {
 
 /// A state with a measure at every point of the kept rays.
 pub(super) fn measured() -> State {
-    let mut state = shot();
+    let mut state = traced();
     let live = state.runtime.track.live.value_mut().unwrap();
     let output = Arc::make_mut(&mut live.output);
     let points = vec![1.0; output.kept.points.len()];
@@ -110,7 +110,7 @@ fn switch() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     click(&mut window, "Method: Geodesic rays");
     assert_eq!(window.state().state.document.track.method, Method::Rays);
-    assert_eq!(submitted::<ShootRays>(&window).len(), 1);
+    assert_eq!(submitted::<TraceRays>(&window).len(), 1);
     for name in ["Rays", "Opening angle", "Sharpening α", "Step"] {
         window.get_by_role_and_label(egui::Role::Slider, name);
     }
@@ -153,7 +153,7 @@ fn switch() {
 }
 
 fn cut() {
-    let mut window = window(shot(), [1920.0, 1080.0]);
+    let mut window = window(traced(), [1920.0, 1080.0]);
     let at = in_histogram(&window);
     window.get_by_label("Connectivity measure (CM) 400 kept");
     window.get_by_label("3 tensors repaired: not positive definite");
@@ -222,7 +222,7 @@ fn kept_at(cut: f32) -> usize {
 }
 
 fn slider() {
-    let mut window = window(shot(), [1280.0, 800.0]);
+    let mut window = window(traced(), [1280.0, 800.0]);
     let before = rays(&window).clone();
     let node = window.get_by_role_and_label(egui::Role::Slider, "Sharpening α");
     assert_eq!(node.accesskit_node().numeric_value(), Some(6.0));
@@ -254,7 +254,7 @@ fn slider() {
 }
 
 fn nothing() {
-    let mut state = shot();
+    let mut state = traced();
     let live = state.runtime.track.live.value_mut().unwrap();
     let mut output = sample::output(0);
     output.seed_outcomes = [0, 81_920, 0, 0, 0, 0, 0, 0];
@@ -272,9 +272,9 @@ fn nothing() {
         panic!("{:?}", rays(&window).params.directions)
     };
     assert!((half_angle_rad.to_degrees() - 67.5).abs() < 1e-6);
-    assert_eq!(submitted::<ShootRays>(&window).len(), 1);
+    assert_eq!(submitted::<TraceRays>(&window).len(), 1);
     // A cut above everything is another reason.
-    let mut state = shot();
+    let mut state = traced();
     state.document.track.rays.cut = Cut::AtLeast(3.0);
     let live = state.runtime.track.live.value_mut().unwrap();
     Arc::make_mut(&mut live.output).kept = sample::output(0).kept;
@@ -286,7 +286,7 @@ fn nothing() {
 }
 
 fn missed() {
-    let mut window = window(shot(), [1920.0, 1080.0]);
+    let mut window = window(traced(), [1920.0, 1080.0]);
     window.get_by_label_contains("Missed the targets, ");
     click(&mut window, "Hide Missed the targets");
     assert!(!window.state().state.view.visible.missed);
@@ -338,7 +338,7 @@ fn change(window: &mut Window, edit: impl FnOnce(&mut arcuate::state::Rays)) {
 }
 
 fn kinds() {
-    let mut window = window(shot(), [1920.0, 1440.0]);
+    let mut window = window(traced(), [1920.0, 1440.0]);
     click(&mut window, "Directions, integrator, precision");
     change(&mut window, |r| {
         r.metric.sharpening = Sharpening::Power { alpha: 3.5 };
@@ -374,7 +374,7 @@ fn kinds() {
 }
 
 fn together() {
-    let mut window = window(shot(), [1920.0, 1440.0]);
+    let mut window = window(traced(), [1920.0, 1440.0]);
     click(&mut window, "Directions, integrator, precision");
     click(&mut window, "Interpolation: Cubic");
     let spline = rays(&window).clone();
@@ -393,7 +393,7 @@ fn together() {
 }
 
 fn arrows() {
-    let mut window = window(shot(), [1920.0, 1080.0]);
+    let mut window = window(traced(), [1920.0, 1080.0]);
     let at = in_histogram(&window);
     // Nothing is cut: the field displays it.
     let field = |w: &Window| {
@@ -435,7 +435,7 @@ fn arrows() {
 }
 
 fn best() {
-    let mut window = window(shot(), [1280.0, 800.0]);
+    let mut window = window(traced(), [1280.0, 800.0]);
     click(&mut window, "Keep: Top n");
     assert_eq!(
         (rays(&window).cut, kept_count(&window)),
@@ -478,7 +478,7 @@ fn best() {
 }
 
 fn no_target() {
-    let mut state = shot();
+    let mut state = traced();
     state.document.regions.retain(|r| r.role != Role::Target);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label("No target yet. Press T, then click where paths should end");
@@ -510,7 +510,7 @@ pub(super) fn brightest(window: &Window, name: &str) -> u8 {
 }
 
 fn stale() {
-    let mut state = shot();
+    let mut state = traced();
     let bright = brightest(
         &super::window(state.clone(), [1920.0, 1080.0]),
         "Connectivity measure",
@@ -535,6 +535,6 @@ fn stale() {
     window.run();
     let copies = |e: &Effect| matches!(e, Effect::CopyText(_));
     assert!(!window.state().effects.iter().any(copies));
-    click(&mut window, "Shoot again");
-    assert_eq!(submitted::<ShootRays>(&window).len(), 1);
+    click(&mut window, "Trace again");
+    assert_eq!(submitted::<TraceRays>(&window).len(), 1);
 }

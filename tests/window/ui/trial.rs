@@ -1,6 +1,6 @@
 //! Findings of a user's trial of the rays: lost digits, rows that jump, a tour and a dialog that forget.
 
-use super::rays::{measured, rays, shot};
+use super::rays::{measured, rays, traced};
 use super::{App, Window, click, count_submitted, small_scan, tracking, type_over, window};
 use crate::support::{Random, opened_event, opened_file, test, wait_for};
 use arcuate::data::{BuiltInHead, Role, Shape, Tractogram};
@@ -158,7 +158,7 @@ fn time_left() {
     let start = Instant::now();
     let at = |s: f64| start + Duration::from_secs_f64(s);
     let mut random = Random::fresh("time_left");
-    let mut pace = StageRate::new("Shooting rays", 700, start);
+    let mut pace = StageRate::new("Tracing rays", 700, start);
     assert_eq!(
         pace.left((720, 4_700), at(1.0)),
         None,
@@ -192,7 +192,7 @@ fn time_left() {
 
 /// Text typed right after the click replaces the value, however few frames there are.
 fn typed_at_once() {
-    let mut window = window(shot(), [1280.0, 800.0]);
+    let mut window = window(traced(), [1280.0, 800.0]);
     let field = window.get_by_role_and_label(egui::Role::TextInput, "Rays");
     let at = field.rect().center();
     let events = [true, false].map(|pressed| egui::Event::PointerButton {
@@ -216,7 +216,7 @@ fn typed_at_once() {
 
 /// Rows below the colours keep their places.
 fn colours() {
-    let mut window = window(shot(), [1920.0, 1080.0]);
+    let mut window = window(traced(), [1920.0, 1080.0]);
     let row = |window: &Window| {
         let row = window.get_by_role_and_label(egui::Role::Slider, "Tube radius");
         row.rect().center().y
@@ -238,7 +238,7 @@ fn colours() {
 /// The tour mentions existing things, and requests nothing that exists.
 fn guided() {
     use arcuate::state::runtime::TourStep;
-    let mut state = shot();
+    let mut state = traced();
     state.runtime.tour = Some(TourStep::DragSeed);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label_contains("The rays follow");
@@ -340,7 +340,7 @@ fn live_first() {
 }
 
 fn counted_once() {
-    let state = shot();
+    let state = traced();
     let live = state.runtime.track.live.value().unwrap();
     let mut rays = live.rays.clone().unwrap();
     let mut cache = arcuate::ui::rays::Cache::default();

@@ -227,7 +227,7 @@ impl Device {
     }
 
     /// Checks whether `bytes` more would fit, after dropping unused cached buffers. To be called before a job that
-    /// allocates much: `needs(bytes, "shooting rays", "ask for fewer rays")`.
+    /// allocates much: `needs(bytes, "tracing rays", "ask for fewer rays")`.
     pub fn needs(&self, bytes: u64, what: &str, lower: &'static str) -> Result<(), Error> {
         let mut settled = false;
         loop {

@@ -22,7 +22,7 @@ pub enum Error {
     },
     /// The driver has not answered within this time.
     NoAnswer {
-        /// Call that is waited for, as a participle.
+        /// Operation awaited, as a participle.
         doing: &'static str,
         /// Time waited, s.
         seconds: u64,

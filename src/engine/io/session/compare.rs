@@ -16,7 +16,7 @@ pub enum Match {
 }
 
 impl Match {
-    /// Words for reports and the window.
+    /// Label for reports and the window.
     pub fn label(self) -> &'static str {
         match self {
             Self::SameBytes => "same bytes",

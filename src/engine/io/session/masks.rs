@@ -176,7 +176,7 @@ pub enum PackedMaskError {
     Expansion {
         /// Voxels of its grid.
         voxels: usize,
-        /// Most voxels that are allowed for a text of its length.
+        /// Largest number permitted for a text of its length.
         max_voxels: u64,
     },
     /// The text is not base64.

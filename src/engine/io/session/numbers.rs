@@ -92,7 +92,7 @@ impl PackedNumbers {
 pub enum PackedNumbersError {
     /// The session had no space for them.
     NotStored,
-    /// More than a tractogram can have.
+    /// More values than a tractogram can have.
     TooMany,
     /// The text is not base64.
     NotBase64,

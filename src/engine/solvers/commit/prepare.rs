@@ -24,7 +24,7 @@ pub struct Inputs<'a> {
     pub tractogram: &'a Tractogram,
     /// A diffusion scan; for the density model possibly an image to which the streamlines should add up.
     pub scan: &'a Volume,
-    /// `None` for such an image.
+    /// `None` for an image to which streamlines add up.
     pub gradients: Option<&'a Gradients>,
     /// Empty, one for all volumes, or one per volume.
     pub timing: &'a [Timing],

@@ -104,12 +104,12 @@ keyed!(StopReason, serde {
     LeftMask = "left-mask",
     LowFa = "low-fa",
     Angle = "angle",
-    MaxLength = "longest-allowed",
-    MaxSteps = "most-steps",
+    MaxLength = "max-length",
+    MaxSteps = "max-steps",
     Seed = "at-seed",
-    Loop = "circled-on-spot",
+    Loop = "looped",
     Indefinite = "no-metric",
-    Leap = "leapt",
+    Leap = "jumped",
     LowAmplitude = "low-amplitude",
     CorticalGrey = "cortical-grey",
     DeepGrey = "deep-grey",
@@ -127,11 +127,11 @@ pub enum SeedOutcome {
     MissedTargets = 1,
     /// Did not pass the include regions.
     MissedInclude = 2,
-    /// Passed an exclude region.
+    /// Touched an exclude region.
     TouchedExclude = 3,
-    /// Shorter than the least length.
+    /// Shorter than the minimum length.
     TooShort = 4,
-    /// Outside the mask or below the FA limit at the seed.
+    /// No streamline starts there; [`Starts`] gives the reasons.
     NoStart = 5,
     /// An end in CSF (this and the next only with a tissue map).
     EndsInCsf = 6,
@@ -207,8 +207,8 @@ pub struct Output {
     pub steps: u64,
     /// Kernel time in seconds, if the backend measures it.
     pub kernel_s: Option<f64>,
-    /// Why seeds do not start, if some do not: along distributions of each of them; in tensors of at most some thousand
-    /// seeds, if that was examined.
+    /// Reasons why seeds did not start; `None` if all did, or if they were not examined (in tensors, beyond some thousand
+    /// seeds).
     pub starts: Option<Starts>,
 }
 
@@ -217,7 +217,7 @@ pub struct Output {
 pub struct Starts {
     /// Seeds outside the grid of the image.
     pub outside_volume: u64,
-    /// Outside the mask of the tensors.
+    /// Seeds outside the mask of the tensors.
     pub outside_mask: u64,
     /// Seeds outside all mask regions.
     pub outside_regions: u64,
@@ -225,7 +225,7 @@ pub struct Starts {
     pub low_fa: u64,
     /// FA limit at seeds; `None` where the data have no FA.
     pub min_fa: Option<f64>,
-    /// Away from the interface of grey and white matter.
+    /// Seeds away from the interface of grey and white matter.
     pub off_interface: u64,
     /// Seeds outside the tissue map.
     pub outside_tissues: u64,
@@ -233,7 +233,7 @@ pub struct Starts {
     pub in_csf: u64,
     /// Seeds in cortical grey matter.
     pub in_cortical_grey: u64,
-    /// Where no amplitude of the distribution reaches the smallest one.
+    /// Seeds at which every amplitude is below `min_amplitude`.
     pub low_amplitude: u64,
     /// The smallest amplitude at seeds; `None` where the data have no distributions.
     pub min_amplitude: Option<f64>,

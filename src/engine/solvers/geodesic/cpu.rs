@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Needs the backend's threads installed.
-pub fn shoot(
+pub fn trace(
     metric: &RayMetric,
     regions: &[Region],
     params: &Params,
@@ -127,7 +127,7 @@ impl Job<'_> {
         let count = self.seeds.len();
         let directions = self.params.directions.count();
         self.control
-            .begin("Shooting rays", count as u64 * directions as u64);
+            .begin("Tracing rays", count as u64 * directions as u64);
         // Small enough for an even distribution, large enough that lanes rarely idle. The result does not depend on
         // it.
         let rays = count * directions;

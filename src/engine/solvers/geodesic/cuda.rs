@@ -3,7 +3,7 @@
 //!
 //! The host determines a ray's outcome from its summary of 28 bytes, with the same code as for the CPU, and also
 //! ranks the rays. Every ray that the regions keep is copied, including those below a cut: the histogram shows all of
-//! them, and dragging the cut repeats no shooting.
+//! them, and dragging the cut repeats no tracing.
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
@@ -108,7 +108,7 @@ impl KernelRules {
     }
 }
 
-pub fn shoot(
+pub fn trace(
     metric: &RayMetric,
     regions: &[Region],
     params: &Params,
@@ -121,7 +121,7 @@ pub fn shoot(
     let (rays, no_start, seeds) =
         backend.install(|| cpu::rays(metric, regions, &gates, params, control))?;
     let directions = params.directions.count() as u64;
-    control.begin("Shooting rays", rays.starts.len() as u64);
+    control.begin("Tracing rays", rays.starts.len() as u64);
     let shards = backend.split_among_devices(rays.starts.len());
     let job = Job {
         metric,
@@ -307,7 +307,7 @@ impl Job<'_> {
             device.needs(bytes_a_ray, "a ray with that many points", LONG_RAYS)?;
         }
         let batch = batch.max(1);
-        device.needs(batch * bytes_a_ray, "shooting rays", LONG_RAYS)?;
+        device.needs(batch * bytes_a_ray, "tracing rays", LONG_RAYS)?;
         // Stored by steps: point k of slot i at k · slots + i.
         let points = device.alloc_zeros((batch * per_start * capacity * 4) as usize)?;
         Ok((batch as usize, points))

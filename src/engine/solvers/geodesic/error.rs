@@ -7,7 +7,7 @@ use crate::solvers::Error;
 use crate::solvers::curves::{self, Interpolation, MAX_SEEDS};
 use std::fmt;
 
-/// A ray metric, regions or parameters with which no rays can be shot: one sentence each.
+/// A ray metric, regions or parameters with which no rays can be traced: one sentence each.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InputError {
     Curves(curves::InputError),

@@ -1,5 +1,5 @@
 //! Geodesic rays: fibres as geodesics of the metric G = D⁻¹ (O'Donnell et al. 2002; Astola et al.
-//! 2010; van Aart et al. 2011), shot in many directions from each seed point and ranked by how
+//! 2010; van Aart et al. 2011), traced in many directions from each seed point and ranked by how
 //! well the diffusion supports them.
 //!
 //! A geodesic makes the length ∫ √(x′ᵀ G x′) stationary. *Hamiltonian form*: with p = G x′ and
@@ -39,7 +39,7 @@
 //! use arcuate_engine::compute::{Backend, BackendChoice, Control};
 //! use arcuate_engine::solvers::curves::{self, Interpolation, Seeding};
 //! use arcuate_engine::solvers::geodesic::{
-//!     Cut, Params, Precision, RayMetric, Sharpening, rank, shoot,
+//!     Cut, Params, Precision, RayMetric, Sharpening, rank, trace,
 //! };
 //! # use arcuate_engine::data::{Grid, Tensor, TensorField};
 //! # use glam::DVec3;
@@ -66,8 +66,8 @@
 //!     },
 //!     ..defaults
 //! };
-//! let shot = shoot(&metric, &[], &params, &backend, &control)?;
-//! let (kept, least) = rank(&shot.rays.kept, Cut::Top(5));
+//! let traced = trace(&metric, &[], &params, &backend, &control)?;
+//! let (kept, least) = rank(&traced.rays.kept, Cut::Top(5));
 //! assert_eq!(kept.len(), 5);
 //! // A ray in isotropic tissue has the measure 1.
 //! assert!(least.is_some_and(|measure| measure > 1.0));
@@ -191,20 +191,20 @@ pub struct Output {
     pub gather_s: Option<f64>,
 }
 
-/// Shoots rays from the regions with role seed (from the whole mask if there is none) and filters by the others. The
+/// Traces rays from the regions with role seed (from the whole mask if there is none) and filters by the others. The
 /// result holds every ray that passes the regions; [`rank`] cuts it by the measure.
-pub fn shoot(
+pub fn trace(
     metric: &RayMetric,
     regions: &[Region],
     params: &Params,
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    shoot_within(metric, regions, params, None, backend, control)
+    trace_within(metric, regions, params, None, backend, control)
 }
 
-/// Does the same as [`shoot`]; returns an error if the rays take more than this much memory, in bytes.
-pub fn shoot_within(
+/// Does the same as [`trace`]; returns an error if the rays take more than this much memory, in bytes.
+pub fn trace_within(
     metric: &RayMetric,
     regions: &[Region],
     params: &Params,
@@ -216,9 +216,9 @@ pub fn shoot_within(
     control.check()?;
     match backend.accelerator() {
         Some(Accelerator::Cuda(_)) => {
-            cuda::shoot(metric, regions, params, memory, backend, control)
+            cuda::trace(metric, regions, params, memory, backend, control)
         }
-        _ => backend.install(|| cpu::shoot(metric, regions, params, memory, control)),
+        _ => backend.install(|| cpu::trace(metric, regions, params, memory, control)),
     }
 }
 

@@ -81,7 +81,7 @@ impl RayMetricParams {
     }
 }
 
-/// How geodesic rays are shot and which of them are kept.
+/// How geodesic rays are traced and which of them are kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rays {
     /// Sharpening and precision, which determine the metric.

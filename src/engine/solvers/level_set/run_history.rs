@@ -111,11 +111,11 @@ impl Ended {
         match self {
             Self::Steps | Self::Converged => None,
             Self::Vanished => Some(
-                "The surface vanished and the state before that is kept; widen the tolerance or lower the smoothness"
+                "The surface vanished and its last state is kept; widen the tolerance or lower the smoothness"
                     .to_owned(),
             ),
             Self::Filled => Some(
-                "The surface filled the whole image and the state before that is kept; narrow the tolerance or raise the \
+                "The surface filled the whole image and its last state is kept; narrow the tolerance or raise the \
                  smoothness"
                     .to_owned(),
             ),

@@ -108,7 +108,7 @@ impl Parameters for Params {
                 Choice {
                     key: LocalSolver::Hybrid.key(),
                     label: "Hybrid",
-                    help: "The better of Hopf–Lax and Selling",
+                    help: "The lower cost of the two",
                     is: |p| p.local == LocalSolver::Hybrid,
                     choose: |p| p.local = LocalSolver::Hybrid,
                 },

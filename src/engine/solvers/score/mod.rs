@@ -130,7 +130,7 @@ impl BundleScore {
 /// Scores of a tractogram.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scores {
-    /// One for each streamline.
+    /// Connection of each streamline.
     pub connections: Vec<Connection>,
     /// In the order of the truth.
     pub bundles: Vec<BundleScore>,
@@ -151,7 +151,7 @@ impl Scores {
         self.bundles.iter().map(|b| b.wrong_paths).sum()
     }
 
-    /// Wrong paths included.
+    /// Invalid connections (IC), wrong paths included.
     pub fn invalid(&self) -> usize {
         let pairs: usize = self.invalid_bundles.iter().map(|(_, count)| count).sum();
         pairs + self.wrong_paths()

@@ -6,7 +6,7 @@ use crate::state::State;
 use crate::state::core::notices::{Severity, Topic};
 
 /// Shown if the range includes other tissue: widening it would not help.
-const OUT_OF_RANGE: &str = "The surface vanished and the state before that is kept; place a sphere where the values lie \
+const OUT_OF_RANGE: &str = "The surface vanished and its last state is kept; place a sphere where the values lie \
                             within T ± ε, or lower the smoothness";
 
 /// The way the surface ended with the current parameters, as a sentence; `None` if it can move.

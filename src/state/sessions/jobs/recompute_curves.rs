@@ -16,8 +16,8 @@ use crate::state::tensors::inputs::{MissingInput, distributions, tensors};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
 use crate::state::track::inputs::tissues;
 use crate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
-use crate::state::track::jobs::shoot::ShootRays;
 use crate::state::track::jobs::streamlines::{Streamlines as _, TrackStreamlines};
+use crate::state::track::jobs::trace::TraceRays;
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
 use crate::state::track::types::odf::{OdfInput, TissueInput, TissueKey};
@@ -192,7 +192,7 @@ impl RecomputeCurves {
                 cut,
             } => {
                 let (field, fa, _) = tensors.fitted(backend, control)?;
-                let shoot = ShootRays {
+                let trace = TraceRays {
                     field,
                     metric: None,
                     sharpening,
@@ -203,7 +203,7 @@ impl RecomputeCurves {
                     cut,
                     coarse: false,
                 };
-                shoot.shoot(backend, control)?.output.kept
+                trace.trace(backend, control)?.output.kept
             }
         };
         let all = with_target_names(with_lengths(tractogram), &regions);

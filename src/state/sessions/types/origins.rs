@@ -115,7 +115,6 @@ pub struct SavedFit {
 #[serde(rename_all = "snake_case")]
 pub enum SavedMask {
     /// Computed from the scan itself.
-    #[serde(rename = "found")]
     Automatic,
     File(usize),
     /// The built-in head's own.

@@ -157,7 +157,7 @@ fn figures(
 fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let (what, doing) = match state.document.track.method {
         Method::Streamlines => ("Streamlines", "Tracking…"),
-        Method::Rays => ("Rays", "Shooting…"),
+        Method::Rays => ("Rays", "Tracing…"),
     };
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
     let document = &state.document;
@@ -196,7 +196,7 @@ fn run_again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) 
     let p = theme::palette(ui.style());
     let action = match state.document.track.method {
         Method::Streamlines => "Track again",
-        Method::Rays => "Shoot again",
+        Method::Rays => "Trace again",
     };
     let note = Note::new(p, Severity::Warning, text).action(action);
     if note.show(ui) == Some(NoteResponse::Accepted) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A dictionary as lists in any order; directions are rows of the table that comes with it.
 pub struct ImportedDictionary<'a> {
-    /// Streamline of each segment, an index below `fibres`.
+    /// Streamline of each segment, an index below `streamlines`.
     pub streamline: &'a [u32],
     /// Voxel of each segment, an index below `voxels`.
     pub voxel: &'a [u32],
@@ -25,7 +25,8 @@ pub struct ImportedDictionary<'a> {
 }
 
 impl ImportedDictionary<'_> {
-    /// The dictionary, with lengths rounded to 2⁻¹⁶ of the longest and voxels on a one-dimensional grid.
+    /// The dictionary, with lengths rounded to 2⁻¹⁶ of the longest and voxels on a one-dimensional grid; `None` if no
+    /// grid of so many voxels exists.
     pub fn dictionary(&self) -> Option<Dictionary> {
         let longest = self.length.iter().copied().fold(0.0, f32::max);
         let unit_mm = f64::from(longest) / f64::from(u16::MAX);

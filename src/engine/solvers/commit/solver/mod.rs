@@ -151,7 +151,7 @@ pub struct Solution {
     pub ended: Ended,
 }
 
-/// The part that fits with one operator share.
+/// Diagonal metric h of the proximal steps; one serves all fits with the same operator.
 #[derive(Clone, Debug)]
 pub struct Metric {
     h: Vec<f32>,

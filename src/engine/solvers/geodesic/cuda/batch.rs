@@ -213,7 +213,7 @@ impl Job<'_> {
                         .arg(&mut queue)
                         .launch(launch)
                 };
-                device.check("shooting rays", launched)?;
+                device.check("tracing rays", launched)?;
                 Ok(())
             })?;
             kernel_ms += f64::from(ms);

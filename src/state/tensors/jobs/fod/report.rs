@@ -43,7 +43,7 @@ pub fn json(
         "responses_from": recipe.responses.key(),
         "responses": responses(files, recipe, fods),
         "mask_voxels": in_mask,
-        "mask_found": fods.mask_report.is_some(),
+        "mask_automatic": fods.mask_report.is_some(),
         "mask": fods.mask_report.map(|m| json!({
             "volume_ml": m.volume_ml,
             "agreement": m.agreement,

@@ -1,4 +1,4 @@
-//! Geodesic rays: shot in a metric, which is prepared if it does not exist yet, then cut by their measure.
+//! Geodesic rays: traced in a metric, which is prepared if it does not exist yet, then cut by their measure.
 
 use crate::compute::{Backend, Control};
 use crate::data::{Region, TensorField, Tractogram, Volume};
@@ -15,9 +15,9 @@ use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Shoots geodesic rays; `fa` is sampled along them.
+/// Traces geodesic rays; `fa` is sampled along them.
 #[derive(Clone, Debug)]
-pub struct ShootRays {
+pub struct TraceRays {
     pub field: TensorField,
     /// Prepared earlier with the same field, sharpening, precision and interpolation.
     pub metric: Option<geodesic::RayMetric>,
@@ -45,13 +45,13 @@ pub struct RayOutput {
     pub directions: u64,
     pub kernel_s: Option<f64>,
     /// Wall time of the rays alone, without preparing the metric.
-    pub shoot_ms: f64,
+    pub trace_ms: f64,
     /// To be passed to the next job; its precision may differ from the requested one.
     pub metric: geodesic::RayMetric,
 }
 
-impl ShootRays {
-    pub fn shoot(self, backend: &Backend, control: &Control) -> Result<RayOutput, JobError> {
+impl TraceRays {
+    pub fn trace(self, backend: &Backend, control: &Control) -> Result<RayOutput, JobError> {
         let (field, regions, params) = (&self.field, &self.regions, &self.params);
         let interpolation = params.curves.interpolation;
         let metric = match self.metric {
@@ -67,8 +67,8 @@ impl ShootRays {
         };
         let started = Instant::now();
         let memory = memory_for_curves();
-        let shot = geodesic::shoot_within(&metric, regions, params, memory, backend, control)?;
-        let mut output = Arc::unwrap_or_clone(shot.rays);
+        let traced = geodesic::trace_within(&metric, regions, params, memory, backend, control)?;
+        let mut output = Arc::unwrap_or_clone(traced.rays);
         output.explain_no_starts(field, regions, &params.curves, backend, control)?;
         let measures = output.kept.per_streamline.get("cm").cloned();
         let measures = measures.unwrap_or_default();
@@ -82,16 +82,16 @@ impl ShootRays {
             all,
             measures,
             min_measure,
-            seeds: shot.seeds,
-            directions: shot.directions,
-            kernel_s: shot.kernel_s,
-            shoot_ms: started.elapsed().as_secs_f64() * 1e3,
+            seeds: traced.seeds,
+            directions: traced.directions,
+            kernel_s: traced.kernel_s,
+            trace_ms: started.elapsed().as_secs_f64() * 1e3,
             metric,
         })
     }
 }
 
-impl Job for ShootRays {
+impl Job for TraceRays {
     type Output = Box<RayOutput>;
 
     fn slot(&self) -> Slot {
@@ -99,7 +99,7 @@ impl Job for ShootRays {
     }
 
     fn label(&self) -> String {
-        "Shooting rays".to_owned()
+        "Tracing rays".to_owned()
     }
 
     fn run(
@@ -108,7 +108,7 @@ impl Job for ShootRays {
         control: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        Ok(Box::new(self.shoot(&worker.backend(), control)?))
+        Ok(Box::new(self.trace(&worker.backend(), control)?))
     }
 
     fn curves(rays: &Self::Output) -> Vec<&Tractogram> {
@@ -116,7 +116,7 @@ impl Job for ShootRays {
     }
 }
 
-impl Receive<State> for ShootRays {
+impl Receive<State> for TraceRays {
     fn receive(
         &self,
         delivery: Delivery<Self::Output>,
