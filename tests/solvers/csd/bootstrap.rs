@@ -343,8 +343,13 @@ fn card(device: Backend) {
     distances.sort_by(f32::total_cmp);
     // The tolerance of the deconvolution itself.
     assert!(distances[989] < 5e-3, "{}", distances[989]);
+    // Single precision decides which directions are just at the constraint, and each of them is one degree of freedom: in
+    // the hundredth of the voxels whose fits differ most, these sets differ.
     let freed = residuals(&dwi, &mask, &settings, &device);
-    for (a, b) in found.freedom().iter().zip(freed.freedom()) {
-        assert!((a - b).abs() < 0.05 * a, "{a} {b}");
-    }
+    let pairs = found.freedom().iter().zip(freed.freedom());
+    let mut differences: Vec<f32> = pairs.map(|(a, b)| (a - b).abs() / a).collect();
+    differences.sort_by(f32::total_cmp);
+    println!("{} {} {}", differences[499], differences[989], differences[998]);
+    assert!(differences[989] < 0.05, "{}", differences[989]);
+    assert!(differences[499] < 1e-2, "{}", differences[499]);
 }
