@@ -21,14 +21,14 @@ template <int ORDER> struct Lobes {
     // first function and the factors of the recurrence; and the interpolated coefficients.
     u32 m, place, apart;
     bool is_sine;
-    float first, by_squares[TERMS - 1], constants[TERMS - 1], befores[TERMS - 1];
+    float first, by_squares[TERMS - 1], constants[TERMS - 1], previous[TERMS - 1];
     float coefficients[TERMS];
 
     template <int M, int T> __device__ __forceinline__ void set_degrees() {
         constexpr int L = begin(M) + 2 * T;
         if constexpr (L < ORDER) {
             constexpr float a = by_square(L, M), b = constant(L, M), c = before(L, M);
-            by_squares[T] = a, constants[T] = b, befores[T] = c;
+            by_squares[T] = a, constants[T] = b, previous[T] = c;
             set_degrees<M, T + 1>();
         }
     }
@@ -43,7 +43,7 @@ template <int ORDER> struct Lobes {
     __device__ __forceinline__ Lobes(Shared& shared, const Data& data, u32 lane) : search(shared.searches[threadIdx.x / 32]) {
         m = (lane + 1) / 2, is_sine = lane > 0 && lane % 2 == 0, apart = m ? 2 : 1, place = 0, first = 0.0f;
 #pragma unroll
-        for (int t = 0; t < TERMS - 1; t++) by_squares[t] = 0.0f, constants[t] = 0.0f, befores[t] = 0.0f;
+        for (int t = 0; t < TERMS - 1; t++) by_squares[t] = 0.0f, constants[t] = 0.0f, previous[t] = 0.0f;
         set_frequency<0>();
     }
 
@@ -82,8 +82,8 @@ template <int ORDER> struct Lobes {
 #pragma unroll
         for (int t = 0; t < TERMS - 1; t++) {
             float twice = 2.0f * by_squares[t], factor = fmaf(square, by_squares[t], constants[t]), by_z = twice * u.z;
-            float n0 = fmaf(e0, befores[t], factor * f0), n1 = fmaf(e1, befores[t], fmaf(factor, f1, by_z * f0));
-            float n2 = fmaf(e2, befores[t], fmaf(factor, f2, fmaf(2.0f * by_z, f1, twice * f0)));
+            float n0 = fmaf(e0, previous[t], factor * f0), n1 = fmaf(e1, previous[t], fmaf(factor, f1, by_z * f0));
+            float n2 = fmaf(e2, previous[t], fmaf(factor, f2, fmaf(2.0f * by_z, f1, twice * f0)));
             e0 = f0, e1 = f1, e2 = f2, f0 = n0, f1 = n1, f2 = n2;
             s0 = fmaf(coefficients[t + 1], f0, s0), s1 = fmaf(coefficients[t + 1], f1, s1), s2 = fmaf(coefficients[t + 1], f2, s2);
         }

@@ -269,7 +269,7 @@ fn choose_mask(
             }
             return None;
         }
-        let difference = mask.grid.difference_from_scan(&grid);
+        let difference = mask.grid.difference_from_scan(grid);
         passed_over = Some(format!(
             "The mask lies on another grid than the scan ({difference}), so the fit does not use it; \
              make a brain mask on the scan's grid: {}",

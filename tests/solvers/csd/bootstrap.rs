@@ -349,7 +349,10 @@ fn card(device: Backend) {
     let pairs = found.freedom().iter().zip(freed.freedom());
     let mut differences: Vec<f32> = pairs.map(|(a, b)| (a - b).abs() / a).collect();
     differences.sort_by(f32::total_cmp);
-    println!("{} {} {}", differences[499], differences[989], differences[998]);
+    println!(
+        "{} {} {}",
+        differences[499], differences[989], differences[998]
+    );
     assert!(differences[989] < 0.05, "{}", differences[989]);
     assert!(differences[499] < 1e-2, "{}", differences[499]);
 }

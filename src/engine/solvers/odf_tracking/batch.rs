@@ -176,21 +176,26 @@ impl Part {
 impl Batch {
     /// Needs the backend's threads installed.
     pub fn new(conditions: &Conditions, lattice: &Lattice, ids: Range<u64>) -> Self {
-        let parts: Vec<((Vec<KernelSeed>, Vec<u32>), Vec<NoStart>)> = parts_of(&ids)
-            .into_par_iter()
-            .map(|ids| {
-                let (mut seeds, mut met, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-                for id in ids {
-                    match kernel_seed(conditions, lattice, id, &mut met) {
-                        Ok(seed) => seeds.push(seed),
-                        Err(reason) => refused.push(reason),
-                    }
+        let part = |ids: Range<u64>| {
+            let mut part = Self {
+                ids: ids.clone(),
+                refused: Vec::new(),
+                seeds: Vec::new(),
+                met: Vec::new(),
+            };
+            for id in ids {
+                match kernel_seed(conditions, lattice, id, &mut part.met) {
+                    Ok(seed) => part.seeds.push(seed),
+                    Err(reason) => part.refused.push(reason),
                 }
-                ((seeds, met), refused)
-            })
-            .collect();
-        let (parts, refused): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let (seeds, met): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+            }
+            part
+        };
+        let parts: Vec<Self> = parts_of(&ids).into_par_iter().map(part).collect();
+        let (refused, seeds, met) = parts
+            .into_iter()
+            .map(|part| (part.refused, part.seeds, part.met))
+            .collect::<(Vec<_>, Vec<_>, Vec<_>)>();
         Self {
             ids,
             refused: refused.concat(),

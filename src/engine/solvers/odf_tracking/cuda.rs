@@ -9,6 +9,7 @@
 #![allow(unsafe_code, reason = "kernel launches")]
 
 mod fibres;
+mod spans;
 mod tables;
 
 use super::batch::{Batch, Gathered, KernelSeed, Part, Summary, complete, joined};
@@ -27,6 +28,7 @@ use crate::solvers::curves::memory_budget::MemoryBudget;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaEvent, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use fibres::{Fibres, kernel_order};
+use spans::{Span, total_ms};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -166,19 +168,8 @@ struct Cards<'a> {
 /// Streamlines in the order of their numbers, and the milliseconds during which kernels ran.
 type Joined = (Vec<JoinedCurves>, f64);
 
-/// Begin and end of a launch, ms after the begin of the run on its card.
-type Span = [f32; 2];
-
-/// The milliseconds during which at least one launch ran.
-fn total_ms(mut spans: Vec<Span>) -> f64 {
-    spans.sort_by(|a, b| a[0].total_cmp(&b[0]));
-    let (mut total, mut until) = (0.0, 0.0);
-    for [begin, end] in spans {
-        total += f64::from((end - begin.max(until)).max(0.0));
-        until = end.max(until);
-    }
-    total
-}
+/// Summaries, the regions met, and the times of the launches.
+type Followed = (Vec<Summary>, Vec<u32>, Vec<Span>);
 
 /// A finished batch.
 struct Finished {
@@ -409,14 +400,14 @@ impl Cards<'_> {
         Ok((parts, spans))
     }
 
-    /// Follows all seeds of a batch; returns the summaries, the regions met, and the times of the launches.
+    /// Follows all seeds of a batch.
     fn follow(
         &self,
         card: &mut Card,
         begin: &CudaEvent,
         batch: &Batch,
         seeds: &CudaSlice<KernelSeed>,
-    ) -> Result<(Vec<Summary>, Vec<u32>, Vec<Span>), Error> {
+    ) -> Result<Followed, Error> {
         let (device, slots) = (&card.device, batch.seeds.len());
         let mut running: Vec<u32> = (0..slots as u32).collect();
         if running.is_empty() {
