@@ -12,6 +12,7 @@ pub mod live;
 pub mod notices;
 pub mod pane;
 pub mod phase;
+pub(in crate::state) mod settings;
 pub mod task;
 pub mod text;
 pub mod volume_look;

@@ -1,10 +1,12 @@
 //! The methods text of COMMIT fits.
 
 use crate::data::text::{counted, singular_or_plural};
+use crate::parameters::Parameters as _;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
 use crate::state::core::citations::Citations;
+use crate::state::core::settings::other_settings;
 use crate::state::core::text::count;
 use crate::state::filter::{
     FitInputs, FittedWeights, GivenPeaks, PeakInput, ScanTimings, VirtualLesion,
@@ -99,6 +101,7 @@ fn fit_text(
         f.rmse,
         counted(f.voxels as usize, "voxel")
     );
+    text += &other_settings(&from.params, &Params::defaults(), STATED);
     let excluded = f.outside + f.single_points;
     if excluded > 0 {
         let _ = write!(
@@ -209,6 +212,21 @@ fn along_peaks(document: &Document, peaks: Option<PeakInput>, citations: &mut Ci
         }
     }
 }
+
+/// Keys of the rows that the sentences state.
+const STATED: &[&str] = &[
+    "model",
+    "along",
+    "across",
+    "free",
+    "radii",
+    "blur",
+    "lasso",
+    "group",
+    "keep-b0",
+    "raw-signal",
+    "raw-kernels",
+];
 
 fn steering(params: &Params, citations: &mut Citations) -> String {
     let mut text = String::new();

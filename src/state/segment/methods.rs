@@ -1,8 +1,10 @@
 //! The methods text of segmentations.
 
 use crate::data::text::{counted, singular_or_plural};
-use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
+use crate::parameters::Parameters as _;
+use crate::solvers::level_set::{Measures, Mode, Params, RunHistory, ScriptEvent};
 use crate::state::core::citations::Citations;
+use crate::state::core::settings::other_settings;
 use crate::state::core::text::plain_ml;
 use crate::state::regions::methods::position_text;
 use crate::state::segment::{SegmentRecipe, Start};
@@ -137,6 +139,7 @@ fn segmentation_text(
         );
     }
     text += ".";
+    text += &other_settings(last_params(script), &Params::defaults(), STATED);
     if let Some(measures) = measures {
         let _ = write!(
             text,
@@ -147,6 +150,22 @@ fn segmentation_text(
         );
     }
     text
+}
+
+/// Keys of the rows that the sentences state.
+const STATED: &[&str] = &[
+    "smoothness",
+    "intensity",
+    "region",
+    "edge",
+    "edge-contrast",
+    "layer-weight",
+    "paper",
+];
+
+/// The parameters at the end of a run.
+fn last_params(script: &RunHistory) -> &Params {
+    script.params_at(u64::MAX).0
 }
 
 fn speeds(params: &Params, citations: &mut Citations) -> String {

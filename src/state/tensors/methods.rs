@@ -7,6 +7,7 @@ use crate::solvers::{csd, tensor_fit};
 use crate::state::Document;
 use crate::state::core::citations::Citations;
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::settings::other_settings;
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
 use crate::state::tensors::types::fods::{FodSource, Fods, ResponseChoice, TissueChoice};
@@ -128,7 +129,8 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
             citations.cite(CONE)
         );
     }
-    text
+    let stated = ["method", "order", "bootstrap"];
+    text + &other_settings(&settings.params, &csd::Params::defaults(), &stated)
 }
 
 /// One tissue and where its response function comes from.
@@ -268,5 +270,9 @@ pub(in crate::state) fn fit(
          diffusion weighting, by {method} {}; eigenvalues were at least {:e} mm²/s.",
         citations.cite(LEAST_SQUARES),
         params.min_eigenvalue_mm2_per_s
+    ) + &other_settings(
+        params,
+        &tensor_fit::Params::defaults(),
+        &["method", "iterations", "b-range", "min-eigenvalue"],
     )
 }

@@ -4,12 +4,13 @@ use crate::data::text::counted;
 use crate::data::{Region, Role};
 use crate::solvers::curves::{self, Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{
-    self, Cut, Directions, Form, Precision, RayMetricParams, Sharpening,
+    self, Cut, Directions, Form, Precision, RayMetricParams, Rays, Sharpening,
 };
 use crate::solvers::odf_tracking;
 use crate::state::Document;
 use crate::state::core::citations::Citations;
 use crate::state::core::layer::Input;
+use crate::state::core::settings::other_settings;
 use crate::state::core::text::{count, file_name};
 use crate::state::regions::methods::names_with_positions;
 use crate::state::track::recipe::CurveRecipe;
@@ -76,8 +77,69 @@ pub(in crate::state) fn curves(
     if let Some(names) = names_with_positions(regions, Role::Mask) {
         let _ = write!(text, " They had to stay within {names}.");
     }
+    text += &match curve_params {
+        CurveParams::Streamlines(walk) => other_settings(walk, &curves::Params::defaults(), STATED),
+        CurveParams::Rays(metric, params) => {
+            let rays = Rays {
+                metric: *metric,
+                params: params.clone(),
+                cut: recipe.cut,
+            };
+            let defaults = Rays::defaults();
+            other_settings(&params.curves, &defaults.params.curves, STATED)
+                + &other_settings(&rays, &defaults, STATED_OF_RAYS)
+        }
+        CurveParams::OdfStreamlines(params) => {
+            let defaults = document.odf_defaults(params.method);
+            other_settings(params, &defaults, STATED_ALONG_DISTRIBUTIONS)
+        }
+    };
     text
 }
+
+/// Keys of the rows that the sentences about streamlines and rays state.
+const STATED: &[&str] = &[
+    "seeds",
+    "step",
+    "angle",
+    "fa",
+    "min-length",
+    "max-length",
+    "integrator",
+    "interpolation",
+    "targets",
+    "includes",
+    "deflect",
+    "bootstrap",
+    "one-way",
+];
+/// Keys of the further rows that the sentences about rays state.
+const STATED_OF_RAYS: &[&str] = &[
+    "directions",
+    "sharpen",
+    "precision",
+    "form",
+    "cut",
+    "both-ways",
+];
+/// Keys of the rows that the sentences about streamlines along distributions state.
+const STATED_ALONG_DISTRIBUTIONS: &[&str] = &[
+    "method",
+    "seeds",
+    "seed-interface",
+    "select",
+    "step",
+    "angle",
+    "cutoff",
+    "samples",
+    "min-length",
+    "max-length",
+    "one-way",
+    "targets",
+    "includes",
+    "bootstrap",
+    "no-back-track",
+];
 
 /// How streamlines followed distributions, where they began, and what ended them.
 fn along_distributions(
