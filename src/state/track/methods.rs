@@ -87,7 +87,7 @@ pub(in crate::state) fn curves(
             };
             let defaults = Rays::defaults();
             other_settings(&params.curves, &defaults.params.curves, STATED)
-                + &other_settings(&rays, &defaults, STATED_OF_RAYS)
+                + &other_settings(&rays, &defaults, STATED_FOR_RAYS)
         }
         CurveParams::OdfStreamlines(params) => {
             let defaults = document.odf_defaults(params.method);
@@ -114,7 +114,7 @@ const STATED: &[&str] = &[
     "one-way",
 ];
 /// Keys of the further rows that the sentences about rays state.
-const STATED_OF_RAYS: &[&str] = &[
+const STATED_FOR_RAYS: &[&str] = &[
     "directions",
     "sharpen",
     "precision",

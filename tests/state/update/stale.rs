@@ -63,7 +63,22 @@ fn methods_of_shown() {
     step(&mut window, 1.75);
     assert_eq!(methods(&window.state), shown);
     window.deliver(in_order);
-    assert!(methods(&window.state).contains("in steps of 1.75 mm"));
+    let text = methods(&window.state);
+    assert!(text.contains("in steps of 1.75 mm"), "{text}");
+    // Settings without a sentence of their own are listed as their rows name them, if they are not the defaults.
+    assert!(!text.contains("differed from"), "{text}");
+    window.holding = false;
+    let params = Params {
+        random_seed: 7,
+        max_steps: 900,
+        ..window.state.document.track.streamlines.clone()
+    };
+    let phase = Phase::Done;
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
+    let text = methods(&window.state);
+    let sentence =
+        "Other settings that differed from their defaults: random seed 7, step limit 900.";
+    assert!(text.contains(sentence), "{text}");
 }
 
 /// Requests about one document do nothing to the next, and no message mentions them.
