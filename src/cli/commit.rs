@@ -490,7 +490,7 @@ fn summary(
     let (fit, prepared) = (&output.fit, &output.prepared);
     let (dictionary, counts) = (&prepared.dictionary, prepared.dictionary.counts);
     let kept = fit.weights.iter().filter(|w| **w > 0.0).count();
-    let (operator, side) = match prepared.operator.way() {
+    let (operator, side) = match prepared.operator.kind() {
         OperatorKind::Factorised => ("factorised", None),
         OperatorKind::Dense { side } => ("dense", Some(side)),
     };

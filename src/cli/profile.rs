@@ -98,7 +98,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     })?;
     let mut text = format!(
         "{}, {} over {:.1} mm\n",
-        counted(profile.lines, "streamline"),
+        counted(profile.used, "streamline"),
         counted(params.nodes, "node"),
         profile.length_mm
     );
@@ -107,7 +107,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     text += &format!("{}\n", shown(&options.output));
     let value = json!({
-        "command": "profile", "streamlines": profile.lines, "left_out": profile.passed_over,
+        "command": "profile", "streamlines": profile.used, "left_out": profile.passed_over,
         "parameters": parameters::json(&params), "length_mm": profile.length_mm, "values": names,
         "wall_ms": wall_ms, "file": options.output,
     });

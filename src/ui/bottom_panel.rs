@@ -187,7 +187,7 @@ fn figures(state: &State, panel: BottomPanel) -> String {
             text
         }
         BottomPanel::Profile => runtime.profile.shown().map_or(String::new(), |(_, named)| {
-            let lines = streamlines(named.profile.lines as u64);
+            let lines = streamlines(named.profile.used as u64);
             let mm = super::format::fixed(f64::from(named.profile.length_mm), 0);
             format!("{lines}, {} long", super::format::with_unit(&mm, "mm"))
         }),

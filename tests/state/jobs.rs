@@ -234,9 +234,9 @@ fn tables_stop() {
         profile: Arc::new(Profile {
             centre: vec![[0.5; 3]; 3],
             length_mm: 1.0,
-            lines: 1,
+            used: 1,
             passed_over: 0,
-            tracks: Vec::new(),
+            curves: Vec::new(),
         }),
         names: Vec::new(),
     };

@@ -7,7 +7,7 @@ use super::super::{format, regions};
 use super::{empty, rect_after_settings};
 use crate::data::Tractogram;
 use crate::solvers::tractogram::ProfileParams;
-use crate::solvers::tractogram::profile::{Profile, Track};
+use crate::solvers::tractogram::profile::{Profile, ProfileCurve};
 use crate::state::core::text::counted;
 use crate::state::streamlines::{Column, ProfileSettings};
 use crate::state::{Action, State, StreamlineAction, ViewAction};
@@ -34,9 +34,9 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         };
         return empty(ui, place, text);
     };
-    let n = named.profile.tracks.len().max(1);
+    let n = named.profile.curves.len().max(1);
     let width = place.width() / n as f32;
-    for (i, (track, name)) in named.profile.tracks.iter().zip(&named.names).enumerate() {
+    for (i, (track, name)) in named.profile.curves.iter().zip(&named.names).enumerate() {
         let left = place.left() + width * i as f32;
         let plot = Rect::from_min_size(pos2(left, place.top()), vec2(width, place.height()));
         let rgb = theme::CATEGORIES[i % theme::CATEGORIES.len()];
@@ -125,7 +125,7 @@ fn parameter_rows(
 }
 
 /// Ends of the scale: whole steps that enclose mean and spread.
-fn scale(track: &Track) -> Option<(f64, f64, f64)> {
+fn scale(track: &ProfileCurve) -> Option<(f64, f64, f64)> {
     let both = track
         .mean
         .iter()
@@ -157,7 +157,7 @@ fn plot(
     ui: &mut Ui,
     place: Rect,
     (name, [r, g, b]): (&str, [u8; 3]),
-    (profile, track): (&Profile, &Track),
+    (profile, track): (&Profile, &ProfileCurve),
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());

@@ -27,7 +27,7 @@ pub fn panels() {
             .shown()
             .unwrap();
         assert_eq!(found.names, ["y"]);
-        found.profile.tracks[0].mean[5]
+        found.profile.curves[0].mean[5]
     };
     assert!((mean(&setup) - 6.0).abs() < 1e-5);
     // It uses only the streamlines that the rules keep.

@@ -143,7 +143,7 @@ fn refusals() {
     };
     let step = InputError::Step {
         step_mm: 3.0,
-        most_mm: 2.0,
+        max_mm: 2.0,
     };
     refused(&fan(), None, &long, step);
     let at_interface = Params {

@@ -97,7 +97,7 @@ fn linear() {
         let along = [Along::Image(volume, 0), Along::Value("fa".to_owned())];
         let nodes = 2 + random.uniform(0.0, 60.0) as usize;
         let found = run(&all, &along, nodes, &Start::Axis, Sense::AsIs, 2).unwrap();
-        assert_eq!((found.lines, found.passed_over), (count, 0));
+        assert_eq!((found.used, found.passed_over), (count, 0));
         let length = from.distance(to);
         assert!((f64::from(found.length_mm) - length).abs() < 1e-4 * length);
         let mean_off = offs.iter().sum::<DVec3>() / count as f64;
@@ -109,7 +109,7 @@ fn linear() {
             let at = from.lerp(to, node as f64 / (nodes - 1) as f64) + mean_off;
             let centre = glam::Vec3::from(found.centre[node]).as_dvec3();
             assert!(centre.distance(at) < 1e-4, "node {node}: {centre} for {at}");
-            for track in &found.tracks {
+            for track in &found.curves {
                 let expected = 0.4 + slope.dot(at);
                 assert!((f64::from(track.mean[node]) - expected).abs() < ROUNDING);
                 assert!((f64::from(track.sd[node]) - sd).abs() < ROUNDING);
@@ -149,10 +149,10 @@ fn arc() {
     let found = run(&all, &along, 50, &Start::Axis, Sense::AsIs, 2).unwrap();
     // Chords of 20 pieces and more: the angle at a fraction of the length is that fraction, except for the error of
     // interpolation between two points.
-    for (node, (mean, sd)) in found.tracks[0]
+    for (node, (mean, sd)) in found.curves[0]
         .mean
         .iter()
-        .zip(&found.tracks[0].sd)
+        .zip(&found.curves[0].sd)
         .enumerate()
     {
         let share = node as f64 / 49.0 * 5.5;
@@ -214,9 +214,9 @@ fn odd() {
         vec![at, at, at + DVec3::X, at + DVec3::X],
     ]);
     let found = run(&some, &along, 3, &Start::Axis, Sense::AsIs, 1).unwrap();
-    assert_eq!((found.lines, found.passed_over), (1, 4));
-    assert_eq!(found.tracks[0].sd, [0.0; 3]);
-    assert_eq!(found.tracks[0].count, [1; 3]);
+    assert_eq!((found.used, found.passed_over), (1, 4));
+    assert_eq!(found.curves[0].sd, [0.0; 3]);
+    assert_eq!(found.curves[0].count, [1; 3]);
     let error = |lines: &Tractogram, along: &[Along], nodes| {
         let found = run(lines, along, nodes, &Start::Axis, Sense::AsIs, 1);
         found.unwrap_err().to_string()
@@ -247,6 +247,6 @@ fn odd() {
     )
     .unwrap();
     // Their voxels end at z = 29 mm.
-    assert_eq!(found.tracks[0].count, [0, 0, 0, 1, 1, 1, 1]);
-    assert!(found.tracks[0].mean[0].is_nan() && (found.tracks[0].mean[6] - 0.5).abs() < 1e-6);
+    assert_eq!(found.curves[0].count, [0, 0, 0, 1, 1, 1, 1]);
+    assert!(found.curves[0].mean[0].is_nan() && (found.curves[0].mean[6] - 0.5).abs() < 1e-6);
 }

@@ -46,7 +46,7 @@ pub enum InputError {
         /// Chosen step, mm.
         step_mm: f64,
         /// Largest permitted step, two voxels, mm.
-        most_mm: f64,
+        max_mm: f64,
     },
 }
 
@@ -102,11 +102,11 @@ impl fmt::Display for InputError {
                  5 %; name the scan, the response functions and the order of their deconvolution",
                 100.0 * difference
             ),
-            Self::Step { step_mm, most_mm } => write!(
+            Self::Step { step_mm, max_mm } => write!(
                 f,
                 "The step is {} mm, expected at most two voxels, {} mm; choose half a voxel",
                 number(*step_mm),
-                number(*most_mm)
+                number(*max_mm)
             ),
         }
     }

@@ -241,12 +241,12 @@ fn check_inputs(
 }
 
 fn check_step(grid: &Grid, params: &Params) -> Result<(), Error> {
-    let most_mm = MAX_STEP_VOXELS * grid.spacing().min_element();
-    match params.step_mm <= most_mm {
+    let max_mm = MAX_STEP_VOXELS * grid.spacing().min_element();
+    match params.step_mm <= max_mm {
         true => Ok(()),
         false => Err(InputError::Step {
             step_mm: params.step_mm,
-            most_mm,
+            max_mm,
         }
         .into()),
     }

@@ -71,7 +71,7 @@ pub enum Along {
 
 /// One quantity along a bundle, one number per node.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Track {
+pub struct ProfileCurve {
     /// Mean over the streamlines with a value at the node.
     pub mean: Vec<f32>,
     /// Sample standard deviation; 0 for one streamline.
@@ -88,11 +88,11 @@ pub struct Profile {
     /// Mean length of the streamlines, mm.
     pub length_mm: f32,
     /// Streamlines used.
-    pub lines: usize,
+    pub used: usize,
     /// Streamlines left out because they have no length.
     pub passed_over: usize,
     /// In the requested order.
-    pub tracks: Vec<Track>,
+    pub curves: Vec<ProfileCurve>,
 }
 
 /// The end of the bundle at which it starts, as stored in sessions.
@@ -183,9 +183,13 @@ pub fn profile(
             .map(|p| (*p / n).as_vec3().to_array())
             .collect(),
         length_mm: (length / n) as f32,
-        lines: coarse.len(),
+        used: coarse.len(),
         passed_over,
-        tracks: sums.tracks.iter().map(|t| Track::from_moments(t)).collect(),
+        curves: sums
+            .tracks
+            .iter()
+            .map(|t| ProfileCurve::from_moments(t))
+            .collect(),
     })
 }
 
@@ -408,7 +412,7 @@ impl Sums {
     }
 }
 
-impl Track {
+impl ProfileCurve {
     fn from_moments(moments: &[Moments]) -> Self {
         let sd = |m: &Moments| match m.n > 1.0 {
             true => (m.squares / (m.n - 1.0)).sqrt(),

@@ -144,7 +144,7 @@ impl WriteFile for SaveProfile {
 
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let profile = &self.profile;
-        let what = format!("profile of {}", counted(profile.lines, "streamline"));
+        let what = format!("profile of {}", counted(profile.used, "streamline"));
         save(self.path, what, control, |to| {
             write!(to, "node,share,x_mm,y_mm,z_mm")?;
             for name in &self.names {
@@ -158,7 +158,7 @@ impl WriteFile for SaveProfile {
             for (i, [x, y, z]) in profile.centre.iter().enumerate() {
                 control.check()?;
                 write!(to, "{i},{},{x},{y},{z}", i as f32 / last)?;
-                for track in &profile.tracks {
+                for track in &profile.curves {
                     let (mean, sd) = (number(track.mean[i]), number(track.sd[i]));
                     write!(to, ",{mean},{sd},{}", track.count[i])?;
                 }

@@ -367,7 +367,7 @@ impl Operator {
     }
 
     /// Implementation that was chosen or required.
-    pub fn way(&self) -> OperatorKind {
+    pub fn kind(&self) -> OperatorKind {
         self.way
     }
 
