@@ -29,7 +29,7 @@
 //! let values = [Along::Image(image, 0)];
 //! let profiled = profile(&line, None, &values, &Start::Axis, &params, &backend, &control)?;
 //! assert_eq!(profiled.length_mm, 4.0);
-//! assert_eq!(profiled.tracks[0].mean, [0.0, 1.0, 2.0, 3.0, 4.0]);
+//! assert_eq!(profiled.curves[0].mean, [0.0, 1.0, 2.0, 3.0, 4.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
