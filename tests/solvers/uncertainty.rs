@@ -1,6 +1,6 @@
 //! Maps of the uncertainty of peaks: closed cases, calibration, spread against fresh scans, threads.
 
-use crate::csd::bootstrap::{SIGMA, expressible, noisy, noisy_lobes, residuals};
+use crate::csd::bootstrap::{SIGMA, expressible, noisy, residuals};
 use crate::csd::cases::{gradients, responses, row};
 use crate::csd::{backend, params};
 use crate::support::{Random, test};
@@ -95,44 +95,42 @@ fn without_noise() {
 }
 
 const TRIALS: usize = 200;
+/// 0.6 to 0.9 % of chance in the share inside.
+const CALIBRATION: usize = 800;
 const REPETITIONS: usize = 200;
 
-/// The true direction of each lobe is in the cone of 95 % of its peak, where the order expresses the distribution.
+/// The true direction of a bundle is in the cone of 95 % of its peak, for one bundle and for two at a right angle. At 60°
+/// the peaks of order 8 lie some 2° inward, which no repetition shows.
 fn calibrated() {
     let mut random = Random::fresh("uncertainty calibration");
-    for (name, lobes) in [("one", ONE), ("two", TWO)] {
-        let (dwi, mask) = noisy_lobes(TRIALS, SIGMA, &mut random, lobes);
+    for (name, bundles) in [("one", ONE), ("two", TWO)] {
+        let (dwi, mask) = noisy(CALIBRATION, SIGMA, &mut random, bundles);
         let (found, maps) = maps(&dwi, &mask, REPETITIONS, 2);
         let (mut inside, mut all) = (0, 0);
-        for voxel in 0..TRIALS {
-            for (u, _) in lobes(voxel) {
+        for voxel in 0..CALIBRATION {
+            for (u, _) in bundles(voxel) {
                 // A bundle that the fit does not find has no cone.
                 let Some((k, angle)) = nearest(&found, voxel, u) else {
                     continue;
                 };
-                let cone = f64::from(maps.cone.values[k * TRIALS + voxel]);
+                let cone = f64::from(maps.cone.values[k * CALIBRATION + voxel]);
                 inside += usize::from(angle <= cone);
                 all += 1;
             }
         }
         let share = inside as f64 / all as f64;
-        assert!(all >= 195, "{name}: {all}");
-        // Noise widens the lobes of the fit, and repetitions add theirs: where lobes share the samples, cones are wide.
-        let most = if name == "one" { 0.99 } else { 1.0 };
-        assert!((0.9..=most).contains(&share), "{name}: {share}");
+        println!("{name}: {share} of {all}");
+        assert!(all * 100 >= CALIBRATION * 95, "{name}: {all}");
+        assert!((0.9..=0.99).contains(&share), "{name}: {share}");
     }
 }
 
-type Lobes = fn(usize) -> Vec<(DVec3, f64)>;
+type Bundles = fn(usize) -> Vec<(DVec3, f64)>;
 
-/// One lobe, or two at a right angle, in directions that depend on the voxel alone.
-const ONE: Lobes = |i| vec![(Indexed::new(i as u64).direction(0), 1.2)];
-const TWO: Lobes = |i| {
-    let random = Indexed::new(i as u64);
-    let u = random.direction(0);
-    let across = u.cross(random.direction(1)).normalize();
-    vec![(u, 0.7), (across, 0.7)]
-};
+/// One bundle, or two at a right angle or at 60°, in directions that depend on the voxel alone.
+const ONE: Bundles = |i| vec![(Indexed::new(i as u64).direction(0), 1.0)];
+const TWO: Bundles = |i| pair(90.0)(i);
+const NARROW: Bundles = |i| pair(60.0)(i);
 
 /// The peak nearest to a direction and its angle, if that is below 25°.
 fn nearest(found: &PeakField, voxel: usize, u: DVec3) -> Option<(usize, f64)> {
@@ -141,27 +139,34 @@ fn nearest(found: &PeakField, voxel: usize, u: DVec3) -> Option<(usize, f64)> {
     nearest.filter(|(_, angle)| *angle < 25.0)
 }
 
-/// The mean dispersion over repetitions of one scan is that over fresh scans, by root mean square angles.
+/// The mean dispersion over repetitions of one scan is that over fresh scans, by root mean square angles about the mean.
 fn spread() {
     let mut random = Random::fresh("uncertainty spread");
-    // One place in all trials.
-    let (dwi, mask) = noisy_lobes(TRIALS, SIGMA, &mut random, |_| TWO(0));
-    let (found, maps) = maps(&dwi, &mask, 100, 2);
-    for (u, _) in TWO(0) {
-        let (mut fresh, mut own, mut all) = (0.0, Vec::new(), 0.0);
-        for voxel in 0..TRIALS {
-            let Some((k, angle)) = nearest(&found, voxel, u) else {
-                continue;
+    for (name, bundles) in [("one", ONE), ("two", TWO), ("two at 60°", NARROW)] {
+        // One place in all trials.
+        let (dwi, mask) = noisy(TRIALS, SIGMA, &mut random, |_| bundles(0));
+        let (found, maps) = maps(&dwi, &mask, 100, 2);
+        let (mut fresh, mut own) = (0.0, 0.0);
+        for (u, _) in bundles(0) {
+            let near = |voxel: usize| Some((voxel, nearest(&found, voxel, u)?.0));
+            let near: Vec<(usize, usize)> = (0..TRIALS).filter_map(near).collect();
+            let toward = |(voxel, k): &(usize, usize)| {
+                let peak = found.peak(*voxel, *k).unwrap().normalize();
+                peak * peak.dot(u).signum()
             };
-            fresh += angle.to_radians().sin().powi(2);
-            own.push(maps.dispersion.values[k * TRIALS + voxel]);
-            all += 1.0;
+            let all = near.len() as f64;
+            assert!(all >= 0.95 * TRIALS as f64, "{name}: {all}");
+            let mean = near.iter().map(toward).sum::<DVec3>().normalize();
+            let off = near.iter().map(|at| toward(at).cross(mean));
+            fresh += off.map(DVec3::length_squared).sum::<f64>() / all;
+            let dispersions = near
+                .iter()
+                .map(|(voxel, k)| f64::from(maps.dispersion.values[k * TRIALS + voxel]));
+            own += dispersions.sum::<f64>() / all;
         }
-        own.sort_by(f32::total_cmp);
-        let own = own.iter().map(|d| f64::from(*d)).sum::<f64>();
         let ratio = (own / fresh).sqrt();
-        assert!(all > 0.9 * TRIALS as f64, "{all}");
-        assert!((ratio - 1.0).abs() < 0.25, "{ratio}");
+        println!("{name}: {ratio}");
+        assert!((0.8..=1.25).contains(&ratio), "{name}: {ratio}");
     }
 }
 

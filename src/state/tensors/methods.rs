@@ -123,8 +123,9 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
     if let Some(repetitions) = settings.params.repetitions {
         let _ = write!(
             text,
-            " The cone of uncertainty of each peak contains it in 95 % of {} of the deconvolution with random signs of its \
-             residuals (wild bootstrap) {}.",
+            " The cone of uncertainty of each peak contains it in 95 % of {} of the deconvolution, whose samples were those \
+             of the scan plus the residuals of an unconstrained fit with random signs, divided by the square roots of 1 \
+             minus the leverages (wild bootstrap) {}.",
             counted(repetitions, "repetition"),
             citations.cite(CONE)
         );

@@ -202,8 +202,9 @@ fn along_distributions(
     if let Some(repetitions) = params.repetitions {
         let _ = write!(
             text,
-            " They followed {} of the deconvolution with random signs of its residuals, divided by the square roots of 1 \
-             minus the leverages (wild bootstrap) {} {}.",
+            " They followed {} of the deconvolution, whose samples were those of the scan plus the residuals of an \
+             unconstrained fit with random signs, divided by the square roots of 1 minus the leverages (wild bootstrap) \
+             {} {}.",
             counted(repetitions, "repetition"),
             citations.cite(BOOTSTRAP),
             citations.cite(FOD_BOOTSTRAP)

@@ -5,14 +5,17 @@ use super::{backend, params};
 use crate::support::{Random, cuda_test, test};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::spherical_harmonics::{count, evaluate, quadrature};
-use arcuate::data::{Mask, Shells, Volume};
+use arcuate::data::{Gradients, Mask, Response, Shells, Volume};
 use arcuate::solvers::csd::{self, Directions, Method, Params, Precision, Problem, Residuals};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("csd::leverages are derivatives of the fit", leverages),
+        test(
+            "csd::leverages are derivatives of the linear fit",
+            leverages,
+        ),
         test(
             "csd::leverages make residuals as large as the noise",
             corrected,
@@ -23,7 +26,11 @@ pub fn tests() -> Vec<Trial> {
             determined,
         ),
         test("csd::repetitions without noise are the fit", without_noise),
-        test("csd::leverages of the soft constraint", paper),
+        test(
+            "csd::a sample without a residual has the noise of the others",
+            determined_sample,
+        ),
+        test("csd::repetitions of the soft constraint", paper),
         cuda_test("csd::repetitions on the card", card),
     ]
 }
@@ -51,22 +58,6 @@ pub fn expressible(lobes: &[(DVec3, f64)]) -> Vec<f32> {
         voxel[*volume] = sample as f32;
     }
     voxel
-}
-
-/// Voxels of such distributions with Gaussian noise.
-pub fn noisy_lobes(
-    count: usize,
-    sigma: f64,
-    random: &mut Random,
-    lobes: impl Fn(usize) -> Vec<(DVec3, f64)>,
-) -> (Volume, Mask) {
-    let voxel = |i: usize| {
-        let clean = expressible(&lobes(i)).into_iter();
-        let noisy = clean.map(|s| (f64::from(s) + sigma * random.normal()) as f32);
-        noisy.collect()
-    };
-    let voxels: Vec<Vec<f32>> = (0..count).map(voxel).collect();
-    row(&voxels)
 }
 
 /// Voxels with Gaussian noise.
@@ -99,66 +90,103 @@ fn crossing(_: usize) -> Vec<(DVec3, f64)> {
     vec![(DVec3::X, 0.5), (DVec3::new(cosine, sine, 0.0), 0.5)]
 }
 
-/// The sum of the leverages is the sum of the derivatives of fitted samples by themselves, by differences.
+/// A leverage is what the fitted value gains where the sample does; they add up to the coefficients.
 fn leverages() {
-    let gradients = gradients();
+    const STEP: f32 = 16.0;
     let mut random = Random::fresh("leverages");
-    let (dwi, mask) = noisy(4, SIGMA, &mut random, crossing);
-    let place = backend(1);
-    let found = residuals(&dwi, &mask, &params(8, Precision::Single), &place);
-    let shells = Shells::new(&gradients);
-    let directions = Directions::for_order(8);
-    let problem = Problem::new(&gradients, &shells, &responses(8), 8, directions).unwrap();
-    for voxel in 0..4 {
-        let samples: Vec<f32> = problem
-            .volumes
-            .iter()
-            .map(|&v| dwi.frame(v)[voxel].max(0.0))
-            .collect();
-        let fitted = |samples: &[f32]| {
-            let solution = csd::solve_voxel(&problem, samples, Precision::Double);
-            problem.predicted(&solution.x)
-        };
-        let base = fitted(&samples);
-        let derivative = |i: usize| {
-            let mut moved = samples.clone();
-            // Far above rounding and far below the noise.
-            moved[i] += 0.5;
-            (fitted(&moved)[i] - base[i]) / f64::from(moved[i] - samples[i])
-        };
-        let expected: f64 = (0..samples.len()).map(derivative).sum();
-        let freedom = f64::from(found.freedom()[voxel]);
-        // Directions between active and inactive constraints count in part, and differences see one side of them.
+    let (one, _) = noisy(1, SIGMA, &mut random, crossing);
+    let base: Vec<f32> = one.values.iter().map(|v| v.abs() + 1.0).collect();
+    let moved = |i: usize| {
+        let mut voxel = base.clone();
+        voxel[i] += STEP;
+        voxel
+    };
+    let mut voxels: Vec<Vec<f32>> = (0..base.len()).map(moved).collect();
+    voxels.push(base.clone());
+    let (dwi, mask) = row(&voxels);
+    let found = residuals(&dwi, &mask, &params(8, Precision::Single), &backend(1));
+    let all = found.leverages();
+    assert_eq!(all.len(), base.len());
+    for (i, leverage) in all.iter().enumerate() {
+        let gain = f64::from(found.scaled(i)[i]) - f64::from(found.scaled(base.len())[i]);
+        let residual = gain * (1.0 - leverage).sqrt();
+        let expected = 1.0 - residual / f64::from(STEP);
+        // Samples of 1000 have seven digits.
         assert!(
-            (freedom - expected).abs() < 0.1 * expected,
-            "voxel {voxel}: {freedom} {expected}"
+            (leverage - expected).abs() < 1e-3,
+            "{i}: {leverage} {expected}"
         );
-        assert!(freedom > 3.0 && freedom < 30.0, "voxel {voxel}: {freedom}");
     }
+    let (sum, rank) = (all.iter().sum::<f64>(), found.rank());
+    assert!((sum - rank as f64).abs() < 1e-9, "{sum} {rank}");
+    // All coefficients of order 8, and more; a third of the samples is free.
+    assert!((45..=base.len() * 2 / 3).contains(&rank), "{rank}");
 }
 
-/// The mean square of e / √(1 − h) is that of the noise, where the order expresses the distribution.
+/// The mean square of e / √(1 − h) is that of the noise.
 fn corrected() {
     let mut random = Random::fresh("leverage correction");
     // No sample comes near 0, where it would be cut.
-    let sigma = 15.0;
-    let lobes = |_: usize| vec![(DVec3::X, 0.6), (DVec3::Y, 0.6)];
-    let (dwi, mask) = noisy_lobes(400, sigma, &mut random, lobes);
+    let (sigma, count) = (15.0, 400);
+    let clean = expressible(&[(DVec3::X, 0.6), (DVec3::Y, 0.6)]);
+    let voxel = |_| {
+        let noisy = clean.iter().map(|s| s + (sigma * random.normal()) as f32);
+        noisy.collect()
+    };
+    let voxels: Vec<Vec<f32>> = (0..count).map(voxel).collect();
+    let (dwi, mask) = row(&voxels);
     let found = residuals(&dwi, &mask, &params(8, Precision::Single), &backend(2));
-    let volumes = dwi.frames as f64;
+    let volumes = dwi.frames;
     let square = |voxel: usize| {
         let pulls = found.scaled(voxel).iter();
-        pulls.map(|e| f64::from(*e).powi(2)).sum::<f64>() / volumes
+        pulls.map(|e| f64::from(*e).powi(2)).sum::<f64>()
     };
-    let mean = (0..400).map(square).sum::<f64>() / 400.0;
+    let mean = (0..count).map(square).sum::<f64>() / (count * volumes) as f64;
     let ratio = mean / (sigma * sigma);
-    let freedom: f64 = found.freedom().iter().map(|f| f64::from(*f)).sum::<f64>() / 400.0;
-    // 50,000 samples: 0.6 % of chance. Constraints move with the noise, so that the derivative is not all of it.
+    // 400 times 40 or more degrees of freedom: 1.1 % of chance.
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+}
+
+/// The only volume without weighting determines the mean there, and leaves no residual.
+fn determined_sample() {
+    let all = gradients();
+    let keep: Vec<usize> = (0..all.len())
+        .filter(|v| *v == 0 || all.b_s_per_mm2[*v] == 2800.0)
+        .collect();
+    let gradients = Gradients {
+        b_s_per_mm2: keep.iter().map(|&v| all.b_s_per_mm2[v]).collect(),
+        directions: keep.iter().map(|&v| all.directions[v]).collect(),
+    };
+    let mut random = Random::fresh("a determined sample");
+    let clean = samples(&gradients, &crossing(0), 0.0, 0.0);
+    let noisy = clean
+        .iter()
+        .map(|s| s + (SIGMA * random.normal()) as f32)
+        .collect();
+    let (dwi, mask) = row(&[noisy]);
+    let [white, _, fluid] = responses(8).map(|response| {
+        let rows = vec![response.rows[0].clone(), response.rows[3].clone()];
+        Response::new(None, rows)
+    });
+    let (settings, control) = (params(8, Precision::Single), Control::new());
+    let found = csd::residuals(
+        &dwi,
+        &gradients,
+        &mask,
+        &[white, fluid],
+        &settings,
+        &backend(1),
+        &control,
+    )
+    .unwrap();
+    assert!(found.leverages()[0] > 0.9999, "{}", found.leverages()[0]);
+    let (first, others) = found.scaled(0).split_first().unwrap();
+    let square: f32 = others.iter().map(|e| e * e).sum();
+    let expected = (square / others.len() as f32).sqrt();
     assert!(
-        (ratio - 1.0).abs() < 0.05,
-        "{ratio}, {freedom} of {volumes}"
+        (first - expected).abs() < 1e-3 * expected,
+        "{first} {expected}"
     );
-    assert!(freedom > 4.0, "{freedom} of {volumes}");
 }
 
 /// Where no constraint is active, repetitions have the covariance H⁻¹Cᵀ diag(e² / (1 − h)) C H⁻¹.
@@ -185,8 +213,8 @@ fn covariance() {
     }
     let (dwi, mask) = row(&[voxel]);
     let found = residuals(&dwi, &mask, &params(order, Precision::Double), &backend(1));
-    let freedom = f64::from(found.freedom()[0]);
-    assert!((freedom - n as f64).abs() < 0.01 * n as f64, "{freedom}");
+    let rank = found.rank();
+    assert!((n..=gradients.len() * 2 / 3).contains(&rank), "{rank}");
 
     // The rows of H⁻¹Cᵀ, by solving in double precision.
     let h = problem.normal_matrix();
@@ -303,7 +331,7 @@ fn without_noise() {
     assert!(found.difference(&field) < 1e-2);
 }
 
-/// With the penalty of the paper the leverages lie between 0 and 1, and their sum between 1 and the unknowns.
+/// With the penalty of the paper: sixty directions of one shell determine the 28 coefficients of order 6.
 fn paper() {
     let mut random = Random::fresh("bootstrap of the paper");
     let (dwi, mask) = noisy(20, SIGMA, &mut random, crossing);
@@ -312,9 +340,8 @@ fn paper() {
         ..params(8, Precision::Double)
     };
     let found = residuals(&dwi, &mask, &settings, &backend(1));
-    for freedom in found.freedom() {
-        assert!(*freedom > 4.0 && *freedom < 45.0, "{freedom}");
-    }
+    assert_eq!(found.rank(), 28);
+    assert!(found.leverages().iter().all(|h| *h > 0.0 && *h < 1.0));
     let control = Control::new();
     let field = found.field(1, 0, &backend(1), &control).unwrap();
     assert!(field.coefficients.iter().all(|c| c.is_finite()));
@@ -343,16 +370,9 @@ fn card(device: Backend) {
     distances.sort_by(f32::total_cmp);
     // The tolerance of the deconvolution itself.
     assert!(distances[989] < 5e-3, "{}", distances[989]);
-    // Single precision decides which directions are just at the constraint, and each of them is about one degree of
-    // freedom of many. A residual is divided by √(1 − h), where the leverages h of a voxel add up to its freedom: the
-    // share of one sample is compared.
-    let freed = residuals(&dwi, &mask, &settings, &device);
-    let pairs = found.freedom().iter().zip(freed.freedom());
-    let samples = dwi.frames as f32;
-    let mut differences: Vec<f32> = pairs.map(|(a, b)| (a - b).abs() / samples).collect();
-    differences.sort_by(f32::total_cmp);
-    let [median, nearly_all, worst] = [499, 989, 998].map(|k| differences[k]);
-    println!("{median} {nearly_all} {worst} of {samples} samples");
-    assert!(nearly_all < 1e-2, "{nearly_all}");
-    assert!(median < 1e-3, "{median}");
+    // The linear fit is that of the CPU.
+    let other = residuals(&dwi, &mask, &settings, &device);
+    for voxel in 0..999 {
+        assert_eq!(found.scaled(voxel), other.scaled(voxel));
+    }
 }

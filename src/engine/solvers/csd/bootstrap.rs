@@ -1,61 +1,72 @@
 //! Wild bootstrap of the residuals of a deconvolution (Whitcher et al. 2008, Hum Brain Mapp 29:346; of deconvolution:
 //! Jeurissen et al. 2011, Hum Brain Mapp 32:461).
 //!
-//! The fit x leaves the residuals e = y − C x. A repetition solves the same constrained problem for the samples
-//! C x + ε e / √(1 − h), where ε is −1 or 1 at random for each sample and voxel, and h is the leverage of the sample:
-//! the derivative of its fitted value with respect to the sample itself. A residual is smaller than the error by
-//! √(1 − h), and the signs preserve its magnitude, so that samples may have errors of different size.
+//! A repetition solves the constrained problem of the scan y again for the samples y + ε e / √(1 − h), where ε is −1 or 1
+//! at random for each sample and voxel, e are the residuals of an unconstrained fit of the signal ([`LinearFit`]), and h
+//! is the leverage of the sample: what its fitted value gains where the sample does. A residual is smaller than the error
+//! by √(1 − h), and the signs preserve its magnitude, so that samples may have errors of different size.
 //!
-//! The fit is not linear, but near it the active constraints do not change, and
+//! Residuals of the constrained fit are no measure of noise: they hold the misfit of sharp lobes that the order cannot
+//! express without negative values. And its prediction C x is no substitute for the scan: it is smoother, so that lobes
+//! which the scan separates merge in repetitions, at an angle of 60° with 2.3 times the spread of fresh scans even where
+//! the noise itself is added to it. The samples of the scan without added errors have the fit itself as their solution.
+//! The linear fit does not have to explain the signal completely: its misfit adds to the noise, but moves nothing.
+//!
+//! Spread of peaks over 200 repetitions, relative to that over 400 fresh scans, and the share of true directions that are
+//! in cones of 95 %, for signals of perfectly parallel fibres in directions at random, with Gaussian noise; the shells are
+//! 4 × b = 0 with 20 × 700, 40 × 1200 and 60 × 2800 s/mm² (three tissues), or with 60 × 3000 s/mm² (two tissues):
 //!
 //! ```text
-//! ∂x / ∂y = M⁻¹Cᵀ,   h_i = c_iᵀ M⁻¹ c_i,   M = CᵀC + ν I + AᵀDA
+//!                         one bundle         two at 90°         two at 60°        inward at 60°
+//! shells order SNR     spread    share    spread    share    spread    share
+//!    3     8    15      0.97     92.5 %    1.07     94.6 %    1.10     88.3 %         2.6°
+//!    3     8    20      0.99     93.0 %    1.02     94.2 %    1.04     84.2 %         2.5°
+//!    3     8    30      0.96     92.2 %    1.00     94.2 %    1.00     67.6 %         2.5°
+//!    3    12    15      0.98     93.0 %    1.15     96.5 %    1.18     93.0 %         1.4°
+//!    3    12    20      0.99     92.8 %    1.04     92.9 %    1.08     89.1 %         1.4°
+//!    3    12    30      1.01     93.5 %    1.02     92.6 %    1.01     81.2 %         1.5°
+//!    1     8    15      0.98     91.2 %    1.01     91.9 %    1.14     94.0 %         1.7°
+//!    1     8    20      1.01     93.8 %    1.05     93.8 %    1.09     91.1 %         1.7°
+//!    1     8    30      1.04     94.8 %    1.02     92.5 %    1.06     85.5 %         1.7°
+//!    1    12    15      1.05     91.8 %    1.13     93.2 %    1.15     94.2 %         0.7°
+//!    1    12    20      0.98     92.0 %    1.07     94.6 %    1.11     93.1 %         0.7°
+//!    1    12    30      0.98     91.5 %    1.03     93.5 %    1.02     91.2 %         0.6°
 //! ```
 //!
-//! where D is large for values of the distribution at the limit, and small for others. The interior point method ends
-//! with multipliers λ = μ / s, so that D = λ / s = μ / s² follows from the values s = A x alone. The sum of the
-//! leverages is the number of coefficients that the constraints leave free, some 4 to 15 at order 8, not 45. Residuals
-//! hold the misfit, too, of sharp lobes that the order cannot express without negative values; it counts as noise.
+//! Both peaks were found in at least 99.5 % of the scans. The peaks of two lobes that overlap lie inward of the bundles in
+//! every scan, by the angle of the last column; no repetition shows that, so that the share decreases where the noise does.
 //!
-//! Only x and e / √(1 − h) are stored: about as much memory as the voxels of the mask take in the scan. Signs are
-//! functions of seed, repetition, voxel and volume, and a repetition is solved like the scan, so that the bytes are
-//! equal for any number of threads.
+//! Only e / √(1 − h) is stored beside the scan: as much memory as the voxels of the mask take in it. Signs are functions of
+//! seed, repetition, voxel and volume, and a repetition is solved like the scan, so that the bytes are equal for any number
+//! of threads.
 
-use super::cpu::{Counts, DOUBLE, PIECE, Samples, Scan, Solver, planes};
+use super::cpu::{Counts, PIECE, Samples, Scan, Solver, planes};
+use super::linear_fit::LinearFit;
 use super::problem::Problem;
 use super::solve_voxels;
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::random::Stream;
-use crate::data::spherical_harmonics::{count, evaluate};
+use crate::data::spherical_harmonics::count;
 use crate::data::{Grid, Mask, OdfField, Volume};
 use crate::solvers::Error;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A sample that alone determines an unknown has no residual: there 1 − h is rounding error.
-const MIN_FREE: f64 = 1e-4;
-/// Smallest value of a distribution that single precision resolves, in the unit of the gap.
-const MIN_VALUE: f64 = 1e-6;
-/// Elements of D that change no leverage, in units of the first element of CᵀC.
-const NEGLIGIBLE: f64 = 1e-8;
 /// Separates these random numbers from others with the same seed.
 const SALT: u64 = 0x4353_4442_4F4F_5453;
 
-/// A fit and its residuals.
+/// A fit, its scan, and the residuals of the linear fit.
 pub struct Residuals {
-    grid: Arc<Grid>,
+    dwi: Volume,
     problem: Problem,
     solver: Solver,
+    linear: LinearFit,
     voxels: Vec<usize>,
-    /// C in single precision, row by row.
-    forward: Vec<f32>,
-    /// x, voxel by voxel.
-    unknowns: Vec<f32>,
+    /// The coefficients of the distributions, voxel by voxel.
+    fitted: Arc<[f32]>,
     /// e / √(1 − h), voxel by voxel.
     pulls: Vec<f32>,
-    /// Sum of the leverages, voxel by voxel.
-    freedom: Vec<f32>,
 }
 
 impl std::fmt::Debug for Residuals {
@@ -76,98 +87,61 @@ impl Residuals {
         let inside = mask.inside.iter().enumerate().filter(|(_, m)| **m != 0);
         let voxels: Vec<usize> = inside.map(|(voxel, _)| voxel).collect();
         let (n, volumes) = (problem.unknowns(), problem.volumes.len());
-        // The fit, its unknowns in one list, and the residuals.
-        let bytes = 8 + 4 * (2 * n + volumes + 1) as u64;
+        let bytes = 8 + 4 * (n + volumes) as u64;
         memory::claim("The bootstrap", bytes * voxels.len() as u64)?;
         let scan = Scan {
             dwi,
             problem: &problem,
         };
-        let fitted = solve_voxels(&scan, &voxels, &problem, &solver, backend, control)?;
-        let (fibre, tissues) = (count(problem.order), problem.tissues);
-        let mut unknowns = vec![0.0; n * voxels.len()];
-        for (voxel, x) in unknowns.chunks_exact_mut(n).enumerate() {
-            let from = voxel * fibre..(voxel + 1) * fibre;
-            x[..fibre].copy_from_slice(&fitted.coefficients[from]);
-            let from = voxel * tissues..(voxel + 1) * tissues;
-            x[fibre..].copy_from_slice(&fitted.amounts[from]);
-        }
-        drop(fitted);
-        let forward = problem.forward.iter().map(|c| *c as f32).collect();
+        let solved = solve_voxels(&scan, &voxels, &problem, &solver, backend, control)?;
         let mut residuals = Self {
-            grid: dwi.grid.clone(),
-            forward,
+            dwi: dwi.clone(),
+            linear: LinearFit::new(&problem),
             pulls: vec![0.0; volumes * voxels.len()],
-            freedom: vec![0.0; voxels.len()],
             problem,
             solver,
             voxels,
-            unknowns,
+            fitted: solved.coefficients,
         };
-        backend.install(|| residuals.measure(dwi, control))?;
+        backend.install(|| residuals.measure(control))?;
         Ok(residuals)
     }
 
     /// Fills the residuals. Runs on the current rayon pool.
-    fn measure(&mut self, dwi: &Volume, control: &Control) -> Result<(), Cancelled> {
+    fn measure(&mut self, control: &Control) -> Result<(), Cancelled> {
         let Self {
+            dwi,
             problem,
-            solver,
+            linear,
             voxels,
-            unknowns,
             pulls,
-            freedom,
             ..
         } = self;
         control.begin("Residuals of the fit", voxels.len() as u64);
-        let (n, volumes) = (problem.unknowns(), problem.volumes.len());
-        let leverages = Leverages::new(problem, solver);
+        let volumes = problem.volumes.len();
         let scan = Scan { dwi, problem };
         let pieces = voxels
             .par_chunks(PIECE)
-            .zip(unknowns.par_chunks(n * PIECE))
-            .zip(pulls.par_chunks_mut(volumes * PIECE))
-            .zip(freedom.par_chunks_mut(PIECE));
-        let scratch = || (vec![0.0; PIECE * volumes], Work::new(n, volumes));
-        pieces.try_for_each_init(
-            scratch,
-            |(samples, work), (((piece, x), pulls), freedom)| {
-                control.check()?;
-                scan.load(piece, samples);
-                let voxels = x.chunks_exact(n).zip(pulls.chunks_exact_mut(volumes));
-                for (i, ((x, pulls), freedom)) in voxels.zip(freedom).enumerate() {
-                    // Without a usable sample there is no fit.
-                    if x.iter().all(|x| *x == 0.0) {
-                        continue;
-                    }
-                    let samples = samples.iter().skip(i).step_by(PIECE);
-                    for (y, sample) in work.samples.iter_mut().zip(samples) {
-                        *y = f64::from(*sample);
-                    }
-                    for (wide, x) in work.x.iter_mut().zip(x) {
-                        *wide = f64::from(*x);
-                    }
-                    leverages.fill(work);
-                    let fitted = problem.predicted(&work.x);
-                    let all = work.samples.iter().zip(&fitted).zip(&work.leverages);
-                    for (pull, ((sample, fitted), leverage)) in pulls.iter_mut().zip(all) {
-                        let free = 1.0 - leverage;
-                        // The test is positive, so that NaN fails it.
-                        if free > MIN_FREE {
-                            *pull = ((sample - fitted) / free.sqrt()) as f32;
-                        }
-                    }
-                    *freedom = work.leverages.iter().sum::<f64>() as f32;
+            .zip(pulls.par_chunks_mut(volumes * PIECE));
+        let scratch = || (vec![0.0; PIECE * volumes], vec![0.0; volumes]);
+        pieces.try_for_each_init(scratch, |(samples, own), (piece, pulls)| {
+            control.check()?;
+            // Without a usable sample all are 0, and so are the residuals.
+            scan.load(piece, samples);
+            for (i, pulls) in pulls.chunks_exact_mut(volumes).enumerate() {
+                for (y, sample) in own.iter_mut().zip(samples.iter().skip(i).step_by(PIECE)) {
+                    *y = f64::from(*sample);
                 }
-                control.advance(piece.len() as u64);
-                Ok(())
-            },
-        )
+                linear.errors(own, pulls);
+            }
+            control.advance(piece.len() as u64);
+            Ok(())
+        })
     }
 
     /// The grid of the scan.
     pub fn grid(&self) -> &Arc<Grid> {
-        &self.grid
+        &self.dwi.grid
     }
 
     /// The voxels of the mask.
@@ -180,20 +154,24 @@ impl Residuals {
         self.problem.order
     }
 
-    /// The number of unknowns that the constraints leave free in each voxel of the mask: the sum of its leverages.
-    pub fn freedom(&self) -> &[f32] {
-        &self.freedom
+    /// The number of coefficients of the linear fit.
+    pub fn rank(&self) -> usize {
+        self.linear.rank()
+    }
+
+    /// The leverage of each sample in the linear fit.
+    pub fn leverages(&self) -> &[f64] {
+        &self.linear.leverages
     }
 
     /// The root of Σ |x − c|² / Σ |c|² over the voxels of the mask, where x are the coefficients of this fit and c those
     /// of a field: near 0 if it is the field of the same fit. The order is that of this fit.
     pub fn difference(&self, field: &OdfField) -> f64 {
-        let (n, fibre) = (self.problem.unknowns(), count(self.problem.order));
-        let grid = self.grid.voxel_count();
+        let (n, grid) = (count(self.problem.order), self.dwi.grid.voxel_count());
         let (mut difference, mut square) = (0.0, 0.0);
-        for (voxel, x) in self.voxels.iter().zip(self.unknowns.chunks_exact(n)) {
+        for (voxel, x) in self.voxels.iter().zip(self.fitted.chunks_exact(n)) {
             let own = field.coefficients.iter().skip(*voxel).step_by(grid);
-            for (x, c) in x[..fibre].iter().zip(own) {
+            for (x, c) in x.iter().zip(own) {
                 let by = f64::from(*x) - f64::from(*c);
                 difference += by * by;
                 square += f64::from(*c) * f64::from(*c);
@@ -241,14 +219,14 @@ impl Residuals {
         backend: &Backend,
         control: &Control,
     ) -> Result<OdfField, Error> {
-        let (n, grid) = (count(self.problem.order), self.grid.voxel_count());
+        let (n, grid) = (count(self.problem.order), self.dwi.grid.voxel_count());
         let rows = 4 * (n + self.problem.tissues) as u64 * self.voxels.len() as u64;
         memory::claim("The bootstrap", rows + 4 * (n * grid) as u64)?;
         let all = 0..self.voxels.len();
         let rows = self.coefficients(all, seed, repetition, backend, control)?;
         let coefficients = backend.install(|| planes(&rows, n, &self.voxels, grid));
         let order = self.problem.order;
-        Ok(OdfField::new(self.grid.clone(), order, coefficients))
+        Ok(OdfField::new(self.dwi.grid.clone(), order, coefficients))
     }
 }
 
@@ -262,27 +240,10 @@ impl Samples for Repetition<'_> {
     fn load(&self, piece: &[usize], samples: &mut [f32]) -> Counts {
         const WORD: usize = 64;
         let residuals = self.residuals;
-        let (n, volumes) = (
-            residuals.problem.unknowns(),
-            residuals.problem.volumes.len(),
-        );
-        // Unknown by unknown, so that the loop over voxels is the inner one.
-        let mut x = vec![0.0; n * PIECE];
-        for (i, &place) in piece.iter().enumerate() {
-            let own = &residuals.unknowns[place * n..(place + 1) * n];
-            for (slot, value) in x.iter_mut().skip(i).step_by(PIECE).zip(own) {
-                *slot = *value;
-            }
-        }
-        let rows = residuals.forward.chunks_exact(n);
-        for (row, out) in rows.zip(samples.chunks_exact_mut(PIECE)) {
-            out.fill(0.0);
-            for (c, x) in row.iter().zip(x.chunks_exact(PIECE)) {
-                for (sample, x) in out.iter_mut().zip(x) {
-                    *sample += c * x;
-                }
-            }
-        }
+        let (dwi, problem) = (&residuals.dwi, &residuals.problem);
+        let volumes = problem.volumes.len();
+        let voxels: Vec<usize> = piece.iter().map(|place| residuals.voxels[*place]).collect();
+        Scan { dwi, problem }.load(&voxels, samples);
         for (i, &place) in piece.iter().enumerate() {
             let pulls = &residuals.pulls[place * volumes..(place + 1) * volumes];
             let mut stream = Stream::new(self.salt, residuals.voxels[place] as u64);
@@ -297,149 +258,5 @@ impl Samples for Repetition<'_> {
             }
         }
         Counts::default()
-    }
-}
-
-/// The weights D of the constraints at a fit.
-enum Weights {
-    /// μ / s² of the interior point method.
-    Barrier { gap: f64 },
-    /// A penalty on negative values, in the unit of CᵀC.
-    Negative { weight: f64 },
-}
-
-/// The leverages of samples.
-struct Leverages<'a> {
-    problem: &'a Problem,
-    /// CᵀC + ν I.
-    normal: Vec<f64>,
-    /// A for the coefficients: a row for each direction.
-    rows: Vec<f64>,
-    weights: Weights,
-}
-
-/// Working memory of one voxel.
-struct Work {
-    samples: Vec<f64>,
-    x: Vec<f64>,
-    matrix: Vec<f64>,
-    solution: Vec<f64>,
-    leverages: Vec<f64>,
-}
-
-impl Work {
-    fn new(unknowns: usize, volumes: usize) -> Self {
-        Self {
-            samples: vec![0.0; volumes],
-            x: vec![0.0; unknowns],
-            matrix: vec![0.0; unknowns * unknowns],
-            solution: vec![0.0; unknowns],
-            leverages: vec![0.0; volumes],
-        }
-    }
-}
-
-impl<'a> Leverages<'a> {
-    fn new(problem: &'a Problem, solver: &Solver) -> Self {
-        let normal = problem.normal_matrix();
-        let weights = match solver {
-            // The values in single precision do not resolve the gap of double precision.
-            Solver::Single(_, _, limits) => Weights::Barrier { gap: limits.gap },
-            Solver::Double(_) => Weights::Barrier {
-                gap: DOUBLE.gap.max(MIN_VALUE * MIN_VALUE * 1e3),
-            },
-            Solver::Paper(paper) => Weights::Negative {
-                weight: paper.weight() * normal[0],
-            },
-        };
-        let directions = problem.directions.all();
-        let rows = directions.iter().flat_map(|u| evaluate(problem.order, *u));
-        Self {
-            problem,
-            rows: rows.collect(),
-            normal,
-            weights,
-        }
-    }
-
-    /// D of a constraint with this value; `unit` is the value of 1 in the unit of the gap.
-    fn weight(&self, value: f64, unit: f64) -> f64 {
-        match self.weights {
-            Weights::Barrier { gap } => {
-                let value = (value / unit).max(MIN_VALUE);
-                let weight = gap / (value * value);
-                if weight > NEGLIGIBLE {
-                    weight * self.normal[0]
-                } else {
-                    0.0
-                }
-            }
-            Weights::Negative { weight } => {
-                if value < 0.0 {
-                    weight
-                } else {
-                    0.0
-                }
-            }
-        }
-    }
-
-    /// Fills the leverages of a voxel from its samples and unknowns.
-    fn fill(&self, work: &mut Work) {
-        let (n, fibre) = (self.problem.unknowns(), count(self.problem.order));
-        // |Cᵀy| / H_00.
-        let mut square = 0.0;
-        for k in 0..n {
-            let column = self.problem.forward.iter().skip(k).step_by(n);
-            let g: f64 = column.zip(&work.samples).map(|(c, y)| c * y).sum();
-            square += g * g;
-        }
-        let unit = square.sqrt() / self.normal[0];
-        work.matrix.copy_from_slice(&self.normal);
-        for row in self.rows.chunks_exact(fibre) {
-            let value: f64 = row.iter().zip(&work.x).map(|(a, x)| a * x).sum();
-            let weight = self.weight(value, unit);
-            if weight == 0.0 {
-                continue;
-            }
-            for (i, (a, out)) in row.iter().zip(work.matrix.chunks_exact_mut(n)).enumerate() {
-                let scaled = weight * a;
-                for (out, a) in out.iter_mut().zip(&row[..=i]) {
-                    *out += scaled * a;
-                }
-            }
-        }
-        for k in fibre..n {
-            work.matrix[k * n + k] += self.weight(work.x[k], unit);
-        }
-        factorise(n, &mut work.matrix);
-        let rows = self.problem.forward.chunks_exact(n);
-        for (row, leverage) in rows.zip(&mut work.leverages) {
-            // |L⁻¹ c|².
-            let mut sum = 0.0;
-            for (i, c) in row.iter().enumerate() {
-                let (left, solved) = (&work.matrix[i * n..i * n + i], &work.solution[..i]);
-                let known: f64 = left.iter().zip(solved).map(|(l, z)| l * z).sum();
-                let z = (c - known) / work.matrix[i * n + i];
-                work.solution[i] = z;
-                sum += z * z;
-            }
-            *leverage = sum;
-        }
-    }
-}
-
-/// Replaces the lower triangle of a positive definite matrix by L of LLᵀ.
-fn factorise(n: usize, matrix: &mut [f64]) {
-    let floor = f64::EPSILON * f64::EPSILON * matrix[0];
-    for i in 0..n {
-        let (above, own) = matrix.split_at_mut(i * n);
-        for j in 0..i {
-            let row = &above[j * n..=j * n + j];
-            let known: f64 = own[..j].iter().zip(row).map(|(a, b)| a * b).sum();
-            own[j] = (own[j] - known) / row[j];
-        }
-        let known: f64 = own[..i].iter().map(|a| a * a).sum();
-        own[i] = (own[i] - known).max(floor).sqrt();
     }
 }

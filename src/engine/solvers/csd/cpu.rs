@@ -73,7 +73,7 @@ pub enum Solver {
     Paper(super::paper::Paper),
 }
 
-pub const DOUBLE: Limits = Limits {
+const DOUBLE: Limits = Limits {
     gap: GAP_DOUBLE,
     iterations: ITERATIONS_DOUBLE,
 };

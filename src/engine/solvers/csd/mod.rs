@@ -67,6 +67,7 @@ mod directions;
 mod error;
 mod interior_point;
 mod lanes;
+mod linear_fit;
 mod order;
 mod paper;
 mod parameters;

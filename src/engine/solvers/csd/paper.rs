@@ -47,11 +47,6 @@ impl Paper {
         }
     }
 
-    /// λ² in units of the first element of CᵀC.
-    pub fn weight(&self) -> f64 {
-        self.weight
-    }
-
     pub fn solve(&self, samples: &[f32], stride: usize, voxels: usize) -> Solved {
         f64::dispatch(SolvePaper {
             paper: self,

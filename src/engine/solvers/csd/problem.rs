@@ -4,6 +4,7 @@ use super::directions::Directions;
 use super::error::InputError;
 use crate::data::spherical_harmonics::{at_pole, count, degrees, evaluate};
 use crate::data::{Gradients, Response, ShellVolumes, Shells};
+use glam::DVec3;
 
 /// Penalty on |x|² relative to the largest diagonal element of CᵀC, as in MRtrix's `msmt_csd`: determines coefficients
 /// that the signal does not.
@@ -22,6 +23,8 @@ pub struct Problem {
     pub tissues: usize,
     /// The volumes of the scan whose samples make up y.
     pub volumes: Vec<usize>,
+    /// The directions of the volumes of each shell, in the same order; zero vectors without weighting.
+    pub shells: Vec<Vec<DVec3>>,
     /// C, row by row: one row for each volume.
     pub forward: Vec<f64>,
     /// Where the distribution is not negative.
@@ -43,7 +46,16 @@ impl Problem {
         let used = matching_shells(shells, responses)?;
         let n = count(order) + responses.len() - 1;
         let (mut volumes, mut forward) = (Vec::new(), Vec::new());
+        let mut shell_directions = Vec::new();
         for (row, shell) in used.iter().enumerate() {
+            let directions = shell
+                .volumes
+                .iter()
+                .map(|volume| match shell.is_weighted() {
+                    true => gradients.directions[*volume],
+                    false => DVec3::ZERO,
+                });
+            shell_directions.push(directions.collect());
             for &volume in &shell.volumes {
                 let functions = evaluate(order, gradients.directions[volume]);
                 let fibres = degrees(order).zip(functions).map(|((l, _), y)| {
@@ -66,6 +78,7 @@ impl Problem {
             order,
             tissues: responses.len() - 1,
             volumes,
+            shells: shell_directions,
             forward,
             directions,
             min_norm: MIN_NORM,
