@@ -24,6 +24,7 @@ WHEELS = [
     "nvidia-cuda-runtime-cu12==12.2.140",
     "nvidia-cuda-nvcc-cu12==12.2.140",
 ]
+ATTEMPTS = 5
 CARDS = ["sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90"]
 
 
@@ -114,6 +115,12 @@ class Compiler:
             "",
         ])
 
+    def reproduces(self, source, committed):
+        """NVRTC 12.2 breaks some ties by the addresses of its own objects, so the same source gives
+        other, equivalent PTX about once in thirty runs (seen with commit.cu). Only a source whose
+        every attempt differs has changed."""
+        return any(self.ptx(source).encode() == committed for _ in range(ATTEMPTS))
+
 
 # Bytes that a kernel may store because it spills: around the shuffles of a step, at any number of registers; they are
 # limited by the first cache (kernels/odf_tracking.cu), not by these stores.
@@ -173,11 +180,10 @@ def main():
         fine = False
     for source in sources:
         file = folder / f"{source.stem}.sm70.ptx"
-        made = compiler.ptx(source).encode()
         if not check:
             folder.mkdir(exist_ok=True)
-            file.write_bytes(made)
-        elif not file.exists() or file.read_bytes() != made:
+            file.write_bytes(compiler.ptx(source).encode())
+        elif not file.exists() or not compiler.reproduces(source, file.read_bytes()):
             print(f"{file.name} is not what {source.name} makes: run kernels/make_ptx.py and commit it")
             fine = False
             continue
