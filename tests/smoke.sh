@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The window under a real X server with real pointer and key events: opens the demo head, places a
 # seed and a target, tracks, drags the seed, saves streamlines and a picture, undoes and redoes,
-# shoots rays, sharpens and cuts them, steers a surface, weighs streamlines.
+# traces rays, sharpens and cuts them, steers a surface, weighs streamlines.
 # Judged by the files it writes and by the window's own record (ARCUATE_TRACE), not by pixels.
 #
 #   bash tests/smoke.sh [BINARY]     KEEP=1 keeps the folder with files, record and last picture,
@@ -219,7 +219,7 @@ until_true 20 "all of them at rest" now '"live":\{[^}]*"coarse":false[^}]*--shar
 passed() { tail -n 1 "$record" | sed -n 's/.*"passed":\([0-9]*\).*/\1/p'; }
 kept() { tail -n 1 "$record" | sed -n 's/.*"live":{[^}]*"kept":\([0-9]*\).*/\1/p'; }
 all=$(passed)
-# The cut moves, and nothing is shot again.
+# The cut moves, and nothing is traced again.
 goes 1000 545
 xdotool mousedown 1
 for x in 1050 1100 1150; do
