@@ -4,7 +4,7 @@
 //! the distributions or the slice change, not for every picture.
 
 use super::bench::Choice;
-use super::bench_render::{bare, orbit};
+use super::bench_render::{bare, orbit_case};
 use crate::compute::Backend;
 use crate::data::spherical_harmonics::{count, evaluate};
 use crate::data::{Grid, OdfField};
@@ -54,17 +54,11 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
             ..bare(&camera, size_px)
         }
     };
-    let mut result = orbit(&mut offscreen.renderer, list, frames);
+    let mut result = orbit_case(offscreen, ("distributions", size_px), backend, list, frames);
     let rest_ms = result["rest_ms"].as_f64().unwrap_or(f64::NAN);
     result["rest_rate"] = json!(1e3 / rest_ms);
-    result["workload"] = json!("render");
-    result["case"] = json!("distributions");
     result["glyphs"] = json!(SIDE * SIDE);
     result["order"] = json!(ORDER);
-    result["size"] = json!(size_px);
-    result["backend"] = json!("wgpu");
-    result["detail"] = json!(offscreen.device_name());
-    result["threads"] = json!(backend.threads());
     results.push(result);
     offscreen.renderer.set_idle_budget(0);
     results

@@ -2,7 +2,7 @@
 //! the grid of a brain.
 
 use super::bench::Choice;
-use super::bench_render::{bare, orbit};
+use super::bench_render::{bare, orbit_case};
 use crate::compute::Backend;
 use crate::data::{Grid, Mask, Shape};
 use crate::render::offscreen::Offscreen;
@@ -37,15 +37,9 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
                 ..bare(&camera, size_px)
             }
         };
-        let mut result = orbit(&mut offscreen.renderer, list, frames);
-        result["workload"] = json!("render");
-        result["case"] = json!(name);
+        let mut result = orbit_case(offscreen, (name, size_px), backend, list, frames);
         result["regions"] = json!(count);
         result["bytes"] = json!(offscreen.renderer.device_bytes());
-        result["size"] = json!(size_px);
-        result["backend"] = json!("wgpu");
-        result["detail"] = json!(offscreen.device_name());
-        result["threads"] = json!(backend.threads());
         results.push(result);
         offscreen.renderer.set_idle_budget(0);
     }

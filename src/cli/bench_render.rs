@@ -48,18 +48,12 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
                 let camera = camera.orbited(frame as f64 * 0.1, 0.0);
                 scene(&tractogram, (style, opacity), &camera, size_px)
             };
-            let mut result = orbit(&mut offscreen.renderer, list, frames);
+            let mut result = orbit_case(&mut offscreen, (name, size_px), backend, list, frames);
             let points = count * POINTS;
             let bytes = offscreen.renderer.device_bytes() as f64;
-            result["workload"] = json!("render");
-            result["case"] = json!(name);
             result["streamlines"] = json!(count);
             result["points"] = json!(points);
-            result["size"] = json!(size_px);
             result["bytes_per_point"] = json!(bytes / points as f64);
-            result["backend"] = json!("wgpu");
-            result["detail"] = json!(offscreen.device_name());
-            result["threads"] = json!(backend.threads());
             results.push(result);
         }
         offscreen.renderer.set_idle_budget(0);
@@ -70,12 +64,25 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     results
 }
 
-/// Loads the content of a list, then draws frames of it.
-pub(super) fn orbit(
-    renderer: &mut Renderer,
+/// Loads the content of a list, then draws frames of it: the line of a case.
+pub(super) fn orbit_case(
+    offscreen: &mut Offscreen,
+    (case, size_px): (&str, [u32; 2]),
+    backend: &Backend,
     list: impl Fn(usize) -> ScenePane,
     frames: usize,
 ) -> Value {
+    let mut result = orbit(&mut offscreen.renderer, list, frames);
+    result["workload"] = json!("render");
+    result["case"] = json!(case);
+    result["size"] = json!(size_px);
+    result["backend"] = json!("wgpu");
+    result["detail"] = json!(offscreen.device_name());
+    result["threads"] = json!(backend.threads());
+    result
+}
+
+fn orbit(renderer: &mut Renderer, list: impl Fn(usize) -> ScenePane, frames: usize) -> Value {
     let started = Instant::now();
     renderer.load_in_pieces();
     let first = list(0);

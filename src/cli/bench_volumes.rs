@@ -3,7 +3,7 @@
 //! `rate` and `rest_ms` as in [`super::bench_render`]; `rest_rate` is that of pictures at rest, none of them coarse.
 
 use super::bench::Choice;
-use super::bench_render::{bare, orbit};
+use super::bench_render::{bare, orbit_case};
 use crate::compute::Backend;
 use crate::data::{Grid, Volume};
 use crate::render::offscreen::Offscreen;
@@ -60,16 +60,10 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
                 ..bare(&camera, size_px)
             }
         };
-        let mut result = orbit(&mut offscreen.renderer, list, frames);
+        let mut result = orbit_case(offscreen, (name, size_px), backend, list, frames);
         let rest_ms = result["rest_ms"].as_f64().unwrap_or(f64::NAN);
         result["rest_rate"] = json!(1e3 / rest_ms);
-        result["workload"] = json!("render");
-        result["case"] = json!(name);
         result["shape"] = json!([side, side, side]);
-        result["size"] = json!(size_px);
-        result["backend"] = json!("wgpu");
-        result["detail"] = json!(offscreen.device_name());
-        result["threads"] = json!(backend.threads());
         results.push(result);
     }
     offscreen.renderer.set_idle_budget(0);
