@@ -1,21 +1,20 @@
 //! `arcuate score`: compares streamlines with bundles whose course is known.
 
-use super::inputs::{check_overlap, must_be_csv, scalar_image, streamlines};
+use super::inputs::{check_overlap, must_be_csv, streamlines};
 use super::options::ReadingOptions;
 use super::output::{one_line, remark, shown};
 use super::runner::{Failure, Runner};
-use crate::data::Volume;
 use crate::data::text::{count, counted};
 use crate::io;
 use crate::io::truth::{BundleFiles, TruthFiles};
-use crate::solvers::score::{BundleScore, Scores, TrueBundle, Truth};
+use crate::solvers::score::{BundleScore, Scores};
 use crate::state::core::text::duration_text;
+use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::csv::SaveScores;
-use crate::state::streamlines::jobs::score::ScoreStreamlines;
+use crate::state::streamlines::jobs::score::{ScoreStreamlines, TruthSource};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,18 +60,24 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             options.input.display()
         )));
     }
-    let truth = Arc::new(read(&files, runner)?);
-    let grid = truth.regions.grid.clone();
+    let among = CountedStreamlines {
+        tractogram: tractogram.clone(),
+        marks: None,
+    };
+    let (scored, wall_ms) = runner.run(ScoreStreamlines {
+        among,
+        truth: TruthSource::Files(files.clone()),
+    })?;
+    for (path, note) in &scored.remarks {
+        remark(note, path.display());
+    }
     check_overlap(
         &tractogram,
-        &grid,
+        &scored.grid,
         (&files.ends, "belong to no region there"),
         runner,
     )?;
-    let (scores, wall_ms) = runner.run(ScoreStreamlines {
-        tractogram,
-        truth: truth.clone(),
-    })?;
+    let scores = scored.scores;
     if scores.not_finite > 0 {
         warning!(
             "{} with a point that is not finite, so they count as no connection; check the program that wrote the \
@@ -98,31 +103,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     runner.report(&value, &text);
     Ok(())
-}
-
-/// The files of a truth.
-fn read(files: &TruthFiles, runner: &mut Runner) -> Result<Truth, Failure> {
-    let reading = ReadingOptions::default();
-    let regions = scalar_image(&files.ends, &reading, runner)?;
-    let mut bundle = |bundle: &BundleFiles| -> Result<TrueBundle, Failure> {
-        Ok(TrueBundle {
-            name: bundle.name.clone(),
-            ends: [bundle.start, bundle.end],
-            fibres: streamlines(&bundle.fibres, &reading, runner)?,
-            corridor: mask(bundle, &regions)?,
-        })
-    };
-    let bundles = files.bundles.iter().map(&mut bundle);
-    let bundles = bundles.collect::<Result<Vec<_>, Failure>>()?;
-    Ok(Truth { regions, bundles })
-}
-
-fn mask(bundle: &BundleFiles, regions: &Volume) -> Result<crate::data::Mask, Failure> {
-    let (mask, remarks) = io::mask(&bundle.corridor, &regions.grid)?;
-    for note in &remarks {
-        remark(note, bundle.corridor.display());
-    }
-    Ok(mask)
 }
 
 /// The end of a bundle that has this label.

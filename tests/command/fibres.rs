@@ -29,6 +29,13 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
+/// The bytes of a TCK file after its header.
+fn points_of(path: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(path).expect("a file");
+    let end = bytes.windows(4).position(|w| w == b"END\n");
+    bytes[end.expect("a header")..].to_vec()
+}
+
 fn run(line: &str, here: &Path) -> Value {
     let parts: Vec<&str> = line.split(' ').collect();
     json(&parts, here)
@@ -82,14 +89,7 @@ fn head() {
     assert_eq!(report["parameters"]["step"], 2.0);
     assert_eq!(report["parameters"]["cutoff"], 0.05);
     run(&format!("{line} --threads 1 --out one.tck"), here);
-    let points = |name: &str| {
-        let bytes = std::fs::read(here.join(name)).expect("a file");
-        let end = bytes
-            .windows(4)
-            .position(|w| w == b"END\n")
-            .expect("a header");
-        bytes[end..].to_vec()
-    };
+    let points = |name: &str| points_of(&here.join(name));
     assert_eq!(points("whole.tck"), points("one.tck"));
     // The repeat is the same, too.
     let repeat = report["repeat"].as_str().expect("a command");
@@ -360,8 +360,8 @@ fn weights() {
     assert!(!here.join("e").exists());
 }
 
-/// The same streamlines on any number of threads; the command that the report states repeats them. Response functions
-/// are those that lie near the distributions.
+/// One thread and three give equal streamlines, and so does the command in the report. The response functions beside the
+/// distributions are used.
 fn bootstrap() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -373,14 +373,7 @@ fn bootstrap() {
     assert_eq!(report["seeds"], 180);
     assert_eq!(sum(&report["outcomes"]), 180);
     run(&format!("{line} three.tck --threads 3"), here);
-    let points = |name: &str| {
-        let bytes = std::fs::read(here.join(name)).expect("a file");
-        let end = bytes
-            .windows(4)
-            .position(|w| w == b"END\n")
-            .expect("a header");
-        bytes[end..].to_vec()
-    };
+    let points = |name: &str| points_of(&here.join(name));
     assert_eq!(points("one.tck"), points("three.tck"));
     let repeat = report["repeat"].as_str().expect("a command");
     assert!(

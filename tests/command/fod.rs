@@ -170,7 +170,7 @@ fn check_fixels(here: &Path) {
     run("convert fod/fixels/peak.mif lengths.nii.gz --peaks", here);
     let expected = values(&here.join("fod/peaks.nii.gz"));
     let found = values(&here.join("lengths.nii.gz"));
-    // As many as a voxel has at most.
+    // The image has as many peaks as the voxel with the most fixels.
     assert!((3..=expected.frames).contains(&found.frames));
     for (a, b) in found.values.iter().zip(expected.values.iter()) {
         let is_same = (a - b).abs() < 1e-5 || *a == 0.0 && b.is_nan();

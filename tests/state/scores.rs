@@ -120,7 +120,7 @@ fn broken() {
         "{}",
         window.messages()
     );
-    // The same folder is read again once it is whole.
+    // Once its files are complete, choosing the folder again scores the streamlines.
     truth(here);
     act(&mut window, StreamlineAction::SetTruth(file));
     assert!(window.state.runtime.streamlines.scores.shown().is_some());

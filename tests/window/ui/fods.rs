@@ -98,7 +98,7 @@ fn distributions_of(mut state: State) -> State {
     state
 }
 
-/// The same scan with a second shell.
+/// Adds a second shell to the scan.
 fn with_two_shells(mut state: State) -> State {
     let scan = state.document.scan().expect("a scan").id;
     state.document.edit_layer(scan, |layer| {

@@ -7,7 +7,7 @@ use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::solvers::curves::StopReason;
 use arcuate::solvers::score::{BundleScore, Connection, Scores};
-use arcuate::state::streamlines::jobs::score::ScoreAgainst;
+use arcuate::state::streamlines::jobs::score::{ScoreStreamlines, TruthSource};
 use arcuate::state::streamlines::{
     BottomPanel, Column, Live, SameArc, SelectionKey, StreamlineAction, StreamlineRules,
     StreamlineSelection, TableView,
@@ -48,9 +48,12 @@ fn scored() {
     let app: &mut App = window.state_mut();
     let truth = StreamlineAction::SetTruth("/data/head/truth.json".into());
     let effects = update(&mut app.state, Action::Streamline(truth));
-    let mut jobs = effects.iter().filter_map(|e| e.job::<ScoreAgainst>());
+    let mut jobs = effects.iter().filter_map(|e| e.job::<ScoreStreamlines>());
     let job = jobs.next().expect("a job");
-    assert_eq!(job.truth, Path::new("/data/head"));
+    let TruthSource::Folder(folder) = &job.truth else {
+        panic!("{:?}", job.truth)
+    };
+    assert_eq!(folder, Path::new("/data/head"));
     let bundle = |name: &str, valid: usize| BundleScore {
         name: name.to_owned(),
         valid,

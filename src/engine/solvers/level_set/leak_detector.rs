@@ -20,7 +20,7 @@
 //! ventricle behind its choroid plexus; volumes alone do not distinguish that from a leak. Such growth is a suspicion
 //! until the voxels that joined decide ([`Joined`]). If the run continues, its volume counts as that of a new seed.
 //!
-//! A structure that touches others of the same values without a narrow part is not told from them: see
+//! The detector cannot separate a structure from another one of the same values that it touches over a wide area: see
 //! [`recent_growth`](super::recent_growth()).
 //!
 //! Each leak names the step to rewind to: the change of speeds that let the surface leak, otherwise the step at which

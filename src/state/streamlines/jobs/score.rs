@@ -1,11 +1,12 @@
 //! Scores of streamlines against bundles whose course is known.
 
 use crate::compute::Control;
-use crate::data::{Tractogram, Volume, VolumeKind};
-use crate::io::truth::{BundleFiles, TruthFiles};
-use crate::io::{self, Opened};
+use crate::data::{Grid, Tractogram, Volume, VolumeKind};
+use crate::io::truth::TruthFiles;
+use crate::io::{self, Opened, Remark};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::score::{Scores, TrueBundle, Truth, score};
+use crate::state::core::notices::Severity;
 use crate::state::job_end::ended;
 use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::{Effect, State};
@@ -14,15 +15,34 @@ use std::sync::Arc;
 
 pub const SCORE: Slot = Slot::latest_wins("score");
 
-/// Scores a tractogram.
+/// Reads a truth, and scores streamlines against it.
 #[derive(Clone, Debug)]
 pub struct ScoreStreamlines {
-    pub tractogram: Tractogram,
-    pub truth: Arc<Truth>,
+    pub among: CountedStreamlines,
+    pub truth: TruthSource,
+}
+
+/// A truth that is still to be read.
+#[derive(Clone, Debug)]
+pub enum TruthSource {
+    /// The folder with `truth.json`.
+    Folder(PathBuf),
+    /// The files that it names.
+    Files(TruthFiles),
+}
+
+/// Scores, and the truth that they are about.
+#[derive(Clone, Debug)]
+pub struct Scored {
+    pub scores: Arc<Scores>,
+    /// The grid of the end regions.
+    pub grid: Arc<Grid>,
+    /// Remarks about the files of the truth.
+    pub remarks: Vec<(PathBuf, Remark)>,
 }
 
 impl Job for ScoreStreamlines {
-    type Output = Arc<Scores>;
+    type Output = Scored;
 
     fn slot(&self) -> Slot {
         SCORE
@@ -38,8 +58,26 @@ impl Job for ScoreStreamlines {
         control: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let scores = score(&self.tractogram, &self.truth, &worker.backend(), control)?;
-        Ok(Arc::new(scores))
+        let files = match self.truth {
+            TruthSource::Folder(folder) => io::truth::read(&folder)?,
+            TruthSource::Files(files) => files,
+        };
+        let mut reader = TruthReader {
+            control,
+            remarks: Vec::new(),
+        };
+        let truth = reader.read(&files)?;
+        let CountedStreamlines { tractogram, marks } = self.among;
+        let tractogram = match &marks {
+            Some(marks) => tractogram.filtered(marks),
+            None => tractogram,
+        };
+        let scores = score(&tractogram, &truth, &worker.backend(), control)?;
+        Ok(Scored {
+            scores: Arc::new(scores),
+            grid: truth.regions.grid.clone(),
+            remarks: reader.remarks,
+        })
     }
 }
 
@@ -50,56 +88,12 @@ impl Receive<State> for ScoreStreamlines {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        // Only the command line requests this.
-        ended(state, self, delivery, effects, |_, _, _, _| {});
-    }
-}
-
-/// Reads a truth, and scores streamlines of a layer against it.
-#[derive(Clone, Debug)]
-pub struct ScoreAgainst {
-    pub among: CountedStreamlines,
-    /// Folder with `truth.json`.
-    pub truth: PathBuf,
-}
-
-impl Job for ScoreAgainst {
-    type Output = Arc<Scores>;
-
-    fn slot(&self) -> Slot {
-        SCORE
-    }
-
-    fn label(&self) -> String {
-        "Scores of streamlines".to_owned()
-    }
-
-    fn run(
-        self,
-        worker: &Worker,
-        control: &Control,
-        _: &PartialSender<Self::Output>,
-    ) -> Result<Self::Output, JobError> {
-        let truth = read(&io::truth::read(&self.truth)?, control)?;
-        let CountedStreamlines { tractogram, marks } = self.among;
-        let tractogram = match &marks {
-            Some(marks) => tractogram.filtered(marks),
-            None => tractogram,
-        };
-        let scores = score(&tractogram, &truth, &worker.backend(), control)?;
-        Ok(Arc::new(scores))
-    }
-}
-
-impl Receive<State> for ScoreAgainst {
-    fn receive(
-        &self,
-        delivery: Delivery<Self::Output>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        ended(state, self, delivery, effects, |state, scores, _, _| {
-            state.runtime.streamlines.scores.finish(scores);
+        ended(state, self, delivery, effects, |state, scored, _, _| {
+            for (path, remark) in scored.remarks {
+                let text = format!("{remark}: {}", path.display());
+                state.runtime.notify(Severity::from(&remark), text);
+            }
+            state.runtime.streamlines.scores.finish(scored.scores);
         });
     }
 
@@ -109,36 +103,61 @@ impl Receive<State> for ScoreAgainst {
     }
 }
 
-/// The files of a truth.
-fn read(files: &TruthFiles, control: &Control) -> Result<Truth, JobError> {
-    let regions = labels(&files.ends, control)?;
-    let bundle = |bundle: &BundleFiles| -> Result<TrueBundle, JobError> {
-        Ok(TrueBundle {
-            name: bundle.name.clone(),
-            ends: [bundle.start, bundle.end],
-            fibres: fibres(&bundle.fibres, control)?,
-            corridor: io::mask(&bundle.corridor, &regions.grid)?.0,
-        })
-    };
-    let bundles: Result<Vec<TrueBundle>, JobError> = files.bundles.iter().map(bundle).collect();
-    Ok(Truth {
-        bundles: bundles?,
-        regions,
-    })
+/// Reads the files of a truth and collects the remarks about them.
+struct TruthReader<'a> {
+    control: &'a Control,
+    remarks: Vec<(PathBuf, Remark)>,
 }
 
-fn labels(path: &Path, control: &Control) -> Result<Volume, JobError> {
-    match io::open(path, control)? {
-        Opened::Volume(volume, _) if volume.kind != VolumeKind::Rgb => Ok(volume),
-        Opened::Volume(..) => Err(unsuitable("a colour image", "labels of end regions", path)),
-        Opened::Tractogram(..) => Err(unsuitable("streamlines", "labels of end regions", path)),
+impl TruthReader<'_> {
+    fn read(&mut self, files: &TruthFiles) -> Result<Truth, JobError> {
+        let regions = self.labels(&files.ends)?;
+        let mut bundles = Vec::with_capacity(files.bundles.len());
+        for bundle in &files.bundles {
+            let fibres = self.fibres(&bundle.fibres)?;
+            let (corridor, remarks) = io::mask(&bundle.corridor, &regions.grid)?;
+            self.remark(&bundle.corridor, remarks);
+            bundles.push(TrueBundle {
+                name: bundle.name.clone(),
+                ends: [bundle.start, bundle.end],
+                fibres,
+                corridor,
+            });
+        }
+        Ok(Truth { bundles, regions })
     }
-}
 
-fn fibres(path: &Path, control: &Control) -> Result<Tractogram, JobError> {
-    match io::open(path, control)? {
-        Opened::Tractogram(fibres, _) => Ok(fibres),
-        Opened::Volume(..) => Err(unsuitable("an image", "the true fibres of a bundle", path)),
+    fn labels(&mut self, path: &Path) -> Result<Volume, JobError> {
+        let expected = "labels of end regions in one volume";
+        match self.open(path)? {
+            Opened::Volume(volume, _) if volume.kind == VolumeKind::Rgb => {
+                Err(unsuitable("a colour image", expected, path))
+            }
+            Opened::Volume(volume, _) if volume.frames > 1 => {
+                let found = format!("{} volumes", volume.frames);
+                Err(unsuitable(&found, expected, path))
+            }
+            Opened::Volume(volume, _) => Ok(volume),
+            Opened::Tractogram(..) => Err(unsuitable("streamlines", expected, path)),
+        }
+    }
+
+    fn fibres(&mut self, path: &Path) -> Result<Tractogram, JobError> {
+        match self.open(path)? {
+            Opened::Tractogram(fibres, _) => Ok(fibres),
+            Opened::Volume(..) => Err(unsuitable("an image", "the true fibres of a bundle", path)),
+        }
+    }
+
+    fn open(&mut self, path: &Path) -> Result<Opened, JobError> {
+        let opened = io::open(path, self.control)?;
+        self.remark(path, opened.remarks());
+        Ok(opened)
+    }
+
+    fn remark(&mut self, path: &Path, remarks: Vec<Remark>) {
+        let remarks = remarks.into_iter();
+        self.remarks.extend(remarks.map(|r| (path.to_owned(), r)));
     }
 }
 

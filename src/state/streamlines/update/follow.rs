@@ -11,7 +11,7 @@ use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::connectome::ComputeConnectome;
 use crate::state::streamlines::jobs::pick::ExtractStreamlines;
 use crate::state::streamlines::jobs::profile::ComputeProfile;
-use crate::state::streamlines::jobs::score::ScoreAgainst;
+use crate::state::streamlines::jobs::score::{ScoreStreamlines, TruthSource};
 use crate::state::streamlines::jobs::select::FilterStreamlines;
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use crate::state::streamlines::update::colours;
@@ -464,12 +464,12 @@ fn scores(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let tractogram = lines.clone();
     if let Some(key) = state.runtime.streamlines.scores.ask(Some(requested)) {
-        effects.push(Effect::submit(ScoreAgainst {
+        effects.push(Effect::submit(ScoreStreamlines {
             among: CountedStreamlines {
                 tractogram,
                 marks: marks.map(|m| m.0),
             },
-            truth: key.truth,
+            truth: TruthSource::Folder(key.truth),
         }));
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// One step; each keeps some of the streamlines that the previous one left.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Edit {
-    /// Selected by rules, which each repetition evaluates anew.
+    /// Selected by rules; a replay evaluates them again.
     Select(Box<SelectionRules>),
     /// Selected manually.
     Keep(Runs),
