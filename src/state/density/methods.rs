@@ -1,9 +1,10 @@
 //! The methods text of density maps.
 
 use crate::data::text::counted;
-use crate::solvers::density::{DensityGrid, Measure};
+use crate::solvers::density::{DensityGrid, Measure, Params};
 use crate::state::Document;
 use crate::state::core::citations::Citations;
+use crate::state::core::settings::other_settings;
 use std::fmt::Write as _;
 
 const VISITS: &str = "Behrens TEJ, Woolrich MW, Jenkinson M, et al. (2003). Characterization and propagation of \
@@ -48,6 +49,11 @@ pub(in crate::state) fn maps(document: &Document, citations: &mut Citations) -> 
             text += ", coloured by their direction";
         }
         text += ".";
+        let stated: &[&str] = match map.params.measure {
+            Measure::Visits => &["measure", "sent", "by-direction"],
+            Measure::Length => &["measure", "by-direction"],
+        };
+        text += &other_settings(&map.params, &Params::defaults(), stated);
     }
     text
 }

@@ -1,9 +1,12 @@
 //! The methods text of pathways.
 
 use crate::data::Role;
+use crate::parameters::differing;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
+use crate::solvers::pathway::Params;
 use crate::state::core::citations::Citations;
+use crate::state::core::settings::listed_settings;
 use crate::state::pathways::{PathwayKey, PathwayResult};
 use crate::state::regions::methods::names_with_positions;
 use crate::state::{State, Task};
@@ -103,5 +106,17 @@ fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations)
         result.path.total_mm(),
         result.mean_fa
     );
-    text
+    let defaults = Params::defaults();
+    let mut others = differing(params, &defaults, STATED);
+    others.extend(differing(
+        &params.metric,
+        &defaults.metric,
+        STATED_OF_METRIC,
+    ));
+    text + &listed_settings(&others)
 }
+
+/// Keys of the rows that the sentences about pathways state.
+const STATED: &[&str] = &["min-fa", "local-solver"];
+/// Keys of the rows of the metric that the sentences about pathways state.
+const STATED_OF_METRIC: &[&str] = &["metric", "alpha"];

@@ -3,11 +3,12 @@
 use crate::data::HeadKind;
 use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
-use crate::solvers::{csd, tensor_fit};
+use crate::parameters::differing;
+use crate::solvers::{csd, peaks, response, tensor_fit};
 use crate::state::Document;
 use crate::state::core::citations::Citations;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::settings::other_settings;
+use crate::state::core::settings::{listed_settings, other_settings};
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
 use crate::state::tensors::types::fods::{FodSource, Fods, ResponseChoice, TissueChoice};
@@ -46,7 +47,7 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
     };
     let (fods, settings) = (&result.fods, &result.key.settings);
     if let FodSource::Image(layer) = settings.source {
-        return read_distributions(document, layer, fods);
+        return read_distributions(document, layer, fods, &settings.peak_params);
     }
     let tissues: Vec<&str> = fods.responses.iter().map(|(t, _)| t.name()).collect();
     let tissues = match tissues.split_last() {
@@ -131,7 +132,17 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
         );
     }
     let stated = ["method", "order", "bootstrap"];
-    text + &other_settings(&settings.params, &csd::Params::defaults(), &stated)
+    let mut others = differing(&settings.params, &csd::Params::defaults(), &stated);
+    let unused = settings.responses.unused_rows(fods.algorithm);
+    let defaults = response::Params::defaults();
+    others.extend(differing(&settings.response_params, &defaults, &unused));
+    others.extend(peak_settings(&settings.peak_params));
+    text + &listed_settings(&others)
+}
+
+/// The settings of peaks that differ from their defaults.
+fn peak_settings(params: &peaks::Params) -> Vec<String> {
+    differing(params, &peaks::Params::defaults(), &[])
 }
 
 /// One tissue and where its response function comes from.
@@ -162,7 +173,12 @@ fn own_response(
 }
 
 /// Distributions that an image holds.
-fn read_distributions(document: &Document, layer: LayerId, fods: &Fods) -> String {
+fn read_distributions(
+    document: &Document,
+    layer: LayerId,
+    fods: &Fods,
+    peaks: &peaks::Params,
+) -> String {
     let Some((layer, _, layout)) = document.fod_image(layer) else {
         return String::new();
     };
@@ -173,7 +189,7 @@ fn read_distributions(document: &Document, layer: LayerId, fods: &Fods) -> Strin
         layer.name,
         layout.basis.label(),
         layout.frame.name()
-    )
+    ) + &listed_settings(&peak_settings(peaks))
 }
 
 /// The scans.

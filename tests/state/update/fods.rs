@@ -141,9 +141,17 @@ fn requested() {
     let id = layer(&state, "AFD").map(|l| l.id);
     let mut changed = settings(&state);
     changed.params.order = Some(2);
+    changed.response_params.order = 6;
+    changed.response_params.voxels = 200;
+    // This estimation of responses has no such share.
+    changed.response_params.csf_share = 0.2;
+    changed.peak_params.count = 4;
     let action = Action::Tensors(TensorAction::SetFods(changed));
     let next = job(&update(&mut state, action)).expect("another estimation");
     done(&mut state, &next);
+    let text = methods(&state);
+    let others = "Other settings that differed from their defaults: response order 6, single-fibre voxels 200, peaks 4.";
+    assert!(text.contains(others), "{text}");
     assert_eq!(layer(&state, "AFD").map(|l| l.id), id);
     let layers = state.document.layers.iter();
     assert_eq!(layers.filter(|l| l.name == "AFD").count(), 1);
