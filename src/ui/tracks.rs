@@ -208,8 +208,8 @@ pub fn headline(output: &Output, rays: bool, targets: bool) -> String {
 }
 
 /// Outcomes of the others: `561 too short, 12 missed the targets`; empty if all were kept. [`rejected`] has those of
-/// anatomical rules. `missed_is_reported`: those that missed the targets are shown elsewhere.
-pub fn dropped(output: &Output, missed_is_reported: bool) -> String {
+/// anatomical rules. `reported`: outcomes that are shown elsewhere.
+pub fn dropped(output: &Output, reported: &[SeedOutcome]) -> String {
     let text = [
         (SeedOutcome::MissedTargets, "missed the targets"),
         (SeedOutcome::MissedInclude, "missed an include region"),
@@ -217,10 +217,9 @@ pub fn dropped(output: &Output, missed_is_reported: bool) -> String {
         (SeedOutcome::TooShort, "too short"),
         (SeedOutcome::NoStart, "not started"),
     ];
-    let is_reported = |f: SeedOutcome| missed_is_reported && f == SeedOutcome::MissedTargets;
     let message = text
         .into_iter()
-        .filter(|(f, _)| count_of(output, *f) > 0 && !is_reported(*f));
+        .filter(|(f, _)| count_of(output, *f) > 0 && !reported.contains(f));
     message
         .map(|(f, reason)| {
             let number = count_of(output, f);

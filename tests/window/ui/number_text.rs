@@ -370,8 +370,8 @@ fn reported() {
     );
     let rays = tracks::headline(&output, true, true);
     assert_eq!(rays, "3 of 103 rays reach a target");
-    assert!(!tracks::dropped(&output, true).contains("10 missed"));
-    let dropped = tracks::dropped(&output, false);
+    assert!(!tracks::dropped(&output, &[SeedOutcome::MissedTargets]).contains("10 missed"));
+    let dropped = tracks::dropped(&output, &[]);
     for n in ["10 ", "20 ", "30 ", "40 ", "50 seeds not started"] {
         assert!(dropped.contains(n), "{dropped}");
     }
@@ -380,7 +380,7 @@ fn reported() {
         tracks::headline(&output, false, true),
         "1 of 2 reaches a target"
     );
-    let dropped = tracks::dropped(&output, false);
+    let dropped = tracks::dropped(&output, &[]);
     assert!(dropped.ends_with("1 seed not started"), "{dropped}");
     assert_eq!(tracks::not_started(&output, "the mask"), None);
     output.seed_outcomes = several;

@@ -121,12 +121,19 @@ fn figures(
     if let Some(rays) = &live.rays {
         measures::repaired(ui, rays);
     }
-    // The line keeps its height when it is empty, so the rows below stay in place.
-    rows::line(ui, &tracks::dropped(output, has_missed_row(live)));
     // If nothing was kept, the note above gives the reason.
     let mask = mask_text::name_of(&state.document);
     let not_started = tracks::not_started(output, &mask);
     let not_started = not_started.filter(|_| live.rays.is_none() && !output.kept.is_empty());
+    let mut reported = Vec::new();
+    if has_missed_row(live) {
+        reported.push(SeedOutcome::MissedTargets);
+    }
+    if not_started.is_some() {
+        reported.push(SeedOutcome::NoStart);
+    }
+    // The line keeps its height when it is empty, so the rows below stay in place.
+    rows::line(ui, &tracks::dropped(output, &reported));
     for text in not_started
         .into_iter()
         .chain(tracks::rejected(output))
