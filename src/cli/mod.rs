@@ -120,7 +120,7 @@ Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 
 A file is written under a temporary name (.arcuate-PID-N.tmp), then renamed: an interrupted command leaves the old file
 intact. Without --force, no file is replaced, not even one that appeared while the command ran.";
 
-/// Touch the wiring of a brain: tensors, fibres and regions of a diffusion MRI scan.
+/// Tensors, fibre orientations, streamlines, pathways and surfaces from a diffusion MRI scan.
 #[derive(Parser, Debug)]
 #[command(name = "arcuate", bin_name = "arcuate", version, after_help = format!("{EXAMPLES} {DISCLAIMER}."))]
 pub struct Arguments {

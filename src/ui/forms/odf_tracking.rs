@@ -130,8 +130,8 @@ pub(super) fn volumes(state: &State) -> Option<String> {
             let used = number(all.saturating_sub(left));
             let text = format!("Tensors use {used} of {} volumes", number(all));
             Some(match by_fods {
-                Some(used) if used >= all => format!("{text}, distributions use all"),
-                Some(used) => format!("{text}, distributions use {}", number(used)),
+                Some(used) if used >= all => format!("{text}, distributions all"),
+                Some(used) => format!("{text}, distributions {}", number(used)),
                 None => text,
             })
         }
