@@ -289,7 +289,7 @@ pub fn everything(folder: &Path) -> Window {
     assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 6.0);
     window.act(Action::Track(TrackAction::Keep));
-    let tracks = layer(&window, "Tracks");
+    let tracks = layer(&window, "Streamlines");
     let requested = crate::density_map(density::DensityValue::Count);
     let map = density::DensityAction::Map {
         layer: Some(tracks),

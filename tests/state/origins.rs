@@ -203,7 +203,7 @@ fn with_mask() -> (State, LayerId, LayerId) {
         cut: Cut::All,
     });
     let content = Content::Tractogram(Tractogram::empty());
-    let tracks = add("Tracks", content, display::line_display(), origin);
+    let tracks = add("Streamlines", content, display::line_display(), origin);
     state.document.origins = origins;
     (state, roi, tracks)
 }

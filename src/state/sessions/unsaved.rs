@@ -95,7 +95,7 @@ impl UnsavedPart {
 /// recomputed on request.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecipeOnly {
-    /// `Whole brain`, or `Tracks of snapshot 2`.
+    /// `Whole brain`, or `Streamlines of snapshot 2`.
     pub name: String,
     pub streamlines: usize,
     pub bytes: u64,

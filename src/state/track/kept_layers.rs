@@ -135,7 +135,7 @@ pub fn keep(state: &mut State) {
             }
             ("Rays", "rays")
         }
-        None => ("Tracks", "streamlines"),
+        None => ("Streamlines", "streamlines"),
     };
     let kept = live.output.kept.clone();
     let number = count(kept.len() as u64);

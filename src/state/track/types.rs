@@ -45,7 +45,7 @@ impl Method {
     /// The name of its live result, in lists of layers and of distances.
     pub fn live_name(self) -> &'static str {
         match self {
-            Self::Streamlines => "Tracks, live",
+            Self::Streamlines => "Streamlines, live",
             Self::Rays => "Rays, live",
         }
     }

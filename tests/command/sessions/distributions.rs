@@ -47,7 +47,7 @@ fn window(folder: &Path) -> Window {
 /// The kept streamlines, the number of their layer, and the command that repeats them.
 fn kept(window: &Window) -> (Tractogram, u64, String) {
     let document = &window.state.document;
-    let layer = document.layer_named("Tracks").expect("kept").clone();
+    let layer = document.layer_named("Streamlines").expect("kept").clone();
     let Content::Tractogram(lines) = &layer.content else {
         panic!("streamlines");
     };

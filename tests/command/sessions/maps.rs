@@ -120,6 +120,7 @@ fn come_back() {
     ] {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }
+    assert!(!text.contains("differed from"), "{text}");
     assert!(!text.contains("Otsu"), "the mask is a file's: {text}");
     let mut found = again.state.clone();
     found.document.fit_mask = None;

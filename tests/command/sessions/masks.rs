@@ -141,7 +141,7 @@ fn unreadable() {
     assert!(message.contains("cannot be recomputed"), "{message}");
     assert!(masks(&again).is_empty());
     let lines = |w: &Window| {
-        let layer = w.state.document.layer_named("Tracks").expect("kept");
+        let layer = w.state.document.layer_named("Streamlines").expect("kept");
         arcuate::state::streamlines::streamlines_of(layer)
             .expect("streamlines")
             .points
@@ -302,7 +302,7 @@ fn exported() {
     assert!(in_command(&again), "{}", command(&again));
     assert_eq!(command(&again), command(&window));
     let kept = |window: &Window| {
-        let layer = crate::support::session_window::layer(window, "Tracks");
+        let layer = crate::support::session_window::layer(window, "Streamlines");
         let layer = window.state.document.layer(layer).expect("kept");
         window.state.document.command_line(layer).text()
     };

@@ -158,7 +158,7 @@ fn offered_after() {
     let mut track = start.document.track.streamlines.clone();
     track.min_length_mm = 6.0;
     let place = |window: &mut Window| window.place(Role::Exclude, DVec3::splat(9.0), 2.0);
-    let tracks = layer(&window, "Tracks");
+    let tracks = layer(&window, "Streamlines");
     type Change<'a> = (&'a dyn Fn(&mut Window), UnsavedPart);
     let name = "Others".to_owned();
     let changes: [Change<'_>; 4] = [

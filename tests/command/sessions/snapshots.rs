@@ -74,7 +74,7 @@ fn come_back() {
     let kept = window
         .state
         .document
-        .layer_named("Tracks")
+        .layer_named("Streamlines")
         .expect("kept")
         .id;
     window.act(Action::Layer(LayerAction::Delete(kept)));
@@ -133,8 +133,8 @@ fn come_back() {
     let first = snapshot(&again, 0);
     let was = snapshot(&window, 0);
     assert_eq!(
-        points(&first.document, "Tracks"),
-        points(&was.document, "Tracks")
+        points(&first.document, "Streamlines"),
+        points(&was.document, "Streamlines")
     );
     // A second round trip gives the same.
     let mut again = again;
@@ -164,7 +164,7 @@ fn missing_content() {
     window.act(Action::Filter(FilterAction::Run));
     assert_eq!(window.messages(), "");
     window.act(Action::Snapshot(SnapshotAction::Take));
-    for name in ["extra", "Tracks"] {
+    for name in ["extra", "Streamlines"] {
         let id = window.state.document.layer_named(name).expect("found").id;
         window.act(Action::Layer(LayerAction::Delete(id)));
     }
@@ -188,7 +188,7 @@ fn missing_content() {
     again.session(SessionAction::OpenAnyway);
     let message = again.messages();
     assert!(message.contains("Missing from snapshot 1"), "{message}");
-    assert!(message.contains("weights of Tracks"), "{message}");
+    assert!(message.contains("weights of Streamlines"), "{message}");
     let sentence = "Snapshot 1: extra.nii.gz is not the file this session was saved with";
     assert!(message.contains(sentence), "{message}");
 }

@@ -60,7 +60,7 @@ fn without(things: &[UnsavedPart], saved: Option<LayerId>, fitted: LayerId) -> V
 /// Every export, and the layer that its file holds in full.
 fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
     let at = |name: &str| folder.join(name);
-    let tracks = layer(window, "Tracks");
+    let tracks = layer(window, "Streamlines");
     let document = &window.state.document;
     let density = density_maps(document)[0];
     let fa = layer(window, "FA");
@@ -182,7 +182,7 @@ fn exports() {
     let in_memory = |t: &&UnsavedPart| matches!(t, UnsavedPart::Layer { .. });
     // Kept streamlines, their density, maps of weights, two structures.
     assert!(before.iter().filter(in_memory).count() >= 5, "{before:?}");
-    let tracks = layer(&window, "Tracks");
+    let tracks = layer(&window, "Streamlines");
     let start = window.state.clone();
     for (action, saved) in table(&window, folder.path()) {
         window.state = start.clone();
@@ -239,7 +239,7 @@ fn exports() {
 fn exports_next_to_a_session() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = everything(folder.path());
-    let tracks = layer(&window, "Tracks");
+    let tracks = layer(&window, "Streamlines");
     let some = folder.path().join("some.tck");
     window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(tracks),

@@ -37,7 +37,7 @@ pub fn tests() -> Vec<Trial> {
 fn weights() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = everything(folder.path());
-    let tracks = layer(&window, "Tracks");
+    let tracks = layer(&window, "Streamlines");
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     let unsaved = |window: &Window| {
         let things = window.state.unsaved();
@@ -165,7 +165,7 @@ fn parameters() {
 fn deleted_cut() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = everything(folder.path());
-    let tracks = layer(&window, "Tracks");
+    let tracks = layer(&window, "Streamlines");
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     let (min_weight, phase) = (1e-4, Phase::Done);
     window.act(Action::Filter(FilterAction::Cut { min_weight, phase }));
@@ -182,7 +182,7 @@ fn added() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let mut window = everything(folder.path());
-    let tracks = layer(&window, "Tracks");
+    let tracks = layer(&window, "Streamlines");
     window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(tracks),
         path: at("some.tck"),

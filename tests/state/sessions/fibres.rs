@@ -59,7 +59,7 @@ fn fibres() {
     window.act(track(TrackAction::Keep));
     let kept = |state: &State| {
         let document = &state.document;
-        let layer = document.layer_named("Tracks").expect("kept").clone();
+        let layer = document.layer_named("Streamlines").expect("kept").clone();
         let Content::Tractogram(lines) = &layer.content else {
             panic!("streamlines");
         };
@@ -121,9 +121,9 @@ fn again() {
     assert_eq!(live(&opened), before);
     let recomputed = |window: &mut Window| {
         let document = &window.state.document;
-        let layer = document.layer_named("Tracks").expect("kept").id;
+        let layer = document.layer_named("Streamlines").expect("kept").id;
         let recipe = document.curve_recipe(layer).expect("a recipe").clone();
-        let job = RecomputeCurves::new(document, layer.0, "Tracks", &recipe).expect("inputs");
+        let job = RecomputeCurves::new(document, layer.0, "Streamlines", &recipe).expect("inputs");
         let job = window.jobs.submit(job);
         let event = window.jobs.wait(&job, |_| {});
         match event.outcome::<RecomputeCurves>() {

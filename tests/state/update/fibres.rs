@@ -326,7 +326,11 @@ fn described() {
     let layer = with_tissues(&mut window);
     window.act(Action::Track(TrackAction::Keep));
     let state = &window.state;
-    let kept = state.document.layer_named("Tracks").expect("kept").clone();
+    let kept = state
+        .document
+        .layer_named("Streamlines")
+        .expect("kept")
+        .clone();
     let line = state.document.command_line(&kept);
     assert!(matches!(line, CommandLine::OdfStreamlines(_)), "{line:?}");
     let text = line.text_to("tracks.trx".as_ref());
@@ -358,9 +362,9 @@ fn recomputed() {
     with_tissues(&mut window);
     window.act(Action::Track(TrackAction::Keep));
     let document = &window.state.document;
-    let kept = document.layer_named("Tracks").expect("kept").clone();
+    let kept = document.layer_named("Streamlines").expect("kept").clone();
     let recipe = document.curve_recipe(kept.id).expect("a recipe").clone();
-    let job = RecomputeCurves::new(document, kept.id.0, "Tracks", &recipe).expect("inputs");
+    let job = RecomputeCurves::new(document, kept.id.0, "Streamlines", &recipe).expect("inputs");
     let mut jobs = window.jobs;
     let job = jobs.submit(job);
     let event = jobs.wait(&job, |_| {});

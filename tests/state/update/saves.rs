@@ -142,11 +142,11 @@ fn names() {
         (kept, layer.name.clone())
     };
     let (first, name) = keep(&mut window);
-    assert_eq!(name, "Tracks");
-    assert_eq!(keep(&mut window).1, "Tracks 2");
+    assert_eq!(name, "Streamlines");
+    assert_eq!(keep(&mut window).1, "Streamlines 2");
     window.act(Action::Layer(LayerAction::Delete(first)));
-    assert_eq!(keep(&mut window).1, "Tracks");
-    assert_eq!(keep(&mut window).1, "Tracks 3");
+    assert_eq!(keep(&mut window).1, "Streamlines");
+    assert_eq!(keep(&mut window).1, "Streamlines 3");
 }
 
 fn kept_streamlines() {

@@ -208,7 +208,7 @@ fn export() {
     let named = suggestion(&state, "sub-01_Bundle_L", &purpose);
     assert_eq!(named, "/data/sub-01_Bundle_L_export.trx");
     let live = PathPurpose::tracks(&state, None);
-    let named = suggestion(&state, "Tracks", &live);
+    let named = suggestion(&state, "Streamlines", &live);
     assert_eq!(named, "/data/sub-01_Bundle_L_tracks.tck");
     // A TCK loses the grid of the file, which is reported before saving.
     let lost = |name: &str| unsupported_contents(&state, layer, Path::new(name)).join("; ");

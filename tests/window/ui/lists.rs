@@ -45,7 +45,7 @@ pub fn lists() {
             .display
             .visible
     );
-    click(&mut window, "Hide Tracks, live");
+    click(&mut window, "Hide Streamlines, live");
     assert!(
         !window
             .state()

@@ -230,7 +230,7 @@ fn wide() {
     let mut state = small_scan();
     state.view.task = Task::Segment;
     let layer = (*state.document.layers[0]).clone();
-    let long = "Share of free water (ISO) · Tracks of the whole brain";
+    let long = "Share of free water (ISO) · Streamlines of the whole brain";
     let longer = [long; 12].join(", ");
     for (i, name) in [long, &longer].into_iter().enumerate() {
         state

@@ -129,7 +129,7 @@ fn named() {
     let window = window(state.clone(), [1280.0, 800.0]);
     window.get_by_label("sub-01 · not saved");
     window.get_by_label("• 3 regions");
-    window.get_by_label_contains("• Tracks: 450 streamlines");
+    window.get_by_label_contains("• Streamlines: 450 streamlines");
 }
 
 fn store_too() {

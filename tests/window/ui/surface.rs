@@ -529,7 +529,7 @@ fn errors() {
     let maps = [WeightMap::Intra, WeightMap::Extra, WeightMap::Free];
     for (id, map) in (902..).zip(maps) {
         let (of, fit) = (LayerId(1), OriginId::default());
-        let name = format!("{} · Tracks", map.name());
+        let name = format!("{} · Streamlines", map.name());
         let layer = Layer {
             id: LayerId(id),
             name,

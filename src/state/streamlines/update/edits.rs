@@ -204,7 +204,7 @@ pub fn done(
     state.runtime.notices.status = message.into();
 }
 
-/// `Tracks, selected`, with a number if there are several.
+/// `Streamlines, selected`, with a number if there are several.
 fn name(document: &Document, base: &str) -> String {
     let base = base.split(", selected").next().unwrap_or(base);
     document.free_layer_name(&format!("{base}, selected"))

@@ -195,7 +195,11 @@ fn keep_along(window: &mut Window, job: EstimateFods) {
     window.act(Action::Track(TrackAction::Keep));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     choose(window, OF_FODS);
-    let kept = window.state.document.layer_named("Tracks").expect("kept");
+    let kept = window
+        .state
+        .document
+        .layer_named("Streamlines")
+        .expect("kept");
     let filtered = window.state.document.filtered().expect("streamlines").0;
     assert_eq!(filtered.id, kept.id);
 }
@@ -238,7 +242,7 @@ fn without_file() {
     let of_weights = arcuate::state::update::filter_command(&window.state);
     for line in [
         of_layer("AFD"),
-        of_layer("Tracks"),
+        of_layer("Streamlines"),
         of_weights.expect("a command line"),
     ] {
         let why = line.no_command().unwrap_or_default();

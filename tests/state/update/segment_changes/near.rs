@@ -56,7 +56,7 @@ fn named() {
     };
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetDisplay { display, phase }));
-    assert_eq!(window.state.hidden_from_distances(), ["Tracks, live"]);
+    assert_eq!(window.state.hidden_from_distances(), ["Streamlines, live"]);
 }
 
 /// The surface is a sphere of 5 mm on voxels of 1.5 mm.
