@@ -490,6 +490,8 @@ pub const RETIRED: &[&str] = &[
     "said",
     "savers",
     "say",
+    "shoot",
+    "shot",
     "sifted",
     "some_of",
     "sound",
