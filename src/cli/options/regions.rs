@@ -47,17 +47,7 @@ pub struct RegionOptions {
 
 /// The shape of an option, with its mask read from the file.
 pub fn shape(spec: &ShapeSpec) -> Result<Shape, Failure> {
-    Ok(match spec {
-        ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
-            centre: *centre,
-            radius_mm: *radius_mm,
-        },
-        ShapeSpec::Box { centre, half_mm } => Shape::Box {
-            centre: *centre,
-            half_mm: *half_mm,
-        },
-        ShapeSpec::Mask(path) => Shape::Mask(noted(io::mask_on_own_grid(path), path)?),
-    })
+    spec.to_shape(|path| noted(io::mask_on_own_grid(path), path))
 }
 
 impl RegionOptions {

@@ -1,6 +1,6 @@
 //! Regions as text.
 
-use crate::data::{Role, Shape, text};
+use crate::data::{Mask, Role, Shape, text};
 use crate::io::quoted;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,21 @@ impl ShapeSpec {
             }),
             Shape::Mask(_) => mask_path.map(|p| Self::Mask(p.to_owned())),
         }
+    }
+
+    /// The shape, whose mask `mask` finds or reads.
+    pub fn to_shape<E>(&self, mask: impl FnOnce(&Path) -> Result<Mask, E>) -> Result<Shape, E> {
+        Ok(match self {
+            Self::Sphere { centre, radius_mm } => Shape::Sphere {
+                centre: *centre,
+                radius_mm: *radius_mm,
+            },
+            Self::Box { centre, half_mm } => Shape::Box {
+                centre: *centre,
+                half_mm: *half_mm,
+            },
+            Self::Mask(path) => Shape::Mask(mask(path)?),
+        })
     }
 }
 

@@ -179,19 +179,7 @@ pub fn distributions(
 
 /// The response functions of an earlier estimation, or how to measure them again.
 fn responses(document: &Document, source: &ResponseSource) -> Result<Responses, FitInput> {
-    let shape = |spec: &ShapeSpec| -> Result<Shape, FitInput> {
-        Ok(match spec {
-            ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
-                centre: *centre,
-                radius_mm: *radius_mm,
-            },
-            ShapeSpec::Box { centre, half_mm } => Shape::Box {
-                centre: *centre,
-                half_mm: *half_mm,
-            },
-            ShapeSpec::Mask(path) => Shape::Mask(mask_file(document, path)?),
-        })
-    };
+    let shape = |spec: &ShapeSpec| spec.to_shape(|path| mask_file(document, path));
     let input = |source: &TissueSource| {
         Ok(match source {
             TissueSource::Algorithm => ResponseInput::Algorithm,

@@ -59,6 +59,7 @@ pub(super) use composite::{read_seeding, seeding_text};
 pub(super) use error::InputError;
 pub use integrate::{DirectionField, step};
 pub use output::{NoStart, Output, SeedOutcome, Starts, StopReason};
+pub(super) use parameters::check_lengths;
 pub use parameters::{
     DEFAULT_REPETITIONS, Deflection, Integrator, Interpolation, Match, Params, Seeding,
 };

@@ -554,14 +554,7 @@ impl Parameters for Params {
 
     fn check_together(&self) -> Result<(), ParamError> {
         check_parts(self)?;
-        let longest = self.max_length_mm.unwrap_or(f64::MAX);
-        if self.min_length_mm > longest {
-            return Err(ParamError::Combination {
-                found: format!("the minimum length {} mm", number(self.min_length_mm)),
-                expected: format!("a number up to the maximum length, {} mm", number(longest)),
-                action: "lower the minimum or raise the maximum".to_owned(),
-            });
-        }
+        check_lengths(self.min_length_mm, self.max_length_mm)?;
         if self.deflection.is_some() && self.integrator != Integrator::Euler {
             return Err(ParamError::Combination {
                 found: format!(
@@ -573,6 +566,21 @@ impl Parameters for Params {
             });
         }
         Ok(())
+    }
+}
+
+/// Checks that the lengths allow a streamline.
+pub(in crate::solvers) fn check_lengths(
+    min_mm: f64,
+    max_mm: Option<f64>,
+) -> Result<(), ParamError> {
+    match max_mm {
+        Some(max) if min_mm > max => Err(ParamError::Combination {
+            found: format!("the minimum length {} mm", number(min_mm)),
+            expected: format!("a number up to the maximum length, {} mm", number(max)),
+            action: "lower the minimum or raise the maximum".to_owned(),
+        }),
+        _ => Ok(()),
     }
 }
 

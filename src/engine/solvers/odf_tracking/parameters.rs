@@ -1,12 +1,11 @@
 //! Parameters of streamlines through distributions and peaks, and their defaults.
 
 use crate::data::keyed;
-use crate::data::text::number;
 use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
     Text, Unit,
 };
-use crate::solvers::curves::{Match, Seeding, read_seeding, seeding_text};
+use crate::solvers::curves::{Match, Seeding, check_lengths, read_seeding, seeding_text};
 use serde::{Deserialize, Serialize};
 
 /// How a streamline continues.
@@ -309,14 +308,7 @@ impl Parameters for Params {
     }
 
     fn check_together(&self) -> Result<(), ParamError> {
-        let longest = self.max_length_mm.unwrap_or(f64::MAX);
-        if self.min_length_mm > longest {
-            return Err(ParamError::Combination {
-                found: format!("the minimum length {} mm", number(self.min_length_mm)),
-                expected: format!("a number up to the maximum length, {} mm", number(longest)),
-                action: "lower the minimum or raise the maximum".to_owned(),
-            });
-        }
+        check_lengths(self.min_length_mm, self.max_length_mm)?;
         if let (Some(repetitions), Some(select)) = (self.repetitions, self.select)
             && select < repetitions
         {
