@@ -17,7 +17,8 @@
 //! assert!(refused.is_err_and(|shortage| shortage.to_string().starts_with("A table of everything")));
 //! ```
 
-use bytemuck::Zeroable;
+use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
 use std::fmt::{Display, Formatter};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -106,6 +107,35 @@ pub fn zeroed<T: Zeroable>(n: usize) -> Arc<[T]> {
     #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
     unsafe {
         slice.assume_init()
+    }
+}
+
+/// Appends parts one after the other, copied on all threads of the installed pool: most of the time goes into the
+/// first access to fresh memory. Each part is dropped as soon as it is copied.
+pub fn append<T: Pod + Send + Sync, P: AsRef<[T]> + Send>(all: &mut Vec<T>, parts: Vec<P>) {
+    /// Values that a thread copies at a time.
+    const PIECE: usize = 1 << 16;
+    let count = parts.iter().map(|part| part.as_ref().len()).sum();
+    match all.is_empty() {
+        true => all.reserve_exact(count),
+        false => all.reserve(count),
+    }
+    let mut rest = &mut all.spare_capacity_mut()[..count];
+    let mut places = Vec::with_capacity(parts.len());
+    for part in parts {
+        let (place, more) = rest.split_at_mut(part.as_ref().len());
+        places.push((place, part));
+        rest = more;
+    }
+    places.into_par_iter().for_each(|(place, part)| {
+        let pieces = part.as_ref().par_chunks(PIECE);
+        let pieces = place.par_chunks_mut(PIECE).zip(pieces);
+        pieces.for_each(|(place, piece)| _ = place.write_copy_of_slice(piece));
+    });
+    // SAFETY: the parts have `count` values, which are written behind those of before.
+    #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
+    unsafe {
+        all.set_len(all.len() + count);
     }
 }
 

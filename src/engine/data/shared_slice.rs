@@ -71,12 +71,6 @@ impl<T: Clone> From<&[T]> for Shared<T> {
     }
 }
 
-impl<T: Clone> From<Arc<[T]>> for Shared<T> {
-    fn from(values: Arc<[T]>) -> Self {
-        values.to_vec().into()
-    }
-}
-
 impl<T> FromIterator<T> for Shared<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         values.into_iter().collect::<Vec<T>>().into()

@@ -4,9 +4,8 @@ use super::regions::RegionTests;
 use super::{NoStart, Output, SeedOutcome, Starts, StopReason};
 use crate::compute::memory::{self, Shortage, zeroed};
 use crate::data::Tractogram;
-use bytemuck::Pod;
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Curves, one after the other.
 #[derive(Default)]
@@ -24,6 +23,73 @@ pub struct CurvePart {
 impl CurvePart {
     pub fn count(&self) -> usize {
         self.lengths.len()
+    }
+
+    /// Bytes of the points, with the measure along each.
+    fn point_bytes(&self) -> u64 {
+        (size_of::<[f32; 3]>() + size_of::<f32>()) as u64 * self.points.len() as u64
+    }
+
+    /// Adds these curves after its own. Needs the backend's threads installed.
+    fn append(&mut self, parts: Vec<Self>, spare: Option<&SpareMemory>) {
+        let mut parts = parts.into_iter();
+        if self.count() == 0
+            && let Some(first) = parts.next()
+        {
+            *self = first;
+        }
+        let (mut points, mut along) = (Vec::new(), Vec::new());
+        for part in parts {
+            self.lengths.extend(part.lengths);
+            self.stops.extend(part.stops);
+            self.seeds.extend(part.seeds);
+            self.targets.extend(part.targets);
+            self.measures.extend(part.measures);
+            points.push(Returned {
+                points: part.points,
+                spare,
+            });
+            along.push(part.along);
+        }
+        memory::append(&mut self.points, points);
+        memory::append(&mut self.along, along);
+    }
+}
+
+/// Memory of points that have been copied, for later ones: the first access to fresh memory takes longer than a copy.
+#[derive(Default)]
+pub struct SpareMemory(Mutex<Vec<Vec<[f32; 3]>>>);
+
+impl SpareMemory {
+    /// This many points with any values.
+    pub fn points(&self, count: usize) -> Vec<[f32; 3]> {
+        let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let large = spare.filter(|points| points.capacity() >= count);
+        // A little more, so that it suffices for the next ones, too.
+        let mut points = large.unwrap_or_else(|| bytemuck::zeroed_vec(count + count / 8));
+        points.resize(count, [0.0; 3]);
+        points
+    }
+}
+
+/// Points whose memory becomes spare memory when they are dropped.
+struct Returned<'a> {
+    points: Vec<[f32; 3]>,
+    spare: Option<&'a SpareMemory>,
+}
+
+impl AsRef<[[f32; 3]]> for Returned<'_> {
+    fn as_ref(&self) -> &[[f32; 3]] {
+        &self.points
+    }
+}
+
+impl Drop for Returned<'_> {
+    fn drop(&mut self) {
+        if let Some(SpareMemory(all)) = self.spare.filter(|_| !self.points.is_empty()) {
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            all.push(std::mem::take(&mut self.points));
+        }
     }
 }
 
@@ -73,6 +139,56 @@ impl JoinedCurves {
             self.per_target[target as usize] += 1;
         }
     }
+
+    /// Adds the outcome of the next parts; memory that they no longer need becomes spare. Needs the backend's threads
+    /// installed.
+    pub fn append(
+        &mut self,
+        parts: Vec<Self>,
+        spare: Option<&SpareMemory>,
+    ) -> Result<(), Shortage> {
+        let lines = parts.iter().flat_map(|part| [&part.kept, &part.missed]);
+        let bytes = lines.map(|l| l.point_bytes() + BYTES_PER_LINE * l.count() as u64);
+        memory::claim(GATHER, bytes.sum())?;
+        let mut kept = Vec::with_capacity(parts.len());
+        let mut missed = Vec::with_capacity(parts.len());
+        for part in parts {
+            add(&mut self.seed_outcomes, &part.seed_outcomes);
+            add(&mut self.stops, &part.stops);
+            add(&mut self.per_target, &part.per_target);
+            self.steps += part.steps;
+            self.starts.add(&part.starts);
+            kept.push(part.kept);
+            missed.push(part.missed);
+        }
+        self.kept.append(kept, spare);
+        self.missed.append(missed, spare);
+        Ok(())
+    }
+
+    /// Reserves memory for the kept points of this many seeds, judged by those so far: they need not move as their
+    /// number grows.
+    pub fn reserve_for(&mut self, seeds: u64) {
+        let done: u64 = self.seed_outcomes.iter().sum();
+        let points = &mut self.kept.points;
+        if done < seeds {
+            let share = done as f64 / seeds as f64;
+            let all = (points.len() as f64 * MARGIN / share) as usize;
+            // If it is refused, they move.
+            let _ = points.try_reserve_exact(all.saturating_sub(points.len()));
+        }
+    }
+}
+
+/// Memory for a curve besides its points, bytes.
+const BYTES_PER_LINE: u64 = 28;
+/// Reserved memory by expected memory: parts differ.
+const MARGIN: f64 = 1.0625;
+
+fn add(sum: &mut [u64], more: &[u64]) {
+    for (sum, more) in sum.iter_mut().zip(more) {
+        *sum += more;
+    }
 }
 
 /// One in this many of the curves that missed the targets is kept for display.
@@ -88,44 +204,22 @@ pub fn gather(
     region_tests: &RegionTests,
     measured: bool,
 ) -> Result<Output, Shortage> {
-    let lines = parts.iter().flat_map(|p| [&p.kept, &p.missed]);
-    let bytes = |l: &CurvePart| 16 * l.points.len() as u64 + 28 * l.count() as u64;
-    memory::claim(GATHER, lines.map(bytes).sum())?;
-    let mut output = Output {
-        kept: Tractogram::empty(),
-        missed: Tractogram::empty(),
+    let mut all = JoinedCurves::new(region_tests);
+    all.append(parts, None)?;
+    let is_known = all.starts.failed().iter().any(|(_, seeds)| *seeds > 0);
+    let reasons = reason_labels(&all.stops);
+    Ok(Output {
+        kept: tractogram(all.kept, region_tests.cut_at_targets(), measured, &reasons),
+        // None of them ends in a target.
+        missed: tractogram(all.missed, false, measured, &reasons),
         missed_every: MISSED_EVERY,
-        seed_outcomes: [0; SeedOutcome::COUNT],
-        stops: [0; StopReason::COUNT],
-        per_target: vec![0; region_tests.targets],
-        steps: 0,
+        seed_outcomes: all.seed_outcomes,
+        stops: all.stops,
+        per_target: all.per_target,
+        steps: all.steps,
         kernel_s: None,
-        starts: None,
-    };
-    let add = |sum: &mut [u64], more: &[u64]| {
-        for (sum, more) in sum.iter_mut().zip(more) {
-            *sum += more;
-        }
-    };
-    let mut starts = Starts::default();
-    let mut kept = Vec::with_capacity(parts.len());
-    let mut missed = Vec::with_capacity(parts.len());
-    for part in parts {
-        add(&mut output.seed_outcomes, &part.seed_outcomes);
-        add(&mut output.stops, &part.stops);
-        add(&mut output.per_target, &part.per_target);
-        output.steps += part.steps;
-        starts.add(&part.starts);
-        kept.push(part.kept);
-        missed.push(part.missed);
-    }
-    let is_known = starts.failed().iter().any(|(_, seeds)| *seeds > 0);
-    output.starts = is_known.then_some(starts);
-    let reasons = reason_labels(&output.stops);
-    output.kept = tractogram(kept, region_tests.cut_at_targets(), measured, &reasons);
-    // None of them ends in a target.
-    output.missed = tractogram(missed, false, measured, &reasons);
-    Ok(output)
+        starts: is_known.then_some(all.starts),
+    })
 }
 
 /// The meanings of stop reasons as numbers: those of distributions only where one occurs.
@@ -139,28 +233,17 @@ fn reason_labels(stops: &[u64; StopReason::COUNT]) -> Arc<[String]> {
 }
 
 fn tractogram(
-    parts: Vec<CurvePart>,
+    mut lines: CurvePart,
     with_targets: bool,
     measured: bool,
     reasons: &Arc<[String]>,
 ) -> Tractogram {
-    let offsets: Arc<[u64]> = std::iter::once(0)
-        .chain(parts.iter().flat_map(|p| &p.lengths).scan(0, |end, &n| {
-            *end += u64::from(n);
-            Some(*end)
-        }))
-        .collect();
-    let per_line = |value: fn(&CurvePart, usize) -> f32| -> Arc<[f32]> {
-        let values = |p| (0..CurvePart::count(p)).map(move |i| value(p, i));
-        parts.iter().flat_map(values).collect()
-    };
-    let start = per_line(|p, i| f32::from(p.stops[i][0] as u8));
-    let end = per_line(|p, i| f32::from(p.stops[i][1] as u8));
-    let seed = per_line(|p, i| p.seeds[i] as f32);
-    let target = with_targets.then(|| per_line(|p, i| p.targets[i] as f32));
-    let measures = measured.then(|| per_line(|p, i| p.measures[i]));
-    let (points, along) = parts.into_iter().map(|p| (p.points, p.along)).unzip();
-    let mut tractogram = Tractogram::new(concatenated(points), offsets)
+    let stop = |end: usize| values(&lines.stops, move |stops| f32::from(stops[end] as u8));
+    let [start, end] = [stop(0), stop(1)];
+    let seed = values(&lines.seeds, |seed| *seed as f32);
+    let target = with_targets.then(|| values(&lines.targets, |target| *target as f32));
+    lines.points.shrink_to_fit();
+    let mut tractogram = Tractogram::new(lines.points, offsets(&lines.lengths))
         .with_per_streamline("stop_start", start)
         .with_per_streamline("stop_end", end)
         .with_per_streamline("seed", seed);
@@ -170,31 +253,41 @@ fn tractogram(
     if let Some(target) = target {
         tractogram = tractogram.with_per_streamline("target", target);
     }
-    if let Some(measures) = measures {
+    if measured {
         tractogram = tractogram
-            .with_per_point("cm", concatenated(along))
-            .with_per_streamline("cm", measures);
+            .with_per_point("cm", values(&lines.along, |cm| *cm))
+            .with_per_streamline("cm", values(&lines.measures, |cm| *cm));
     }
     tractogram
 }
 
-/// Joins all parts, copied on all threads: most time goes into the first access to fresh memory. Each part is freed
-/// as soon as it is copied.
-fn concatenated<T: Pod + Send + Sync>(parts: Vec<Vec<T>>) -> Arc<[T]> {
-    const PIECE: usize = 1 << 18;
-    let mut all = zeroed(parts.iter().map(Vec::len).sum());
-    let Some(mut rest) = Arc::get_mut(&mut all) else {
+/// A number for each item, written on all threads.
+fn values<T: Sync>(items: &[T], value: impl Fn(&T) -> f32 + Sync) -> Arc<[f32]> {
+    /// Items that a thread converts at a time.
+    const PIECE: usize = 1 << 14;
+    let mut values = zeroed(items.len());
+    let Some(all) = Arc::get_mut(&mut values) else {
         unreachable!("nobody else holds it")
     };
-    let mut places = Vec::with_capacity(parts.len());
-    for part in parts {
-        let (to, more) = rest.split_at_mut(part.len());
-        places.push((to, part));
-        rest = more;
-    }
-    places.into_par_iter().for_each(|(to, part)| {
-        let pieces = to.par_chunks_mut(PIECE).zip(part.par_chunks(PIECE));
-        pieces.for_each(|(to, from)| to.copy_from_slice(from));
+    let pieces = all.par_chunks_mut(PIECE).zip(items.par_chunks(PIECE));
+    pieces.for_each(|(values, items)| {
+        for (to, item) in values.iter_mut().zip(items) {
+            *to = value(item);
+        }
     });
-    all
+    values
+}
+
+/// The first point of each line, and the number of all points.
+fn offsets(lengths: &[u32]) -> Arc<[u64]> {
+    let mut offsets = zeroed(lengths.len() + 1);
+    let Some(ends) = Arc::get_mut(&mut offsets) else {
+        unreachable!("nobody else holds it")
+    };
+    let mut end = 0;
+    for (to, length) in ends[1..].iter_mut().zip(lengths) {
+        end += u64::from(*length);
+        *to = end;
+    }
+    offsets
 }

@@ -141,7 +141,7 @@ pub fn trace(
     let mut kernel_ms = [0.0f64; 2];
     for shard in results {
         let shard = shard?;
-        joined.extend(shard.joined);
+        joined.push(shard.joined);
         kernel_ms = [0, 1].map(|i| kernel_ms[i].max(shard.kernel_ms[i]));
     }
     let mut none = JoinedCurves::new(&gates);
@@ -169,7 +169,7 @@ struct Job<'a> {
 }
 
 struct Shard {
-    joined: Vec<JoinedCurves>,
+    joined: JoinedCurves,
     /// Kernel time of following and of gathering.
     kernel_ms: [f64; 2],
 }
@@ -264,7 +264,7 @@ impl Job<'_> {
     /// Follows the rays of a range on one card.
     fn shard(&self, device: &Device, range: std::ops::Range<usize>) -> Result<Shard, Error> {
         let mut shard = Shard {
-            joined: Vec::new(),
+            joined: JoinedCurves::new(self.gates),
             kernel_ms: [0.0; 2],
         };
         if range.is_empty() {
@@ -279,7 +279,9 @@ impl Job<'_> {
             let (joined, ms) = self.batch(device, &card, first..last, &mut points)?;
             let seeds = self.seeds_in(last - first);
             self.budget.count(seeds, (last - first) as u64, [&joined])?;
-            shard.joined.push(joined);
+            let all = &mut shard.joined;
+            self.backend.install(|| all.append(vec![joined], None))?;
+            all.reserve_for(range.len() as u64);
             shard.kernel_ms = [0, 1].map(|i| shard.kernel_ms[i] + ms[i]);
             first = last;
         }

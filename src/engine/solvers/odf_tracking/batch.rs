@@ -5,7 +5,7 @@ use super::lattice::Lattice;
 use crate::compute::kernel_struct;
 use crate::data::tractogram::length_mm;
 use crate::solvers::Error;
-use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
+use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY, SpareMemory};
 use crate::solvers::curves::cuda::reason;
 use crate::solvers::curves::{NoStart, SeedOutcome, StopReason};
 use bytemuck::{Pod, Zeroable};
@@ -262,6 +262,7 @@ impl Batch {
 pub fn complete(
     parts: &mut [Part],
     conditions: &Conditions,
+    spare: &SpareMemory,
     download: impl Fn(u64, &mut [[f32; 3]]) -> Result<(), Error> + Sync,
 ) -> Result<(), Error> {
     parts.par_iter_mut().try_for_each(|part| {
@@ -269,7 +270,7 @@ pub fn complete(
             return Ok(());
         };
         let count: u64 = part.gathered.iter().map(|w| u64::from(w.points())).sum();
-        part.points = vec![[0.0; 3]; count as usize];
+        part.points = spare.points(count as usize);
         download(first.place, &mut part.points)?;
         let mut from = 0;
         for streamline in &mut part.evaluated {

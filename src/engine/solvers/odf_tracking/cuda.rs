@@ -18,11 +18,11 @@ use super::lattice::Lattice;
 use super::parameters::Method;
 use super::prepare::Job;
 use crate::compute::cuda::Device;
-use crate::compute::{Backend, kernel_struct, kernels};
+use crate::compute::{Backend, InOrder, kernel_struct, kernels};
 use crate::data::OdfField;
 use crate::solvers::Error;
 use crate::solvers::curves::Output;
-use crate::solvers::curves::collect::{JoinedCurves, gather};
+use crate::solvers::curves::collect::{JoinedCurves, SpareMemory, gather};
 use crate::solvers::curves::cuda::regions::Regions;
 use crate::solvers::curves::memory_budget::MemoryBudget;
 use bytemuck::{Pod, Zeroable};
@@ -143,9 +143,13 @@ pub fn track(job: &Job, field: &OdfField, devices: &[Device]) -> Result<Output, 
             fibres: &fibres,
             conditions,
             memory,
+            spare: SpareMemory::default(),
         };
         let (parts, kernel_ms) = match job.params.select {
-            Some(requested) => cards.select(requested as u64, available)?,
+            Some(requested) => {
+                let (joined, kernel_ms) = cards.select(requested as u64, available)?;
+                (vec![joined], kernel_ms)
+            }
             None => cards.all(available)?,
         };
         let mut output = job
@@ -163,20 +167,15 @@ struct Cards<'a> {
     fibres: &'a [Fibres],
     conditions: &'a Conditions<'a>,
     memory: MemoryBudget<'a>,
+    spare: SpareMemory,
 }
 
-/// Streamlines in the order of their numbers, and the milliseconds during which kernels ran.
-type Joined = (Vec<JoinedCurves>, f64);
+/// Streamlines of all cards or of one, in the order of their numbers, and the milliseconds during which kernels ran.
+type OfCards = (Vec<JoinedCurves>, f64);
+type OfCard = (JoinedCurves, f64);
 
 /// Summaries, the regions met, and the times of the launches.
 type Followed = (Vec<Summary>, Vec<u32>, Vec<Span>);
-
-/// A finished batch.
-struct Finished {
-    number: u64,
-    joined: Vec<JoinedCurves>,
-    spans: Vec<Span>,
-}
 
 /// The sizes of batches on a card.
 struct Plan {
@@ -190,7 +189,7 @@ struct Plan {
 
 impl Cards<'_> {
     /// All streamlines, shared by the cards.
-    fn all(&self, available: u64) -> Result<Joined, Error> {
+    fn all(&self, available: u64) -> Result<OfCards, Error> {
         self.job.control.begin("Tracking", available);
         let shares = self.job.backend.split_among_devices(available as usize);
         let on_card = |i: usize, device: &Device| {
@@ -199,89 +198,94 @@ impl Cards<'_> {
         let (mut all, mut longest_ms) = (Vec::new(), 0f64);
         for share in self.job.backend.on_each_device(on_card) {
             let (joined, kernel_ms) = share?;
-            all.extend(joined);
+            all.push(joined);
             longest_ms = longest_ms.max(kernel_ms);
         }
         Ok((all, longest_ms))
     }
 
-    /// The streamlines with these numbers on one card: each stream takes the next batch.
-    fn share(&self, number: usize, device: &Device, ids: Range<u64>) -> Result<Joined, Error> {
-        if ids.is_empty() {
-            return Ok((Vec::new(), 0.0));
+    /// The streamlines with these numbers on one card: each stream takes the next batch. Batches are joined while
+    /// later ones are followed.
+    fn share(&self, number: usize, device: &Device, ids: Range<u64>) -> Result<OfCard, Error> {
+        let all = JoinedCurves::new(self.conditions.gates);
+        let seeds = ids.end - ids.start;
+        if seeds == 0 {
+            return Ok((all, 0.0));
         }
-        let plan = self.plan(device, ids.end - ids.start, STREAMS)?;
-        let batches = (ids.end - ids.start).div_ceil(plan.batch);
+        let plan = self.plan(device, seeds, STREAMS)?;
+        let batches = seeds.div_ceil(plan.batch);
         let begin = device.record_event()?;
-        let next = AtomicU64::new(0);
-        let one_stream = |_: usize| -> Result<Vec<Finished>, Error> {
+        let (next, all) = (AtomicU64::new(0), InOrder::new(all));
+        let join = |all: &mut JoinedCurves, batch: Vec<JoinedCurves>| {
+            self.join(all, batch)?;
+            all.reserve_for(seeds);
+            Ok(())
+        };
+        let one_stream = |_: usize| -> Result<Vec<Span>, Error> {
             let mut card = self.on_card(number, device, &plan)?;
-            let mut finished = Vec::new();
+            let mut spans = Vec::new();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= batches {
-                    return Ok(finished);
+                    return Ok(spans);
                 }
                 let first = ids.start + number * plan.batch;
                 let batch = first..ids.end.min(first + plan.batch);
-                match self.finished(&mut card, &begin, number, batch) {
-                    Ok(batch) => finished.push(batch),
-                    Err(error) => {
-                        // The other streams begin no more.
-                        next.store(batches, Ordering::Relaxed);
-                        return Err(error);
-                    }
+                let finished = self.finished(&mut card, &begin, batch);
+                let finished = finished.and_then(|(batch, more)| {
+                    spans.extend(more);
+                    all.finished(number, batch, join)
+                });
+                if let Err(error) = finished {
+                    // The other streams begin no more.
+                    next.store(batches, Ordering::Relaxed);
+                    return Err(error);
                 }
             }
         };
-        let streams = Backend::on_own_threads(plan.streams, one_stream);
-        let mut finished: Vec<Finished> = Vec::new();
-        for stream in streams {
-            finished.extend(stream?);
+        let mut spans = Vec::new();
+        for stream in Backend::on_own_threads(plan.streams, one_stream) {
+            spans.extend(stream?);
         }
-        finished.sort_by_key(|batch| batch.number);
-        let (mut all, mut spans) = (Vec::new(), Vec::new());
-        for batch in finished {
-            all.extend(batch.joined);
-            spans.extend(batch.spans);
-        }
-        Ok((all, total_ms(spans)))
+        Ok((all.into_inner(), total_ms(spans)))
     }
 
-    /// One batch from its seeds to its outcome.
+    /// Adds the next batch to those before it.
+    fn join(&self, all: &mut JoinedCurves, batch: Vec<JoinedCurves>) -> Result<(), Error> {
+        let spare = Some(&self.spare);
+        Ok(self.job.backend.install(|| all.append(batch, spare))?)
+    }
+
+    /// One batch from its seeds to its outcome, and the times of its launches.
     fn finished(
         &self,
         card: &mut Card,
         begin: &CudaEvent,
-        number: u64,
         ids: Range<u64>,
-    ) -> Result<Finished, Error> {
+    ) -> Result<(Vec<JoinedCurves>, Vec<Span>), Error> {
         let seeds = ids.end - ids.start;
         let (parts, spans) = self.batch(card, begin, ids)?;
         let joined = self.job.backend.install(|| joined(parts, self.conditions));
         self.memory.count(seeds, seeds, &joined)?;
-        Ok(Finished {
-            number,
-            joined,
-            spans,
-        })
+        Ok((joined, spans))
     }
 
     /// The first `requested` streamlines that are kept, by their numbers, of at most `limit`; the counts are those of
     /// the streamlines up to the last one.
-    fn select(&self, requested: u64, limit: u64) -> Result<Joined, Error> {
+    fn select(&self, requested: u64, limit: u64) -> Result<OfCard, Error> {
         /// Streamlines of a first batch beside a share of the requested ones.
         const FEW: u64 = 1024;
         self.job.control.begin("Tracking", requested);
+        let mut all = JoinedCurves::new(self.conditions.gates);
         let [device, ..] = self.job.backend.devices() else {
-            return Ok((Vec::new(), 0.0));
+            return Ok((all, 0.0));
         };
         let plan = self.plan(device, limit, 1)?;
         let mut card = self.on_card(0, device, &plan)?;
         let begin = device.record_event()?;
-        let (mut all, mut spans) = (Vec::new(), Vec::new());
+        let mut spans = Vec::new();
         let (mut first, mut kept) = (0, 0);
-        while first < limit {
+        while first < limit && kept < requested {
             // The number that should suffice, given the share kept so far; any number gives the same result.
             let missing = requested - kept;
             let share = if first == 0 {
@@ -293,6 +297,7 @@ impl Cards<'_> {
             let end = limit.min(first + expected.saturating_add(FEW).min(plan.batch));
             let (parts, more) = self.batch(&mut card, &begin, first..end)?;
             spans.extend(more);
+            let mut batch = Vec::with_capacity(parts.len());
             for part in parts {
                 let (added, seeds) = (part.kept(), part.seeds());
                 let is_last = kept + added >= requested;
@@ -300,12 +305,13 @@ impl Cards<'_> {
                 let joined = part.joined(self.conditions, max_kept);
                 self.memory
                     .count(seeds, max_kept.unwrap_or(added), [&joined])?;
-                all.push(joined);
+                batch.push(joined);
                 kept += added;
                 if is_last {
-                    return Ok((all, total_ms(spans)));
+                    break;
                 }
             }
+            self.join(&mut all, batch)?;
             first = end;
         }
         Ok((all, total_ms(spans)))
@@ -387,7 +393,7 @@ impl Cards<'_> {
         self.memory.check_points(count, points)?;
         let (gathered, events) = card.gather(&seeds, &gathered, points)?;
         job.backend.install(|| {
-            complete(&mut parts, conditions, |place, points| {
+            complete(&mut parts, conditions, &self.spare, |place, points| {
                 let numbers = bytemuck::cast_slice_mut::<[f32; 3], f32>(points);
                 Ok(card
                     .device

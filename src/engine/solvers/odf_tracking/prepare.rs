@@ -49,7 +49,7 @@ impl<'a> Job<'a> {
                 memory,
             };
             let parts = match self.params.select {
-                Some(requested) => run.select(requested as u64, available)?,
+                Some(requested) => vec![run.select(requested as u64, available)?],
                 None => run.all(available)?,
             };
             Ok(gather(parts, conditions.gates, false)?)

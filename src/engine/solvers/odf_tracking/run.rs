@@ -52,35 +52,39 @@ impl Run<'_> {
 
     /// The first `requested` streamlines that are kept, by their numbers, of at most `limit`; the counts are those of the
     /// streamlines up to the last one. Needs the backend's threads installed.
-    pub fn select(&self, requested: u64, limit: u64) -> Result<Vec<JoinedCurves>, Error> {
+    pub fn select(&self, requested: u64, limit: u64) -> Result<JoinedCurves, Error> {
         self.control.begin("Tracking", requested);
         let parts_per_wave = (PARTS_PER_THREAD * rayon::current_num_threads()) as u64;
         let (mut first, mut kept) = (0, 0);
-        let mut all = Vec::new();
-        while first < limit {
+        let mut all = JoinedCurves::new(self.tracker.conditions.gates);
+        while first < limit && kept < requested {
             let end = limit.min(first + parts_per_wave * PART);
             let range = |i: u64| {
                 let begin = first + i * PART;
                 begin..end.min(begin + PART)
             };
             let parts = (0..(end - first).div_ceil(PART)).into_par_iter();
-            let wave: Vec<JoinedCurves> = parts
+            let tracked: Vec<JoinedCurves> = parts
                 .map(|i| self.part(range(i), None))
                 .collect::<Result<_, Cancelled>>()?;
-            for (i, joined) in wave.into_iter().enumerate() {
+            let mut wave = Vec::with_capacity(tracked.len());
+            for (i, joined) in tracked.into_iter().enumerate() {
                 let ids = range(i as u64);
                 let (added, seeds) = (joined.kept.count() as u64, ids.end - ids.start);
-                if kept + added >= requested {
-                    // Its seeds after the last one are not counted, whatever the threads have tracked.
-                    let last = self.part(ids, Some(requested - kept))?;
-                    self.memory.count(seeds, requested - kept, [&last])?;
-                    all.push(last);
-                    return Ok(all);
-                }
+                let is_last = kept + added >= requested;
+                // Its seeds after the last one are not counted, whatever the threads have tracked.
+                let (joined, steps) = match is_last {
+                    true => (self.part(ids, Some(requested - kept))?, requested - kept),
+                    false => (joined, added),
+                };
+                self.memory.count(seeds, steps, [&joined])?;
+                wave.push(joined);
                 kept += added;
-                self.memory.count(seeds, added, [&joined])?;
-                all.push(joined);
+                if is_last {
+                    break;
+                }
             }
+            all.append(wave, None)?;
             first = end;
         }
         Ok(all)

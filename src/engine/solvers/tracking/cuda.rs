@@ -107,11 +107,11 @@ pub fn track(
     let results =
         backend.on_each_device(|i, device| cards.follow_on_device(device, shares[i].clone()));
     let mut parts = Vec::new();
-    let mut kernel_ms = 0.0f64;
+    let mut kernel_ms = 0f64;
     for share in results {
-        let share = share?;
-        parts.extend(share.parts);
-        kernel_ms = kernel_ms.max(share.kernel_ms);
+        let (joined, of_card_ms) = share?;
+        parts.push(joined);
+        kernel_ms = kernel_ms.max(of_card_ms);
     }
     let mut output = backend.install(|| job.output(parts))?;
     output.kernel_s = Some(kernel_ms * 1e-3);
@@ -127,9 +127,8 @@ struct Cards<'a> {
     backend: &'a Backend,
 }
 
-/// The result of one card, or of one of its batches.
-#[derive(Default)]
-struct DeviceOutput {
+/// The result of a batch.
+struct BatchOutput {
     parts: Vec<JoinedCurves>,
     kernel_ms: f64,
 }
@@ -172,15 +171,16 @@ impl Cards<'_> {
             .check_memory(bytes as f64 * count as f64 / SAMPLE as f64)
     }
 
-    /// Follows the streamlines of a range of seeds on one card.
+    /// Follows the streamlines of a range of seeds on one card; also returns the milliseconds that kernels ran.
     fn follow_on_device(
         &self,
         device: &Device,
         range: Range<usize>,
-    ) -> Result<DeviceOutput, Error> {
-        let mut all = DeviceOutput::default();
+    ) -> Result<(JoinedCurves, f64), Error> {
+        let mut all = JoinedCurves::new(&self.job.gates);
+        let mut kernel_ms = 0.0;
         if range.is_empty() {
-            return Ok(all);
+            return Ok((all, kernel_ms));
         }
         let mut card = self.on_card(device, range.len())?;
         for first in range.clone().step_by(card.batch) {
@@ -191,10 +191,11 @@ impl Cards<'_> {
                 self.job.budget.check_points(count, points)
             })?;
             self.job.budget.count(count, count, &part.parts)?;
-            all.parts.extend(part.parts);
-            all.kernel_ms += part.kernel_ms;
+            self.backend.install(|| all.append(part.parts, None))?;
+            all.reserve_for(range.len() as u64);
+            kernel_ms += part.kernel_ms;
         }
-        Ok(all)
+        Ok((all, kernel_ms))
     }
 
     /// Uploads what is missing, and allocates memory for batches of at most this many seeds.
@@ -239,7 +240,7 @@ impl Cards<'_> {
         card: &mut DeviceInputs,
         seeds: &[u32],
         has_room: impl Fn(u64) -> Result<(), Error>,
-    ) -> Result<DeviceOutput, Error> {
+    ) -> Result<BatchOutput, Error> {
         let Job { gates, limits, .. } = self.job;
         let started = self
             .backend
@@ -262,7 +263,7 @@ impl Cards<'_> {
             halves.points = card.device.download_wide(&points)?;
             Ok(join::all(&started, &halves, gates, limits))
         })?;
-        Ok(DeviceOutput {
+        Ok(BatchOutput {
             parts,
             kernel_ms: follow_ms + gather_ms,
         })
