@@ -7,6 +7,7 @@ use arcuate_tests as support;
 mod data;
 mod fuzz;
 mod io;
+mod joining;
 mod kernels;
 mod keys;
 mod lanes;
@@ -23,6 +24,7 @@ fn main() {
         data::tests(),
         fuzz::tests(),
         io::tests(),
+        joining::tests(),
         kernels::tests(),
         keys::tests(),
         lanes::tests(),

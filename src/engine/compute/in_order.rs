@@ -22,7 +22,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What takes results in the order of their numbers, which begin with 0.
+/// A sink that receives results in the order of their numbers, which begin with 0.
 #[derive(Debug)]
 pub struct InOrder<S, T> {
     sink: Mutex<S>,
@@ -31,20 +31,20 @@ pub struct InOrder<S, T> {
 
 #[derive(Debug)]
 struct Queue<T> {
-    /// The number that is taken next.
+    /// The number of the result that comes next.
     next: u64,
     waiting: BTreeMap<u64, T>,
-    /// Whether a thread takes results now, or failed to.
-    is_taken: bool,
+    /// Whether a thread is passing results on, or failed to.
+    is_busy: bool,
 }
 
 impl<S, T> InOrder<S, T> {
-    /// Nothing is taken yet.
+    /// A queue in front of this sink.
     pub fn new(sink: S) -> Self {
         let queue = Queue {
             next: 0,
             waiting: BTreeMap::new(),
-            is_taken: false,
+            is_busy: false,
         };
         Self {
             sink: Mutex::new(sink),
@@ -52,8 +52,8 @@ impl<S, T> InOrder<S, T> {
         }
     }
 
-    /// Result `number` is finished. Has `take` take all results that are next, unless another thread does so: that
-    /// thread then takes this one, too, and the caller goes on. Nothing is taken after an error.
+    /// Adds result `number`, then passes all results that come next to `take`, unless another thread is doing so: that
+    /// thread then passes on this one, too, and the call returns at once. After an error, no result is passed on.
     pub fn finished<E>(
         &self,
         number: u64,
@@ -62,25 +62,25 @@ impl<S, T> InOrder<S, T> {
     ) -> Result<(), E> {
         let mut queue = lock(&self.queue);
         queue.waiting.insert(number, result);
-        if queue.is_taken {
+        if queue.is_busy {
             return Ok(());
         }
-        queue.is_taken = true;
+        queue.is_busy = true;
         loop {
             let next = queue.next;
             let Some(result) = queue.waiting.remove(&next) else {
-                queue.is_taken = false;
+                queue.is_busy = false;
                 return Ok(());
             };
             queue.next += 1;
-            // The others need not wait to leave theirs.
+            // Other threads add their results meanwhile.
             drop(queue);
             take(&mut lock(&self.sink), result)?;
             queue = lock(&self.queue);
         }
     }
 
-    /// What took the results.
+    /// The sink.
     pub fn into_inner(self) -> S {
         self.sink
             .into_inner()

@@ -127,12 +127,14 @@ pub fn append<T: Pod + Send + Sync, P: AsRef<[T]> + Send>(all: &mut Vec<T>, part
         places.push((place, part));
         rest = more;
     }
+    assert!(rest.is_empty(), "parts keep their lengths");
     places.into_par_iter().for_each(|(place, part)| {
+        assert_eq!(place.len(), part.as_ref().len(), "parts keep their lengths");
         let pieces = part.as_ref().par_chunks(PIECE);
         let pieces = place.par_chunks_mut(PIECE).zip(pieces);
         pieces.for_each(|(place, piece)| _ = place.write_copy_of_slice(piece));
     });
-    // SAFETY: the parts have `count` values, which are written behind those of before.
+    // SAFETY: the parts have `count` values in all, as asserted, and each is written into its place behind the former end.
     #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
     unsafe {
         all.set_len(all.len() + count);

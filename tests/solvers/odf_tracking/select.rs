@@ -3,7 +3,7 @@
 use super::{field, grid, lobes, params, run, sphere};
 use crate::support::test;
 use arcuate::compute::Control;
-use arcuate::data::{OdfField, PeakField, Role, TissueMap, TissueType};
+use arcuate::data::{OdfField, PeakField, Role, TissueMap, TissueType, Tractogram};
 use arcuate::solvers::Error;
 use arcuate::solvers::curves::Output;
 use arcuate::solvers::odf_tracking::{Fibres, InputError, Method, Params, track};
@@ -17,6 +17,10 @@ pub fn tests() -> Vec<Trial> {
             threads,
         ),
         test("odf_tracking::the first that are kept", first_kept),
+        test(
+            "odf_tracking::the first that reach targets",
+            first_at_targets,
+        ),
         test("odf_tracking::fewer than requested", too_few),
         test("odf_tracking::cancelled", cancelled),
         test("odf_tracking::refusals", refusals),
@@ -32,10 +36,15 @@ fn fan() -> Fibres {
 }
 
 fn equal(a: &Output, b: &Output) {
-    assert_eq!(a.kept.points.as_ref(), b.kept.points.as_ref());
-    assert_eq!(a.kept.offsets, b.kept.offsets);
+    for (a, b) in [(&a.kept, &b.kept), (&a.missed, &b.missed)] {
+        assert_eq!(a.points.as_ref(), b.points.as_ref());
+        assert_eq!(a.offsets, b.offsets);
+        assert_eq!(a.per_streamline, b.per_streamline);
+    }
     assert_eq!(a.seed_outcomes, b.seed_outcomes);
     assert_eq!(a.stops, b.stops);
+    assert_eq!(a.per_target, b.per_target);
+    assert_eq!(a.starts, b.starts);
     assert_eq!(a.steps, b.steps);
 }
 
@@ -80,6 +89,61 @@ fn first_kept() {
             &one,
             &run(&fan(), None, &[exclude()], &select, threads).unwrap(),
         );
+    }
+}
+
+/// Many batches, of which the last one is cut within a part: kept and missed streamlines, their values and the counts
+/// are those of the first seeds of a run of one batch.
+fn first_at_targets() {
+    let at = |x: f64| DVec3::new(x, 12.0, 6.0);
+    let regions = [
+        sphere(Role::Target, at(21.0), 4.0),
+        sphere(Role::Target, at(3.0), 4.0),
+    ];
+    for method in [Method::Probabilistic, Method::Deterministic] {
+        let all = run(&fan(), None, &regions, &params(method, 4000), 2).unwrap();
+        let requested = all.kept.len() * 3 / 4;
+        // On one thread a batch has 128 streamlines.
+        assert!(requested > 150, "{requested}");
+        let select = Params {
+            select: Some(requested),
+            ..params(method, 7)
+        };
+        let some = run(&fan(), None, &regions, &select, 1).unwrap();
+        let seed = |tractogram: &Tractogram, i: usize| tractogram.per_streamline["seed"][i];
+        let last = seed(&some.kept, requested - 1);
+        let missed = (0..all.missed.len()).take_while(|i| seed(&all.missed, *i) < last);
+        let missed = missed.count();
+        assert!(missed > 20, "{missed}");
+        for (some, all, count) in [
+            (&some.kept, &all.kept, requested),
+            (&some.missed, &all.missed, missed),
+        ] {
+            assert_eq!(some.len(), count);
+            for i in 0..count {
+                assert_eq!(some.streamline(i), all.streamline(i));
+            }
+            assert!(some.per_streamline.keys().eq(all.per_streamline.keys()));
+            for (name, values) in &some.per_streamline {
+                assert_eq!(values[..], all.per_streamline[name][..count], "{name}");
+            }
+        }
+        assert_eq!(some.seed_outcomes.iter().sum::<u64>(), last as u64 + 1);
+        assert!(some.per_target.iter().all(|count| *count > 20));
+        let ends = |target: f32| {
+            let targets = some.kept.per_streamline["target"].iter();
+            targets.filter(|t| **t == target).count() as u64
+        };
+        // One with both ends in targets ends in the first and counts for both.
+        assert_eq!(some.per_target[0], ends(0.0));
+        assert!(some.per_target[1] >= ends(1.0));
+        assert_eq!(ends(0.0) + ends(1.0), requested as u64);
+        for threads in [2, 3] {
+            equal(
+                &some,
+                &run(&fan(), None, &regions, &select, threads).unwrap(),
+            );
+        }
     }
 }
 

@@ -56,7 +56,7 @@ impl CurvePart {
     }
 }
 
-/// Memory of points that have been copied, for later ones: the first access to fresh memory takes longer than a copy.
+/// Memory of points that have been copied, to be used again: the first access to fresh memory takes longer than a copy.
 #[derive(Default)]
 pub struct SpareMemory(Mutex<Vec<Vec<[f32; 3]>>>);
 
