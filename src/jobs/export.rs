@@ -175,14 +175,14 @@ impl ValueNames {
     /// Values that files next to a TCK cannot hold, without a full examination: with very many numbers, the result only
     /// warns of the possibility, because the window does not wait; the message after writing lists the values left out.
     pub fn refusals_seen(&self, tractogram: &Tractogram, tck: &Path) -> Vec<String> {
-        const LOOKED_AT: usize = 2_000_000;
+        const LOOKED_AT: usize = 8_000_000;
         if self.points.len() * tractogram.points.len() <= LOOKED_AT
             || self.companion_files(tck).is_empty()
         {
             return self.refusals(tractogram, tck);
         }
         vec![
-            "TSF holds finite numbers only: values per point with NaN or infinity are left out"
+            "TSF holds finite numbers only: values per point are left out if one of them is NaN or infinite"
                 .to_owned(),
         ]
     }

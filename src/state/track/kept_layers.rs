@@ -98,7 +98,7 @@ const NO_DISTRIBUTIONS: &str = "Tracking needs the distributions and the chosen 
 /// Adds a tractogram as a layer.
 fn add_layer(state: &mut State, name: &str, content: Content, origin: Origin, display: Display) {
     let mut id = LayerId(0);
-    edit(state, "Keep tracks", false, |document| {
+    edit(state, "Keep streamlines", false, |document| {
         id = LayerId(document.fresh_id());
         let name = document.free_layer_name(name);
         let origin = document.origins.add(origin);

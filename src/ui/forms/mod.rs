@@ -109,7 +109,7 @@ pub fn export(state: &State, memory: &mut Memory, place: DialogPosition) {
         }
         let purpose = PathPurpose::tracks(state, None);
         let name = match state.document.track.method {
-            Method::Streamlines => "tracks",
+            Method::Streamlines => "streamlines",
             Method::Rays => "rays",
         };
         let text = suggestion(state, name, &purpose);

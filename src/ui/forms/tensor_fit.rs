@@ -397,7 +397,7 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// The label of the button that exports the panel's layer.
 fn export_label(layer: Option<&Arc<Layer>>) -> &'static str {
     match layer.map(|l| &l.content) {
-        Some(Content::Tractogram(_)) => "Export tracks…",
+        Some(Content::Tractogram(_)) => "Export…",
         Some(Content::Mask(_)) => "Export mask…",
         Some(Content::Scan { .. }) => "Export scan…",
         _ => "Export map…",

@@ -209,7 +209,7 @@ fn export() {
     assert_eq!(named, "/data/sub-01_Bundle_L_export.trx");
     let live = PathPurpose::tracks(&state, None);
     let named = suggestion(&state, "Streamlines", &live);
-    assert_eq!(named, "/data/sub-01_Bundle_L_tracks.tck");
+    assert_eq!(named, "/data/sub-01_Bundle_L_streamlines.tck");
     // A TCK loses the grid of the file, which is reported before saving.
     let lost = |name: &str| unsupported_contents(&state, layer, Path::new(name)).join("; ");
     assert!(lost("a.tck").contains("grid"), "{}", lost("a.tck"));
