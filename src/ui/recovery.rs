@@ -8,7 +8,7 @@ use super::{Memory, icons, theme};
 use crate::data::text::file_name;
 use crate::state::core::text::{counted, shortened_list};
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
-use crate::state::sessions::{RecoverableSession, SessionContents, saved};
+use crate::state::sessions::{RecoverableSession, saved};
 use crate::state::{Action, LayerId, SessionAction, Severity, State, UnsavedAction};
 use egui::{Id, Key, Ui};
 use std::path::PathBuf;
@@ -27,11 +27,19 @@ fn name(left: &RecoverableSession) -> String {
     }
 }
 
+/// The name without the ending of its file, for one row.
+fn short_name(left: &RecoverableSession) -> String {
+    match left.origin.as_ref().and_then(|o| o.file_stem()) {
+        Some(stem) => stem.to_string_lossy().into_owned(),
+        None => name(left),
+    }
+}
+
 fn sentence(left: &RecoverableSession) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |d| d.as_secs());
     let ago = ago(now.saturating_sub(left.written_s));
-    let mut parts = parts(&left.contents);
+    let mut parts = left.contents.parts();
     parts.push(format!("from {ago}"));
     format!(
         "Arcuate quit without saving {}: {}",
@@ -41,23 +49,6 @@ fn sentence(left: &RecoverableSession) -> String {
 }
 
 /// The contents of the copy, such as `2 layers` and `a surface`; nothing that it lacks.
-fn parts(contents: &SessionContents) -> Vec<String> {
-    let numbers = [
-        (contents.layers, "layer"),
-        (contents.regions, "region"),
-        (contents.pathways, "pathway"),
-    ];
-    let present = numbers.into_iter().filter(|(n, _)| *n > 0);
-    let mut parts: Vec<String> = present.map(|(n, what)| counted(n, what)).collect();
-    if contents.weighted > 0 {
-        parts.push("weights".to_owned());
-    }
-    if contents.has_surface {
-        parts.push("a surface".to_owned());
-    }
-    parts
-}
-
 /// `3 minutes ago`.
 fn ago(seconds: u64) -> String {
     let ago = |n: u64, unit: &str| format!("{} ago", counted(n as usize, unit));
@@ -87,7 +78,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let shown = |ui: &mut Ui| match state.document.is_empty() {
             true => note.show_all(ui),
             // A task needs the space, so the note takes one row.
-            false => note.show_row(ui, &format!("Unsaved: {}", name(left)), icons::TRASH),
+            false => note.show_row(ui, &format!("Unsaved: {}", short_name(left)), icons::TRASH),
         };
         let answer = ui.push_id(&left.session, shown).inner;
         let path = left.session.clone();

@@ -120,10 +120,10 @@ fn text(step: TourStep, subject: Subject) -> &'static str {
             "Drag the yellow seed, or its rim to resize it. The pathway follows"
         }
         (TourStep::PlaceTarget, Streamlines | NoStreamlines | Weights | Fit | Fitted) => {
-            "Press T, then click where streamlines should end. The others turn grey"
+            "Press T, then click where streamlines should end. The others fade"
         }
         (TourStep::PlaceTarget, Rays) => {
-            "Press T, then click where rays should end. The others turn grey"
+            "Press T, then click where rays should end. The others fade"
         }
         (TourStep::PlaceTarget, Pathway) => {
             "Press T, then click the other end. Paths of least cost join the two"

@@ -29,8 +29,8 @@ pub enum UnsavedPart {
         layer: LayerId,
         text: String,
     },
-    /// Weights of the streamlines of this many layers.
-    Weights(usize),
+    /// Weights of the streamlines of layers with these names.
+    Weights(Vec<String>),
     Pathways(usize),
     /// The surface of the task Segment, and its number of spheres.
     Surface(usize),
@@ -55,7 +55,11 @@ impl UnsavedPart {
         match self {
             Self::Regions(n) => counted(*n, "region"),
             Self::Layer { text, .. } => text.clone(),
-            Self::Weights(n) => format!("Weights of the streamlines of {}", counted(*n, "layer")),
+            Self::Weights(names) => {
+                const NAMED: usize = 3;
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                format!("Weights of {}", shortened_list(&names, NAMED))
+            }
             Self::Pathways(n) => counted(*n, "kept pathway"),
             Self::Surface(0) => "The surface in Segment".to_owned(),
             Self::Surface(n) => format!("The surface in Segment, from {}", counted(*n, "sphere")),
@@ -253,19 +257,19 @@ impl State {
         let new = |n: usize, base: usize| if n == base { 0 } else { n };
         let more = |n: usize, base: usize| if n > base { n } else { 0 };
         let in_files = &self.runtime.sessions.in_files;
-        let fitted = document.weights.iter().filter(|(id, weights)| {
+        let fitted = document.weights.iter().filter_map(|(id, weights)| {
+            let layer = document.layer(*id)?;
             // No streamline file holds the results of virtual lesions.
-            let exported = |l: &Arc<Layer>| weights.lesions.is_empty() && in_files.holds_weights(l);
-            let layer = document.layer(**id);
-            layer.is_some_and(|l| !base.has_weights(**id, weights) && !exported(l))
+            let exported = weights.lesions.is_empty() && in_files.holds_weights(layer);
+            (!base.has_weights(*id, weights) && !exported).then(|| layer.name.clone())
         });
+        let fitted: Vec<String> = fitted.collect();
         let pathways = document.kept_pathways.iter();
         let counts = [
             (
                 regions.filter(|r| !base.has_region(r)).count(),
                 UnsavedPart::Regions as fn(usize) -> _,
             ),
-            (fitted.count(), UnsavedPart::Weights),
             (
                 pathways.filter(|k| !base.pathways.contains(&k.id)).count(),
                 UnsavedPart::Pathways,
@@ -285,8 +289,16 @@ impl State {
                 UnsavedPart::Missing,
             ),
         ];
+        // A list may be cut: streamlines come first, maps, which a fit computes anew, last.
+        let rank = |layer: &&Arc<Layer>| match layer.content {
+            Content::Tractogram(_) => 0,
+            Content::Mask(_) => 1,
+            Content::Scan { .. } | Content::Image(_) => 2,
+        };
+        let mut layers: Vec<&Arc<Layer>> = document.layers.iter().collect();
+        layers.sort_by_key(rank);
         let mut added = Vec::new();
-        for layer in &document.layers {
+        for layer in layers {
             let id = document.unweighted(layer);
             let exported = || {
                 // The file of a scan lacks its gradients.
@@ -311,6 +323,9 @@ impl State {
         }
         let counts = counts.into_iter().filter(|(n, _)| *n > 0);
         parts.extend(counts.map(|(n, part)| part(n)));
+        if !fitted.is_empty() {
+            parts.push(UnsavedPart::Weights(fitted));
+        }
         let segment = &document.segment;
         let spheres = segment.spheres.len();
         let moved = self.surface_script() != base.surface_script.as_ref();

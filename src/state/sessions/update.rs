@@ -26,7 +26,7 @@ use crate::state::sessions::jobs::{
 use crate::state::sessions::unsaved::{Base, DataInFiles};
 use crate::state::sessions::{
     EXTENSION, FileComparison, FileDecision, FileStatus, Missing, Opening, ReadSession,
-    RestoreProgress, ResultStorage, UnsavedAction, saved,
+    RestoreProgress, ResultStorage, SessionContents, UnsavedAction, saved,
 };
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::tensors::types::OfferedMask;
@@ -387,7 +387,7 @@ pub(in crate::state) fn was_loaded(
                 .runtime
                 .notify_about(Topic::CopyKept, Severity::Warning, COPY_KEPT);
         }
-        restore_missing::notify_recovered(state, content.document.layers.len())
+        restore_missing::notify_recovered(state, &SessionContents::from_saved(&content.document))
     } else {
         // Layers of the fit come later.
         let summary = summary(content.document.layers.len(), &state.document);

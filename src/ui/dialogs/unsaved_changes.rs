@@ -232,7 +232,7 @@ pub fn rows(state: &State) -> Vec<String> {
 
 /// The number of lines that fit in a small window.
 fn shortened(mut rows: Vec<String>) -> Vec<String> {
-    const MAXIMUM_ROWS: usize = 8;
+    const MAXIMUM_ROWS: usize = 10;
     if rows.len() > MAXIMUM_ROWS {
         let more = rows.len() - (MAXIMUM_ROWS - 1);
         rows.truncate(MAXIMUM_ROWS - 1);

@@ -114,7 +114,7 @@ fn origin() {
     let message = again.messages();
     assert!(
         message.starts_with("Recovered own.arcuate: ")
-            && message.ends_with("2 regions. Save the session to keep it"),
+            && message.ends_with(" layers, 2 regions. Save the session to keep it"),
         "{message}"
     );
     again.session(SessionAction::Save {

@@ -51,7 +51,7 @@ pub fn tests() -> Vec<Trial> {
 fn without(things: &[UnsavedPart], saved: Option<LayerId>, fitted: LayerId) -> Vec<UnsavedPart> {
     let is = |t: &&UnsavedPart| match t {
         UnsavedPart::Layer { layer, .. } => Some(*layer) != saved,
-        UnsavedPart::Weights(n) => *n != 1 || saved != Some(fitted),
+        UnsavedPart::Weights(names) => names.len() != 1 || saved != Some(fitted),
         _ => true,
     };
     things.iter().filter(is).cloned().collect()
@@ -167,7 +167,7 @@ fn exports() {
     let kinds: Vec<_> = before.iter().map(std::mem::discriminant).collect();
     for item in [
         UnsavedPart::Regions(1),
-        UnsavedPart::Weights(1),
+        UnsavedPart::Weights(Vec::new()),
         UnsavedPart::Pathways(1),
         UnsavedPart::Surface(1),
         UnsavedPart::Measurements(1),
@@ -228,7 +228,10 @@ fn exports() {
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     window.act(Action::Filter(FilterAction::Run));
     let things = window.state.unsaved();
-    assert!(things.contains(&UnsavedPart::Weights(1)), "{things:?}");
+    assert!(
+        things.contains(&UnsavedPart::Weights(vec!["Streamlines".to_owned()])),
+        "{things:?}"
+    );
     let is_tracks =
         |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == tracks);
     assert!(!things.iter().any(is_tracks), "{things:?}");

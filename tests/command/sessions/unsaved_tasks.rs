@@ -45,7 +45,7 @@ fn weights() {
             |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == tracks);
         (
             things.iter().any(is_of_tracks),
-            things.contains(&UnsavedPart::Weights(1)),
+            things.contains(&UnsavedPart::Weights(vec!["Streamlines".to_owned()])),
         )
     };
     let save = |window: &mut Window, file: FilterFile, name: &str| {

@@ -182,17 +182,10 @@ fn recoverable_in(root: &Path, memory: &SessionMemory) -> Recoverable {
             continue;
         };
         let document = &content.document;
-        let weighted = document.layers.iter().filter(|l| l.weights.is_some());
         sessions.push(RecoverableSession {
             written_s: session.saved_s,
             name: document.name.clone(),
-            contents: SessionContents {
-                layers: document.layers.len(),
-                regions: document.regions.len(),
-                weighted: weighted.count(),
-                pathways: document.kept_pathways.len(),
-                has_surface: document.segment.run.is_some(),
-            },
+            contents: SessionContents::from_saved(document),
             origin: content.origin.clone(),
             session: path,
         });

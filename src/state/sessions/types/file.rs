@@ -3,7 +3,8 @@
 use crate::data::keyed;
 use crate::data::{Mask, Tractogram};
 use crate::io::session::STORED_MAX_BYTES;
-use crate::state::sessions::types::content::Content;
+use crate::state::core::text::counted;
+use crate::state::sessions::types::content::{Content, SavedDocument};
 use crate::state::sessions::types::restore_error::{ArrayError, ParseError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -98,6 +99,38 @@ pub struct SessionContents {
     pub pathways: usize,
     /// Whether there is a surface of Segment.
     pub has_surface: bool,
+}
+
+impl SessionContents {
+    /// The contents of a saved document.
+    pub fn from_saved(document: &SavedDocument) -> Self {
+        let weighted = document.layers.iter().filter(|l| l.weights.is_some());
+        Self {
+            layers: document.layers.len(),
+            regions: document.regions.len(),
+            weighted: weighted.count(),
+            pathways: document.kept_pathways.len(),
+            has_surface: document.segment.run.is_some(),
+        }
+    }
+
+    /// The parts that exist: `13 layers`, `2 regions`, `weights`.
+    pub fn parts(&self) -> Vec<String> {
+        let numbers = [
+            (self.layers, "layer"),
+            (self.regions, "region"),
+            (self.pathways, "pathway"),
+        ];
+        let present = numbers.into_iter().filter(|(n, _)| *n > 0);
+        let mut parts: Vec<String> = present.map(|(n, what)| counted(n, what)).collect();
+        if self.weighted > 0 {
+            parts.push("weights".to_owned());
+        }
+        if self.has_surface {
+            parts.push("a surface".to_owned());
+        }
+        parts
+    }
 }
 
 /// Unsaved work of an earlier window.

@@ -11,7 +11,7 @@ use crate::state::sessions::jobs::{
 };
 use crate::state::sessions::saved;
 use crate::state::sessions::update::submit;
-use crate::state::sessions::{FileComparison, Match, ReadSession};
+use crate::state::sessions::{FileComparison, Match, ReadSession, SessionContents};
 use crate::state::{Effect, State, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -221,7 +221,7 @@ pub(in crate::state) fn recomputed(
 }
 
 /// Reports that unsaved work was recovered, until it is saved; returns the status line.
-pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> String {
+pub(in crate::state) fn notify_recovered(state: &mut State, contents: &SessionContents) -> String {
     // The status uses the name that the header and the offer show.
     let file = state.runtime.sessions.file.as_ref();
     let recovered = match file.and_then(|f| f.file_name()) {
@@ -229,9 +229,8 @@ pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> St
         None => format!("Recovered {}", state.document.name),
     };
     let sentence = format!(
-        "{recovered}: {}, {}. Save the session to keep it",
-        counted(layers, "layer"),
-        counted(state.document.regions.len(), "region")
+        "{recovered}: {}. Save the session to keep it",
+        contents.parts().join(", ")
     );
     state
         .runtime
