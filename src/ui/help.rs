@@ -107,15 +107,76 @@ impl Help {
     }
 }
 
-/// The sections of a page in the Markdown that the viewer supports: keys as code, and no pictures, since the window
-/// itself is visible.
+/// The sections of a page in the Markdown that the viewer supports: keys as code; code without a language, whose colours
+/// would be pale in the light theme; wide tables as lists, since cells are not wrapped; and no pictures, since the window itself
+/// is visible.
 fn sections(page: &Page) -> Vec<String> {
     let sections = page.sections().into_iter().map(|section| {
         let lines = section.text.lines().filter(|line| !line.starts_with("!["));
-        let text = lines.collect::<Vec<_>>().join("\n");
-        text.replace("<kbd>", "`").replace("</kbd>", "`")
+        let lines = lines.map(|line| line.replace("<kbd>", "`").replace("</kbd>", "`"));
+        viewable(&lines.collect::<Vec<_>>())
     });
     sections.collect()
+}
+
+/// Letters of a row of a table that fit in [`WIDEST`].
+const WIDEST_ROW: usize = 86;
+
+/// The text with code and wide tables as the viewer shows them well.
+fn viewable(lines: &[String]) -> String {
+    let mut text = String::new();
+    let mut rest = lines;
+    while let Some((line, more)) = rest.split_first() {
+        let is_row = |line: &&String| line.starts_with('|');
+        if line.starts_with("```") {
+            let code = more.iter().take_while(|line| !line.starts_with("```"));
+            let count = code.clone().count();
+            // Indented code has no language.
+            text.push('\n');
+            code.for_each(|line| text += &format!("    {line}\n"));
+            rest = more.get(count + 1..).unwrap_or_default();
+        } else if is_row(&line) {
+            let count = rest.iter().take_while(is_row).count();
+            let (table, more) = rest.split_at(count);
+            rest = more;
+            match table.iter().any(|row| row.chars().count() > WIDEST_ROW) {
+                true => text += &as_list(table),
+                false => table.iter().for_each(|row| text += &format!("{row}\n")),
+            }
+        } else {
+            text += &format!("{line}\n");
+            rest = more;
+        }
+    }
+    text
+}
+
+/// An item for each row of a table; cells after the second one, and those of wider tables, follow the heads of their
+/// columns.
+fn as_list(table: &[String]) -> String {
+    let cells = |row: &String| -> Vec<String> {
+        let row = row.trim().trim_matches('|').replace("\\|", "\u{1}");
+        let cells = row.split('|').map(|cell| cell.trim().replace('\u{1}', "|"));
+        cells.collect()
+    };
+    let heads = table.first().map(cells).unwrap_or_default();
+    let mut text = String::from("\n");
+    // The second row rules off the head.
+    for row in table.iter().skip(2).map(cells) {
+        let Some((name, values)) = row.split_first() else {
+            continue;
+        };
+        if let [value] = values {
+            text += &format!("- {name}: {value}\n");
+            continue;
+        }
+        text += &format!("- {name}\n");
+        let named = heads.iter().skip(1).zip(values);
+        for (head, value) in named.filter(|(_, value)| !value.is_empty()) {
+            text += &format!("  - {head}: {value}\n");
+        }
+    }
+    text + "\n"
 }
 
 pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {

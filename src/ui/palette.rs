@@ -119,9 +119,14 @@ pub fn match_score(name: &str, typed: &str) -> Option<i32> {
     Some(16 * score - (name.len() as i32).min(64))
 }
 
-/// Matches the name, or else one of the synonyms, which rank below all names.
+/// Matches the name, or else one of the synonyms, which rank below all names. Pages of the guide rank below commands that
+/// match as well.
 fn entry_score(entry: &Entry, typed: &str) -> Option<i32> {
     const ALSO: i32 = 64;
+    let page = match entry.run {
+        EntryAction::Help(_) => ALSO,
+        _ => 0,
+    };
     let also = || {
         let scores = entry
             .synonyms
@@ -129,7 +134,9 @@ fn entry_score(entry: &Entry, typed: &str) -> Option<i32> {
             .filter_map(|synonym| match_score(synonym, typed));
         scores.max().map(|score| score - ALSO)
     };
-    match_score(&entry.name, typed).or_else(|| also().filter(|_| !entry.synonyms.is_empty()))
+    let score = match_score(&entry.name, typed);
+    let score = score.or_else(|| also().filter(|_| !entry.synonyms.is_empty()));
+    score.map(|score| score - page)
 }
 
 /// The matches, best first.

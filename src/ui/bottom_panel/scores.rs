@@ -2,7 +2,7 @@
 
 use super::super::files::{DialogPosition, PathPurpose};
 use super::super::theme::{self, size, space};
-use super::super::widgets::button::Button;
+use super::super::widgets::button::{Button, IconButton};
 use super::super::widgets::{paint, rows};
 use super::super::{Memory, format, icons};
 use super::{empty, rect_after_settings};
@@ -37,18 +37,34 @@ fn shown(state: &State) -> Option<&Scores> {
     (Some(&key.truth) == truth).then_some(&**scores)
 }
 
+const CHOOSE: &str = "Choose truth…";
+
 /// The truth, and the scores of all streamlines.
 fn settings(ui: &mut Ui, state: &State, memory: &mut Memory) {
     let folder = state.document.streamlines.truth.as_deref();
     let name = folder.and_then(|folder| folder.file_name());
-    let name = name.map_or("none".into(), |name| name.to_string_lossy());
-    rows::input(ui, icons::FOLDER, "Truth", &name, "");
-    let button = Button::plain("Choose truth…").icon(icons::FOLDER);
-    let wide = vec2(ui.available_width(), space::BUTTON + 8.0);
-    let (rect, _) = ui.allocate_exact_size(wide, Sense::hover());
-    let row = paint::inset(rect, space::INSET, space::INSET);
-    let place = paint::at_left(row, vec2(button.width(ui), space::BUTTON));
-    if button.show_at(ui, place).clicked() {
+    let chooses = match name {
+        Some(name) => {
+            let name = name.to_string_lossy();
+            let shown = rows::input(ui, icons::FOLDER, "Truth", &name, "");
+            let row = paint::inset(
+                shown.rect.with_max_y(shown.rect.bottom() - 4.0),
+                4.0,
+                space::INSET,
+            );
+            let choose = IconButton::new(icons::FOLDER, CHOOSE).hint("Choose another truth");
+            choose.show_right(ui, row).clicked()
+        }
+        None => {
+            let button = Button::plain(CHOOSE).icon(icons::FOLDER);
+            let wide = vec2(ui.available_width(), space::BUTTON + 8.0);
+            let (rect, _) = ui.allocate_exact_size(wide, Sense::hover());
+            let row = paint::inset(rect, space::INSET, space::INSET);
+            let place = paint::at_left(row, vec2(button.width(ui), space::BUTTON));
+            button.show_at(ui, place).clicked()
+        }
+    };
+    if chooses {
         let text = folder.map_or(String::new(), |folder| folder.display().to_string());
         let (purpose, middle) = (PathPurpose::Truth, DialogPosition::Middle);
         memory.files.ask_for_path(ui.ctx(), purpose, middle, &text);

@@ -52,12 +52,8 @@ fn title(ui: &mut Ui, width: f32, purpose: &PathPurpose, state: &State) {
     let title = purpose.title_of(state);
     let verb = match purpose {
         PathPurpose::Open => "Enter opens",
-        PathPurpose::Locate { .. }
-        | PathPurpose::Missing(..)
-        | PathPurpose::Affine { .. }
-        | PathPurpose::Scheme
-        | PathPurpose::Responses(_) => "Enter chooses it",
-        _ => "Enter saves",
+        purpose if purpose.saves() => "Enter saves",
+        _ => "Enter chooses it",
     };
     let font = theme::semibold(size::LABEL);
     let small = theme::regular(size::CAPTION);
@@ -158,15 +154,8 @@ fn buttons(ui: &mut Ui, buttons: Rect, sheet: &Sheet, native: bool) -> (Option<T
     let label = match (&sheet.purpose, &sheet.replaces) {
         (_, Some(_)) => "Replace",
         (PathPurpose::Open, None) => "Open",
-        (
-            PathPurpose::Locate { .. }
-            | PathPurpose::Missing(..)
-            | PathPurpose::Affine { .. }
-            | PathPurpose::Scheme
-            | PathPurpose::Responses(_),
-            None,
-        ) => "Take it",
-        _ => "Save",
+        (purpose, None) if purpose.saves() => "Save",
+        (_, None) => "Use it",
     };
     let empty = sheet.text.trim().is_empty();
     let go = Button::primary(label).disabled(empty.then_some("Type a path first"));

@@ -140,9 +140,8 @@ pub(super) fn inputs(
     }
     match (&state.document.tensors, followed_fods(state)) {
         (_, Some(field)) => {
-            let name = format!("FODs of order {}", field.order());
-            let spacing = format::spacing(field.grid.spacing());
-            rows::input(ui, icons::IMAGE, "Field", &name, &spacing);
+            let order = format!("order {}", field.order());
+            rows::input(ui, icons::IMAGE, "Field", "FODs", &order);
         }
         (Some(tensors), None) => {
             let method = match tensors.key.params.method {

@@ -1,6 +1,7 @@
 //! Notes at the top of a task's panel, visible however the panel is scrolled: the step of the tour, a leak, messages,
 //! layers that a save left out, recovered work. The rows below move down for them, but not while the pointer is on
-//! these rows: until the pointer has left, the notes cover the first rows.
+//! these rows: until the pointer has left, the notes cover the first rows. They move up soon after a note has gone, unless
+//! the pointer is on them; not at once, since a second click would meet another control.
 
 use super::super::theme::{self, space};
 use super::super::{Memory, forms, recovery, tour};
@@ -16,7 +17,12 @@ struct ReservedSpace {
     task: Task,
     height: f32,
     pass: u64,
+    /// Time in seconds since which the notes have needed less.
+    too_high_since: Option<f64>,
 }
+
+/// Seconds until the space of a note that has gone is given back.
+const GIVEN_BACK_AFTER_S: f64 = 0.6;
 
 /// Whether there are notes besides the open one of a leak, which reserves no space but covers the inputs: controls stay
 /// where they are when it appears and disappears. The user may fold it to a row that reserves its height. In a low panel
@@ -70,19 +76,33 @@ pub fn show(
     }
     let reserved: Option<ReservedSpace> = ui.data(|d| d.get_temp(id));
     let reserved = reserved.filter(|m| m.task == state.view.task && m.pass + 1 == pass);
-    let at = ui.input(|i| i.pointer.latest_pos());
-    let under = at.is_some_and(|at| body.contains(at));
-    let room = reserved.map_or(
-        height,
-        |reserved| if under { reserved.height } else { height },
-    );
+    let (at, now) = ui.input(|i| (i.pointer.latest_pos(), i.time));
+    let at = at.filter(|at| body.contains(*at));
+    let too_high = reserved.filter(|reserved| reserved.height > height);
+    let too_high_since = too_high.map(|reserved| reserved.too_high_since.unwrap_or(now));
+    let room = match (reserved, at) {
+        (Some(reserved), Some(at)) => {
+            let on_rows = at.y >= body.top() + reserved.height;
+            let is_over = too_high_since.is_some_and(|since| now - since >= GIVEN_BACK_AFTER_S);
+            match !on_rows && is_over {
+                true => height,
+                false => reserved.height,
+            }
+        }
+        _ => height,
+    };
     if reserved.is_some_and(|reserved| reserved.height != room) {
         ui.ctx().request_repaint();
+    } else if let Some(since) = too_high_since {
+        let rest_s = (since + GIVEN_BACK_AFTER_S - now).max(0.0);
+        let rest = std::time::Duration::from_secs_f64(rest_s);
+        ui.ctx().request_repaint_after(rest);
     }
     let reserved = ReservedSpace {
         task: state.view.task,
         height: room,
         pass,
+        too_high_since: too_high_since.filter(|_| room > height),
     };
     ui.data_mut(|d| d.insert_temp(id, reserved));
     Rect::from_min_max(pos2(body.left(), body.top() + room), body.max)
