@@ -498,7 +498,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     {
         warning!("{sentence}");
     }
-    if let Some(sentence) = report::not_at_rest(&output) {
+    let doubtful = report::not_at_rest(&output).or_else(|| report::far_larger(&output));
+    if let Some(sentence) = doubtful {
         warning!("{sentence}");
     }
     written.run = output.script.clone();

@@ -6,6 +6,7 @@ use crate::data::text::counted;
 use crate::solvers::level_set::{Ended, RECENT_STEPS, recent_growth};
 use crate::state::LeakNotice;
 use crate::state::core::text::{fixed, plain_ml};
+use crate::state::segment::is_far_larger;
 use crate::state::segment::jobs::SegmentOutput;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -63,6 +64,24 @@ pub fn not_at_rest(output: &SegmentOutput) -> Option<String> {
         plain_ml(m.volume_ml, 3),
         m.diameter_mm,
     ))
+}
+
+/// Warns of a surface at rest that contains over a hundred times its start: it may have come to rest far beyond the
+/// structure.
+pub fn far_larger(output: &SegmentOutput) -> Option<String> {
+    let (before, inside) = (*output.growth.first()?, *output.growth.last()?);
+    let m = &output.measures;
+    let is_doubtful = output.ended == Ended::Converged
+        && is_far_larger(before as f64, inside as f64, m.volume_ml);
+    is_doubtful.then(|| {
+        format!(
+            "The surface contains {}, {:.0} times its start, and is {:.0} mm long, expected the size of the \
+             structure; if that is too large, narrow --tolerance or cut other tissue off with --remove",
+            plain_ml(m.volume_ml, 3),
+            inside as f64 / (before as f64).max(1.0),
+            m.diameter_mm,
+        )
+    })
 }
 
 /// The label of how a run ended.

@@ -13,5 +13,5 @@ mod standing;
 mod types;
 pub(in crate::state) mod update;
 
-pub use standing::CANNOT_SEGMENT;
+pub use standing::{CANNOT_SEGMENT, SizeDoubt, is_far_larger};
 pub use types::*;

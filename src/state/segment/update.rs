@@ -41,6 +41,10 @@ pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
     if state.document.layer(id).is_none() {
         return;
     }
+    if state.document.segment.image == Some(id) && !state.document.awaits_surface_maps() {
+        // Another image may have been opened above it.
+        return show_image(&mut state.document);
+    }
     let grown = replaced::grown(state);
     edit(state, "Image to segment", false, |d| {
         if d.awaits_surface_maps() {

@@ -16,7 +16,7 @@ use crate::state::core::notices::Topic;
 use crate::state::core::text::counted;
 use crate::state::segment::jobs::SEGMENT;
 use crate::state::segment::{
-    CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, SegmentSettings, Start,
+    CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, SegmentSettings, SizeDoubt, Start,
     SurfaceStanding, scalar,
 };
 use crate::state::{
@@ -411,13 +411,19 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         RangeDoubt::TakesIn(_) => TAKES_IN,
         RangeDoubt::Background => AIR,
     });
-    let all = HINTS
-        .into_iter()
-        .chain(CANNOT_SEGMENT)
-        .chain([MIXED, TAKES_IN, AIR, TOO_LARGE]);
-    let large = state.surface_may_be_too_large().then_some(TOO_LARGE);
-    let text = doubt.or(large).or(needs).unwrap_or(active);
-    rows::hint_with_room(ui, text, all);
+    let all = HINTS.into_iter().chain(CANNOT_SEGMENT).chain([
+        MIXED,
+        TAKES_IN,
+        AIR,
+        TOO_LARGE,
+        FAR_TOO_LARGE,
+    ]);
+    let large = state.surface_size_doubt();
+    if large == Some(SizeDoubt::FarLarger) {
+        return rows::warning_with_room(ui, FAR_TOO_LARGE, all);
+    }
+    let text = doubt.or(large.map(|_| TOO_LARGE)).or(needs);
+    rows::hint_with_room(ui, text.unwrap_or(active), all);
 }
 
 const MIXED: &str = "Several tissues sampled: sample a smaller part";
@@ -425,6 +431,7 @@ const MIXED: &str = "Several tissues sampled: sample a smaller part";
 const TAKES_IN: &str = "ε includes tissue around the sample: narrow it";
 const AIR: &str = "The range reaches the background: narrow ε";
 const TOO_LARGE: &str = "Larger than the structure? Narrow ε or cut it";
+const FAR_TOO_LARGE: &str = "Over 100 times its start: a leak? Narrow ε or cut it";
 const SAMPLES: &str = "Drag to sample, Shift to add, P or Esc to end";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
 const CUTS: &str = "Each click adds a keep-out sphere, until D or Esc";

@@ -4,7 +4,7 @@
 use crate::solvers::curves::Seeding;
 use crate::state::core::text::counted;
 use crate::state::pathways::Standing as Path;
-use crate::state::segment::SurfaceStanding as Surface;
+use crate::state::segment::{SizeDoubt, SurfaceStanding as Surface};
 use crate::state::track::types::CurveKind;
 use crate::state::{Method, Standing, State, Task};
 use crate::ui::format::{count, duration_text};
@@ -88,7 +88,13 @@ fn segment(state: &State) -> Option<(String, Standing)> {
             (text, Standing::Updating)
         }
         Surface::Leaked => ("Paused · leak".to_owned(), Standing::OutOfDate),
-        Surface::Converged => ("At rest".to_owned(), Standing::Final),
+        Surface::Converged => (
+            "At rest".to_owned(),
+            match state.surface_size_doubt() {
+                Some(SizeDoubt::FarLarger) => Standing::OutOfDate,
+                _ => Standing::Final,
+            },
+        ),
         Surface::Paused | Surface::Ended => (
             format!("Paused · step {}", count(live.step)),
             Standing::Final,

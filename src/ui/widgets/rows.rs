@@ -3,7 +3,7 @@
 use super::super::theme::{self, radius, size, space};
 use super::paint;
 use crate::state::core::display::STALE_OPACITY;
-use egui::{Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Color32, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 /// A row that can be selected and dragged; the caller paints into it.
 pub fn list_row(
@@ -256,11 +256,25 @@ pub fn hint(ui: &mut Ui, text: &str) {
 
 /// A hint with the height of the longest text that may appear there, so that the rows below do not move.
 pub fn hint_with_room<'a>(ui: &mut Ui, text: &str, all: impl IntoIterator<Item = &'a str>) {
-    let p = theme::palette(ui.style());
+    let colour = theme::palette(ui.style()).t3;
+    text_with_room(ui, (text, colour), all);
+}
+
+/// A hint that warns, with the height of the longest text that may appear there.
+pub fn warning_with_room<'a>(ui: &mut Ui, text: &str, all: impl IntoIterator<Item = &'a str>) {
+    let colour = theme::palette(ui.style()).warning;
+    text_with_room(ui, (text, colour), all);
+}
+
+fn text_with_room<'a>(
+    ui: &mut Ui,
+    (text, colour): (&str, Color32),
+    all: impl IntoIterator<Item = &'a str>,
+) {
     let width = ui.available_width() - 2.0 * space::INSET;
     let layout = |text: &str| {
         let (text, font) = (paint::unbroken(text), theme::regular(size::LABEL));
-        paint::wrapped(ui.painter(), width, &text, font, p.t3)
+        paint::wrapped(ui.painter(), width, &text, font, colour)
     };
     let galley = layout(text);
     let heights = all.into_iter().map(|text| layout(text).size().y);
@@ -268,6 +282,6 @@ pub fn hint_with_room<'a>(ui: &mut Ui, text: &str, all: impl IntoIterator<Item =
     let desired_size = vec2(ui.available_width(), height + 4.0);
     let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
     ui.painter()
-        .galley(rect.min + vec2(space::INSET, 0.0), galley, p.t3);
+        .galley(rect.min + vec2(space::INSET, 0.0), galley, colour);
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));
 }

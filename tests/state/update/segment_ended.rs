@@ -4,7 +4,7 @@ use super::segment::{act, advance, live, messages, ready, set};
 use super::{Window, file};
 use crate::support::test;
 use arcuate::solvers::level_set::Ended;
-use arcuate::state::segment::SegmentAction;
+use arcuate::state::segment::{SegmentAction, SizeDoubt};
 use arcuate::state::{Action, Phase, Task};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -41,25 +41,32 @@ fn too_large() {
         live.ended = Ended::Steps;
         live.growth = vec![(0, before), (step / 2, before), (step, inside)];
         (live.step, live.inside, live.recent_growth) = (step, inside, Some(growth));
-        window.state.surface_may_be_too_large()
+        window.state.surface_size_doubt() == Some(SizeDoubt::Larger)
     };
-    assert!(is_noted(&mut window, 1000, [500, 50_000], 0.1));
-    assert!(!is_noted(&mut window, 400, [500, 50_000], 0.1), "too early");
-    let slow = is_noted(&mut window, 1000, [500, 50_000], 0.005);
+    assert!(is_noted(&mut window, 1000, [501, 50_000], 0.1));
+    assert!(!is_noted(&mut window, 400, [501, 50_000], 0.1), "too early");
+    let slow = is_noted(&mut window, 1000, [501, 50_000], 0.005);
     assert!(!slow, "it has nearly stopped");
     let little = is_noted(&mut window, 1000, [500, 3_000], 0.1);
     assert!(!little, "it is hardly larger");
-    assert!(is_noted(&mut window, 1000, [500, 50_000], 0.1));
+    assert!(is_noted(&mut window, 1000, [501, 50_000], 0.1));
     let live = window.state.runtime.segment.live.as_mut();
     let live = Arc::make_mut(live.expect("a surface"));
     (live.ended, live.recent_growth) = (Ended::Converged, Some(0.0));
-    assert!(window.state.surface_may_be_too_large(), "at rest");
+    let doubt = window.state.surface_size_doubt();
+    assert_eq!(doubt, Some(SizeDoubt::Larger), "at rest");
     let live = window.state.runtime.segment.live.as_mut();
     Arc::make_mut(live.expect("a surface")).inside = 3_000;
-    assert!(
-        !window.state.surface_may_be_too_large(),
-        "at rest, hardly larger"
-    );
+    let doubt = window.state.surface_size_doubt();
+    assert_eq!(doubt, None, "at rest, hardly larger");
+    // A hundred times its start and 50 ml: at once, whatever the growth.
+    assert!(!is_noted(&mut window, 100, [500, 50_000], 0.0));
+    let doubt = window.state.surface_size_doubt();
+    assert_eq!(doubt, Some(SizeDoubt::FarLarger));
+    assert!(window.state.segmented_ml(50_000) >= 30.0);
+    // A hundred times its start, but small.
+    assert!(!is_noted(&mut window, 100, [5, 500], 0.0));
+    assert_eq!(window.state.surface_size_doubt(), None);
 }
 
 fn ends() {

@@ -14,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::another_image_is_undone", chosen),
         test("update::segment::a_deleted_image_comes_back", deleted),
         test("update::segment::a_covered_image_is_shown", covered),
+        test("update::segment::the_same_image_changes_nothing", same),
         test("update::segment::an_image_is_undone_elsewhere", elsewhere),
     ]
 }
@@ -37,6 +38,20 @@ fn grow(window: &mut Window, steps: u64) {
     });
     advance(window, steps);
     assert_eq!(live(window).step, steps);
+}
+
+/// A choice of the image that is already segmented keeps target, sample and surface, and is no step to undo.
+fn same() {
+    let (mut window, [image, _]) = grown();
+    let before = window.state.document.segment.clone();
+    let (step, inside) = (live(&window).step, live(&window).inside);
+    let undoes = window.state.history.undo_label().map(str::to_owned);
+    act(&mut window, SegmentAction::Image(image));
+    assert_eq!(window.state.document.segment.settings, before.settings);
+    assert_eq!(window.state.document.segment.image, before.image);
+    assert_eq!((live(&window).step, live(&window).inside), (step, inside));
+    let now = window.state.history.undo_label().map(str::to_owned);
+    assert_eq!(now, undoes);
 }
 
 /// Segment shows its image in place of an opaque one above it; an overlay covers nothing.

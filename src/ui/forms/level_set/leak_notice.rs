@@ -1,7 +1,6 @@
 //! The leak notice at the top of the panel.
 
 use super::act;
-use super::results::voxels_ml;
 use crate::solvers::level_set::Leak;
 use crate::state::segment::SegmentAction;
 use crate::state::{Action, LeakNotice, Severity, State, Task, ViewAction};
@@ -27,7 +26,7 @@ pub fn leaked(state: &State) -> Option<LeakNotice> {
 pub fn sentence(state: &State, leaked: &LeakNotice) -> String {
     let why = leaked.leak.cause.short_label();
     let live = state.runtime.segment.live.as_ref();
-    let now = live.map_or(0.0, |live| voxels_ml(state, live.inside));
+    let now = live.map_or(0.0, |live| state.segmented_ml(live.inside));
     let [before, now] = [leaked.before_ml, now].map(volume);
     format!(
         "Possible leak {why}: {before} at step {}, {now} now",

@@ -1,6 +1,5 @@
 //! Volume by step: abandoned branches stay as grey traces, the leak of the live branch is marked, a click goes back.
 
-use super::results::voxels_ml;
 use crate::state::core::text::counted;
 use crate::state::{State, SurfaceUpdate};
 use crate::ui::format::{count, ml, significant};
@@ -54,10 +53,10 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
     let last = live.growth.iter().map(|(step, _)| *step).max();
     let largest = live.growth.iter().map(|(_, n)| *n).max();
     let [last, largest] = [last, largest].map(|largest| largest.unwrap_or(0).max(1));
-    let top = nice(voxels_ml(state, largest));
+    let top = nice(state.segmented_ml(largest));
     let at = |(step, voxels): (u64, u64)| {
         let x = step as f32 / last as f32;
-        let y = (voxels_ml(state, voxels) / top) as f32;
+        let y = (state.segmented_ml(voxels) / top) as f32;
         pos2(
             plot.left() + x * plot.width(),
             plot.bottom() - y * plot.height(),
@@ -130,7 +129,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
         let place = Rect::from_center_size(pos2(x, texts.center().y), vec2(wide, 14.0));
         paint::centre(painter, place, LEAK_LABEL, font.clone(), p.warning);
     }
-    let now = ml(voxels_ml(state, live.inside), 2);
+    let now = ml(state.segmented_ml(live.inside), 2);
     let spoken = format!(
         "Volume after {}: {now}, plot of {steps}",
         counted(live.step as usize, "step")

@@ -44,7 +44,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     rows::dimmed(ui, older || stale, |ui| {
         near::show(ui, state, figures, actions)
     });
-    let now = volume(voxels_ml(state, live.inside));
+    let now = volume(state.segmented_ml(live.inside));
     let fact = format!("{now} at step {}", count(live.step));
     rows::dimmed(ui, stale, |ui| {
         panels::caption(ui, "Volume of whole voxels", &fact).on_hover_text(
@@ -79,15 +79,6 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         rows::hint(ui, &text);
     }
     plot::fill(ui, height);
-}
-
-/// Volume of this many voxels.
-pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
-    let image = state.document.segmented_image();
-    let voxel = image.map_or(1.0, |(_, v)| {
-        v.grid.world_from_voxel.matrix3.determinant().abs()
-    });
-    voxels as f64 * voxel * 1e-3
 }
 
 /// Three figures side by side, all of one step; dimmed if the surface has moved on since.
