@@ -133,8 +133,8 @@ impl State {
             let grows = live.recent_growth.is_some_and(|growth| growth >= GROWS);
             grows && live.step >= changed + LONG_STEPS
         };
-        let is_judged = live.ended == Ended::Converged || has_long_been_growing();
-        (inside >= MUCH_LARGER * before && is_judged).then_some(SizeDoubt::Larger)
+        let is_doubtful = live.ended == Ended::Converged || has_long_been_growing();
+        (inside >= MUCH_LARGER * before && is_doubtful).then_some(SizeDoubt::Larger)
     }
 
     /// Volume of this many voxels of the segmented image, ml.
