@@ -347,7 +347,9 @@ pub fn messages(
 ) {
     let p = theme::palette(ui.style());
     let messages = state.runtime.notices.messages.iter().enumerate();
-    let messages: Vec<_> = messages.filter(|(_, m)| is_shown(m)).collect();
+    let task = state.view.task;
+    let messages = messages.filter(|(_, m)| m.is_shown_in(task) && is_shown(m));
+    let messages: Vec<_> = messages.collect();
     let older = messages.len().saturating_sub(NOTES);
     for &(i, message) in &messages[older..] {
         let mut note = Note::new(p, message.severity, &message.text).dismissable();

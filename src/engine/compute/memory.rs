@@ -232,7 +232,7 @@ pub fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> std::fmt
         // The limit is the user's own.
         Some(limit) => write!(
             f,
-            "needs {needed} of memory, and the limit for the program is {}, of which {} are in use; raise the \
+            "needs {needed} of memory, and the limit for the program is {}, with {} in use; raise the \
              limit ({}) or {then}",
             size(limit),
             size(resident_bytes().map_or(0, |(stored, _)| stored)),

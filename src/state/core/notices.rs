@@ -35,6 +35,13 @@ pub struct Message {
     pub topic: Option<Topic>,
 }
 
+impl Message {
+    /// Whether a task shows what the message concerns.
+    pub fn is_shown_in(&self, task: Task) -> bool {
+        self.topic != Some(Topic::SurfaceEnded) || task == Task::Segment
+    }
+}
+
 /// A state that messages describe as long as it holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Topic {

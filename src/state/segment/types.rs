@@ -298,6 +298,8 @@ pub struct SegmentRuntime {
     pub dragged: bool,
     /// Whether it is kept as soon as it rests.
     pub keep_at_rest: bool,
+    /// Whether another task is shown, or was until now.
+    pub is_away: bool,
     /// Whether the initial surface is being rasterized.
     pub begins: bool,
     /// All samples, until the worker has found target and tolerance from them.
@@ -325,6 +327,7 @@ impl Default for SegmentRuntime {
             changes: Vec::new(),
             dragged: false,
             keep_at_rest: false,
+            is_away: false,
             begins: false,
             sample: None,
             framed: None,

@@ -267,6 +267,8 @@ fn speed_sources_before_drag(state: &State) -> Option<SpeedSources> {
 
 /// Requests what is missing; called after every change of the state.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    let was_away = state.runtime.segment.is_away;
+    state.runtime.segment.is_away = state.view.task != Task::Segment;
     if state.view.task != Task::Segment {
         if state.runtime.segment.play != RunControl::Rest {
             state.runtime.segment.play = RunControl::Rest;
@@ -291,7 +293,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         // The images came after the task was shown.
         entered(state);
     }
-    let Some(request) = run_request(state) else {
+    let Some(mut request) = run_request(state) else {
         state.runtime.segment.live = None;
         return;
     };
@@ -304,6 +306,11 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     runtime.dragged &= drags;
     if !(begins || request.speed || runtime.live.is_some()) {
         return;
+    }
+    // A surface at rest moves on, also one of a session; but not because of what changed while the user was elsewhere.
+    if !was_away && runtime.rests() && runtime.is_changed_by(&request) {
+        runtime.play = RunControl::Run;
+        request.play = RunControl::Run;
     }
     if runtime.requested.as_deref() == Some(&request) {
         return;

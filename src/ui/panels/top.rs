@@ -28,8 +28,11 @@ const GIVEN_BACK_AFTER_S: f64 = 0.6;
 /// where they are when it appears and disappears. The user may fold it to a row that reserves its height. In a low panel
 /// it would cover the switch between controls and results.
 fn reserves_space(state: &State) -> bool {
+    let task = state.view.task;
+    let mut messages = state.runtime.notices.messages.iter();
+    let has_messages = messages.any(|message| message.is_shown_in(task));
     state.runtime.tour.is_some()
-        || !state.runtime.notices.messages.is_empty()
+        || has_messages
         || !state.reported_recipe_only().is_empty()
         || recovery::is_any_offered(state)
 }

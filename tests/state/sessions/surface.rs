@@ -60,6 +60,22 @@ fn at_rest() {
         (step(&again), standing(&again)),
         (at, Some(SurfaceStanding::Converged))
     );
+    // A change of its motion moves it on, as where it grew; one that is made in another task waits for Run.
+    let tolerance = |window: &mut Window, tolerance: f32| {
+        let mut settings = window.state.document.segment.settings.clone();
+        settings.params.tolerance = tolerance;
+        let phase = Phase::Done;
+        act(window, SegmentAction::Set { settings, phase });
+    };
+    tolerance(&mut again, 450.0);
+    assert!(step(&again) > at, "{:?}", step(&again));
+    let mut other = Window::opened(&path);
+    other.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    other.act(Action::View(ViewAction::SelectTask(Task::View)));
+    tolerance(&mut other, 450.0);
+    other.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    assert_eq!(step(&other), at);
+    assert!(other.state.surface_is_stale());
     // Earlier steps are not at rest.
     act(&mut window, SegmentAction::Rewind(20));
     window.save(&path);

@@ -1,6 +1,6 @@
 //! Rewinding a surface, together with its parameters.
 
-use crate::solvers::level_set::Sphere;
+use crate::solvers::level_set::{Ended, Sphere};
 use crate::state::core::layer::LayerId;
 use crate::state::core::notices::{Status, StatusSubject};
 use crate::state::core::text::count;
@@ -102,7 +102,31 @@ pub(in crate::state) fn rewind_cancelled(state: &mut State, live: &SurfaceUpdate
     });
 }
 
+/// Whether a request changes the motion of the same run.
+fn steers(before: &RunRequest, requested: &RunRequest) -> bool {
+    let same_run = (before.run, before.rewind) == (requested.run, requested.rewind);
+    let is_changed = before.params != requested.params
+        || before.speed_sources != requested.speed_sources
+        || before.spheres != requested.spheres;
+    same_run && is_changed
+}
+
 impl SegmentRuntime {
+    /// Whether the surface of this run has come to rest.
+    pub(in crate::state) fn rests(&self) -> bool {
+        let live = self.live.as_ref();
+        let ended = live
+            .filter(|live| live.run == self.run)
+            .map(|live| live.ended);
+        !self.running && ended == Some(Ended::Converged)
+    }
+
+    /// Whether a request changes the motion.
+    pub(in crate::state) fn is_changed_by(&self, requested: &RunRequest) -> bool {
+        let before = self.requested.as_deref();
+        before.is_some_and(|before| steers(before, requested))
+    }
+
     /// Records where a change of the motion begins, and returns whether one does; `dragged`: it belongs to a drag whose
     /// start is recorded.
     pub(in crate::state) fn begins_change(
@@ -110,14 +134,10 @@ impl SegmentRuntime {
         requested: &RunRequest,
         dragged: bool,
     ) -> bool {
-        let (Some(live), Some(query)) = (&self.live, &self.requested) else {
+        let (Some(live), Some(query)) = (&self.live, self.requested.as_deref()) else {
             return false;
         };
-        let same_run = (query.run, query.rewind) == (requested.run, requested.rewind);
-        let steers = query.params != requested.params
-            || query.speed_sources != requested.speed_sources
-            || query.spheres != requested.spheres;
-        let begins = same_run && steers && !dragged;
+        let begins = steers(query, requested) && !dragged;
         if begins {
             // During a rewind the surface still shows the step that it leaves.
             let back = self.rewind.filter(|back| live.last_rewind < back.number);
