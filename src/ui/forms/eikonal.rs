@@ -291,7 +291,12 @@ pub fn ask_for_path(
     let purpose = PathPurpose::Pathway { layer, file };
     let kept = state.document.kept_pathways.iter();
     let name = kept.clone().find(|k| Some(k.id) == layer).map(|k| &*k.name);
-    let name = format!("{} {}", name.unwrap_or("pathway"), file.suffix());
+    let name = name.unwrap_or("pathway");
+    let name = match file {
+        // It may also become a surface.
+        PathwayFile::Mask => name.to_owned(),
+        _ => format!("{name} {}", file.suffix()),
+    };
     let text = suggestion(state, &name, &purpose);
     memory.files.type_path(purpose, place, &text);
 }

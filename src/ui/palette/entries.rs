@@ -383,8 +383,11 @@ fn pictures(state: &State, list: &mut Entries) {
         Some(Pane::Coronal),
     ] {
         let name = match pane {
-            None => "Streamlines: whole".to_owned(),
-            Some(pane) => format!("Streamlines: near the {} slice", pane.name().to_lowercase()),
+            None => "Draw streamlines in full length".to_owned(),
+            Some(pane) => format!(
+                "Draw streamlines near the {} slice only",
+                pane.name().to_lowercase()
+            ),
         };
         let thickness_mm = state.view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
         let slab = pane.map(|pane| Slab { pane, thickness_mm });

@@ -48,7 +48,7 @@ fn finds() {
         ("methods", "Copy methods paragraph"),
         ("brush", "Draw: brush"),
         ("front", "3-D from the front"),
-        ("cor slice", "Streamlines: near the coronal slice"),
+        ("cor slice", "Draw streamlines near the coronal slice only"),
         ("SCREENSHOT", "Save a screenshot, turntable or film…"),
         ("guide", "Start the guide"),
         ("path", "Enter a path"),
