@@ -80,10 +80,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         Some(name) => {
             let column = columns.iter().find(|(known, _)| known == name);
             let column = column.ok_or_else(|| {
-                let known = names.join(", ");
-                Failure::usage(format!(
-                    "There is no column “{name}”, expected one of {known}"
-                ))
+                let known = match &*names {
+                    [only] => only.clone(),
+                    several => format!("one of {}", several.join(", ")),
+                };
+                Failure::usage(format!("There is no column “{name}”, expected {known}"))
             })?;
             Some(column.1.clone())
         }

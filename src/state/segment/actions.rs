@@ -76,7 +76,10 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
         }
         SegmentAction::Clear => clear(state),
         SegmentAction::Play => play(state),
-        SegmentAction::Pause => state.runtime.segment.play = RunControl::Rest,
+        SegmentAction::Pause => {
+            state.runtime.segment.play = RunControl::Rest;
+            state.runtime.segment.is_paused = true;
+        }
         SegmentAction::Step => {
             if let Some(why) = state.cannot_segment() {
                 return report_waiting(state, why);

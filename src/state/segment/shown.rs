@@ -23,12 +23,15 @@ impl State {
 
 /// Shows the segmented image in Segment, also if its eye hides it or another image covers it.
 pub(in crate::state) fn show_image(document: &mut Document) {
-    let image = document.segmented_image();
-    let is_unseen = image.is_some_and(|(layer, _)| {
+    document.segment.image_alone = is_unseen(document);
+}
+
+/// Whether the eye of the segmented image hides it, or another image covers it.
+pub(in crate::state) fn is_unseen(document: &Document) -> bool {
+    document.segmented_image().is_some_and(|(layer, _)| {
         let id = layer.id;
         !layer.display.visible || is_covered(document, id)
-    });
-    document.segment.image_alone = is_unseen;
+    })
 }
 
 /// Whether an opaque image lies above a layer; a label map leaves visible what is around its labels.

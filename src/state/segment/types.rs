@@ -300,6 +300,8 @@ pub struct SegmentRuntime {
     pub keep_at_rest: bool,
     /// Whether another task is shown, or was until now.
     pub is_away: bool,
+    /// Whether the user has paused the surface.
+    pub is_paused: bool,
     /// Whether the initial surface is being rasterized.
     pub begins: bool,
     /// All samples, until the worker has found target and tolerance from them.
@@ -328,6 +330,7 @@ impl Default for SegmentRuntime {
             dragged: false,
             keep_at_rest: false,
             is_away: false,
+            is_paused: false,
             begins: false,
             sample: None,
             framed: None,

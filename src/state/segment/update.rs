@@ -17,7 +17,7 @@ use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
     RunUpdate, SEGMENT, SpeedSources,
 };
-use crate::state::segment::shown::show_image;
+use crate::state::segment::shown::{is_unseen, show_image};
 pub use crate::state::segment::update::keep::{command_line, current_origin};
 use crate::state::segment::{SegmentRuntime, SegmentSettings, Start, frame_of, scalar};
 use crate::state::{Document, Effect, Phase, State, SurfaceUpdate, Task};
@@ -43,7 +43,10 @@ pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
     }
     if state.document.segment.image == Some(id) && !state.document.awaits_surface_maps() {
         // Another image may have been opened above it.
-        return show_image(&mut state.document);
+        if is_unseen(&state.document) != state.document.segment.image_alone {
+            edit(state, "Image to segment", false, show_image);
+        }
+        return;
     }
     let grown = replaced::grown(state);
     edit(state, "Image to segment", false, |d| {
@@ -157,6 +160,7 @@ pub(in crate::state) fn play(state: &mut State) {
         Some(why) => report_waiting(state, why),
         None => {
             state.runtime.segment.play = RunControl::Run;
+            state.runtime.segment.is_paused = false;
             // A converged surface is requested again.
             state.runtime.segment.requested = None;
         }
@@ -307,8 +311,9 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     if !(begins || request.speed || runtime.live.is_some()) {
         return;
     }
-    // A surface at rest moves on, also one of a session; but not because of what changed while the user was elsewhere.
-    if !was_away && runtime.rests() && runtime.is_changed_by(&request) {
+    // A surface at rest moves on, also one of a session, unless the user has paused it, or has changed it in another task.
+    let waits = was_away || runtime.is_paused;
+    if !waits && runtime.rests() && runtime.is_changed_by(&request) {
         runtime.play = RunControl::Run;
         request.play = RunControl::Run;
     }

@@ -102,7 +102,7 @@ impl fmt::Display for InputError {
                 )
             }
             Self::NoStreamlines => f.write_str(
-                "The tractogram has no streamlines, expected at least one; track or open some first",
+                "The tractogram has no streamlines, expected at least one; choose a file or layer that has some",
             ),
             Self::Elsewhere(inside) => write!(
                 f,

@@ -118,7 +118,7 @@ impl fmt::Display for InputError {
             } => write!(
                 f,
                 "The response functions have {} but the scan has {} ({summary}); estimate them from this scan, or \
-                 open those of its protocol",
+                 use those of its protocol",
                 counted(*rows, "row"),
                 counted(*shells, "shell")
             ),
