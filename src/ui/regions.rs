@@ -44,7 +44,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let shown: Vec<_> = shown.filter(|r| many::matches(&r.name, &search)).collect();
     if all >= many::SEARCHED {
         let (names, counts) = (("Search regions", "Search"), (shown.len(), all));
-        many::search_field(ui, names, &mut memory.region_panel.chosen.search, counts);
+        many::search_field(
+            ui,
+            names,
+            &mut memory.region_panel.chosen.search,
+            counts,
+            false,
+        );
     }
     let several = memory.region_panel.chosen.several(state);
     if !several.is_empty() {

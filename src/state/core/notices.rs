@@ -59,6 +59,8 @@ pub enum Topic {
     UnknownParts,
     /// The surface of Segment vanished, or filled the image, with its current parameters.
     SurfaceEnded,
+    /// The volumes of an opened image are distributions whose basis and axes the user may state.
+    DistributionsOpened,
 }
 
 /// The subject of a status, which is removed once it is no longer shown or true.

@@ -43,7 +43,15 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     let lines_alone = state.document.lines_alone().is_some();
     for note in &notes {
         let text = format!("{note}: {}", path.display());
-        state.runtime.notify(Severity::from(note), text);
+        match note.tells_distributions() {
+            true => {
+                let topic = Topic::DistributionsOpened;
+                state
+                    .runtime
+                    .notify_about(topic, Severity::from(note), text);
+            }
+            false => state.runtime.notify(Severity::from(note), text),
+        }
     }
     let kind = match &loaded {
         Loaded::Tractogram(_) => RecentKind::Streamlines,

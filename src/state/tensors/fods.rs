@@ -8,7 +8,7 @@ use crate::solvers::csd;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::Content;
 use crate::state::core::live::{Detail, Order, Pace};
-use crate::state::core::notices::{Severity, StatusSubject};
+use crate::state::core::notices::{Severity, StatusSubject, Topic};
 use crate::state::core::text::duration_text;
 use crate::state::edit::edit;
 use crate::state::files::opening::exported;
@@ -25,6 +25,7 @@ use crate::state::tensors::types::fods::{
     FodKey, FodResult, FodSettings, FodSource, Fods, ResponseChoice, TissueChoice,
 };
 use crate::state::tensors::update::LayerInserter;
+use crate::state::track::types::odf::Model;
 use crate::state::{Document, Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,12 +40,20 @@ const SHOWN_DISPERSION: f32 = 0.1;
 /// Sets how they are computed, and requests them again if they failed or were stopped before.
 pub fn set(state: &mut State, settings: FodSettings) {
     state.runtime.tensors.fods.retry();
+    let is_read = matches!(settings.source, FodSource::Image(_));
+    if is_read {
+        state.runtime.forget(Topic::DistributionsOpened);
+    }
     if state.document.distributions.settings != settings {
         edit(state, "Fibre orientations", false, |d| {
             if !settings.requested {
                 d.distributions.result = None;
             }
             d.distributions.settings = settings;
+            // Nothing else can be tracked in.
+            if is_read && d.tensors.is_none() && !d.lacks_requested_fit() {
+                d.track.model = Model::Distributions;
+            }
         });
     }
 }

@@ -92,6 +92,7 @@ pub fn search_field(
     (name, hint): (&str, &str),
     text: &mut String,
     (shown, all): (usize, usize),
+    focus: bool,
 ) {
     let requested = vec2(ui.available_width(), space::ROW + 6.0);
     let (rect, _) = ui.allocate_exact_size(requested, Sense::hover());
@@ -106,7 +107,7 @@ pub fn search_field(
         row.min,
         pos2(row.right() - width - 10.0, row.bottom() - 6.0),
     );
-    if field::text(ui, place, name, text, hint, false) == field::Typed::Cancelled {
+    if field::text(ui, place, name, text, hint, focus) == field::Typed::Cancelled {
         text.clear();
     }
     let count = Rect::from_min_max(

@@ -17,7 +17,7 @@ use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::{RangeRow, Scale};
 use crate::ui::widgets::{menu, paint, region, rows, section};
 use crate::ui::{Memory, format, icons, panels, regions};
-use egui::{Rect, Sense, Ui, pos2, vec2};
+use egui::{Id, Rect, Sense, Ui, pos2, vec2};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -463,6 +463,14 @@ fn described(volume: Option<&Volume>, label_count: &LabelCount) -> String {
     })
 }
 
+/// Whether something was not shown in the last pass.
+fn is_new(ui: &Ui, id: Id) -> bool {
+    let pass = ui.ctx().cumulative_pass_nr();
+    let before: Option<u64> = ui.data(|d| d.get_temp(id));
+    ui.data_mut(|d| d.insert_temp(id, pass));
+    before.is_none_or(|before| before + 1 < pass)
+}
+
 /// Lays out only the visible rows, of possibly thousands.
 fn label_list(
     ui: &mut Ui,
@@ -498,7 +506,9 @@ fn label_list(
     let shown: Vec<&LabelCount> = shown.collect();
     if numbers.len() >= regions::many::SEARCHED {
         let counts = (shown.len(), numbers.len());
-        regions::many::search_field(ui, ("Search labels", "Number or name"), search, counts);
+        let names = ("Search labels", "Number or name");
+        let opens = is_new(ui, Id::unique("list of labels"));
+        regions::many::search_field(ui, names, search, counts, opens);
     }
     let names = state.document.regions.iter().map(|r| r.name.as_str());
     let regions: BTreeSet<&str> = names.collect();
