@@ -40,6 +40,7 @@ use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile};
 use arcuate::state::tensors::jobs::fit::FitTensors;
+use arcuate::state::track::jobs::LIVE;
 use arcuate::state::track::jobs::streamlines::LiveTracking;
 use arcuate::state::{
     Action, Convention, Effect, Event, FilesAction, LayerAction, Pane, Phase, RegionAction,
@@ -573,4 +574,18 @@ fn escape_in_order() {
     assert!(window.state.runtime.regions.selected.is_some());
     window.act(Action::Escape);
     assert!(window.state.runtime.regions.selected.is_none());
+    // The tool ends by itself when its region is placed: Esc after the click neither cancels nor deselects.
+    let tool = Tool::NewRegion {
+        role: Role::Target,
+        cube: false,
+    };
+    window.act(Action::View(ViewAction::SetTool(tool)));
+    window.holding = true;
+    window.place(Role::Target, DVec3::new(6.0, 0.0, 0.0));
+    window.cancelled.clear();
+    window.act(Action::Escape);
+    assert_eq!(window.cancelled, []);
+    assert!(window.state.runtime.regions.selected.is_some());
+    window.act(Action::Escape);
+    assert_eq!(window.cancelled, [LIVE]);
 }

@@ -17,6 +17,8 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         // Finished pictures are kept.
     } else if state.view.tool != Tool::Crosshair {
         regions::draw::activate_tool(state, Tool::Crosshair, effects);
+    } else if std::mem::take(&mut state.runtime.regions.tool_has_ended) {
+        // This Esc was meant for the tool, which has ended by itself: what follows the new region goes on.
     } else if let Some(job) = state
         .runtime
         .jobs

@@ -2,7 +2,7 @@
 
 use crate::solvers::pathway::NoRates;
 use crate::state::core::text::counted;
-use crate::state::pathways::jobs::{COMPARE, PathwayComparison};
+use crate::state::pathways::jobs::{COMPARE, PATHWAY, PathwayComparison};
 use crate::state::pathways::{PathwayAction, RandomPairRank, Standing};
 use crate::state::{Action, Severity, State};
 use crate::ui::format::{fixed, with_unit};
@@ -58,7 +58,10 @@ pub fn show(ui: &mut Ui, state: &State) {
         None if no_rates == Some(NoRates::TooShort) => too_short(compared.map(AsRef::as_ref)),
         None if state.runtime.pathways.not_compared.is_some() => "not compared".to_owned(),
         None if state.pathway_standing() == Some(Standing::Final) => "waits".to_owned(),
-        None => "waiting for the full result".to_owned(),
+        None if state.runtime.jobs.is_running(&[PATHWAY]) => {
+            "waiting for the full result".to_owned()
+        }
+        None => "needs the full result".to_owned(),
     };
     let both = ui.scope(|ui| {
         rows::reading(ui, "Weakest stretch", &text(shares.map(|s| s.weakest)));
