@@ -210,7 +210,7 @@ fn demo_card(
     let left = rect.left() + 20.0;
     let title = Rect::from_min_size(pos2(left, rect.top() + 20.0), vec2(220.0, 20.0));
     paint::left(painter, title, "Demo head", theme::medium(15.0), v.t1);
-    let text = "Built in, with known wiring. A three-minute guide leads from a seed to its pathway and weights";
+    let text = "Built in, with known wiring. A five-minute guide leads from a seed to its pathway and weights";
     let at = pos2(left, rect.top() + 46.0);
     let wide = Picture::FROM - 20.0 - GAP;
     paint::paragraph(painter, at, wide, text, theme::regular(size::LABEL), v.t2);

@@ -330,7 +330,9 @@ impl State {
         let spheres = segment.spheres.len();
         let moved = self.surface_script() != base.surface_script.as_ref();
         if spheres != base.spheres || !base.has_start(document) || moved {
-            parts.push(UnsavedPart::Surface(spheres));
+            // Keep-out spheres are not what it grows from.
+            let placed = segment.spheres.iter().filter(|(_, sphere)| sphere.add);
+            parts.push(UnsavedPart::Surface(placed.count()));
         }
         let now = Parameters::from_document(document);
         let parameters = base.parameters_for(document);

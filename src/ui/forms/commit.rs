@@ -8,6 +8,7 @@ mod results;
 
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FilterAction, FilterFile};
+use crate::state::runtime::TourStep;
 use crate::state::{Action, DeviceAction, Severity, State, TrackAction};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::widgets::button::Button;
@@ -57,12 +58,16 @@ pub fn highest_severity(state: &State) -> Option<Severity> {
 fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     if state.document.filtered().is_none() {
-        ui.add_space(4.0);
-        let text = "There are no streamlines to fit";
-        let mut note = Note::new(p, Severity::Information, text);
         let live = state
             .final_live()
             .is_some_and(|l| !l.output.kept.is_empty());
+        // The step's button keeps the live streamlines itself.
+        if live && state.runtime.tour == Some(TourStep::FitWeights) {
+            return;
+        }
+        ui.add_space(4.0);
+        let text = "There are no streamlines to fit";
+        let mut note = Note::new(p, Severity::Information, text);
         let tensors = state.document.tensors.is_some();
         note = match (live, tensors) {
             (true, _) => note.action("Keep live streamlines"),
