@@ -82,7 +82,7 @@ fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
         "dwi.bvec",
         "brain_mask.nii.gz",
         "fibres.tck",
-        "truth.json",
+        io::truth::FILE,
     ];
     const PICTURES: [&str; 9] = [
         "labels_tissue.nii.gz",
@@ -164,7 +164,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 
     let truth = options.truth(&params, &head, &images, fibres);
     let text = serde_json::to_string_pretty(&truth).unwrap_or_default();
-    io::atomic::write_text(&at("truth.json"), &text).map_err(failed)?;
+    io::atomic::write_text(&at(io::truth::FILE), &text).map_err(failed)?;
     set.rename().map_err(failed)?;
     let message = format!(
         "{} {} in {}: scan ({}){}, {} true fibres{}",

@@ -119,7 +119,7 @@ fn sections(page: &Page) -> Vec<String> {
     sections.collect()
 }
 
-/// Letters of a row of a table that fit in [`WIDEST`].
+/// Characters of a row of a table that fit in [`WIDEST`].
 const WIDEST_ROW: usize = 86;
 
 /// The text with code and wide tables as the viewer shows them well.
@@ -151,8 +151,8 @@ fn viewable(lines: &[String]) -> String {
     text
 }
 
-/// An item for each row of a table; cells after the second one, and those of wider tables, follow the heads of their
-/// columns.
+/// An item for each row of a table: `name: value` for two columns; in wider tables, each cell after the first follows the
+/// head of its column.
 fn as_list(table: &[String]) -> String {
     let cells = |row: &String| -> Vec<String> {
         let row = row.trim().trim_matches('|').replace("\\|", "\u{1}");

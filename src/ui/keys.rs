@@ -48,12 +48,14 @@ pub fn handle(
     let typing = was || now;
     let presses: Vec<(Key, Modifiers)> = ui.input(|i| {
         let pressed = i.events.iter().filter_map(|e| match e {
+            // A command that toggles something would undo itself while its key is held.
             Event::Key {
                 key,
                 pressed: true,
+                repeat,
                 modifiers,
                 ..
-            } => Some((*key, *modifiers)),
+            } => (!repeat || repeats(*key, *modifiers)).then_some((*key, *modifiers)),
             _ => None,
         });
         pressed.collect()
@@ -96,6 +98,16 @@ pub fn handle(
         } else if !focused || on_button && is_letter(key) {
             letter_key(key, modifiers, state, memory, actions);
         }
+    }
+}
+
+/// Whether a held key repeats its command: those that move or resize by steps, undo and redo.
+fn repeats(key: Key, modifiers: Modifiers) -> bool {
+    match key {
+        Key::ArrowLeft | Key::ArrowRight | Key::ArrowUp | Key::ArrowDown => true,
+        Key::PageUp | Key::PageDown | Key::Plus | Key::Equals | Key::Minus => true,
+        Key::Z | Key::Y => modifiers.command,
+        _ => false,
     }
 }
 

@@ -19,36 +19,35 @@ const OFFERED: usize = 3;
 /// How many layers a note names.
 const NAMED: usize = 4;
 
-fn name(left: &RecoverableSession) -> String {
-    match left.origin.as_ref().and_then(|o| o.file_name()) {
+fn name(session: &RecoverableSession) -> String {
+    match session.origin.as_ref().and_then(|o| o.file_name()) {
         Some(file) => file.to_string_lossy().into_owned(),
-        None if left.name.is_empty() => "unnamed work".to_owned(),
-        None => left.name.clone(),
+        None if session.name.is_empty() => "unnamed work".to_owned(),
+        None => session.name.clone(),
     }
 }
 
 /// The name without the ending of its file, for one row.
-fn short_name(left: &RecoverableSession) -> String {
-    match left.origin.as_ref().and_then(|o| o.file_stem()) {
+fn short_name(session: &RecoverableSession) -> String {
+    match session.origin.as_ref().and_then(|o| o.file_stem()) {
         Some(stem) => stem.to_string_lossy().into_owned(),
-        None => name(left),
+        None => name(session),
     }
 }
 
-fn sentence(left: &RecoverableSession) -> String {
+fn sentence(session: &RecoverableSession) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |d| d.as_secs());
-    let ago = ago(now.saturating_sub(left.written_s));
-    let mut parts = left.contents.parts();
+    let ago = ago(now.saturating_sub(session.written_s));
+    let mut parts = session.contents.parts();
     parts.push(format!("from {ago}"));
     format!(
         "Arcuate quit without saving {}: {}",
-        name(left),
+        name(session),
         parts.join(", ")
     )
 }
 
-/// The contents of the copy, such as `2 layers` and `a surface`; nothing that it lacks.
 /// `3 minutes ago`.
 fn ago(seconds: u64) -> String {
     let ago = |n: u64, unit: &str| format!("{} ago", counted(n as usize, unit));

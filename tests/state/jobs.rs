@@ -338,7 +338,7 @@ fn distributions() {
         panic!("a series of volumes")
     };
     assert!(gradients.is_none());
-    assert!(file.notes.iter().any(io::Remark::tells_distributions));
+    assert!(file.notes.iter().any(io::Remark::is_about_distributions));
     let signal = |voxel: usize| {
         let along = |i: usize| axis(voxel).dot(axis(i)).powi(2);
         (0..45).map(|i| 900.0 * (-2.0 * along(i)).exp()).collect()

@@ -40,11 +40,10 @@ use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile};
 use arcuate::state::tensors::jobs::fit::FitTensors;
-use arcuate::state::track::jobs::LIVE;
 use arcuate::state::track::jobs::streamlines::LiveTracking;
 use arcuate::state::{
     Action, Convention, Effect, Event, FilesAction, LayerAction, Pane, Phase, RegionAction,
-    Severity, State, TensorAction, Tensors, Tool, TrackAction, ViewAction, update,
+    Severity, State, TensorAction, Tensors, TrackAction, ViewAction, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -66,10 +65,6 @@ pub fn tests() -> Vec<Trial> {
         test(
             "update::deleting_the_seed_ends_the_live_result",
             no_seed_no_live_result,
-        ),
-        test(
-            "update::escape_does_the_first_that_applies",
-            escape_in_order,
         ),
         test(
             "update::gradients_alone_join_the_scan",
@@ -560,32 +555,4 @@ fn no_seed_no_live_result() {
     assert!(window.state.runtime.track.live.value().is_none());
     window.act(Action::Undo);
     assert!(window.state.runtime.track.live.value().is_some());
-}
-
-fn escape_in_order() {
-    let mut window = Window::fitted();
-    window.place(Role::Seed, DVec3::ZERO);
-    window.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
-        role: Role::Target,
-        cube: false,
-    })));
-    window.act(Action::Escape);
-    assert_eq!(window.state.view.tool, Tool::Crosshair);
-    assert!(window.state.runtime.regions.selected.is_some());
-    window.act(Action::Escape);
-    assert!(window.state.runtime.regions.selected.is_none());
-    // The tool ends by itself when its region is placed: Esc after the click neither cancels nor deselects.
-    let tool = Tool::NewRegion {
-        role: Role::Target,
-        cube: false,
-    };
-    window.act(Action::View(ViewAction::SetTool(tool)));
-    window.holding = true;
-    window.place(Role::Target, DVec3::new(6.0, 0.0, 0.0));
-    window.cancelled.clear();
-    window.act(Action::Escape);
-    assert_eq!(window.cancelled, []);
-    assert!(window.state.runtime.regions.selected.is_some());
-    window.act(Action::Escape);
-    assert_eq!(window.cancelled, [LIVE]);
 }

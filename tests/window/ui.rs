@@ -6,6 +6,7 @@ mod filter;
 mod first;
 mod fods;
 mod fold;
+mod help;
 mod hints;
 mod keys;
 mod lists;
@@ -172,6 +173,7 @@ pub fn tests() -> Vec<Trial> {
         devices::tests(),
         fods::tests(),
         fold::tests(),
+        help::tests(),
         hints::tests(),
         keys::tests(),
         menus::tests(),

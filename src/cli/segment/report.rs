@@ -66,8 +66,8 @@ pub fn not_at_rest(output: &SegmentOutput) -> Option<String> {
     ))
 }
 
-/// Warns of a surface at rest that contains over a hundred times its start: it may have come to rest far beyond the
-/// structure.
+/// Warns of a surface at rest that contains at least 30 ml and a hundred times its initial volume: it may have come to
+/// rest far beyond the structure.
 pub fn far_larger(output: &SegmentOutput) -> Option<String> {
     let (before, inside) = (*output.growth.first()?, *output.growth.last()?);
     let m = &output.measures;
@@ -75,8 +75,8 @@ pub fn far_larger(output: &SegmentOutput) -> Option<String> {
         && is_far_larger(before as f64, inside as f64, m.volume_ml);
     is_doubtful.then(|| {
         format!(
-            "The surface contains {}, {:.0} times its start, and is {:.0} mm long, expected the size of the \
-             structure; if that is too large, narrow --tolerance or cut other tissue off with --remove",
+            "The surface contains {}, {:.0} times its initial volume, and is {:.0} mm long; if that exceeds the \
+             structure, narrow --tolerance or cut other tissue off with --remove",
             plain_ml(m.volume_ml, 3),
             inside as f64 / (before as f64).max(1.0),
             m.diameter_mm,

@@ -49,7 +49,7 @@ impl Remark {
     }
 
     /// Whether an image holds coefficients of distributions, so that it has no gradients of its own.
-    pub fn tells_distributions(&self) -> bool {
+    pub fn is_about_distributions(&self) -> bool {
         self.topic == Some(RemarkTopic::Distributions)
     }
 

@@ -71,7 +71,7 @@ pub struct Layer {
 impl Layer {
     /// Whether its image holds coefficients of distributions: it is no scan, whose gradients could be missing or wrong.
     pub fn holds_distributions(&self) -> bool {
-        self.notes.iter().any(Remark::tells_distributions)
+        self.notes.iter().any(Remark::is_about_distributions)
     }
 
     /// A layer that was computed here.

@@ -61,6 +61,8 @@ pub enum Topic {
     SurfaceEnded,
     /// The volumes of an opened image are distributions whose basis and axes the user may state.
     DistributionsOpened,
+    /// The files of the truth against which streamlines are scored.
+    Truth,
 }
 
 /// The subject of a status, which is removed once it is no longer shown or true.

@@ -43,7 +43,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     let lines_alone = state.document.lines_alone().is_some();
     for note in &notes {
         let text = format!("{note}: {}", path.display());
-        match note.tells_distributions() {
+        match note.is_about_distributions() {
             true => {
                 let topic = Topic::DistributionsOpened;
                 state
@@ -52,6 +52,10 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
             }
             false => state.runtime.notify(Severity::from(note), text),
         }
+    }
+    if matches!(&loaded, Loaded::Tractogram(lines) if lines.is_empty()) {
+        let text = format!("The file holds no streamlines: {}", path.display());
+        state.runtime.notify(Severity::Information, text);
     }
     let kind = match &loaded {
         Loaded::Tractogram(_) => RecentKind::Streamlines,

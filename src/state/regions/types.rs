@@ -258,6 +258,6 @@ pub struct RegionRuntime {
     pub labels: Option<Labels>,
     /// The region that strokes go into; `None`: the next begins a new one.
     pub drawn: Option<RegionId>,
-    /// Whether the tool has ended because its region was placed, as the last thing that happened to regions.
-    pub tool_has_ended: bool,
+    /// The revision of the document after a region was placed, which ended its tool.
+    pub placed_at: Option<u64>,
 }

@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 pub fn place(state: &mut State, role: Role, shape: Shape) {
     add(state, role, None, shape.snapped());
-    state.runtime.regions.tool_has_ended = state.view.tool != Tool::Crosshair;
+    let had_tool = state.view.tool != Tool::Crosshair;
+    state.runtime.regions.placed_at = had_tool.then_some(state.runtime.revision);
     state.view.tool = Tool::Crosshair;
     // After placing a region the user will probably track.
     if state.view.task == Task::View {

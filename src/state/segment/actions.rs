@@ -6,8 +6,8 @@ use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
 use crate::state::segment::jobs::{MaskSource, RunControl};
 use crate::state::segment::update::{
-    STEPS, back, choose, clear, keep, place, play, rasterize_initial_surface, report_waiting, set,
-    set_initial_surface, speed_layer,
+    STEPS, back, choose, clear, keep, pause, place, play, rasterize_initial_surface,
+    report_waiting, set, set_initial_surface, speed_layer,
 };
 use crate::state::segment::{SegmentAction, Start};
 use crate::state::{Effect, Phase, State, pathways};
@@ -76,10 +76,7 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
         }
         SegmentAction::Clear => clear(state),
         SegmentAction::Play => play(state),
-        SegmentAction::Pause => {
-            state.runtime.segment.play = RunControl::Rest;
-            state.runtime.segment.is_paused = true;
-        }
+        SegmentAction::Pause => pause(state),
         SegmentAction::Step => {
             if let Some(why) = state.cannot_segment() {
                 return report_waiting(state, why);

@@ -1,5 +1,6 @@
 //! Objects of distances from the surface: streamlines and pathways as drawn, and those left out.
 
+use crate::solvers::curves::SeedOutcome;
 use crate::state::core::layer::Content;
 use crate::state::core::text::count;
 use crate::state::segment::jobs::ProximityTarget;
@@ -123,9 +124,9 @@ impl State {
         if gone > 0 {
             all.push(filtered(name, gone, output.kept.len()));
         }
-        if !output.missed.is_empty() {
-            let missed = count(output.missed.len() as u64);
-            all.push(format!("{missed} live curves that miss the targets"));
+        let missed = output.seed_outcomes[SeedOutcome::MissedTargets as usize];
+        if missed > 0 {
+            all.push(format!("{} of {name} (miss the targets)", count(missed)));
         }
         all
     }

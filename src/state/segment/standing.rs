@@ -17,9 +17,8 @@ pub const CANNOT_SEGMENT: [&str; 4] = [NO_IMAGE, AWAITS_FIT, NO_TARGET, NO_SPHER
 
 /// A surface is much larger at this many times its volume at the last change, …
 const MUCH_LARGER: f64 = 10.0;
-/// … and has long been growing this many steps after it, if it grows by at least this share in a hundred steps.
+/// … and has long been growing this many steps after it.
 const LONG_STEPS: u64 = 500;
-const GROWS: f64 = 0.02;
 
 /// A surface is far larger at this many times that volume, if it contains this much, ml. Measured on two heads: leaks
 /// reached 32 to 765 ml, from spheres of 0.3 to 0.5 ml; both lateral ventricles and a putamen have less than 30 ml.
@@ -124,16 +123,15 @@ impl State {
         }
         let last = live.script.events.iter().map(|event| event.step).max();
         let changed = last.unwrap_or(0);
-        let (_, before) = *live.growth.iter().find(|(step, _)| *step >= changed)?;
+        // The plot leaves steps out: the last one before the change is smaller than the first one after it.
+        let earlier = live.growth.iter().rfind(|(step, _)| *step <= changed);
+        let (_, before) = *earlier.or(live.growth.first())?;
         let (before, inside) = (before as f64, live.inside as f64);
         if is_far_larger(before, inside, self.segmented_ml(live.inside)) {
             return Some(SizeDoubt::FarLarger);
         }
-        let has_long_been_growing = || {
-            let grows = live.recent_growth.is_some_and(|growth| growth >= GROWS);
-            grows && live.step >= changed + LONG_STEPS
-        };
-        let is_doubtful = live.ended == Ended::Converged || has_long_been_growing();
+        // One that hardly grows any more is as large as one at rest.
+        let is_doubtful = live.ended == Ended::Converged || live.step >= changed + LONG_STEPS;
         (inside >= MUCH_LARGER * before && is_doubtful).then_some(SizeDoubt::Larger)
     }
 

@@ -126,7 +126,7 @@ fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
     let runtime = &mut state.runtime.segment;
     runtime.run += 1;
     (runtime.play, runtime.rewind) = (RunControl::Rest, None);
-    runtime.begins = false;
+    (runtime.is_paused, runtime.begins) = (false, false);
     runtime.earlier_runs.clear();
     runtime.changes.clear();
 }
@@ -165,6 +165,12 @@ pub(in crate::state) fn play(state: &mut State) {
             state.runtime.segment.requested = None;
         }
     }
+}
+
+/// The surface stays as it is, also at rest, until the user runs it again.
+pub(in crate::state) fn pause(state: &mut State) {
+    let runtime = &mut state.runtime.segment;
+    (runtime.play, runtime.is_paused) = (RunControl::Rest, true);
 }
 
 /// The panel shows the reason permanently; a user action is answered once.

@@ -32,7 +32,7 @@ pub enum UnsavedPart {
     /// Weights of the streamlines of layers with these names.
     Weights(Vec<String>),
     Pathways(usize),
-    /// The surface of the task Segment, and its number of spheres.
+    /// The surface of the task Segment, and the number of spheres that it grows from.
     Surface(usize),
     Measurements(usize),
     Snapshots(usize),
@@ -289,7 +289,7 @@ impl State {
                 UnsavedPart::Missing,
             ),
         ];
-        // A list may be cut: streamlines come first, maps, which a fit computes anew, last.
+        // The question shows only the first lines, so streamlines come first and images last.
         let rank = |layer: &&Arc<Layer>| match layer.content {
             Content::Tractogram(_) => 0,
             Content::Mask(_) => 1,
@@ -330,7 +330,7 @@ impl State {
         let spheres = segment.spheres.len();
         let moved = self.surface_script() != base.surface_script.as_ref();
         if spheres != base.spheres || !base.has_start(document) || moved {
-            // Keep-out spheres are not what it grows from.
+            // The surface does not grow from keep-out spheres.
             let placed = segment.spheres.iter().filter(|(_, sphere)| sphere.add);
             parts.push(UnsavedPart::Surface(placed.count()));
         }

@@ -12,7 +12,7 @@ use crate::jobs::Receive;
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::Live;
 use crate::state::core::notices::{Message, Severity, Status, StatusSubject, Topic};
-use crate::state::core::text::{counted, shortened_list};
+use crate::state::core::text::shortened_list;
 use crate::state::edit::edit;
 use crate::state::files::jobs::LOAD;
 use crate::state::files::jobs::open::Loaded;
@@ -212,10 +212,11 @@ pub fn not_read(state: &mut State) {
 }
 
 /// `Session: 4 layers, 2 regions`.
-fn summary(layers: usize, document: &Document) -> String {
-    let layers = counted(layers, "layer");
-    let regions = counted(document.regions.len(), "region");
-    format!("Session: {layers}, {regions}")
+fn summary(contents: &SessionContents) -> String {
+    match &*contents.parts() {
+        [] => "Session".to_owned(),
+        parts => format!("Session: {}", parts.join(", ")),
+    }
 }
 
 pub(in crate::state) fn was_read(
@@ -390,7 +391,7 @@ pub(in crate::state) fn was_loaded(
         restore_missing::notify_recovered(state, &SessionContents::from_saved(&content.document))
     } else {
         // Layers of the fit come later.
-        let summary = summary(content.document.layers.len(), &state.document);
+        let summary = summary(&SessionContents::from_saved(&content.document));
         let path = session.path.clone();
         opening::remember(state, path, RecentKind::Session, summary, effects);
         format!("Opened session: {}", session.path.display())

@@ -1,12 +1,9 @@
 //! Rules, selection, deletion, profiles and connections of streamlines, and rulers.
 
 use crate::state::core::phase::Phase;
-use crate::state::streamlines::update::{edits, measure, save, select_manually, set};
-use crate::state::streamlines::{Live, StreamlineAction};
+use crate::state::streamlines::StreamlineAction;
+use crate::state::streamlines::update::{edits, measure, save, select_manually, set, set_truth};
 use crate::state::{Effect, State};
-
-/// The file in the folder of a truth that names the others.
-const TRUTH_FILE: &str = "truth.json";
 
 /// Applies one action.
 pub fn act(state: &mut State, action: StreamlineAction, effects: &mut Vec<Effect>) {
@@ -49,16 +46,7 @@ pub fn act(state: &mut State, action: StreamlineAction, effects: &mut Vec<Effect
         StreamlineAction::SetConnect(connect) => {
             set(state, "Connections", Phase::Done, |b| b.connect = connect);
         }
-        StreamlineAction::SetTruth(path) => {
-            // The file that names the others stands for its folder; its content may have changed.
-            let names_file = path.file_name().is_some_and(|name| name == TRUTH_FILE);
-            let folder = match (names_file, path.parent()) {
-                (true, Some(folder)) => folder.to_owned(),
-                _ => path,
-            };
-            state.runtime.streamlines.scores = Live::default();
-            set(state, "Truth", Phase::Done, |b| b.truth = Some(folder));
-        }
+        StreamlineAction::SetTruth(path) => set_truth(state, path),
         StreamlineAction::Sort(table) => state.view.table = table,
         StreamlineAction::Open(drawer) => state.view.bottom_panel = drawer,
         StreamlineAction::SetHeight(height) => {

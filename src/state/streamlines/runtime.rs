@@ -2,6 +2,7 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Shape, Tractogram};
+use crate::io::Remark;
 use crate::solvers::connectivity::{self, Connectome};
 use crate::solvers::score::Scores;
 use crate::solvers::tractogram::ProfileParams;
@@ -147,4 +148,6 @@ pub struct StreamlineRuntime {
     pub profile: Live<ProfileKey, NamedProfile>,
     pub connect: Live<ConnectKey, LabelledConnectome>,
     pub scores: Live<ScoreKey, Arc<Scores>>,
+    /// Remarks about the files of the truth, by file, that messages have shown.
+    pub truth_remarks: Vec<(PathBuf, Remark)>,
 }

@@ -25,7 +25,6 @@ use crate::state::tensors::types::fods::{
     FodKey, FodResult, FodSettings, FodSource, Fods, ResponseChoice, TissueChoice,
 };
 use crate::state::tensors::update::LayerInserter;
-use crate::state::track::types::odf::Model;
 use crate::state::{Document, Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,10 +49,6 @@ pub fn set(state: &mut State, settings: FodSettings) {
                 d.distributions.result = None;
             }
             d.distributions.settings = settings;
-            // Nothing else can be tracked in.
-            if is_read && d.tensors.is_none() && !d.lacks_requested_fit() {
-                d.track.model = Model::Distributions;
-            }
         });
     }
 }

@@ -4,12 +4,13 @@
 use crate::data::Tractogram;
 use crate::solvers::curves::{self, Seeding};
 use crate::state::core::live::{CoarseFirst, Detail, Order, Pace, SLOW_MS, Standing};
+use crate::state::tensors::jobs::fit::FIT;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use crate::state::track::jobs::stopped::CollectStopped;
 use crate::state::track::jobs::streamlines::{LiveTracking, TrackStreamlines};
 use crate::state::track::key::{coarse_odf_params, coarse_params, regions};
-use crate::state::track::types::odf::OdfInputs;
+use crate::state::track::types::odf::{Model, OdfInputs};
 use crate::state::track::types::{
     CurveKey, CurveKind, CurveParams, CurveResult, CurvesAtCrosshair, StopFilterKey,
 };
@@ -25,10 +26,21 @@ const MAXIMUM_POINTS: usize = 2_000_000;
 const AT_ONCE: usize = 500_000;
 
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    choose_only_model(state);
     curves(state, effects);
     rays::follow_cut(state, effects);
     stopped(state, effects);
     follow_crosshair(state);
+}
+
+/// Without tensors, and without a fit that will bring some, the distributions that were read are the only model.
+fn choose_only_model(state: &mut State) {
+    let document = &state.document;
+    let result = document.distributions.result.as_ref();
+    let are_read = result.is_some_and(|result| result.key.is_read());
+    if are_read && document.tensors.is_none() && !state.runtime.jobs.is_running(&[FIT]) {
+        state.document.track.model = Model::Distributions;
+    }
 }
 
 /// Requests the streamlines or rays of the regions as they are; without a seed there are none.

@@ -93,9 +93,6 @@ fn skip_done(state: &mut State) {
 }
 
 fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
-    if matches!(action, Action::Region(_) | Action::Track(_)) {
-        state.runtime.regions.tool_has_ended = false;
-    }
     match action {
         Action::Files(action) => files::act(state, action, effects),
         Action::Layer(action) => layers::act(state, action, effects),

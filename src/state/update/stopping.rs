@@ -17,8 +17,7 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         // Finished pictures are kept.
     } else if state.view.tool != Tool::Crosshair {
         regions::draw::activate_tool(state, Tool::Crosshair, effects);
-    } else if std::mem::take(&mut state.runtime.regions.tool_has_ended) {
-        // This Esc was meant for the tool, which has ended by itself: what follows the new region goes on.
+        state.runtime.regions.placed_at = None;
     } else if let Some(job) = state
         .runtime
         .jobs
@@ -27,7 +26,12 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         .rev()
         .find(|j| !matches!(j.slot, SAVE | DEVICE))
     {
-        stop(state, job.slot, effects);
+        let slot = job.slot;
+        let placed_at = state.runtime.regions.placed_at.take();
+        // The placed region ended its tool, for which the first Esc was meant: the results that follow it go on.
+        if !matches!(slot, LIVE | PATHWAY) || placed_at != Some(state.runtime.revision) {
+            stop(state, slot, effects);
+        }
     } else if state.runtime.streamlines.manual_selection.take().is_none() {
         state.runtime.regions.selected = None;
         state.runtime.selected_layer = None;

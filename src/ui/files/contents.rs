@@ -53,7 +53,7 @@ fn title(ui: &mut Ui, width: f32, purpose: &PathPurpose, state: &State) {
     let verb = match purpose {
         PathPurpose::Open => "Enter opens",
         purpose if purpose.saves() => "Enter saves",
-        _ => "Enter chooses it",
+        _ => "Enter uses it",
     };
     let font = theme::semibold(size::LABEL);
     let small = theme::regular(size::CAPTION);

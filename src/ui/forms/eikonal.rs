@@ -293,7 +293,7 @@ pub fn ask_for_path(
     let name = kept.clone().find(|k| Some(k.id) == layer).map(|k| &*k.name);
     let name = name.unwrap_or("pathway");
     let name = match file {
-        // It may also become a surface.
+        // The file may also hold a surface.
         PathwayFile::Mask => name.to_owned(),
         _ => format!("{name} {}", file.suffix()),
     };

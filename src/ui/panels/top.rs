@@ -96,9 +96,9 @@ pub fn show(
     };
     if reserved.is_some_and(|reserved| reserved.height != room) {
         ui.ctx().request_repaint();
-    } else if let Some(since) = too_high_since {
-        let rest_s = (since + GIVEN_BACK_AFTER_S - now).max(0.0);
-        let rest = std::time::Duration::from_secs_f64(rest_s);
+    } else if let Some(since) = too_high_since.filter(|since| now - since < GIVEN_BACK_AFTER_S) {
+        // Afterwards only a movement of the pointer matters, which repaints by itself.
+        let rest = std::time::Duration::from_secs_f64(since + GIVEN_BACK_AFTER_S - now);
         ui.ctx().request_repaint_after(rest);
     }
     let reserved = ReservedSpace {

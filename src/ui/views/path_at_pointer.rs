@@ -76,7 +76,7 @@ pub fn text(state: &State, result: &PathwayResult, at: DVec3) -> Option<(String,
     } else if with_role(Role::Mask).next().is_some() && !within(Role::Mask) {
         "outside the mask".to_owned()
     } else if fa < min_fa {
-        // As many digits as tell them apart.
+        // The fewest digits in which the two numbers differ.
         let texts = (2..7).map(|digits| [fa, min_fa].map(|value| format::fixed(value, digits)));
         let distinct = texts.into_iter().find(|[fa, min_fa]| fa != min_fa);
         let [fa, min_fa] = distinct.unwrap_or_else(|| [fa, min_fa].map(|v| format::fixed(v, 7)));

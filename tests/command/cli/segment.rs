@@ -378,6 +378,51 @@ pub fn leaks() {
         "{grows}"
     );
     assert!(warnings.contains("begin just outside"), "{grows}");
+    far_larger();
+}
+
+/// A surface at rest that contains 30 ml and a hundred times its initial volume is reported, another is not.
+fn far_larger() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = Grid::axis_aligned([56; 3], DVec3::splat(1.0), DVec3::splat(-27.5)).unwrap();
+    let grid = Arc::new(grid);
+    let value = |i: usize| {
+        let at = DVec3::from_array(grid.voxel(i).map(|v| v as f64));
+        if grid.world(at).length() < 22.0 {
+            100.0
+        } else {
+            20.0
+        }
+    };
+    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
+    let volume = Volume::scalar(grid.clone(), values);
+    io::nifti::save_volume(&here.join("t1.nii.gz"), &volume, "", &Control::new()).unwrap();
+    for (add, warns) in [
+        ("--add=sphere:0,0,0,3", true),
+        ("--add=sphere:0,0,0,12", false),
+    ] {
+        let line = [
+            "segment",
+            "t1.nii.gz",
+            "--target=100",
+            "--tolerance=30",
+            add,
+            "--steps=4000",
+            "--out=ball",
+            "--force",
+        ];
+        let value = json(&line, here);
+        assert_eq!(value["ended"], "converged", "{value}");
+        let ml = value["volume_ml"].as_f64().unwrap();
+        assert!((ml / 44.6 - 1.0).abs() < 0.1, "{value}");
+        let warnings = value["warnings"].to_string();
+        assert_eq!(
+            warnings.contains("times its initial volume"),
+            warns,
+            "{value}"
+        );
+    }
 }
 
 /// The summary of a run from probes, and from spheres of one radius, with further options.

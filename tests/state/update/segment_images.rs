@@ -5,6 +5,7 @@ use super::{Window, file};
 use crate::support::test;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
+use arcuate::state::segment::jobs::RunRequest;
 use arcuate::state::sessions::saved;
 use arcuate::state::{Action, LayerAction, LayerId, Phase, Task, ViewAction};
 use libtest_mimic::Trial;
@@ -15,6 +16,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::a_deleted_image_comes_back", deleted),
         test("update::segment::a_covered_image_is_shown", covered),
         test("update::segment::the_same_image_changes_nothing", same),
+        test(
+            "update::segment::two_undos_while_the_surface_is_restored",
+            undone_twice,
+        ),
         test("update::segment::an_image_is_undone_elsewhere", elsewhere),
     ]
 }
@@ -52,6 +57,31 @@ fn same() {
     assert_eq!((live(&window).step, live(&window).inside), (step, inside));
     let now = window.state.history.undo_label().map(str::to_owned);
     assert_eq!(now, undoes);
+}
+
+/// A second undo arrives before the surface of the first one is restored: it is restored all the same, and a copy for
+/// recovery that is written meanwhile holds it.
+fn undone_twice() {
+    let (mut window, _) = grown();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 15.0);
+    advance(&mut window, 20);
+    let left = surface(&window);
+    assert_eq!(left.1, 50);
+    act(&mut window, SegmentAction::Rewind(30));
+    window.holding = true;
+    window.act(Action::Undo);
+    assert_eq!(saved_steps(&window), Some(50));
+    window.act(Action::Undo);
+    assert_eq!(saved_steps(&window), Some(50));
+    let settings = &window.state.document.segment.settings;
+    assert_eq!(settings.params.tolerance, 20.0);
+    let last = window.jobs_of::<RunRequest>().next_back();
+    let resume = last.and_then(|request| request.resume.clone());
+    assert_eq!(resume.map(|run| run.script.steps), Some(50));
+    window.holding = false;
+    window.deliver(|_| {});
+    assert_eq!(surface(&window), left);
+    assert_eq!(saved_steps(&window), Some(50));
 }
 
 /// Segment shows its image in place of an opaque one above it; an overlay covers nothing.

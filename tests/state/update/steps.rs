@@ -1,11 +1,12 @@
-//! Actions that are steps and actions that are not: views, an abandoned drag.
+//! Actions that are steps and actions that are not: views, an abandoned drag, Esc.
 
 use super::{Window, picture};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::state::action::BeforeDrag;
+use arcuate::state::track::jobs::LIVE;
 use arcuate::state::{
-    Action, Content, Convention, Layout, Pane, Phase, RegionAction, Task, ViewAction,
+    Action, Content, Convention, Layout, Pane, Phase, RegionAction, Task, Tool, ViewAction,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -14,6 +15,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::views_are_no_steps", views_are_no_steps),
         test("update::a_cancelled_drag_is_no_step", given_up),
+        test(
+            "update::escape_does_the_first_that_applies",
+            escape_in_order,
+        ),
     ]
 }
 
@@ -88,4 +93,50 @@ fn views_are_no_steps() {
         window.state.document.layers[0].content,
         Content::Scan { .. }
     ));
+}
+
+fn escape_in_order() {
+    let mut window = Window::fitted();
+    window.place(Role::Seed, DVec3::ZERO);
+    window.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
+        role: Role::Target,
+        cube: false,
+    })));
+    window.act(Action::Escape);
+    assert_eq!(window.state.view.tool, Tool::Crosshair);
+    assert!(window.state.runtime.regions.selected.is_some());
+    window.act(Action::Escape);
+    assert!(window.state.runtime.regions.selected.is_none());
+    // The tool ends by itself when its region is placed: Esc after the click neither cancels nor deselects.
+    let tool = Tool::NewRegion {
+        role: Role::Target,
+        cube: false,
+    };
+    window.act(Action::View(ViewAction::SetTool(tool)));
+    window.holding = true;
+    window.place(Role::Target, DVec3::new(6.0, 0.0, 0.0));
+    window.cancelled.clear();
+    window.act(Action::Escape);
+    assert_eq!(window.cancelled, []);
+    assert!(window.state.runtime.regions.selected.is_some());
+    window.act(Action::Escape);
+    assert_eq!(window.cancelled, [LIVE]);
+    // After another edit, or the Esc of another tool, it cancels at once.
+    let tool = Tool::NewRegion {
+        role: Role::Target,
+        cube: false,
+    };
+    for uses_tool in [false, true] {
+        window.act(Action::View(ViewAction::SetTool(tool)));
+        let placed = window.place(Role::Target, DVec3::new(9.0, 0.0, 0.0));
+        if uses_tool {
+            window.act(Action::View(ViewAction::SetTool(tool)));
+            window.act(Action::Escape);
+        } else {
+            window.act(Action::Region(RegionAction::Toggle(placed)));
+        }
+        window.cancelled.clear();
+        window.act(Action::Escape);
+        assert_eq!(window.cancelled, [LIVE], "{uses_tool}");
+    }
 }

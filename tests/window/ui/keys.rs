@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
             "ui::keys::Tab goes through the top bar from left to right",
             top_bar,
         ),
+        test("ui::keys::a key that stays down", repeated),
         test("ui::keys::the selection", selection),
         test("ui::keys::the last layer comes back", last_layer),
         test("ui::keys::Esc does the first that applies", escape),
@@ -46,6 +47,36 @@ fn press(window: &mut Window, key: Key) {
 fn command(window: &mut Window, modifiers: Modifiers, key: Key) {
     window.key_press_modifiers(Modifiers::COMMAND | modifiers, key);
     window.run();
+}
+
+/// A key that stays down sends further presses, which would put the tool away again.
+fn repeated() {
+    let mut window = segment::segmenting();
+    let press = egui::Event::Key {
+        key: Key::A,
+        physical_key: None,
+        pressed: true,
+        repeat: false,
+        modifiers: Modifiers::NONE,
+    };
+    for _ in 0..4 {
+        window.event(press.clone());
+        window.run();
+        assert_eq!(window.state().state.view.tool, Tool::Sphere { add: true });
+    }
+    // Steps of the crosshair repeat.
+    let mut step = press;
+    if let egui::Event::Key { key, .. } = &mut step {
+        *key = Key::ArrowUp;
+    }
+    let mut at = window.state().state.view.crosshair;
+    for _ in 0..3 {
+        window.event(step.clone());
+        window.run();
+        let now = window.state().state.view.crosshair;
+        assert_ne!(now, at);
+        at = now;
+    }
 }
 
 fn tools() {

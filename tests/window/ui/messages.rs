@@ -19,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::messages are notes until dismissed", messages),
         test("ui::many messages are folded", many_messages),
+        test("ui::the room of a note is given back", given_back),
         test("ui::a bad path is kept, with the reason", bad_path),
         test("ui::a value out of range has a message", out_of_range),
         test("ui::a mask layer becomes a region", mask_as_region),
@@ -38,6 +39,35 @@ fn messages() {
     click(&mut window, "Dismiss: The disk is full");
     assert!(window.query_by_label("The disk is full").is_none());
     assert!(window.state().state.runtime.notices.messages.is_empty());
+}
+
+/// Once a note has gone, the rows below take its room after a moment if the pointer is where the note was, and not while
+/// it is on them; then nothing is drawn until something happens.
+fn given_back() {
+    let with_note = || {
+        let mut state = small_scan();
+        state.runtime.notify(Severity::Error, "The disk is full");
+        window(state, [1280.0, 800.0])
+    };
+    let rows = |window: &Window| window.get_by_label("Gradients").rect();
+    let wait = |window: &mut Window| (0..8).for_each(|_| window.step());
+    for on_rows in [false, true] {
+        let mut window = with_note();
+        let note = window.get_by_label("The disk is full").rect();
+        let before = rows(&window);
+        let at = if on_rows { before } else { note };
+        window.hover_at(at.center());
+        window.run();
+        window.state_mut().state.runtime.notices.messages.clear();
+        window.step();
+        assert_eq!(rows(&window), before, "not under a second click");
+        wait(&mut window);
+        assert_eq!(rows(&window) == before, on_rows);
+        assert!(!window.ctx.has_requested_repaint(), "it draws on and on");
+        if !on_rows {
+            assert!(rows(&window).top() < before.top());
+        }
+    }
 }
 
 /// The note about a mask file next to the scan is shown while the fit runs, and does not describe it as finished.

@@ -65,6 +65,12 @@ fn finds() {
         assert_eq!(first(typed), name, "{typed}: {:?}", names(&state, typed));
     }
     assert!(names(&state, "qqq").is_empty());
+    // Commands come before pages of the guide that match as well.
+    for typed in ["track", "filter", "segment", "regions"] {
+        let all = names(&state, typed);
+        let page = all.iter().position(|name| name.starts_with("Help: "));
+        assert!(page.is_some_and(|page| page > 0), "{typed}: {all:?}");
+    }
     // Commands for regions: for the selected one, and for several.
     let mut several = super::regions::with_regions(tracking(), 3);
     let ids: Vec<_> = several.document.regions.iter().map(|r| r.id).collect();

@@ -6,8 +6,8 @@
 //! is the leverage of the sample: what its fitted value gains where the sample does. A residual is smaller than the error
 //! by √(1 − h), and the signs preserve its magnitude, so that samples may have errors of different size.
 //!
-//! Residuals of the constrained fit are no measure of noise: they hold the misfit of sharp lobes that the order cannot
-//! express without negative values. And its prediction C x is no substitute for the scan: it is smoother, so that lobes
+//! Residuals of the constrained fit do not measure noise: they include the misfit of lobes that are too sharp for the
+//! order. And its prediction C x is no substitute for the scan: it is smoother, so that lobes
 //! which the scan separates merge in repetitions, at an angle of 60° with 2.3 times the spread of fresh scans even where
 //! the noise itself is added to it. The samples of the scan without added errors have the fit itself as their solution.
 //! The linear fit does not have to explain the signal completely: its misfit adds to the noise, but moves nothing.
@@ -36,9 +36,9 @@
 //! Both peaks were found in at least 99.5 % of the scans. The peaks of two lobes that overlap lie inward of the bundles in
 //! every scan, by the angle of the last column; no repetition shows that, so that the share decreases where the noise does.
 //!
-//! Only e / √(1 − h) is stored beside the scan: as much memory as the voxels of the mask take in it. Signs are functions of
-//! seed, repetition, voxel and volume, and a repetition is solved like the scan, so that the bytes are equal for any number
-//! of threads.
+//! The coefficients of the fit and e / √(1 − h) are stored beside the scan; the latter take as much memory as the voxels of
+//! the mask take in it. Signs are functions of seed, repetition, voxel and volume, and a repetition is solved like the
+//! scan, so that the bytes are equal for any number of threads.
 
 use super::cpu::{Counts, PIECE, Samples, Scan, Solver, planes};
 use super::linear_fit::LinearFit;

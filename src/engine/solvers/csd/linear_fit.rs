@@ -5,18 +5,19 @@ use super::problem::Problem;
 use crate::data::spherical_harmonics::{count, evaluate};
 use std::ops::Range;
 
-/// Most coefficients per sample: each residual keeps a third of the variance of the noise on average.
-const MOST: f64 = 2.0 / 3.0;
+/// Largest number of coefficients per sample: each residual keeps a third of the variance of the noise on average.
+const MAX_COEFFICIENT_SHARE: f64 = 2.0 / 3.0;
 /// Samples of a shell for each of its own coefficients.
 const PER_COEFFICIENT: usize = 2;
-/// A column whose part outside the others is relatively smaller depends on them.
+/// A column depends on the others if the part of it outside them is below this fraction of its length.
 const INDEPENDENT: f64 = 1e-5;
 /// A sample that alone determines a coefficient has no residual: there 1 − h is rounding error.
 const MIN_FREE: f64 = 1e-4;
 
-/// Linear least squares with the columns of C, and with harmonics of each shell, so that neither lobes with negative
-/// values nor response functions that are wrong count as noise. Columns are added degree by degree, first those of C,
-/// while at least a third of the samples remains free; those of a shell, while it has two samples for each.
+/// Linear least squares with the columns of C for white matter and with harmonics of each shell, so that neither lobes with
+/// negative values nor wrong response functions count as noise. The constants of the shells stand for the tissues without
+/// directions. Columns are added degree by degree, first those of C, while at least a third of the samples remains free;
+/// those of a shell, while it has two samples for each.
 pub struct LinearFit {
     volumes: usize,
     /// Orthonormal columns.
@@ -72,17 +73,17 @@ impl LinearFit {
                 if degree > 0 && !is_determined {
                     continue;
                 }
-                let columns = of_degree(degree).map(|k| {
-                    let mut column = vec![0.0; self.volumes];
-                    for (slot, u) in column[start..].iter_mut().zip(shell) {
-                        *slot = match degree {
-                            0 => 1.0,
-                            _ => evaluate(degree, *u)[k],
-                        };
+                let degrees = of_degree(degree);
+                let mut columns = vec![vec![0.0; self.volumes]; degrees.len()];
+                for (i, u) in shell.iter().enumerate() {
+                    let values = match degree {
+                        0 => vec![1.0],
+                        _ => evaluate(degree, *u)[degrees.clone()].to_vec(),
+                    };
+                    for (column, value) in columns.iter_mut().zip(values) {
+                        column[start + i] = value;
                     }
-                    column
-                });
-                let columns: Vec<Vec<f64>> = columns.collect();
+                }
                 if !self.add(columns.into_iter()) {
                     return;
                 }
@@ -90,7 +91,7 @@ impl LinearFit {
         }
     }
 
-    /// Adds what is independent in some columns; none and false if they are too many.
+    /// Adds the independent parts of these columns; adds nothing and returns false if there would be too many.
     fn add(&mut self, columns: impl Iterator<Item = Vec<f64>>) -> bool {
         let before = self.basis.len();
         for mut column in columns {
@@ -109,7 +110,7 @@ impl LinearFit {
                 self.basis.extend(column.iter().map(|value| value / left));
             }
         }
-        let fits = self.rank() as f64 <= MOST * self.volumes as f64;
+        let fits = self.rank() as f64 <= MAX_COEFFICIENT_SHARE * self.volumes as f64;
         if !fits {
             self.basis.truncate(before);
         }

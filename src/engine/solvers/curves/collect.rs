@@ -25,9 +25,19 @@ impl CurvePart {
         self.lengths.len()
     }
 
-    /// Bytes of the points, with the measure along each.
-    fn point_bytes(&self) -> u64 {
-        (size_of::<[f32; 3]>() + size_of::<f32>()) as u64 * self.points.len() as u64
+    /// Bytes that [`Self::append`] allocates for these parts: the first is moved into an empty one, and points that find no
+    /// room move with those before them.
+    fn needed<'a>(&self, parts: impl Iterator<Item = &'a Self>) -> u64 {
+        let moved = usize::from(self.count() == 0);
+        let copied: Vec<&Self> = parts.skip(moved).collect();
+        let points: usize = copied.iter().map(|part| part.points.len()).sum();
+        let lines: usize = copied.iter().map(|part| part.count()).sum();
+        let has_room = self.points.capacity() - self.points.len() >= points;
+        let points = match has_room {
+            true => 0,
+            false => self.points.len() + points,
+        };
+        BYTES_PER_POINT * points as u64 + BYTES_PER_LINE * lines as u64
     }
 
     /// Adds these curves after its own. Needs the backend's threads installed.
@@ -65,7 +75,7 @@ impl SpareMemory {
     pub fn points(&self, count: usize) -> Vec<[f32; 3]> {
         let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let large = spare.filter(|points| points.capacity() >= count);
-        // A little more, so that it suffices for the next ones, too.
+        // A margin, so that later batches can reuse it.
         let mut points = large.unwrap_or_else(|| bytemuck::zeroed_vec(count + count / 8));
         points.resize(count, [0.0; 3]);
         points
@@ -147,9 +157,11 @@ impl JoinedCurves {
         parts: Vec<Self>,
         spare: Option<&SpareMemory>,
     ) -> Result<(), Shortage> {
-        let lines = parts.iter().flat_map(|part| [&part.kept, &part.missed]);
-        let bytes = lines.map(|l| l.point_bytes() + BYTES_PER_LINE * l.count() as u64);
-        memory::claim(GATHER, bytes.sum())?;
+        let needed =
+            |all: &CurvePart, of: fn(&Self) -> &CurvePart| all.needed(parts.iter().map(of));
+        let bytes =
+            needed(&self.kept, |part| &part.kept) + needed(&self.missed, |part| &part.missed);
+        memory::claim(GATHER, bytes)?;
         let mut kept = Vec::with_capacity(parts.len());
         let mut missed = Vec::with_capacity(parts.len());
         for part in parts {
@@ -174,12 +186,18 @@ impl JoinedCurves {
         if done < seeds {
             let share = done as f64 / seeds as f64;
             let all = (points.len() as f64 * MARGIN / share) as usize;
+            let more = all.saturating_sub(points.len());
+            let bytes = BYTES_PER_POINT * all as u64;
             // If it is refused, they move.
-            let _ = points.try_reserve_exact(all.saturating_sub(points.len()));
+            if memory::claim(GATHER, bytes).is_ok() {
+                let _ = points.try_reserve_exact(more);
+            }
         }
     }
 }
 
+/// Memory for a point and the measure along it, bytes.
+const BYTES_PER_POINT: u64 = 16;
 /// Memory for a curve besides its points, bytes.
 const BYTES_PER_LINE: u64 = 28;
 /// Reserved memory by expected memory: parts differ.

@@ -171,8 +171,8 @@ struct Cards<'a> {
 }
 
 /// Streamlines of all cards or of one, in the order of their numbers, and the milliseconds during which kernels ran.
-type OfCards = (Vec<JoinedCurves>, f64);
-type OfCard = (JoinedCurves, f64);
+type AllCurves = (Vec<JoinedCurves>, f64);
+type CardCurves = (JoinedCurves, f64);
 
 /// Summaries, the regions met, and the times of the launches.
 type Followed = (Vec<Summary>, Vec<u32>, Vec<Span>);
@@ -189,7 +189,7 @@ struct Plan {
 
 impl Cards<'_> {
     /// All streamlines, shared by the cards.
-    fn all(&self, available: u64) -> Result<OfCards, Error> {
+    fn all(&self, available: u64) -> Result<AllCurves, Error> {
         self.job.control.begin("Tracking", available);
         let shares = self.job.backend.split_among_devices(available as usize);
         let on_card = |i: usize, device: &Device| {
@@ -206,7 +206,7 @@ impl Cards<'_> {
 
     /// The streamlines with these numbers on one card: each stream takes the next batch. Batches are joined while
     /// later ones are followed.
-    fn share(&self, number: usize, device: &Device, ids: Range<u64>) -> Result<OfCard, Error> {
+    fn share(&self, number: usize, device: &Device, ids: Range<u64>) -> Result<CardCurves, Error> {
         let all = JoinedCurves::new(self.conditions.gates);
         let seeds = ids.end - ids.start;
         if seeds == 0 {
@@ -272,7 +272,7 @@ impl Cards<'_> {
 
     /// The first `requested` streamlines that are kept, by their numbers, of at most `limit`; the counts are those of
     /// the streamlines up to the last one.
-    fn select(&self, requested: u64, limit: u64) -> Result<OfCard, Error> {
+    fn select(&self, requested: u64, limit: u64) -> Result<CardCurves, Error> {
         /// Streamlines of a first batch beside a share of the requested ones.
         const FEW: u64 = 1024;
         self.job.control.begin("Tracking", requested);

@@ -73,11 +73,11 @@ impl Run<'_> {
                 let (added, seeds) = (joined.kept.count() as u64, ids.end - ids.start);
                 let is_last = kept + added >= requested;
                 // Its seeds after the last one are not counted, whatever the threads have tracked.
-                let (joined, steps) = match is_last {
+                let (joined, counted) = match is_last {
                     true => (self.part(ids, Some(requested - kept))?, requested - kept),
                     false => (joined, added),
                 };
-                self.memory.count(seeds, steps, [&joined])?;
+                self.memory.count(seeds, counted, [&joined])?;
                 wave.push(joined);
                 kept += added;
                 if is_last {

@@ -54,6 +54,8 @@ struct RunMemory {
     /// The initial surface, if it is not made of spheres.
     mask: Option<Mask>,
     run: Option<Run>,
+    /// A run that is to be restored, with its spheres: a request that is cancelled meanwhile leaves it due.
+    due: Option<(Arc<RunCheckpoint>, Vec<PlacedSphere>)>,
     speed: Option<(Params, (i64, u64), Volume)>,
     proximity: ProximityCache,
     /// Whether the latest request equals the one before.
@@ -129,6 +131,7 @@ impl RunMemory {
             inputs,
             mask,
             run: None,
+            due: None,
             speed: None,
             proximity: ProximityCache::default(),
             is_repeated: true,
@@ -167,6 +170,9 @@ impl RunMemory {
             self.run = None;
             return Ok(Vec::new());
         }
+        if self.run.is_none() {
+            self.restore(&spheres, backend, control)?;
+        }
         let started = |run: &Run| run.evolution.step() > 0;
         let stays = self.run.as_ref().is_some_and(|run| match started(run) {
             true => spheres.starts_with(&run.start),
@@ -174,19 +180,8 @@ impl RunMemory {
         });
         let mut refused = Vec::new();
         if !stays {
-            let resumed = self.request.resume.clone().filter(|_| self.run.is_none());
-            let started = match resumed {
-                Some(resume) => self.resumed(&resume, &spheres, backend, control),
-                None => self.begin(spheres.clone(), backend, control),
-            };
-            match started {
-                Ok(run) => {
-                    // Shared if it has used them before.
-                    if let Some(inputs) = run.inputs_of(&self.request.speed_sources) {
-                        self.inputs = inputs;
-                    }
-                    self.run = Some(run);
-                }
+            match self.begin(spheres.clone(), backend, control) {
+                Ok(run) => self.run = Some(run),
                 Err(Error::Input(why)) => {
                     // The newest one is at fault if those before it were accepted.
                     let last = spheres.last().filter(|(number, _)| {
@@ -231,6 +226,29 @@ impl RunMemory {
             }
         }
         Ok(refused)
+    }
+
+    /// Restores the progress that the request holds, with the spheres that were requested with it first.
+    fn restore(
+        &mut self,
+        spheres: &[PlacedSphere],
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(), Error> {
+        let Some(resume) = self.request.resume.clone() else {
+            return Ok(());
+        };
+        let known = self.due.take();
+        let known = known.filter(|(due, _)| Arc::ptr_eq(due, &resume));
+        let spheres = known.map_or(spheres.to_vec(), |(_, spheres)| spheres);
+        self.due = Some((resume.clone(), spheres.clone()));
+        let run = self.resumed(&resume, &spheres, backend, control)?;
+        // Shared if it has used them before.
+        if let Some(inputs) = run.inputs_of(&self.request.speed_sources) {
+            self.inputs = inputs;
+        }
+        (self.run, self.due) = (Some(run), None);
+        Ok(())
     }
 
     /// The requested additional inputs; those of the last request are reused.

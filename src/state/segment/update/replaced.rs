@@ -80,6 +80,14 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         known.is_none_or(|known| !Arc::ptr_eq(known, resume))
     });
     if is_of(&state.document, &requested) && restored.is_none() {
+        // A further step of the history arrives before the surface of the last one is restored: it is still due.
+        let is_restored = runtime
+            .live
+            .as_ref()
+            .is_some_and(|live| live.run == runtime.run);
+        let due = requested.resume.clone().filter(|_| !is_restored);
+        let resume = &mut state.document.segment.resume;
+        *resume = resume.take().or(due);
         runtime.requested = Some(requested);
         return;
     }
@@ -92,7 +100,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
     runtime.run += 1;
     (runtime.play, runtime.rewind) = (RunControl::Rest, None);
-    (runtime.dragged, runtime.keep_at_rest) = (false, false);
+    (runtime.dragged, runtime.keep_at_rest, runtime.is_paused) = (false, false, false);
     runtime.earlier_runs.clear();
     runtime.changes.clear();
     // Otherwise the next request takes its place.

@@ -229,8 +229,11 @@ pub(in crate::state) fn notify_recovered(state: &mut State, contents: &SessionCo
         None => format!("Recovered {}", state.document.name),
     };
     let sentence = format!(
-        "{recovered}: {}. Save the session to keep it",
-        contents.parts().join(", ")
+        "{}. Save the session to keep it",
+        match &*contents.parts() {
+            [] => recovered.clone(),
+            parts => format!("{recovered}: {}", parts.join(", ")),
+        }
     );
     state
         .runtime

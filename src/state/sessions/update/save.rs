@@ -7,6 +7,7 @@ use crate::state::core::text::{counted, shortened_list};
 use crate::state::files::jobs::SAVE;
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
+use crate::state::sessions::SessionContents;
 use crate::state::sessions::jobs::{
     Autosave, ForgetRecoverable, RECOVERY, RemoveRecoveryCopy, SaveOutcome, SaveSession,
 };
@@ -145,8 +146,13 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     saving.file = Some(path.clone());
     saving.view = saving.view_being_saved.take();
     let then = saving.next.take();
-    let layers = state.document.layers.len() + state.document.missing_layers().count();
-    let summary = summary(layers, &state.document);
+    let summary = summary(&SessionContents {
+        layers: state.document.layers.len() + state.document.missing_layers().count(),
+        regions: state.document.regions.len(),
+        weighted: state.document.weights.len(),
+        pathways: state.document.kept_pathways.len(),
+        has_surface: state.surface_script().is_some(),
+    });
     opening::remember(state, path, RecentKind::Session, summary, effects);
     forget_recovered(state, effects);
     let asks = state.is_dirty() || revision != state.runtime.revision;

@@ -6,7 +6,7 @@ use crate::io::truth::TruthFiles;
 use crate::io::{self, Opened, Remark};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::score::{Scores, TrueBundle, Truth, score};
-use crate::state::core::notices::Severity;
+use crate::state::core::notices::{Severity, Topic};
 use crate::state::job_end::ended;
 use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::{Effect, State};
@@ -89,9 +89,15 @@ impl Receive<State> for ScoreStreamlines {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, scored, _, _| {
-            for (path, remark) in scored.remarks {
-                let text = format!("{remark}: {}", path.display());
-                state.runtime.notify(Severity::from(&remark), text);
+            // Live streamlines are scored again and again: a remark that was dismissed does not return.
+            if state.runtime.streamlines.truth_remarks != scored.remarks {
+                state.runtime.forget(Topic::Truth);
+                for (path, remark) in &scored.remarks {
+                    let text = format!("{remark}: {}", path.display());
+                    let severity = Severity::from(remark);
+                    state.runtime.notify_about(Topic::Truth, severity, text);
+                }
+                state.runtime.streamlines.truth_remarks = scored.remarks;
             }
             state.runtime.streamlines.scores.finish(scored.scores);
         });
