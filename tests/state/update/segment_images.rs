@@ -82,6 +82,15 @@ fn undone_twice() {
     window.deliver(|_| {});
     assert_eq!(surface(&window), left);
     assert_eq!(saved_steps(&window), Some(50));
+    // A surface that is cleared meanwhile is not restored.
+    act(&mut window, SegmentAction::Rewind(30));
+    window.holding = true;
+    window.act(Action::Undo);
+    act(&mut window, SegmentAction::Clear);
+    assert_eq!(saved_steps(&window), None);
+    window.holding = false;
+    window.deliver(|_| {});
+    assert!(window.state.runtime.segment.live.is_none());
 }
 
 /// Segment shows its image in place of an opaque one above it; an overlay covers nothing.

@@ -49,7 +49,7 @@ fn given_back() {
         state.runtime.notify(Severity::Error, "The disk is full");
         window(state, [1280.0, 800.0])
     };
-    let rows = |window: &Window| window.get_by_label("Gradients").rect();
+    let rows = |window: &Window| window.get_by_label("Show").rect();
     let wait = |window: &mut Window| (0..8).for_each(|_| window.step());
     for on_rows in [false, true] {
         let mut window = with_note();

@@ -81,11 +81,10 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     });
     if is_of(&state.document, &requested) && restored.is_none() {
         // A further step of the history arrives before the surface of the last one is restored: it is still due.
-        let is_restored = runtime
-            .live
-            .as_ref()
-            .is_some_and(|live| live.run == runtime.run);
-        let due = requested.resume.clone().filter(|_| !is_restored);
+        let live = runtime.live.as_ref();
+        let has_arrived = live.is_some_and(|live| live.run == runtime.run);
+        let is_due = requested.run == runtime.run && !has_arrived;
+        let due = requested.resume.clone().filter(|_| is_due);
         let resume = &mut state.document.segment.resume;
         *resume = resume.take().or(due);
         runtime.requested = Some(requested);
