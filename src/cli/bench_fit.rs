@@ -95,7 +95,7 @@ fn median_s(repeats: usize, work: impl Fn() -> Result<(), Error>) -> Result<f64,
     Ok(quantile(&mut walls, 0.5).unwrap_or(f64::NAN))
 }
 
-/// An ellipsoid of curved bundles with FA from 0.1 to 0.8, S0 1000 and noise of 1/30 of it.
+/// An ellipsoid of curved bundles with FA from 0.1 to 0.8, S0 of 1000 and a noise of S0/30.
 fn scan(shape: [usize; 3]) -> (Volume, Gradients, Mask) {
     let grid = Grid::axis_aligned(shape, DVec3::splat(2.0), DVec3::ZERO);
     let grid = Arc::new(grid.expect("a sound grid"));

@@ -106,7 +106,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
     }
     window.act(Action::View(ViewAction::SelectTask(Task::Track)))?;
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: None,
         path: at(TRACKS),
     }))?;

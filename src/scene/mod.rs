@@ -310,10 +310,10 @@ fn missed(state: &State) -> Option<Lines> {
     let requested = state.view.visible.missed && document.live_display().visible;
     let stopped = state.stopped();
     let missed = stopped.map_or(&live.output.missed, |(_, [_, missed])| missed);
-    let tracks = state.view.task.shows_live();
+    let in_task = state.view.task.shows_live();
     let comparing = state.runtime.snapshots.comparing.as_ref();
     let both = comparing.is_none_or(|c| c.shows_missed(Some(live)));
-    let shown = targeted && requested && tracks && both && !missed.is_empty();
+    let shown = targeted && requested && in_task && both && !missed.is_empty();
     shown.then(|| Lines {
         tractogram: ById(missed.clone()),
         colour: LineColour::Fixed(if state.view.light_theme {

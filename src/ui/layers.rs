@@ -316,7 +316,7 @@ fn context_menu(
 /// Asks where to write a layer.
 pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: DialogPosition) {
     let purpose = match layer.content {
-        Content::Tractogram(_) => PathPurpose::tracks(state, Some(layer.id)),
+        Content::Tractogram(_) => PathPurpose::streamlines(state, Some(layer.id)),
         _ => PathPurpose::Layer {
             layer: layer.id,
             mask: matches!(layer.content, Content::Mask(_)),

@@ -30,10 +30,10 @@ mod settings;
 mod shortcuts;
 pub mod snapshot;
 pub mod status_bar;
+pub mod streamline_summary;
 pub mod theme;
 mod top_bar;
 mod tour;
-pub mod tracks;
 pub mod views;
 pub mod weights;
 pub mod widgets;
@@ -128,7 +128,7 @@ struct FormMemory {
 struct Caches {
     visits: choose_visit::Cache,
     shells: forms::ShellCache,
-    tracks: tracks::Cache,
+    streamlines: streamline_summary::Cache,
     rays: rays::Cache,
     weights: weights::Cache,
     /// Smallest and largest value of a frame of a volume.

@@ -249,7 +249,7 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         }
         TourStep::Save => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Track)));
-            let purpose = PathPurpose::tracks(state, None);
+            let purpose = PathPurpose::streamlines(state, None);
             let text = suggestion(state, "streamlines", &purpose);
             memory
                 .files

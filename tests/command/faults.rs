@@ -515,7 +515,7 @@ fn window(folder: &Path, name: &str) {
     let act = |window: &mut Window| match name {
         "export" => {
             let (layer, path) = (None, path.clone());
-            window.act(Action::Files(FilesAction::SaveTracks { layer, path }));
+            window.act(Action::Files(FilesAction::SaveStreamlines { layer, path }));
         }
         "save" => {
             let path = Some(path.clone());

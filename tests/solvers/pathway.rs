@@ -321,7 +321,7 @@ fn overlap() {
         let refused = between(&metric, local, &a, &[[3, 4, 4], [4, 4, 4]]).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "Regions “A” and “B” overlap, expected two apart; move one"
+            "Regions “A” and “B” overlap, expected no common voxel; move one"
         );
         let touching = between(&metric, local, &a, &[[4, 4, 4]]).unwrap();
         assert!((touching.min_cost - 1.0).abs() < 1e-5);
@@ -449,11 +449,11 @@ fn walls() {
     let high = message(domain(&fa, 0.95, &[]).mask().unwrap_err());
     assert_eq!(
         high,
-        "The mask's highest FA is 0.900, expected a voxel of at least 0.95; lower Domain FA (--min-fa)"
+        "The FA in the mask is at most 0.900, expected at least 0.95 in one voxel; lower Domain FA (--min-fa)"
     );
     let low = message(domain(&fa, 0.6, &two[..1]).mask().unwrap_err());
     assert!(
-        low.starts_with("The mask's highest FA is 0.500, expected a voxel of at least 0.6"),
+        low.starts_with("The FA in the mask is at most 0.500, expected at least 0.6 in one voxel"),
         "{low}"
     );
     let nothing = [ball(Role::Mask, DVec3::new(0.0, 5.0, 5.0), 0.9)];
@@ -470,7 +470,7 @@ fn walls() {
     };
     assert_eq!(
         out(&ends[..1]),
-        "Region “Seed” lies where the FA is at most 0.400, expected a voxel of at least 0.6; move it or \
+        "The FA in region “Seed” is at most 0.400, expected at least 0.6 in one voxel; move it or \
          lower Domain FA (--min-fa)"
     );
     let away = [ball(Role::Seed, DVec3::splat(50.0), 3.0)];

@@ -434,7 +434,7 @@ fn found_maps() {
     let tracks = keep_streamlines(&mut window);
     let file = folder.path().join("tracks.tck");
     let (layer, path) = (Some(tracks), file.clone());
-    window.act(Action::Files(FilesAction::SaveTracks { layer, path }));
+    window.act(Action::Files(FilesAction::SaveStreamlines { layer, path }));
     window.open(&file);
     let document = &window.state.document;
     let mut layers = document.layers.iter();

@@ -514,7 +514,7 @@ fn dragging_is_coarse() {
     assert!(live.coarse && live.seeds < full, "{} of {full}", live.seeds);
     // No coarse result is kept or saved.
     window.act(Action::Track(TrackAction::Keep));
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: None,
         path: PathBuf::from("/nowhere/t.tck"),
     }));

@@ -167,6 +167,12 @@ impl File {
         step(Operation::Lock, &self.path).map_err(TryLockError::Error)?;
         self.file.try_lock_shared()
     }
+
+    /// Releases the lock. Closing the file alone does not release it while another process has it open, and a process
+    /// that this one is just starting still has all its files. If it fails, the lock ends when all have closed it.
+    pub fn unlock(&self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl Read for File {

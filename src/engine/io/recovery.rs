@@ -18,8 +18,13 @@ const CREATION_TIME: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct RecoveryFolder {
     folder: PathBuf,
-    /// Held for the lock, never read.
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for RecoveryFolder {
+    fn drop(&mut self) {
+        self.lock.unlock();
+    }
 }
 
 /// The folder for recoverable work: `$XDG_STATE_HOME/arcuate/recovery`, usually `~/.local/state/arcuate/recovery`;
@@ -55,10 +60,7 @@ impl RecoveryFolder {
         let lock = File::create_new(&unnamed, 0o600).map_err(failed)?;
         lock.try_lock().map_err(|e| failed(e.into()))?;
         disk::rename(&unnamed, &folder.join(LOCK)).map_err(failed)?;
-        Ok(Self {
-            folder,
-            _lock: lock,
-        })
+        Ok(Self { folder, lock })
     }
 
     /// The path of the session in it, which may not exist yet.
@@ -98,10 +100,7 @@ pub fn recoverable_folders(root: &Path) -> Vec<RecoveryFolder> {
         if !path.exists() {
             continue;
         }
-        let recovery_folder = RecoveryFolder {
-            folder,
-            _lock: lock,
-        };
+        let recovery_folder = RecoveryFolder { folder, lock };
         if recovery_folder.session().is_file() {
             recoverable.push(recovery_folder);
         } else {

@@ -133,7 +133,7 @@ pub struct RecentExports {
 }
 
 impl RecentExports {
-    pub const TRACKS: &str = "tracks";
+    pub const STREAMLINES: &str = "tracks";
     pub const LAYER: &str = "layer";
     pub const REGION: &str = "region";
     pub const PICTURE: &str = "picture";
@@ -161,7 +161,7 @@ pub enum FilesAction {
         path: PathBuf,
     },
     /// Streamlines of a layer, of one with rules those that they keep; `None`: the live curves.
-    SaveTracks {
+    SaveStreamlines {
         layer: Option<LayerId>,
         path: PathBuf,
     },

@@ -78,7 +78,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
         FilterAction::Lesion(excluded) => lesion(state, excluded, effects),
         FilterAction::Keep => keep(state, effects),
         FilterAction::Save { file, path } => {
-            exported(state, RecentExports::TRACKS, &path, effects);
+            exported(state, RecentExports::STREAMLINES, &path, effects);
             save(state, &file, path, effects);
         }
     }

@@ -170,7 +170,7 @@ impl PathwayFile {
     pub fn kind(self) -> &'static str {
         match self {
             Self::Mask => RecentExports::REGION,
-            Self::Path => RecentExports::TRACKS,
+            Self::Path => RecentExports::STREAMLINES,
             Self::Total | Self::First | Self::Second => RecentExports::LAYER,
         }
     }

@@ -24,8 +24,8 @@ pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
             exported(state, RecentExports::LAYER, &path, effects);
             layers::save(state, layer, path, effects);
         }
-        FilesAction::SaveTracks { layer, path } => {
-            exported(state, RecentExports::TRACKS, &path, effects);
+        FilesAction::SaveStreamlines { layer, path } => {
+            exported(state, RecentExports::STREAMLINES, &path, effects);
             export::save(state, layer, path, effects);
         }
         FilesAction::CheckPath(check) => {

@@ -129,7 +129,7 @@ fn notes(ui: &mut Ui, width: f32, state: &State, sheet: &Sheet) {
         });
     }
     let of = match &sheet.purpose {
-        PathPurpose::Tracks { layer, .. } => Some(*layer),
+        PathPurpose::Streamlines { layer, .. } => Some(*layer),
         PathPurpose::Filter(FilterFile::Kept | FilterFile::All, _) => {
             state.document.filtered().map(|(layer, _)| Some(layer.id))
         }

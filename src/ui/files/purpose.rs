@@ -35,7 +35,7 @@ pub const SESSION: &str = "arcuate";
 pub enum PathPurpose {
     Open,
     /// Streamlines or rays of a layer, or the live ones; rays include their measures.
-    Tracks {
+    Streamlines {
         layer: Option<LayerId>,
         measured: bool,
         values: ValueNames,
@@ -104,7 +104,7 @@ pub enum PathPurpose {
 
 impl PathPurpose {
     /// Streamlines or rays of a layer, or the live ones.
-    pub fn tracks(state: &State, layer: Option<LayerId>) -> Self {
+    pub fn streamlines(state: &State, layer: Option<LayerId>) -> Self {
         let tractogram = match layer {
             Some(id) => state.document.layer(id).and_then(|l| match &l.content {
                 Content::Tractogram(tractogram) => Some(tractogram),
@@ -112,7 +112,7 @@ impl PathPurpose {
             }),
             None => state.runtime.track.live.value().map(|l| &l.output.kept),
         };
-        Self::Tracks {
+        Self::Streamlines {
             layer,
             measured: tractogram.is_some_and(ValueNames::has_measures),
             values: tractogram
@@ -125,12 +125,12 @@ impl PathPurpose {
     /// Files for the values that accompany streamlines of this name, each with its description.
     pub(super) fn companion_files(&self, path: &Path) -> Vec<(String, PathBuf)> {
         let adjacent = match self {
-            Self::Tracks {
+            Self::Streamlines {
                 values,
                 filtered: false,
                 ..
             } => values.companion_files(path),
-            Self::Tracks { values, .. } => values.named(path),
+            Self::Streamlines { values, .. } => values.named(path),
             Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
             Self::Distributions {
                 tissues,
@@ -172,7 +172,7 @@ impl PathPurpose {
 
     /// How many streamlines of a layer are written while its filter is active.
     pub(super) fn selection_note(&self, state: &State) -> Option<String> {
-        let Self::Tracks {
+        let Self::Streamlines {
             layer: Some(layer),
             filtered: true,
             ..
@@ -255,8 +255,8 @@ impl PathPurpose {
     pub(super) fn title(&self) -> String {
         let fixed = match self {
             Self::Open => "Open a file",
-            Self::Tracks { measured: true, .. } => "Export rays",
-            Self::Tracks { .. } => "Export streamlines",
+            Self::Streamlines { measured: true, .. } => "Export rays",
+            Self::Streamlines { .. } => "Export streamlines",
             Self::Layer { .. } => "Export layer",
             Self::Region(_) => "Export region",
             Self::Regions {
@@ -304,7 +304,7 @@ impl PathPurpose {
         let layer = |id: LayerId| state.document.layer(id).map(|l| l.name.clone());
         let name = match self {
             Self::Layer { layer: id, .. } => layer(*id),
-            Self::Tracks {
+            Self::Streamlines {
                 layer: Some(id), ..
             } => layer(*id),
             Self::Region(id) => state.document.region(*id).map(|r| r.name.clone()),
@@ -324,7 +324,7 @@ impl PathPurpose {
             | Self::Truth
             | Self::Responses(_) => None,
             Self::Session { .. } | Self::Csv(_) => None,
-            Self::Tracks { .. } | Self::Filter(..) => Some(RecentExports::TRACKS),
+            Self::Streamlines { .. } | Self::Filter(..) => Some(RecentExports::STREAMLINES),
             Self::Layer { .. } => Some(RecentExports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(RecentExports::REGION),
             Self::Screenshot { .. } => Some(RecentExports::PICTURE),
@@ -346,7 +346,7 @@ impl PathPurpose {
             | Self::Responses(_) => Vec::new(),
             Self::Filter(FilterFile::Weights, _) => vec!["txt"],
             Self::Session { .. } => vec![SESSION],
-            Self::Tracks { .. }
+            Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Pathway {
                 file: PathwayFile::Path,
@@ -386,7 +386,7 @@ impl PathPurpose {
     /// All accepted endings, longer ones before shorter ones.
     pub(super) fn accepted(&self) -> Vec<&'static str> {
         let mut all = match self {
-            Self::Tracks { .. }
+            Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Pathway {
                 file: PathwayFile::Path,
@@ -407,7 +407,7 @@ impl PathPurpose {
     /// Names of the formats of these endings.
     pub(super) fn format_names(&self) -> Vec<String> {
         match self {
-            Self::Tracks { .. }
+            Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Pathway {
                 file: PathwayFile::Path,
@@ -462,7 +462,9 @@ impl PathPurpose {
             Self::Affine { layer } => {
                 Action::Alignment(AlignmentAction::ApplyAffine { layer, path })
             }
-            Self::Tracks { layer, .. } => Action::Files(FilesAction::SaveTracks { layer, path }),
+            Self::Streamlines { layer, .. } => {
+                Action::Files(FilesAction::SaveStreamlines { layer, path })
+            }
             Self::Layer { layer, .. } => Action::Files(FilesAction::SaveLayer { layer, path }),
             Self::Pathway { layer: of, file } => Action::Pathway(PathwayAction::Save {
                 layer: of,

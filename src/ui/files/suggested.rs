@@ -26,7 +26,7 @@ pub fn suggestion(state: &State, name: &str, purpose: &PathPurpose) -> String {
         .collect();
     let stem = state.document.name.replace(char::is_whitespace, "_");
     let layer = match purpose {
-        PathPurpose::Tracks { layer, .. } => *layer,
+        PathPurpose::Streamlines { layer, .. } => *layer,
         PathPurpose::Layer { layer, .. } => Some(*layer),
         _ => None,
     };

@@ -91,7 +91,7 @@ pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
 /// same file.
 pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
     const MAXIMUM_LINES: usize = 4;
-    let (PathPurpose::Tracks { values, .. }
+    let (PathPurpose::Streamlines { values, .. }
     | PathPurpose::Filter(FilterFile::Kept | FilterFile::All, values)) = purpose
     else {
         return Vec::new();

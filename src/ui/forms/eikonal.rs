@@ -17,8 +17,8 @@ use crate::state::pathways::{
 use crate::state::runtime::TourStep;
 use crate::state::{Action, Phase, Severity, State};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
+use crate::ui::streamline_summary::Remark;
 use crate::ui::theme::{self, space};
-use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::{anchor, menu, paint, section};
 use crate::ui::{Memory, format, icons, panels};

@@ -107,7 +107,7 @@ pub fn export(state: &State, memory: &mut Memory, place: DialogPosition) {
         if live.is_none_or(|l| l.output.kept.is_empty()) {
             return;
         }
-        let purpose = PathPurpose::tracks(state, None);
+        let purpose = PathPurpose::streamlines(state, None);
         let name = match state.document.track.method {
             Method::Streamlines => "streamlines",
             Method::Rays => "rays",

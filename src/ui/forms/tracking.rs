@@ -23,8 +23,8 @@ use crate::state::{
     Tool, TrackAction, ViewAction,
 };
 use crate::ui::files::{DialogPosition, PathPurpose};
+use crate::ui::streamline_summary::{self, Remark};
 use crate::ui::theme::{self, space};
-use crate::ui::tracks::{self, Remark};
 use crate::ui::widgets::button::{Button, IconButton, segmented};
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::help_over;
@@ -181,7 +181,7 @@ pub(super) fn remarks(
     let whose = mask_text::name_of(&state.document);
     let remarks = memory
         .caches
-        .tracks
+        .streamlines
         .remarks(&state.document.regions, &tensors.mask, &whose);
     let remarks: Vec<&Remark> = remarks.iter().filter(|r| is_shown(r)).collect();
     // Hundreds of remarks would hide the results.
@@ -214,8 +214,8 @@ pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> 
         Some(_) => live.output.kept.is_empty() && live.output.seed_outcomes.iter().any(|n| *n > 0),
         None => {
             let place = live.place_of_starts(&state.document);
-            let params = tracks::params(&state.document);
-            tracks::nothing_kept(&live.output, &params, &place).is_some()
+            let params = streamline_summary::params(&state.document);
+            streamline_summary::nothing_kept(&live.output, &params, &place).is_some()
         }
     };
     let empty = state.runtime.track.live.value().is_some_and(empty);
@@ -230,7 +230,10 @@ pub fn out_of_reach(state: &State, memory: &mut Memory, which: impl Fn(&Remark) 
     };
     let whose = mask_text::name_of(&state.document);
     let regions = &state.document.regions;
-    let remarks = memory.caches.tracks.remarks(regions, &tensors.mask, &whose);
+    let remarks = memory
+        .caches
+        .streamlines
+        .remarks(regions, &tensors.mask, &whose);
     remarks.iter().any(which)
 }
 

@@ -63,7 +63,7 @@ pub fn rays() {
     let live = window.state.runtime.track.live.value().expect("rays");
     assert!(live.output.kept.len() < measures.len());
     let command = window.state.document.live_command_line(live).text();
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: None,
         path: here.join("window.tck"),
     }));
@@ -186,7 +186,7 @@ pub fn painted() {
         let command = window.state.document.live_command_line(live).text();
         assert!(command.contains("--seed mask:"), "{command}");
         let name = format!("{method:?}.tck");
-        window.act(Action::Files(FilesAction::SaveTracks {
+        window.act(Action::Files(FilesAction::SaveStreamlines {
             layer: None,
             path: here.join(&name),
         }));

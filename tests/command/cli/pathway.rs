@@ -300,7 +300,10 @@ fn refused(here: &Path) {
     );
     refuses(
         &with(&["--min-fa", "1"]),
-        &["The mask's highest FA is 0.", "lower Domain FA (--min-fa)"],
+        &[
+            "The FA in the mask is at most 0.",
+            "lower Domain FA (--min-fa)",
+        ],
         here,
     );
     // At the edge of the head, where the FA is low.
@@ -314,16 +317,13 @@ fn refused(here: &Path) {
     ]);
     refuses(
         &dim,
-        &[
-            "Region “from” lies where the FA is at most 0.",
-            "(--min-fa)",
-        ],
+        &["The FA in region “from” is at most 0.", "(--min-fa)"],
         here,
     );
     let over = line(&[ENDS[0], ENDS[1], "--to", "sphere:-24,-18,12,6"]);
     refuses(
         &over,
-        &["Regions “from” and “to” overlap, expected two apart; move one"],
+        &["Regions “from” and “to” overlap, expected no common voxel; move one"],
         here,
     );
     // Two balls that do not touch.

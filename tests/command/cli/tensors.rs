@@ -159,7 +159,7 @@ fn window(here: &Path, expected: &[u8]) {
     let text = document.command_line(document.layers.last().expect("kept"));
     let text = text.text();
     assert!(text.contains(OURS) && !text.contains("--method"), "{text}");
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: Some(kept),
         path: here.join("window.tck"),
     }));

@@ -74,7 +74,10 @@ pub fn child() {
         report(&format!("autosaved {step}"));
         if step.is_multiple_of(3) {
             let path = folder.join(format!("out{}.tck", step % 4));
-            window.act(Action::Files(FilesAction::SaveTracks { layer: None, path }));
+            window.act(Action::Files(FilesAction::SaveStreamlines {
+                layer: None,
+                path,
+            }));
         }
         if step.is_multiple_of(5) {
             let region = window.state.document.regions[0].id;

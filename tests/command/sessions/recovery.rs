@@ -281,7 +281,7 @@ fn copies_of_work() {
     let brain = layer(&window, "Whole brain");
     assert!(copies(&mut window));
     let path: PathBuf = folder.path().join("brain.tck");
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: Some(brain),
         path: path.clone(),
     }));

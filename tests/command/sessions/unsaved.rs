@@ -72,7 +72,7 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
     let kept = document.kept_pathways[0].id;
     let region = document.regions[0].id;
     let tracks_to = |layer, name: &str| {
-        Action::Files(FilesAction::SaveTracks {
+        Action::Files(FilesAction::SaveStreamlines {
             layer,
             path: at(name),
         })
@@ -218,7 +218,7 @@ fn exports() {
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     for name in ["live.tck", "kept.tck"] {
-        window.act(Action::Files(FilesAction::SaveTracks {
+        window.act(Action::Files(FilesAction::SaveStreamlines {
             layer: (name == "kept.tck").then_some(tracks),
             path: folder.path().join(name),
         }));
@@ -244,7 +244,7 @@ fn exports_next_to_a_session() {
     let mut window = everything(folder.path());
     let tracks = layer(&window, "Streamlines");
     let some = folder.path().join("some.tck");
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: Some(tracks),
         path: some.clone(),
     }));
@@ -289,7 +289,7 @@ fn exports_next_to_a_session() {
     for layer in [None, Some(tracks)] {
         let name = format!("again{}.tck", u8::from(layer.is_some()));
         let path = folder.path().join(name);
-        again.act(Action::Files(FilesAction::SaveTracks { layer, path }));
+        again.act(Action::Files(FilesAction::SaveStreamlines { layer, path }));
         assert!(again.state.runtime.notices.status.starts_with("Saved "));
         assert_eq!(again.state.unsaved(), before);
     }
@@ -319,7 +319,7 @@ fn whole() {
     window.act(Action::Track(TrackAction::WholeBrain));
     let brain = layer(&window, "Whole brain");
     let save = |window: &mut Window, name: &str| {
-        window.act(Action::Files(FilesAction::SaveTracks {
+        window.act(Action::Files(FilesAction::SaveStreamlines {
             layer: Some(brain),
             path: folder.path().join(name),
         }));
@@ -357,7 +357,7 @@ fn whole() {
     assert!(window.closed);
     // Another file in its place makes it unsaved again.
     window.place(Role::Seed, DVec3::ZERO, 4.0);
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: None,
         path: folder.path().join("all.tck"),
     }));
@@ -515,7 +515,7 @@ fn without_recipe() {
         "{message}"
     );
     assert!(window.state.is_dirty() && window.state.asks_before_closing());
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: Some(brain),
         path: folder.path().join("b.tck"),
     }));

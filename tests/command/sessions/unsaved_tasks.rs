@@ -183,7 +183,7 @@ fn added() {
     let at = |name: &str| folder.path().join(name);
     let mut window = everything(folder.path());
     let tracks = layer(&window, "Streamlines");
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: Some(tracks),
         path: at("some.tck"),
     }));
@@ -211,7 +211,7 @@ fn added() {
         |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == brain);
     let things = window.state.unsaved();
     assert!(things.len() == 1 && in_memory(&things[0]), "{things:?}");
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: Some(brain),
         path: at("brain.tck"),
     }));

@@ -95,10 +95,12 @@ pub fn commands() {
     }
     // An export of a filtered layer contains only the streamlines kept, like its command.
     let own = setup.folder.path().join("tracks.tck");
-    setup.window.act(Action::Files(FilesAction::SaveTracks {
-        layer: Some(all),
-        path: own.clone(),
-    }));
+    setup
+        .window
+        .act(Action::Files(FilesAction::SaveStreamlines {
+            layer: Some(all),
+            path: own.clone(),
+        }));
     let state = &setup.window.state;
     assert!(
         state.runtime.notices.messages.is_empty(),

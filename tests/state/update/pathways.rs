@@ -273,7 +273,7 @@ fn disconnected() {
     let why = why.expect("a sentence");
     assert_eq!(
         why,
-        "Regions “Seed” and “Target” overlap, expected two apart; move one"
+        "Regions “Seed” and “Target” overlap, expected no common voxel; move one"
     );
 }
 

@@ -464,7 +464,7 @@ fn kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let (live, layer) = (path("live.tck"), path("layer.tck"));
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: None,
         path: live.clone(),
     }));
@@ -497,7 +497,7 @@ fn out_of_date() {
     assert!(window.state.final_live().is_none());
     let layers = window.state.document.layers.len();
     window.act(Action::Track(TrackAction::Keep));
-    window.act(Action::Files(FilesAction::SaveTracks {
+    window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: None,
         path: "/nowhere/rays.tck".into(),
     }));

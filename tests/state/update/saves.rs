@@ -111,7 +111,7 @@ fn later_edits() {
         things.iter().any(is)
     };
     let path = folder.path().join("t.tck");
-    let save = Action::Files(FilesAction::SaveTracks {
+    let save = Action::Files(FilesAction::SaveStreamlines {
         layer: Some(layer),
         path,
     });
@@ -199,7 +199,7 @@ fn after_a_failure() {
     window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     window.place(Role::Seed, DVec3::ZERO);
     let mut save = |name: &str| {
-        window.act(Action::Files(FilesAction::SaveTracks {
+        window.act(Action::Files(FilesAction::SaveStreamlines {
             layer: None,
             path: path(name),
         }));

@@ -204,10 +204,10 @@ fn export() {
     let opened = file("/data/sub-01_Bundle_L.trx", Loaded::Tractogram(lines));
     update(&mut state, Action::Event(opened));
     let layer = Some(state.document.layers[0].id);
-    let purpose = PathPurpose::tracks(&state, layer);
+    let purpose = PathPurpose::streamlines(&state, layer);
     let named = suggestion(&state, "sub-01_Bundle_L", &purpose);
     assert_eq!(named, "/data/sub-01_Bundle_L_export.trx");
-    let live = PathPurpose::tracks(&state, None);
+    let live = PathPurpose::streamlines(&state, None);
     let named = suggestion(&state, "Streamlines", &live);
     assert_eq!(named, "/data/sub-01_Bundle_L_streamlines.tck");
     // A TCK loses the grid of the file, which is reported before saving.

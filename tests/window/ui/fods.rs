@@ -20,7 +20,7 @@ use arcuate::state::track::types::odf::Model;
 use arcuate::state::{
     Action, Content, Effect, Layer, LayerId, State, Task, TensorAction, Tool, TrackAction, update,
 };
-use arcuate::ui::tracks;
+use arcuate::ui::streamline_summary;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -542,7 +542,7 @@ fn tissues() {
 
 fn rejected() {
     let mut output = super::sample::output(3);
-    let sentence = |output: &Output| tracks::rejected(output);
+    let sentence = |output: &Output| streamline_summary::rejected(output);
     assert_eq!(sentence(&output), None);
     output.seed_outcomes[SeedOutcome::EndsInCsf as usize] = 1_151;
     output.seed_outcomes[SeedOutcome::EndsInWhite as usize] = 1_552;

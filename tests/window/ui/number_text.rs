@@ -10,7 +10,7 @@ use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::state::core::notices::{Status, StatusSubject};
 use arcuate::state::runtime::TourStep;
 use arcuate::state::track::empty;
-use arcuate::ui::tracks::{self, Suggestion};
+use arcuate::ui::streamline_summary::{self, Suggestion};
 use arcuate::ui::widgets::slider::Scale;
 use arcuate::ui::{format, probe};
 use glam::{DMat3, DVec3};
@@ -250,7 +250,7 @@ fn principal() {
 fn lengths() {
     let output = sample::output(451);
     let all = &output.kept.per_streamline["length"];
-    let mut cache = tracks::Cache::default();
+    let mut cache = streamline_summary::Cache::default();
     let lengths = cache.lengths(&output.kept, 1).unwrap().clone();
     let mut sorted = all.to_vec();
     sorted.sort_by(f32::total_cmp);
@@ -321,12 +321,15 @@ fn remarks() {
         })
     };
     let one = region(1, "Seed", Role::Seed, middle);
-    assert!(tracks::remarks(std::slice::from_ref(&one), mask, "the automatic mask").is_empty());
+    assert!(
+        streamline_summary::remarks(std::slice::from_ref(&one), mask, "the automatic mask")
+            .is_empty()
+    );
     let two = region(2, "Seed 2", Role::Seed, far);
     let near = region(3, "Target", Role::Target, middle + DVec3::X * 5.9);
     let distant = region(4, "Target 2", Role::Target, middle + DVec3::X * 6.1);
     let out_of_reach = region(5, "Target 3", Role::Target, far + DVec3::X * 40.0);
-    let message = tracks::remarks(
+    let message = streamline_summary::remarks(
         &[one, two, near, distant, out_of_reach],
         mask,
         "the automatic mask",
@@ -352,7 +355,7 @@ fn remarks() {
     // Inside the scan's box the mask is the obstacle.
     let empty = Mask::new(mask.grid.clone(), vec![0; mask.inside.len()]);
     let inside = region(6, "Seed 3", Role::Seed, middle);
-    let message = tracks::remarks(&[inside], &empty, "the automatic mask");
+    let message = streamline_summary::remarks(&[inside], &empty, "the automatic mask");
     let message: Vec<&str> = message.iter().map(|r| &*r.text).collect();
     assert_eq!(
         message,
@@ -363,26 +366,28 @@ fn remarks() {
 fn reported() {
     let mut output = sample::output(3);
     output.seed_outcomes = [3, 10, 20, 30, 40, 50, 0, 0];
-    assert_eq!(tracks::started_count(&output), 103);
+    assert_eq!(streamline_summary::started_count(&output), 103);
     assert_eq!(
-        tracks::headline(&output, false, true),
+        streamline_summary::headline(&output, false, true),
         "3 of 103 reach a target"
     );
-    let rays = tracks::headline(&output, true, true);
+    let rays = streamline_summary::headline(&output, true, true);
     assert_eq!(rays, "3 of 103 rays reach a target");
-    assert!(!tracks::dropped(&output, &[SeedOutcome::MissedTargets]).contains("10 missed"));
-    let dropped = tracks::dropped(&output, &[]);
+    assert!(
+        !streamline_summary::dropped(&output, &[SeedOutcome::MissedTargets]).contains("10 missed")
+    );
+    let dropped = streamline_summary::dropped(&output, &[]);
     for n in ["10 ", "20 ", "30 ", "40 ", "50 seeds not started"] {
         assert!(dropped.contains(n), "{dropped}");
     }
     let several = std::mem::replace(&mut output.seed_outcomes, [1, 1, 0, 0, 0, 1, 0, 0]);
     assert_eq!(
-        tracks::headline(&output, false, true),
+        streamline_summary::headline(&output, false, true),
         "1 of 2 reaches a target"
     );
-    let dropped = tracks::dropped(&output, &[]);
+    let dropped = streamline_summary::dropped(&output, &[]);
     assert!(dropped.ends_with("1 seed not started"), "{dropped}");
-    assert_eq!(tracks::not_started(&output, "the mask"), None);
+    assert_eq!(streamline_summary::not_started(&output, "the mask"), None);
     output.seed_outcomes = several;
     // Each seed has its reason; of examined ones alone, the shares are given.
     let starts = Starts {
@@ -392,7 +397,7 @@ fn reported() {
         ..Starts::default()
     };
     output.starts = Some(starts);
-    let why = tracks::not_started(&output, "the mask");
+    let why = streamline_summary::not_started(&output, "the mask");
     let expected = "50 seeds did not start: 30 in CSF, 20 where no amplitude reaches 0.05";
     assert_eq!(why.as_deref(), Some(expected));
     output.starts = Some(Starts {
@@ -400,7 +405,7 @@ fn reported() {
         low_amplitude: 2,
         ..starts
     });
-    let why = tracks::not_started(&output, "the mask").expect("reasons");
+    let why = streamline_summary::not_started(&output, "the mask").expect("reasons");
     assert!(
         why.contains("60\u{202F}% in CSF, 40\u{202F}% where"),
         "{why}"
@@ -409,14 +414,14 @@ fn reported() {
         outside_mask: 50,
         ..Starts::default()
     });
-    let why = tracks::not_started(&output, "the mask");
+    let why = streamline_summary::not_started(&output, "the mask");
     assert_eq!(
         why.as_deref(),
         Some("50 seeds did not start: outside the mask")
     );
     output.starts = None;
     output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17];
-    let parts = tracks::stops(&output, &curves::Params::defaults(), None);
+    let parts = streamline_summary::stops(&output, &curves::Params::defaults(), None);
     let counted: u64 = parts.iter().map(|p| p.count).sum();
     // All ends except those that are seeds by intent.
     let all: u64 = output.stops.iter().sum();
@@ -439,12 +444,13 @@ fn reported() {
         output.seed_outcomes = [0; SeedOutcome::COUNT];
         output.seed_outcomes[outcome as usize] = 5;
         let (text, _) =
-            tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask").unwrap();
+            streamline_summary::nothing_kept(&output, &curves::Params::defaults(), "the mask")
+                .unwrap();
         assert!(!text.is_empty() && !text.ends_with('.'), "{text}");
     }
     output.seed_outcomes = [1, 5, 0, 0, 0, 0, 0, 0];
     assert_eq!(
-        tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask"),
+        streamline_summary::nothing_kept(&output, &curves::Params::defaults(), "the mask"),
         None
     );
 }
@@ -507,7 +513,7 @@ fn no_start() {
         output.seed_outcomes = [0, 0, 0, 0, 0, 9, 0, 0];
         output.starts = Some(starts);
         let (text, way_out) =
-            tracks::nothing_kept(&output, &curves::Params::defaults(), mask).unwrap();
+            streamline_summary::nothing_kept(&output, &curves::Params::defaults(), mask).unwrap();
         assert_eq!(text, format!("No streamline starts: {reported}"));
         if starts != no_metric {
             assert_eq!(way_out, remedy, "{reported}");

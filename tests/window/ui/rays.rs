@@ -299,7 +299,7 @@ fn missed() {
 fn reasons() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     let live = window.state().state.runtime.track.live.value().unwrap();
-    let parts = arcuate::ui::tracks::stops(
+    let parts = arcuate::ui::streamline_summary::stops(
         &live.output,
         &window.state().state.document.track.streamlines,
         None,

@@ -500,7 +500,7 @@ fn last_step() {
         let path = folder.path().join("tracks.tck");
         update(
             state,
-            Action::Files(FilesAction::SaveTracks { layer: None, path }),
+            Action::Files(FilesAction::SaveStreamlines { layer: None, path }),
         );
     };
     let mut state = tracking();

@@ -333,7 +333,7 @@ fn live_first() {
     let live = |a: &Action| {
         matches!(
             a,
-            Action::Files(FilesAction::SaveTracks { layer: None, .. })
+            Action::Files(FilesAction::SaveStreamlines { layer: None, .. })
         )
     };
     assert!(actions.any(live));

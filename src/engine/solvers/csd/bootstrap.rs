@@ -7,10 +7,10 @@
 //! by √(1 − h), and the signs preserve its magnitude, so that samples may have errors of different size.
 //!
 //! Residuals of the constrained fit do not measure noise: they include the misfit of lobes that are too sharp for the
-//! order. And its prediction C x is no substitute for the scan: it is smoother, so that lobes
-//! which the scan separates merge in repetitions, at an angle of 60° with 2.3 times the spread of fresh scans even where
-//! the noise itself is added to it. The samples of the scan without added errors have the fit itself as their solution.
-//! The linear fit does not have to explain the signal completely: its misfit adds to the noise, but moves nothing.
+//! order. Its prediction C x cannot replace the scan as the centre of the repetitions: it is smoother, so that lobes which
+//! the scan separates merge in repetitions. At an angle of 60°, peaks then spread 2.3 times as far as over fresh scans, even
+//! if the added errors are the noise itself. Without added errors, the solution of a repetition is the fit.
+//! The linear fit need not explain the whole signal: its misfit adds to the noise, but moves no peak.
 //!
 //! Spread of peaks over 200 repetitions, relative to that over 400 fresh scans, and the share of true directions that are
 //! in cones of 95 %, for signals of perfectly parallel fibres in directions at random, with Gaussian noise; the shells are

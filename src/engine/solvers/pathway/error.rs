@@ -56,7 +56,7 @@ impl fmt::Display for InputError {
             ),
             Self::LowFa { highest, min_fa } => write!(
                 f,
-                "The mask's highest FA is {highest:.3}, expected a voxel of at least {min_fa}; lower Domain FA{}",
+                "The FA in the mask is at most {highest:.3}, expected at least {min_fa} in one voxel; lower Domain FA{}",
                 option(f, "min-fa")
             ),
             Self::NothingLeft => f.write_str(
@@ -77,7 +77,7 @@ impl fmt::Display for InputError {
                 min_fa,
             } => write!(
                 f,
-                "Region “{region}” lies where the FA is at most {highest:.3}, expected a voxel of at least {min_fa}; move it \
+                "The FA in region “{region}” is at most {highest:.3}, expected at least {min_fa} in one voxel; move it \
                  or lower Domain FA{}",
                 option(f, "min-fa")
             ),
@@ -92,7 +92,7 @@ impl fmt::Display for InputError {
             ),
             Self::Overlap([a, b]) => write!(
                 f,
-                "Regions “{a}” and “{b}” overlap, expected two apart; move one"
+                "Regions “{a}” and “{b}” overlap, expected no common voxel; move one"
             ),
             Self::Texels { texels, voxels } => write!(
                 f,

@@ -139,7 +139,7 @@ pub fn done(
     } else {
         "Delete streamlines"
     };
-    let name = name(document, &old.name);
+    let name = name(document, &old);
     let fitted = document.weights.get(&id).map(|fitted| {
         let weights = tractogram.per_streamline.get(WEIGHT);
         Arc::new(fitted.for_subset(weights.map_or(&[], |w| &**w)))
@@ -204,8 +204,11 @@ pub fn done(
     state.runtime.notices.status = message.into();
 }
 
-/// `Streamlines, selected`, with a number if there are several.
-fn name(document: &Document, base: &str) -> String {
-    let base = base.split(", selected").next().unwrap_or(base);
-    document.free_layer_name(&format!("{base}, selected"))
+/// `Streamlines, selected`, with a number if there are several. Streamlines selected from selected ones are named after
+/// the layer of all of them.
+fn name(document: &Document, layer: &Layer) -> String {
+    let unedited = document.origins.unedited(layer.origin);
+    let mut layers = std::iter::once(layer).chain(document.layers.iter().map(|l| &**l));
+    let whole = layers.find(|l| l.origin == unedited).unwrap_or(layer);
+    document.free_layer_name(&format!("{}, selected", whole.name))
 }

@@ -44,11 +44,11 @@ fn layer_row(
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let document = &state.document;
-    let tracks = document.filtered();
-    let shown = tracks.map_or("none".to_owned(), |(layer, lines)| {
+    let streamlines = document.filtered();
+    let shown = streamlines.map_or("none".to_owned(), |(layer, lines)| {
         format!("{}  {}", layer.name, count(lines.len() as u64))
     });
-    let now = tracks.map(|(layer, _)| layer.id);
+    let now = streamlines.map(|(layer, _)| layer.id);
     let live = state
         .final_live()
         .is_some_and(|l| !l.output.kept.is_empty());

@@ -51,7 +51,7 @@ impl Empty<'_> {
             return false;
         }
         if self.missed
-            && let Some((mm, point)) = memory.caches.tracks.nearest(live)
+            && let Some((mm, point)) = memory.caches.streamlines.nearest(live)
         {
             let mm = format::with_unit(&format::significant(mm), "mm");
             let drawn = if live.output.missed_every > 1 {

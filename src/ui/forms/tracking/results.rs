@@ -21,8 +21,8 @@ use crate::state::{
 };
 use crate::ui::forms::geodesic::measures;
 use crate::ui::forms::{density, display, odf_tracking};
+use crate::ui::streamline_summary::{self, Lengths, Remark, Suggestion};
 use crate::ui::theme::{self, size, space};
-use crate::ui::tracks::{self, Lengths, Remark, Suggestion};
 use crate::ui::widgets::button::eye;
 use crate::ui::widgets::charts::{self, Histogram};
 use crate::ui::widgets::note::{Note, NoteResponse};
@@ -69,7 +69,7 @@ pub fn show(
         Some(Standing::Updating) => "updating…".to_owned(),
         Some(Standing::Coarse) if state.live_is_stale() => "updating…".to_owned(),
         Some(Standing::OutOfDate) => "out of date".to_owned(),
-        _ => tracks::headline(output, live.rays.is_some(), !live.targets.is_empty()),
+        _ => streamline_summary::headline(output, live.rays.is_some(), !live.targets.is_empty()),
     };
     section::head_with(ui, "Results", &headline);
     super::remarks(ui, state, memory, |_| true, actions);
@@ -100,7 +100,7 @@ fn figures(
     actions: &mut Vec<Action>,
 ) {
     let output = &live.output;
-    let params = &tracks::params(&state.document);
+    let params = &streamline_summary::params(&state.document);
     match &live.rays {
         Some(rays) => {
             let cut = measures::histogram(ui, state, rays, memory, actions);
@@ -110,7 +110,7 @@ fn figures(
         }
         None => {
             let place = live.place_of_starts(&state.document);
-            if let Some((text, remedy)) = tracks::nothing_kept(output, params, &place) {
+            if let Some((text, remedy)) = streamline_summary::nothing_kept(output, params, &place) {
                 let way_out = (&*text, remedy, params);
                 nothing(ui, state, live, way_out, memory, actions);
             }
@@ -123,7 +123,7 @@ fn figures(
     }
     // If nothing was kept, the note above gives the reason.
     let mask = mask_text::name_of(&state.document);
-    let not_started = tracks::not_started(output, &mask);
+    let not_started = streamline_summary::not_started(output, &mask);
     let not_started = not_started.filter(|_| live.rays.is_none() && !output.kept.is_empty());
     let mut reported = Vec::new();
     if has_missed_row(live) {
@@ -133,15 +133,15 @@ fn figures(
         reported.push(SeedOutcome::NoStart);
     }
     // The line keeps its height when it is empty, so the rows below stay in place.
-    rows::line(ui, &tracks::dropped(output, &reported));
+    rows::line(ui, &streamline_summary::dropped(output, &reported));
     for text in not_started
         .into_iter()
-        .chain(tracks::rejected(output))
+        .chain(streamline_summary::rejected(output))
         .chain(odf_tracking::unknown_labels(state, live))
     {
         rows::hint(ui, &text);
     }
-    let parts = tracks::stops(output, params, state.view.stop);
+    let parts = streamline_summary::stops(output, params, state.view.stop);
     if !parts.is_empty() {
         ui.add_space(2.0);
         let (open, clicked) = section::fold(ui, STOPS, memory.is_open(STOPS, !narrow));
@@ -314,7 +314,7 @@ fn tracked_targets(
     let output = &live.output;
     let Some(lengths) = memory
         .caches
-        .tracks
+        .streamlines
         .lengths(&output.kept, live.targets.len())
     else {
         return;
