@@ -16,9 +16,9 @@ pub fn requested(builder: ViewportBuilder) -> ViewportBuilder {
         .with_min_inner_size(MINIMUM_SIZE)
 }
 
-/// The size within the monitor: a magnified interface has few points, and the least size must not exceed them.
+/// The size within the monitor: a magnified interface has few points, and the minimum size must not exceed them.
 pub fn within_monitor(mut builder: ViewportBuilder) -> ViewportBuilder {
-    // Only the size of an earlier window comes with whether it was maximised.
+    // The builder states whether the window was maximised only if it has the size of an earlier window.
     let is_first = builder.maximized.is_none();
     if let Some(size) = &mut builder.inner_size {
         if is_first {

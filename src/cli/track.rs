@@ -46,7 +46,7 @@ wrote beside the distributions, or those of --responses.";
 /// The options with which those of distributions and peaks apply.
 const FIBRES: &str = "with --fod or --peaks";
 
-/// Reported if nothing is named in which to track.
+/// Reported if neither a scan nor distributions nor peaks are named.
 const NO_MODEL: &str = "Found neither a scan nor --fod nor --peaks, expected one of them; name a scan to track its \
                         tensors, or a file of distributions or peaks";
 

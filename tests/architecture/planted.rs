@@ -294,6 +294,7 @@ fn planted_lengths() {
         text: "\n".repeat(lines),
     };
     assert_eq!(length(&file(60)), None);
+    assert!(length(&file(0)).is_some(), "left behind");
     assert!(length(&file(61)).is_some());
 }
 

@@ -105,7 +105,8 @@ pub fn length(file: &File) -> Option<String> {
     let lines = file.text.lines().count();
     let own = MAX_LINES_IN.iter().find(|(path, _)| *path == file.path);
     let most = own.map_or(MAX_LINES, |(_, most)| *most);
-    (lines > most).then(|| format!("{}: {lines} lines, at most {most}", file.path))
+    (lines == 0 || lines > most)
+        .then(|| format!("{}: {lines} lines, at least 1, at most {most}", file.path))
 }
 
 pub fn imports(file: &File) -> Vec<String> {

@@ -27,7 +27,7 @@ fn inputs(document: &Document) -> Fields {
     };
     layer("Streamlines", filter.tractogram, "topmost");
     layer("Scan", filter.scan, "topmost");
-    layer("Mask", filter.mask, "that of the fit");
+    layer("Mask", filter.mask, "voxels they cross");
     let (image, none) = match filter.peaks {
         None => (None, "tensors"),
         Some(GivenPeaks::Image(id)) => (Some(id), "tensors"),

@@ -246,6 +246,15 @@ pub enum RegionAction {
     },
 }
 
+/// The moment at which a region was placed with a tool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlacedRegion {
+    /// The revision of the document afterwards.
+    pub revision: u64,
+    /// The ticket of the newest job before; 0 if none was running.
+    pub newest_job: u64,
+}
+
 /// The region that is selected, drawn or made.
 #[derive(Clone, Debug, Default)]
 pub struct RegionRuntime {
@@ -258,6 +267,6 @@ pub struct RegionRuntime {
     pub labels: Option<Labels>,
     /// The region that strokes go into; `None`: the next begins a new one.
     pub drawn: Option<RegionId>,
-    /// The revision of the document after a region was placed, which ended its tool.
-    pub placed_at: Option<u64>,
+    /// The region that was placed last, which ended its tool.
+    pub placed: Option<PlacedRegion>,
 }

@@ -11,6 +11,7 @@ use crate::state::edit::edit;
 use crate::state::regions::brush::canvas;
 use crate::state::regions::jobs::SaveRegion;
 use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
+use crate::state::regions::types::PlacedRegion;
 use crate::state::runtime::TourStep;
 use crate::state::{Effect, RegionsChange, State, Task, Tool};
 use std::collections::BTreeSet;
@@ -20,7 +21,12 @@ use std::sync::Arc;
 pub fn place(state: &mut State, role: Role, shape: Shape) {
     add(state, role, None, shape.snapped());
     let had_tool = state.view.tool != Tool::Crosshair;
-    state.runtime.regions.placed_at = had_tool.then_some(state.runtime.revision);
+    let running = state.runtime.jobs.running.iter();
+    let placed = PlacedRegion {
+        revision: state.runtime.revision,
+        newest_job: running.map(|job| job.ticket).max().unwrap_or(0),
+    };
+    state.runtime.regions.placed = had_tool.then_some(placed);
     state.view.tool = Tool::Crosshair;
     // After placing a region the user will probably track.
     if state.view.task == Task::View {

@@ -17,7 +17,7 @@ pub const CANNOT_SEGMENT: [&str; 4] = [NO_IMAGE, AWAITS_FIT, NO_TARGET, NO_SPHER
 
 /// A surface is much larger at this many times its volume at the last change, …
 const MUCH_LARGER: f64 = 10.0;
-/// … and has long been growing this many steps after it.
+/// … and the user should look at it this many steps after that change, even if it hardly grows any more.
 const LONG_STEPS: u64 = 500;
 
 /// A surface is far larger at this many times that volume, if it contains this much, ml. Measured on two heads: leaks
@@ -28,7 +28,7 @@ const FAR_LARGER_ML: f64 = 30.0;
 /// How much a surface has grown since parameters and spheres last changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SizeDoubt {
-    /// Many times, and it rests or has long been growing.
+    /// Many times, and it rests or the change lies many steps back.
     Larger,
     /// So much that few structures are as large.
     FarLarger,

@@ -1,7 +1,7 @@
 //! Segmentation: the initial surface, the speeds, and the runtime state.
 
 use crate::data::region::RegionId;
-use crate::data::{Mask, Role, Shape, Volume, VolumeKind, keyed};
+use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind, keyed};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Leak, Measures, Params, RunHistory, Sphere};
 use crate::state::core::camera::Camera;
@@ -9,7 +9,7 @@ use crate::state::core::layer::{Input, Layer, LayerId};
 use crate::state::core::phase::Phase;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
-    PlacedSphere, Rewind, RunCheckpoint, RunControl, RunRequest, SurfaceUpdate,
+    InitialSurface, PlacedSphere, Rewind, RunCheckpoint, RunControl, RunRequest, SurfaceUpdate,
 };
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -272,6 +272,26 @@ pub struct EarlierRun {
     pub growth: Vec<(u64, u64)>,
 }
 
+/// What the plot of volume marks besides the growth of the surface.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct PlottedRun {
+    pub earlier_runs: Vec<EarlierRun>,
+    /// The known steps at which the user began to change the motion; a drag is one change, however many of its values
+    /// take effect.
+    pub changes: Vec<u64>,
+}
+
+/// What the current run grows on and from. While the surface of a history step is being restored, further steps may
+/// arrive whose documents do not hold its progress.
+#[derive(Clone, Debug)]
+pub struct RunStart {
+    pub image: DataId,
+    pub frame: usize,
+    pub surface: InitialSurface,
+    /// The progress that it was or is to be restored from.
+    pub restored: Option<Arc<RunCheckpoint>>,
+}
+
 /// Runtime state of the segmentation.
 #[derive(Clone, Debug)]
 pub struct SegmentRuntime {
@@ -279,6 +299,8 @@ pub struct SegmentRuntime {
     pub run: u64,
     pub play: RunControl,
     pub rewind: Option<Rewind>,
+    /// `None` before the first request.
+    pub start: Option<RunStart>,
     /// The last request; nothing is requested twice.
     pub requested: Option<Box<RunRequest>>,
     pub running: bool,
@@ -290,10 +312,7 @@ pub struct SegmentRuntime {
     pub failed: Option<String>,
     /// Whether the message that it vanished or filled the image has been shown.
     pub end_reported: bool,
-    pub earlier_runs: Vec<EarlierRun>,
-    /// The known steps at which the user began to change the motion; a drag is one change, however many of its values
-    /// take effect.
-    pub changes: Vec<u64>,
+    pub plotted: PlottedRun,
     /// A drag is in progress whose first change is among `changes`.
     pub dragged: bool,
     /// Whether it is kept as soon as it rests.
@@ -318,6 +337,7 @@ impl Default for SegmentRuntime {
             run: 1,
             play: RunControl::Rest,
             rewind: None,
+            start: None,
             requested: None,
             running: false,
             live: None,
@@ -325,8 +345,7 @@ impl Default for SegmentRuntime {
             speed: None,
             failed: None,
             end_reported: false,
-            earlier_runs: Vec::new(),
-            changes: Vec::new(),
+            plotted: PlottedRun::default(),
             dragged: false,
             keep_at_rest: false,
             is_away: false,

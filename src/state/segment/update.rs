@@ -19,7 +19,9 @@ use crate::state::segment::jobs::{
 };
 use crate::state::segment::shown::{is_unseen, show_image};
 pub use crate::state::segment::update::keep::{command_line, current_origin};
-use crate::state::segment::{SegmentRuntime, SegmentSettings, Start, frame_of, scalar};
+use crate::state::segment::{
+    PlottedRun, RunStart, SegmentRuntime, SegmentSettings, Start, frame_of, scalar,
+};
 use crate::state::{Document, Effect, Phase, State, SurfaceUpdate, Task};
 use std::sync::Arc;
 
@@ -127,8 +129,8 @@ fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
     runtime.run += 1;
     (runtime.play, runtime.rewind) = (RunControl::Rest, None);
     (runtime.is_paused, runtime.begins) = (false, false);
-    runtime.earlier_runs.clear();
-    runtime.changes.clear();
+    runtime.plotted = PlottedRun::default();
+    runtime.start = RunStart::of(&state.document);
 }
 
 pub(in crate::state) fn clear(state: &mut State) {
@@ -286,6 +288,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
                 effects.push(Effect::Cancel(SEGMENT));
             }
         }
+        replaced::follow_elsewhere(state);
         return;
     }
     replaced::follow(state, effects);
@@ -329,6 +332,9 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     runtime.failed = None;
     runtime.running = true;
     runtime.dragged |= runtime.begins_change(&request, dragged) && drags;
+    runtime
+        .start
+        .get_or_insert_with(|| RunStart::from(&request));
     runtime.requested = Some(Box::new(request.clone()));
     effects.push(Effect::submit(request));
 }
@@ -469,11 +475,16 @@ pub fn cancelled(state: &mut State) {
 
 /// Another backend: the next request moves it there.
 pub fn backend_changed(state: &mut State) {
-    // The other backend reaches this step by the script.
-    if let Some(progress) = state.surface_progress() {
+    // The other backend reaches this step by the script. Until then the surface is due, as after an undo.
+    let progress = state.surface_progress();
+    let runtime = &mut state.runtime.segment;
+    if let Some(progress) = progress {
+        if let Some(start) = &mut runtime.start {
+            start.restored = Some(progress.clone());
+        }
+        runtime.run += 1;
         state.document.segment.resume = Some(progress);
     }
-    let runtime = &mut state.runtime.segment;
     (runtime.requested, runtime.play) = (None, RunControl::Rest);
 }
 

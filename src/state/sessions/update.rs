@@ -144,7 +144,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         runtime.regions.making,
         runtime.regions.labels,
     ) = (None, None, None);
-    runtime.track.cut = Default::default();
+    (runtime.track.cut, runtime.track.model_chosen_for) = (Default::default(), None);
     // Jobs for the CPU to repeat are of this document, too.
     runtime.device.fallback.requests.clear();
     runtime.device.fallback.live = false;
@@ -346,6 +346,8 @@ pub(in crate::state) fn was_loaded(
     let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);
+    let source = document.distributions.settings.source;
+    state.runtime.track.model_chosen_for = Some(source);
     state.document = document;
     state.runtime.tensors.offered_mask = offered_mask;
     state.runtime.snapshots.all = snapshots;

@@ -33,12 +33,22 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     follow_crosshair(state);
 }
 
-/// Without tensors, and without a fit that will bring some, the distributions that were read are the only model.
+/// Without tensors, and without a fit that will bring some, distributions that were just read are the only model. They
+/// are chosen once: a model that the user chooses afterwards, or that a session holds, stays.
 fn choose_only_model(state: &mut State) {
     let document = &state.document;
     let result = document.distributions.result.as_ref();
-    let are_read = result.is_some_and(|result| result.key.is_read());
-    if are_read && document.tensors.is_none() && !state.runtime.jobs.is_running(&[FIT]) {
+    let read = result.filter(|result| result.key.is_read());
+    let Some(source) = read.map(|result| result.key.settings.source) else {
+        return;
+    };
+    let has_tensors = document.tensors.is_some();
+    let awaits_tensors = !has_tensors && state.runtime.jobs.is_running(&[FIT]);
+    if awaits_tensors || state.runtime.track.model_chosen_for == Some(source) {
+        return;
+    }
+    state.runtime.track.model_chosen_for = Some(source);
+    if !has_tensors {
         state.document.track.model = Model::Distributions;
     }
 }

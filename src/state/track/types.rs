@@ -16,6 +16,7 @@ use crate::state::core::display::{Display, LineColouring, line_display};
 use crate::state::core::layer::{LayerId, OriginId};
 pub use crate::state::core::live::Standing;
 use crate::state::core::live::{Detail, Live, LiveKey};
+use crate::state::tensors::types::fods::FodSource;
 use crate::state::track::types::odf::{Model, OdfInputs, OdfTrackingSettings, TissueKey};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -211,6 +212,8 @@ pub struct TrackRuntime {
     pub rays_per_ms: Option<f64>,
     /// The fraction of them that passed the regions.
     pub rays_passed: Option<f64>,
+    /// The source of distributions for which a model has been chosen.
+    pub model_chosen_for: Option<FodSource>,
 }
 
 /// The streamlines of the current regions; kept only on request.

@@ -5,6 +5,7 @@ use crate::state::device::jobs::DEVICE;
 use crate::state::files::jobs::SAVE;
 use crate::state::pathways::jobs::PATHWAY;
 use crate::state::pictures::jobs::PICTURE;
+use crate::state::regions::types::PlacedRegion;
 use crate::state::segment::jobs::SEGMENT;
 use crate::state::tensors::jobs::fod::FOD;
 use crate::state::track::jobs::LIVE;
@@ -17,7 +18,7 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         // Finished pictures are kept.
     } else if state.view.tool != Tool::Crosshair {
         regions::draw::activate_tool(state, Tool::Crosshair, effects);
-        state.runtime.regions.placed_at = None;
+        state.runtime.regions.placed = None;
     } else if let Some(job) = state
         .runtime
         .jobs
@@ -26,10 +27,14 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         .rev()
         .find(|j| !matches!(j.slot, SAVE | DEVICE))
     {
-        let slot = job.slot;
-        let placed_at = state.runtime.regions.placed_at.take();
-        // The placed region ended its tool, for which the first Esc was meant: the results that follow it go on.
-        if !matches!(slot, LIVE | PATHWAY) || placed_at != Some(state.runtime.revision) {
+        let (slot, ticket) = (job.slot, job.ticket);
+        let placed = state.runtime.regions.placed.take();
+        let placed = placed.filter(|placed| placed.revision == state.runtime.revision);
+        // The placed region ended its tool, for which the first Esc was meant: the results that follow the region go on,
+        // and so do jobs that were running before.
+        let is_spared =
+            |placed: PlacedRegion| matches!(slot, LIVE | PATHWAY) || ticket <= placed.newest_job;
+        if !placed.is_some_and(is_spared) {
             stop(state, slot, effects);
         }
     } else if state.runtime.streamlines.manual_selection.take().is_none() {

@@ -23,6 +23,7 @@ pub mod tracking;
 pub mod volume;
 
 pub use csd::{ShellCache, fod_images, is_shown as can_estimate_fods};
+pub use odf_tracking::can_have_tensors;
 
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::{Memory, layers};

@@ -76,9 +76,13 @@ pub fn model(
     if is_low && !has_fods && track.model == Model::Tensors {
         return;
     }
-    let why = |i: usize| {
-        let is_missing = Model::ALL[i] == Model::Distributions && !has_fods;
-        is_missing.then_some("Not estimated yet: click Estimate at “Fibre orientations” below")
+    let has_tensors = can_have_tensors(state);
+    let why = |i: usize| match Model::ALL[i] {
+        Model::Tensors if !has_tensors => Some("No tensors: open a scan with its gradients"),
+        Model::Distributions if !has_fods => {
+            Some("Not estimated yet: click Estimate at “Fibre orientations” below")
+        }
+        _ => None,
     };
     let names = Model::ALL.map(Model::name);
     let chosen = segment_row_but(ui, "Model", &help, &names, now.unwrap_or(0), why);
@@ -88,6 +92,11 @@ pub fn model(
     if let Some(text) = volumes.filter(|_| !is_low) {
         rows::hint(ui, &text);
     }
+}
+
+/// Whether streamlines can follow tensors, now or after a fit.
+pub fn can_have_tensors(state: &State) -> bool {
+    state.document.tensors.is_some() || state.document.requested_fit().is_some()
 }
 
 /// The volumes that the chosen model uses; `None` while it is not known, and for tensors that use all.

@@ -294,8 +294,11 @@ fn results(state: &State, list: &mut Entries) {
             Model::Tensors => (Model::Distributions, "Track: along distributions"),
             Model::Distributions => (Model::Tensors, "Track: in tensors"),
         };
-        let can_follow = state.document.distributions.field().is_some();
-        if other == Method::Rays && (can_follow || model == Model::Tensors) {
+        let can_follow = match model {
+            Model::Tensors => forms::can_have_tensors(state),
+            Model::Distributions => state.document.distributions.field().is_some(),
+        };
+        if other == Method::Rays && can_follow {
             list.add(name, "", act(TrackAction::SetModel(model)))
                 .about(Subject::FibreOrientations);
         }

@@ -315,7 +315,7 @@ fn back() {
         then.inside
     );
     assert_eq!(
-        window.state.runtime.segment.earlier_runs.len(),
+        window.state.runtime.segment.plotted.earlier_runs.len(),
         1,
         "the plot remembers"
     );

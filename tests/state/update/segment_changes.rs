@@ -189,7 +189,7 @@ fn stopped() {
         Action::Undo,
     ] {
         let before = live(&window).clone();
-        let left = window.state.runtime.segment.earlier_runs.len();
+        let left = window.state.runtime.segment.plotted.earlier_runs.len();
         // The answer has not come.
         let effects = arcuate::state::update(&mut window.state, way);
         let steers = |e: &Effect| e.job::<RunRequest>().is_some();
@@ -197,7 +197,10 @@ fn stopped() {
         assert_eq!(window.state.document.segment.spheres.len(), 1);
         window.act(Action::CancelJob(SEGMENT));
         assert_eq!(window.state.document.segment.spheres, spheres);
-        assert_eq!(window.state.runtime.segment.earlier_runs.len(), left);
+        assert_eq!(
+            window.state.runtime.segment.plotted.earlier_runs.len(),
+            left
+        );
         let requested = requested(&window);
         let rewinding = requested.rewind.filter(|b| b.number > before.last_rewind);
         assert!(

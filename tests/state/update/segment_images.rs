@@ -7,7 +7,9 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::segment::jobs::RunRequest;
 use arcuate::state::sessions::saved;
-use arcuate::state::{Action, LayerAction, LayerId, Phase, Task, ViewAction};
+use arcuate::state::{
+    Action, BackendKind, DeviceAction, LayerAction, LayerId, Phase, Task, ViewAction,
+};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -21,6 +23,10 @@ pub fn tests() -> Vec<Trial> {
             undone_twice,
         ),
         test("update::segment::an_image_is_undone_elsewhere", elsewhere),
+        test(
+            "update::segment::a_step_is_undone_after_a_change_of_backend",
+            on_another_backend,
+        ),
     ]
 }
 
@@ -133,7 +139,7 @@ fn chosen() {
         status,
         "The surface starts again in t2; undo restores the one in t1 at step 30"
     );
-    assert_eq!(window.state.runtime.segment.earlier_runs, []);
+    assert_eq!(window.state.runtime.segment.plotted.earlier_runs, []);
     window.act(Action::Undo);
     assert_eq!(surface(&window), on_first);
     assert_eq!(on_first.0, Some(first));
@@ -182,6 +188,34 @@ fn elsewhere() {
     window.act(Action::Undo);
     window.act(Action::Undo);
     assert_eq!(saved_steps(&window), Some(30));
+    // A further step, whose document holds no surface.
+    window.act(Action::Undo);
+    assert_eq!(saved_steps(&window), Some(30));
     window.act(select(Task::Segment));
     assert_eq!(surface(&window), on_first);
+    // The surface moves on, and an earlier step is no reason to take it back.
+    window.act(Action::Redo);
+    advance(&mut window, 10);
+    window.act(Action::Undo);
+    assert_eq!(live(&window).step, 40);
+}
+
+/// The surface is restored on the new backend although the history step that follows holds none.
+fn on_another_backend() {
+    let (mut window, _) = grown();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 15.0);
+    advance(&mut window, 20);
+    let before = surface(&window);
+    let select = |task| Action::View(ViewAction::SelectTask(task));
+    window.act(select(Task::View));
+    window.act(Action::Device(DeviceAction::Choose(BackendKind::Cpu)));
+    window.act(Action::Undo);
+    assert_eq!(saved_steps(&window), Some(50));
+    window.act(select(Task::Segment));
+    assert_eq!(surface(&window), before);
+    // While it is restored in Segment, too.
+    window.act(Action::Redo);
+    window.act(Action::Device(DeviceAction::Choose(BackendKind::Cpu)));
+    window.act(Action::Undo);
+    assert_eq!(surface(&window), before);
 }

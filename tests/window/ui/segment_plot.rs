@@ -29,7 +29,7 @@ fn span() {
     let mut live = (**state.runtime.segment.live.as_ref().expect("a surface")).clone();
     live.leak.take().expect("a leak");
     let growth = live.growth.clone();
-    state.runtime.segment.earlier_runs = vec![EarlierRun { growth }];
+    state.runtime.segment.plotted.earlier_runs = vec![EarlierRun { growth }];
     state.runtime.segment.live = Some(Arc::new(live.clone()));
     assert_eq!(spans(&state), 0);
     let marked = |state: &arcuate::state::State| {
@@ -39,8 +39,8 @@ fn span() {
     assert!(!marked(&state), "the branch that leaked is left");
     // The leak also lies on the live branch: it counts as one leak, however often the user rewound.
     for _ in 0..4 {
-        let left = state.runtime.segment.earlier_runs[0].clone();
-        state.runtime.segment.earlier_runs.push(left);
+        let left = state.runtime.segment.plotted.earlier_runs[0].clone();
+        state.runtime.segment.plotted.earlier_runs.push(left);
     }
     let again = leaked().state.runtime.segment.live.clone();
     let mut with_leak = state.clone();
@@ -74,7 +74,7 @@ fn plotted() {
     live.growth = vec![(0, 100), (1584, inside)];
     live.leak.as_mut().expect("a leak").leak.rewind_step = 1570;
     state.runtime.segment.live = Some(Arc::new(live));
-    state.runtime.segment.earlier_runs = vec![EarlierRun {
+    state.runtime.segment.plotted.earlier_runs = vec![EarlierRun {
         growth: vec![(1560, 100), (1580, inside)],
     }];
     let window = window(state, [1920.0, 1080.0]);

@@ -207,7 +207,17 @@ fn plot() {
         },
     );
     act(&mut window, Action::Segment(SegmentAction::Rewind(40)));
-    assert_eq!(window.state().state.runtime.segment.earlier_runs.len(), 1);
+    assert_eq!(
+        window
+            .state()
+            .state
+            .runtime
+            .segment
+            .plotted
+            .earlier_runs
+            .len(),
+        1
+    );
     partly(
         &mut window,
         SurfaceUpdate {

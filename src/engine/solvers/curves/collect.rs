@@ -25,17 +25,23 @@ impl CurvePart {
         self.lengths.len()
     }
 
-    /// Bytes that [`Self::append`] allocates for these parts: the first is moved into an empty one, and points that find no
-    /// room move with those before them.
-    fn needed<'a>(&self, parts: impl Iterator<Item = &'a Self>) -> u64 {
-        let moved = usize::from(self.count() == 0);
-        let copied: Vec<&Self> = parts.skip(moved).collect();
+    /// At least the bytes that [`Self::append`] allocates for these parts: the first is moved into an empty one, and points
+    /// that find no room move with those before them. A vector that grows may reserve up to twice as much, which takes no
+    /// memory before it is written.
+    fn needed<'a>(&self, mut parts: impl Iterator<Item = &'a Self>) -> u64 {
+        let first = if self.count() == 0 {
+            parts.next()
+        } else {
+            None
+        };
+        let before = &first.unwrap_or(self).points;
+        let copied: Vec<&Self> = parts.collect();
         let points: usize = copied.iter().map(|part| part.points.len()).sum();
         let lines: usize = copied.iter().map(|part| part.count()).sum();
-        let has_room = self.points.capacity() - self.points.len() >= points;
+        let has_room = before.capacity() - before.len() >= points;
         let points = match has_room {
             true => 0,
-            false => self.points.len() + points,
+            false => before.len() + points,
         };
         BYTES_PER_POINT * points as u64 + BYTES_PER_LINE * lines as u64
     }

@@ -414,7 +414,7 @@ impl Evolution {
     /// installed.
     fn belongs_since(&self, step: u64) -> Result<bool, Error> {
         let (before, now) = (self.field_before(step), self.field()?);
-        // A structure whose growth counts by itself is compared with its own seed as well.
+        // A structure whose growth is judged separately is compared with its own seed as well.
         let seed_step = self.leak_detector.seed_since();
         let others = seed_step.map(|step| self.field_before(step));
         let is_own = |step: u64| seed_step.is_some_and(|first| step >= first);

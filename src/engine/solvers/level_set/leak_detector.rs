@@ -9,7 +9,7 @@
 //!    as its recent growth (a median over windows);
 //! 3. *multiplication*: the volume multiplies after the surface had slowed down around something larger than its
 //!    seed, by itself or after the speeds were changed: from a pace at which it hardly grew, or to several times its
-//!    slowest pace. An added sphere is a new seed, unless it lies in the surface: its growth counts by itself
+//!    slowest pace. An added sphere is a new seed, unless it lies in the surface: its growth is judged separately
 //!    ([`Seed`]), until it has slowed down or come to rest, or all structures together multiply.
 //!
 //! Growth that sets in again by itself, much faster than the surface was at its slowest and sustained, is suspected
@@ -266,7 +266,7 @@ impl LeakDetector {
         }
     }
 
-    /// The step after which the seed was added whose growth counts by itself.
+    /// The step after which the seed was added whose growth is judged separately.
     pub fn seed_since(&self) -> Option<u64> {
         self.seed.unsettled_since()
     }

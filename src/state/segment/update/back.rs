@@ -21,12 +21,12 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     let after = live.growth.iter().filter(|(at, _)| *at >= step);
     let growth: Vec<(u64, u64)> = after.copied().collect();
     if growth.len() > 1 {
-        runtime.earlier_runs.push(EarlierRun { growth });
+        runtime.plotted.earlier_runs.push(EarlierRun { growth });
     }
     let number = runtime.rewind.map_or(1, |b| b.number + 1);
     runtime.rewind = Some(Rewind { number, step });
     // Changes on the abandoned branch do not belong to the one that continues.
-    runtime.changes.retain(|change| *change < step);
+    runtime.plotted.changes.retain(|change| *change < step);
     runtime.play = RunControl::Rest;
     let before = state.document.segment.clone();
     let after = settings_at_step(state, &live, step);
@@ -85,9 +85,9 @@ pub(in crate::state) fn rewind_cancelled(state: &mut State, live: &SurfaceUpdate
         .filter(|b| b.number > live.last_rewind)
     {
         back.step = u64::MAX;
-        let left = runtime.earlier_runs.last();
+        let left = runtime.plotted.earlier_runs.last();
         if left.is_some_and(|left| left.growth.last() == live.growth.last()) {
-            runtime.earlier_runs.pop();
+            runtime.plotted.earlier_runs.pop();
         }
     }
     let spheres = &state.document.segment.spheres;
@@ -142,8 +142,8 @@ impl SegmentRuntime {
             // During a rewind the surface still shows the step that it leaves.
             let back = self.rewind.filter(|back| live.last_rewind < back.number);
             let step = back.map_or(live.step, |back| back.step.min(live.step));
-            self.changes.retain(|before| *before < step);
-            self.changes.push(step);
+            self.plotted.changes.retain(|before| *before < step);
+            self.plotted.changes.push(step);
         }
         begins
     }
@@ -158,7 +158,7 @@ impl SegmentRuntime {
         let events = live.script.events.iter().map(|e| e.step);
         let events = events.filter(|step| *step < live.step);
         let last = events.clone().next_back().unwrap_or(0);
-        let started = self.changes.iter().rfind(|step| **step <= last);
+        let started = self.plotted.changes.iter().rfind(|step| **step <= last);
         // A drag takes effect at or after the step that is known when it begins.
         started.map_or(last, |started| {
             events

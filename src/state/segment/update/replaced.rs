@@ -5,7 +5,7 @@ use crate::solvers::level_set::RunHistory;
 use crate::state::core::notices::{Status, StatusSubject};
 use crate::state::core::text::count;
 use crate::state::segment::jobs::{InitialSurface, RunCheckpoint, RunControl, RunRequest, SEGMENT};
-use crate::state::segment::{Start, frame_of};
+use crate::state::segment::{PlottedRun, RunStart, SegmentRuntime, Start, frame_of};
 use crate::state::{Document, Effect, State, Task};
 use std::sync::Arc;
 
@@ -25,19 +25,35 @@ pub(in crate::state) fn initial_surface(start: &Start) -> InitialSurface {
     }
 }
 
-/// Whether a request is about the image of a document, in any of its volumes.
-fn has_image(document: &Document, requested: &RunRequest) -> bool {
-    let image = document.segmented_image();
-    image.is_some_and(|(_, image)| image.id() == requested.image.id())
+impl RunStart {
+    /// The start that a document describes; `None` without an image.
+    pub(in crate::state) fn of(document: &Document) -> Option<Self> {
+        let (layer, image) = document.segmented_image()?;
+        Some(Self {
+            image: image.id(),
+            frame: frame_of(layer, image),
+            surface: initial_surface(&document.segment.start),
+            restored: document.segment.resume.clone(),
+        })
+    }
+
+    /// Whether a document describes this start.
+    fn is_of(&self, document: &Document) -> bool {
+        Self::of(document).is_some_and(|other| {
+            (self.image, self.frame) == (other.image, other.frame) && self.surface == other.surface
+        })
+    }
 }
 
-/// Whether a request is about the image, volume and start of a document.
-fn is_of(document: &Document, requested: &RunRequest) -> bool {
-    let image = document.segmented_image();
-    let frame = image.map(|(layer, image)| frame_of(layer, image));
-    has_image(document, requested)
-        && frame == Some(requested.frame)
-        && initial_surface(&document.segment.start) == requested.origin
+impl From<&RunRequest> for RunStart {
+    fn from(request: &RunRequest) -> Self {
+        Self {
+            image: request.image.id(),
+            frame: request.frame,
+            surface: request.origin.clone(),
+            restored: request.resume.clone(),
+        }
+    }
 }
 
 impl State {
@@ -62,51 +78,90 @@ impl State {
 
     /// Whether the surface that is still shown grew on another image than the document's.
     fn shows_other_surface(&self) -> bool {
+        let image = self.document.segmented_image().map(|(_, image)| image.id());
         let requested = self.runtime.segment.requested.as_deref();
-        requested.is_some_and(|requested| !has_image(&self.document, requested))
+        requested.is_some_and(|requested| Some(requested.image.id()) != image)
+    }
+}
+
+impl SegmentRuntime {
+    /// The progress of the current run that is still to be restored. A restoration that failed is not repeated.
+    fn due(&self) -> Option<&Arc<RunCheckpoint>> {
+        let has_arrived = self.live.as_ref().is_some_and(|live| live.run == self.run);
+        let restored = self.start.as_ref()?.restored.as_ref();
+        restored.filter(|_| !has_arrived && self.failed.is_none())
     }
 }
 
 /// Called after every action in Segment: if the surface belongs to another image, volume or start than the document, or
 /// to another step of the history, a new run begins.
 pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
-    let runtime = &mut state.runtime.segment;
-    let Some(requested) = runtime.requested.take() else {
+    let Some(start) = state.runtime.segment.start.clone() else {
         return;
     };
-    // Undo and redo bring back a document with the progress of its surface.
-    let restored = state.document.segment.resume.as_ref().filter(|resume| {
-        let known = requested.resume.as_ref();
-        known.is_none_or(|known| !Arc::ptr_eq(known, resume))
-    });
-    if is_of(&state.document, &requested) && restored.is_none() {
-        // A further step of the history arrives before the surface of the last one is restored: it is still due.
-        let live = runtime.live.as_ref();
-        let has_arrived = live.is_some_and(|live| live.run == runtime.run);
-        let is_due = requested.run == runtime.run && !has_arrived;
-        let due = requested.resume.clone().filter(|_| is_due);
-        let resume = &mut state.document.segment.resume;
-        *resume = resume.take().or(due);
-        runtime.requested = Some(requested);
+    let brings = brings_progress(&state.document, &start);
+    if start.is_of(&state.document) && !brings {
+        carry_over(state);
         return;
     }
-    let progress = runtime.resume().filter(|run| run.script.steps > 0);
-    if let Some(left) = state.history.left_mut()
-        && progress.is_some()
-        && is_of(left, &requested)
-    {
-        left.segment.resume = progress;
-    }
-    runtime.run += 1;
-    (runtime.play, runtime.rewind) = (RunControl::Rest, None);
-    (runtime.dragged, runtime.keep_at_rest, runtime.is_paused) = (false, false, false);
-    runtime.earlier_runs.clear();
-    runtime.changes.clear();
+    replace(state, &start);
+    let runtime = &mut state.runtime.segment;
     // Otherwise the next request takes its place.
     if runtime.running && state.document.segmented_image().is_none() {
         runtime.running = false;
         effects.push(Effect::Cancel(SEGMENT));
     }
+}
+
+/// Called after every action in another task: what a history step restores is due when Segment is shown again, also if
+/// further steps follow. Another image is no reason to leave the surface before that: its layer may come back.
+pub(in crate::state) fn follow_elsewhere(state: &mut State) {
+    let Some(start) = state.runtime.segment.start.clone() else {
+        return;
+    };
+    if brings_progress(&state.document, &start) {
+        replace(state, &start);
+    } else if start.is_of(&state.document) {
+        carry_over(state);
+    }
+}
+
+/// Whether undo or redo has brought back a document with the progress of its surface.
+fn brings_progress(document: &Document, start: &RunStart) -> bool {
+    let known = start.restored.as_ref();
+    let resume = document.segment.resume.as_ref();
+    resume.is_some_and(|resume| known.is_none_or(|known| !Arc::ptr_eq(known, resume)))
+}
+
+/// A history step without progress of its own leaves the surface as it is, or as it is to be restored.
+fn carry_over(state: &mut State) {
+    state.document.segment.resume = match state.runtime.segment.due() {
+        Some(due) => Some(due.clone()),
+        // After a failure the document keeps it for another attempt.
+        None => {
+            let resume = state.document.segment.resume.take();
+            resume.filter(|_| state.runtime.segment.failed.is_some())
+        }
+    };
+}
+
+/// Begins another run; the history step that is left keeps the progress of its surface.
+fn replace(state: &mut State, start: &RunStart) {
+    let runtime = &mut state.runtime.segment;
+    let progress = runtime.resume().or_else(|| runtime.due().cloned());
+    let progress = progress.filter(|run| run.script.steps > 0);
+    if let Some(left) = state.history.left_mut()
+        && progress.is_some()
+        && start.is_of(left)
+    {
+        left.segment.resume = progress;
+    }
+    runtime.run += 1;
+    runtime.start = RunStart::of(&state.document);
+    runtime.requested = None;
+    (runtime.play, runtime.rewind) = (RunControl::Rest, None);
+    (runtime.dragged, runtime.keep_at_rest, runtime.is_paused) = (false, false, false);
+    runtime.plotted = PlottedRun::default();
 }
 
 /// The number of steps of the surface, and the name of its image.

@@ -115,7 +115,7 @@ pub enum LayerToRestore {
 /// By the layers' numbers.
 pub type RestoredLayers = Vec<(u64, Result<RestoredLayer, NotRestored>)>;
 
-/// The result of an [`LayerToRestore`].
+/// The result of a [`LayerToRestore`].
 #[derive(Clone, Debug)]
 pub enum RestoredLayer {
     File {

@@ -45,7 +45,10 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
     let inner = paint::inset(rect, space::INSET + 38.0, space::INSET);
     let plot = Rect::from_min_size(inner.min, vec2(inner.width(), height.round()));
     // While the run rewinds, the newest abandoned branch is still the live one.
-    let left = match (state.rewinding_to(), &*state.runtime.segment.earlier_runs) {
+    let left = match (
+        state.rewinding_to(),
+        &*state.runtime.segment.plotted.earlier_runs,
+    ) {
         (Some(_), [left @ .., _]) => left,
         (_, left) => left,
     };

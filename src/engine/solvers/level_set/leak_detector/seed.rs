@@ -25,7 +25,7 @@ impl SphereEdit {
     }
 }
 
-/// A seed. Next to structures at rest, a second one grows as fast as the first one did: its growth counts by itself until
+/// A seed. Next to structures at rest, a second one grows as fast as the first one did: its growth is judged separately until
 /// it has settled, because the volume of the others hides that it has begun slowly. Then all structures are one surface.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed {
