@@ -1,18 +1,21 @@
 // Spherical deconvolution with hard non-negativity: src/engine/solvers/csd/cuda.rs.
 #include "csd.cuh"
 
-constexpr float STEP = 0.98f, START = 0.003f, START_FIBRES = 0.5f, START_OTHER = 0.1f;
+constexpr float STEP = 0.99f, START = 5e-5f, START_FIBRES = 0.05f, START_OTHER = 0.05f, START_FLOOR = 0.1f;
+// The value of the first harmonic.
+constexpr float Y_00 = 0.28209479f;
 constexpr int PROJECTED = 48;
 
-// C'y: the sums of 48 unknowns for each voxel. `samples[volume][voxel]`, `rows[volume][padded]`, `g[unknown][voxel]`.
+// C'y, then the smooth linear fit: 48 sums for each voxel. `samples[volume][voxel]`, `rows[volume][sum]`,
+// `sums[sum][voxel]`.
 extern "C" __global__ void __launch_bounds__(128) csd_project(const float *samples, const float *rows, u32 volumes, u32 voxels,
-                                                              u32 padded, float *g) {
+                                                              u32 width, float *sums) {
     u32 voxel = thread_index(), first = blockIdx.y * PROJECTED;
     if (voxel >= voxels) return;
     float sum[PROJECTED] = {};
     for (u32 v = 0; v < volumes; v++) {
         float sample = samples[(u64)v * voxels + voxel];
-        const float4 *row = (const float4 *)(rows + v * padded + first);
+        const float4 *row = (const float4 *)(rows + v * width + first);
 #pragma unroll
         for (int k = 0; k < PROJECTED / 4; k++) {
             float4 a = __ldg(row + k);
@@ -23,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(128) csd_project(const float *sampl
         }
     }
 #pragma unroll
-    for (int k = 0; k < PROJECTED; k++) g[(u64)(first + k) * voxels + voxel] = sum[k];
+    for (int k = 0; k < PROJECTED; k++) sums[(u64)(first + k) * voxels + voxel] = sum[k];
 }
 
 // Arguments of one launch.
@@ -38,7 +41,8 @@ struct CsdJob {
     // Place in the matrix, and H there; for each of the four combinations of cosine and sine.
     const uint2 *elements;
     const uint4 *rest;
-    const float *g;
+    // The sums of `csd_project`.
+    const float *projected;
     float *x;
     float *gap;
     u32 tile_count, rest_count, voxels, tissues, iterations;
@@ -65,8 +69,9 @@ template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) 
     auto share = [&] { return 1.0f / (float)(4 * C::DIRECTIONS + job.tissues); };
     for (int k = thread_now(); k < C::PADDED * VOXELS; k += C::THREADS) {
         int row = k / VOXELS, v = k % VOXELS;
-        s.g[k] = job.g[(u64)row * job.voxels + min(first() + v, job.voxels - 1)];
-        s.x[k] = row == 0 ? START_FIBRES : row >= C::FIBRE && row < C::FIBRE + (int)job.tissues ? START_OTHER : 0.0f;
+        const float *sums = job.projected + min(first() + v, job.voxels - 1);
+        s.g[k] = sums[(u64)row * job.voxels];
+        s.x[k] = sums[(u64)(C::PADDED + row) * job.voxels];
     }
     __syncthreads();
     if (thread_now() < VOXELS) {
@@ -76,16 +81,58 @@ template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) 
         s.broken[thread_now()] = 0;
     }
     __syncthreads();
-    for (int k = thread_now(); k < C::PADDED * VOXELS; k += C::THREADS) s.g[k] = s.g[k] / s.size[k % VOXELS];
+    for (int k = thread_now(); k < C::PADDED * VOXELS; k += C::THREADS) {
+        s.g[k] = s.g[k] / s.size[k % VOXELS];
+        s.x[k] = s.x[k] / s.size[k % VOXELS];
+    }
+    __syncthreads();
     float sl[4][PER], la[4][PER], w[4][PER];
+    // The start is the smooth linear fit: first its distribution without the mean.
+    if (thread_now() < VOXELS) {
+        s.target[thread_now()] = fmaxf(s.x[thread_now()], START_FIBRES);
+        s.x[thread_now()] = 0.0f;
+    }
+    __syncthreads();
     C::values(tables() + C::AT, s.x, sl);
+    {
+        float depth[PER] = {};
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+#pragma unroll
+            for (int k = 0; k < PER; k++) depth[k] = fmaxf(depth[k], -sl[i][k]);
+        C::template reduce<true>(s.largest, depth);
+    }
+    if (has_tissue()) s.largest[(C::WARPS + tissue()) * VOXELS + tissue_slot()] = 0.0f;
+    __syncthreads();
+    if (thread_now() < VOXELS) {
+        float room = (1.0f - START_FLOOR) * Y_00 * s.target[thread_now()];
+        s.length[thread_now()] = room / fmaxf(C::template total<true>(s.largest, thread_now(), job.tissues), room);
+    }
+    __syncthreads();
+    {
+        float share[PER], mean[PER];
+        C::load(share, s.length + slot());
+        C::load(mean, s.target + slot());
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+#pragma unroll
+            for (int k = 0; k < PER; k++) sl[i][k] = fmaf(sl[i][k], share[k], Y_00 * mean[k]);
+    }
+    for (int k = thread_now(); k < C::PADDED * VOXELS; k += C::THREADS) {
+        int row = k / VOXELS, v = k % VOXELS;
+        s.x[k] = row == 0                              ? s.target[v]
+                 : row < C::FIBRE                      ? s.x[k] * s.length[v]
+                 : row < C::FIBRE + (int)job.tissues ? fmaxf(s.x[k], START_OTHER)
+                                                       : 0.0f;
+    }
+    __syncthreads();
 #pragma unroll
     for (int i = 0; i < 4; i++)
 #pragma unroll
         for (int k = 0; k < PER; k++) la[i][k] = START / sl[i][k];
     if (has_tissue()) {
-        s.amount[thread_now()] = START_OTHER;
-        s.multiplier[thread_now()] = START / START_OTHER;
+        s.amount[thread_now()] = s.x[(C::FIBRE + tissue()) * VOXELS + tissue_slot()];
+        s.multiplier[thread_now()] = START / s.amount[thread_now()];
     }
     for (u32 iteration = 0;; iteration++) {
         // D and the gap.

@@ -20,7 +20,7 @@ pub struct History {
     redoable: Vec<Step>,
     /// Number of steps recorded so far, including those that can no longer be undone.
     recorded: u64,
-    /// The stack whose last step is the document that the latest edit, undo or redo has left.
+    /// The stack whose last step is the document that the latest step has left, until it is taken.
     left: Option<Stack>,
 }
 
@@ -110,7 +110,6 @@ impl History {
     /// ends with the first edit that is not live.
     pub fn record(&mut self, before: &Document, label: &str, live: bool) {
         let joins = self.joins(label);
-        self.left = Some(Stack::Past);
         self.open = live.then(|| label.to_owned());
         if !joins {
             self.redoable = std::mem::take(&mut self.future);
@@ -122,6 +121,7 @@ impl History {
             return;
         }
         self.recorded += 1;
+        self.left = Some(Stack::Past);
         push(&mut self.past, label, before);
         if self.past.len() > DEPTH {
             self.past.remove(0);
@@ -163,9 +163,9 @@ impl History {
         steps.map(|step| step.document.document_mut())
     }
 
-    /// The document that the latest edit, undo or redo has left; during a drag, that before the drag.
-    pub fn left_mut(&mut self) -> Option<&mut Document> {
-        let stack = match self.left? {
+    /// The document that an edit, undo or redo has left since the last call.
+    pub fn take_left(&mut self) -> Option<&mut Document> {
+        let stack = match self.left.take()? {
             Stack::Past => &mut self.past,
             Stack::Future => &mut self.future,
         };

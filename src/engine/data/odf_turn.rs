@@ -5,6 +5,7 @@
 //! weight |F u| / |det F| if densities are to change with the width of bundles. Both are linear in the coefficients, so
 //! that one matrix serves all voxels.
 
+use super::cholesky;
 use super::odf_field::{is_rigid, moved_fibre};
 use super::rotation::rotation;
 use super::spherical_harmonics::{Rotation, count, evaluate};
@@ -52,11 +53,11 @@ impl OdfTurn {
         let gram: Vec<f64> = (0..size * size)
             .map(|i| product(&before, i / size, i % size))
             .collect();
-        let factor = cholesky(gram, size);
+        let factor = cholesky::factor(gram, size);
         let mut matrix = Vec::with_capacity(size * size);
         for row in 0..size {
             let mut right: Vec<f64> = (0..size).map(|c| product(&after, row, c)).collect();
-            solve(&factor, size, &mut right);
+            cholesky::solve(&factor, size, &mut right);
             matrix.extend(right);
         }
         Self::Linear { size, matrix }
@@ -110,33 +111,5 @@ fn damping(order: usize, degree: usize) -> f64 {
             let x = PI * degree as f64 / (order as f64 + 2.0);
             (x.sin() / x).powi(2)
         }
-    }
-}
-
-/// The lower triangular factor L of a positive definite matrix, L Lᵀ, row by row.
-fn cholesky(mut a: Vec<f64>, size: usize) -> Vec<f64> {
-    for column in 0..size {
-        for row in column..size {
-            let (r, c) = (row * size, column * size);
-            let sum: f64 = (0..column).map(|k| a[r + k] * a[c + k]).sum();
-            let rest = a[r + column] - sum;
-            a[r + column] = match row == column {
-                true => rest.sqrt(),
-                false => rest / a[c + column],
-            };
-        }
-    }
-    a
-}
-
-/// Solves L Lᵀ x = b in place.
-fn solve(factor: &[f64], size: usize, b: &mut [f64]) {
-    for row in 0..size {
-        let sum: f64 = (0..row).map(|k| factor[row * size + k] * b[k]).sum();
-        b[row] = (b[row] - sum) / factor[row * size + row];
-    }
-    for row in (0..size).rev() {
-        let sum: f64 = (row + 1..size).map(|k| factor[k * size + row] * b[k]).sum();
-        b[row] = (b[row] - sum) / factor[row * size + row];
     }
 }

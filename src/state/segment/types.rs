@@ -149,14 +149,20 @@ pub struct Segmentation {
     pub layer: Option<LayerId>,
     /// Regions to grow into, and to avoid.
     pub painted: [Option<RegionId>; 2],
-    /// Progress of a session's surface; restored as soon as it is shown.
+    /// Progress of a surface that undo, redo or a session brings back; restored as soon as it is shown.
     pub resume: Option<Arc<RunCheckpoint>>,
 }
 
 impl Segmentation {
-    /// Whether both describe the same motion of a surface.
+    /// Whether both describe the same motion of a surface with the same settings of its display.
     pub fn steers_as(&self, other: &Self) -> bool {
-        (&self.settings, &self.spheres) == (&other.settings, &other.spheres)
+        self.settings == other.settings && self.moves_as(other)
+    }
+
+    /// Whether both describe the same motion of a surface.
+    pub fn moves_as(&self, other: &Self) -> bool {
+        self.settings.params == other.settings.params
+            && self.spheres == other.spheres
             && (self.layer, self.painted) == (other.layer, other.painted)
     }
 }
@@ -281,15 +287,14 @@ pub struct PlottedRun {
     pub changes: Vec<u64>,
 }
 
-/// What the current run grows on and from. While the surface of a history step is being restored, further steps may
-/// arrive whose documents do not hold its progress.
+/// What the current run grows on and from.
 #[derive(Clone, Debug)]
 pub struct RunStart {
     pub image: DataId,
     pub frame: usize,
     pub surface: InitialSurface,
-    /// The progress that it was or is to be restored from.
-    pub restored: Option<Arc<RunCheckpoint>>,
+    /// The progress that is still to be restored. Further steps of the history may arrive before that.
+    pub due: Option<Arc<RunCheckpoint>>,
 }
 
 /// Runtime state of the segmentation.

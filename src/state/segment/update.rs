@@ -360,6 +360,9 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
         }
         // A session has its own camera.
         let resumes = state.document.segment.resume.take().is_some();
+        if let Some(start) = &mut state.runtime.segment.start {
+            start.due = None;
+        }
         if known != Some(live.run) && !resumes && is_elsewhere {
             camera::frame(state, &live);
         }
@@ -480,7 +483,7 @@ pub fn backend_changed(state: &mut State) {
     let runtime = &mut state.runtime.segment;
     if let Some(progress) = progress {
         if let Some(start) = &mut runtime.start {
-            start.restored = Some(progress.clone());
+            start.due = Some(progress.clone());
         }
         runtime.run += 1;
         state.document.segment.resume = Some(progress);

@@ -83,7 +83,7 @@ struct KernelJob {
     tiles: u64,
     elements: u64,
     rest: u64,
-    g: u64,
+    projected: u64,
     x: u64,
     gap: u64,
     tile_count: u32,
@@ -94,7 +94,7 @@ struct KernelJob {
     at_rest: f32,
 }
 kernel_struct!(KernelJob as "CsdJob in kernels/csd.cu", 96 {
-    tables: 0, waves: 8, coefficients: 16, tiles: 24, elements: 32, rest: 40, g: 48, x: 56, gap: 64,
+    tables: 0, waves: 8, coefficients: 16, tiles: 24, elements: 32, rest: 40, projected: 48, x: 56, gap: 64,
     tile_count: 72, rest_count: 76, voxels: 80, tissues: 84, iterations: 88, at_rest: 92,
 });
 // SAFETY: plain numbers, as the kernel declares them.
@@ -234,7 +234,7 @@ impl Job<'_> {
         }
         let card = Card::new(device, self.shape, self.problem, self.single, self.limits)?;
         let (volumes, unknowns) = (self.problem.volumes.len(), self.problem.unknowns());
-        let bytes = 4 * (volumes + self.shape.padded + unknowns + 1) as u64;
+        let bytes = 4 * (volumes + 2 * self.shape.padded + unknowns + 1) as u64;
         let fits = (device.memory()?.0 / SHARE / bytes) as usize / PIECE * PIECE;
         let size = fits.clamp(PIECE, MAX_SLAB).min(range.len());
         device.needs(bytes * size as u64, OPERATION, "deconvolve on the CPU")?;
@@ -337,19 +337,20 @@ impl<'a> Card<'a> {
         let (device, shape) = (self.device, self.shape);
         let (volumes, unknowns) = (problem.volumes.len() as u32, problem.unknowns());
         let samples = device.upload(samples)?;
-        let mut g = device.alloc_zeros::<f32>(shape.padded * count)?;
+        let width = 2 * shape.padded;
+        let mut projected = device.alloc_zeros::<f32>(width * count)?;
         let x = device.alloc_zeros::<f32>(unknowns * count)?;
         let gap = device.alloc_zeros::<f32>(count)?;
         let voxels = count as u32;
         let blocks = voxels.div_ceil(PROJECT_THREADS);
         let config = LaunchConfig {
-            grid_dim: (blocks, (shape.padded / PROJECTED) as u32, 1),
+            grid_dim: (blocks, (width / PROJECTED) as u32, 1),
             block_dim: (PROJECT_THREADS, 1, 1),
             shared_mem_bytes: 0,
         };
-        let padded = shape.padded as u32;
-        // SAFETY: one thread for each voxel and 48 unknowns; `samples` has a row for each volume, `projection` a padded
-        // row, and `g` a row for each padded unknown.
+        let width = width as u32;
+        // SAFETY: one thread for each voxel and 48 sums; `samples` and `projection` have a row for each volume, and
+        // `projected` one for each sum.
         let launched = unsafe {
             device
                 .stream()
@@ -358,8 +359,8 @@ impl<'a> Card<'a> {
                 .arg(&self.projection)
                 .arg(&volumes)
                 .arg(&voxels)
-                .arg(&padded)
-                .arg(&mut g)
+                .arg(&width)
+                .arg(&mut projected)
                 .launch(config)
         };
         device.check(OPERATION, launched)?;
@@ -370,7 +371,7 @@ impl<'a> Card<'a> {
             tiles: device.address(&self.tiles),
             elements: device.address(&self.elements),
             rest: device.address(&self.rest),
-            g: device.address(&g),
+            projected: device.address(&projected),
             x: device.address(&x),
             gap: device.address(&gap),
             tile_count: self.tiles.len() as u32,

@@ -9,8 +9,12 @@
 //! corrector:  M δx = g − Hx + Aᵀq,         q = σμ / s + λ (w + w²)
 //! ```
 //!
-//! and a step of 0.98 of the longest feasible one, the same for x and λ. Steps are relative to s and λ, so that both
+//! and a step of 0.99 of the longest feasible one, the same for x and λ. Steps are relative to s and λ, so that both
 //! remain positive, and one reciprocal for each constraint suffices: 1 / (s λ).
+//!
+//! The iterations start from a smooth linear fit, whose distribution is flattened towards its mean until it is positive
+//! everywhere, and with a small μ: they need a quarter fewer iterations than from an isotropic distribution. On real and
+//! synthetic voxels with one to three tissues, 8.0 to 9.4 iterations instead of 10.6 to 12.1 on average.
 //!
 //! All lanes take the same instructions. A lane at rest keeps its values by selection, so that its result depends
 //! neither on the other lanes nor on their number. A lane where single precision breaks down, because the matrix is
@@ -19,14 +23,17 @@
 use super::lanes::{add_transposed, assemble, class_stride, factorise, solve, values};
 use super::tables::{MOMENT_MASK, Tables};
 use crate::compute::vector::{Scalar, Vector};
+use crate::data::spherical_harmonics::at_pole;
 
 /// Share of the longest feasible step.
-const STEP: f64 = 0.98;
+const STEP: f64 = 0.99;
 /// μ at the start: multipliers are this divided by s.
-const START: f64 = 0.003;
-/// Amounts at the start in units where |g| = 1: an isotropic distribution, and a little of the other tissues.
-const START_FIBRES: f64 = 0.5;
-const START_OTHER: f64 = 0.1;
+const START: f64 = 5e-5;
+/// Least amounts at the start of fibres and of each other tissue, in units where |g| = 1.
+const START_FIBRES: f64 = 0.05;
+const START_OTHER: f64 = 0.05;
+/// Least value of the distribution at the start, relative to its mean.
+const START_FLOOR: f64 = 0.1;
 
 /// When a voxel is at rest.
 #[derive(Clone, Copy, Debug)]
@@ -126,10 +133,7 @@ impl<V: Vector> Work<V> {
         for g in &mut self.g[..n] {
             *g = *g / self.size;
         }
-        self.x.fill(V::zero());
-        self.x[0] = V::splat_f64(START_FIBRES);
-        self.x[tables.fibre..n].fill(V::splat_f64(START_OTHER));
-        values(tables, &self.x, &mut self.parts, &mut self.s);
+        self.smooth_fit(tables);
         let start = V::splat_f64(START);
         for (multiplier, s) in self
             .multipliers
@@ -142,6 +146,37 @@ impl<V: Vector> Work<V> {
         self.broken = V::zero();
         self.gap = one;
         self.measure(tables.constraints());
+    }
+
+    /// Fills x and s with a smooth linear fit, made positive.
+    #[inline(always)]
+    fn smooth_fit(&mut self, tables: &Tables<V::Scalar>) {
+        let (n, fibre) = (tables.unknowns, tables.fibre);
+        let directions = tables.images() * tables.representatives;
+        tables.start.apply(&self.g, &mut self.x);
+        let coefficient = self.x[0].max(V::splat_f64(START_FIBRES));
+        // The distribution without its mean.
+        self.x[0] = V::zero();
+        values(tables, &self.x, &mut self.parts, &mut self.s);
+        let mut depth = V::zero();
+        for s in &self.s[..directions] {
+            depth = (V::zero() - *s).max(depth);
+        }
+        let mean = coefficient * V::splat_f64(at_pole(0));
+        let room = mean * V::splat_f64(1.0 - START_FLOOR);
+        let share = room / depth.max(room);
+        for x in &mut self.x[1..fibre] {
+            *x = *x * share;
+        }
+        for s in &mut self.s[..directions] {
+            *s = s.mul_add(share, mean);
+        }
+        self.x[0] = coefficient;
+        let amounts = &mut self.s[directions..];
+        for (x, s) in self.x[fibre..n].iter_mut().zip(amounts) {
+            *x = x.max(V::splat_f64(START_OTHER));
+            *s = *x;
+        }
     }
 
     /// 1 / (s λ), D and μ.

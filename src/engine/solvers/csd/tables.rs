@@ -6,11 +6,17 @@
 
 use super::problem::Problem;
 use crate::compute::vector::{Scalar, Vector};
+use crate::data::cholesky;
 use crate::data::spherical_harmonics::{Product, count, degrees, evaluate, products};
 use std::ops::Range;
 
 /// Rows of the Cholesky factor come in blocks of four.
 pub const BLOCK: usize = 4;
+
+/// What the linear fit at the start adds to the diagonal of H: so much for each unknown, and so much times the square of
+/// l (l + 1), the penalty on the Laplacian on the sphere (Descoteaux et al. 2007, Magn Reson Med 58:497).
+const DAMPING: f64 = 1e-3;
+const SMOOTHNESS: f64 = 1e-5;
 
 /// A matrix that lanes multiply from the left by vectors of lanes: outputs in tiles of 12, 8 or 4, each of which stays
 /// in registers.
@@ -117,6 +123,8 @@ pub struct Tables<S> {
     pub apply_normal: Tiled<S>,
     /// Samples to Cᵀy, with the same scale as H.
     pub project: Tiled<S>,
+    /// Cᵀy to the unknowns of a smooth linear fit.
+    pub start: Tiled<S>,
     /// Terms of each element of AᵀDA by row and column up to the diagonal.
     pub terms: Terms<S>,
     /// For each unknown, its index in the problem and its scale there.
@@ -160,6 +168,11 @@ impl<S: Scalar> Tables<S> {
             .map_or(0, |c| c.first_moment + c.to_moments.outputs);
         assert!(moments <= MOMENT_MASK + 1, "order {}", problem.order);
         let normal = (0..n * n).map(|e| S::from_f64(normal_at(e / n, e % n)));
+        let degrees: Vec<f64> = degrees(problem.order).map(|(l, _)| l as f64).collect();
+        let start = smooth_inverse(n, normal_at, |a| {
+            let l = degrees.get(source[a].0).copied().unwrap_or(0.0);
+            DAMPING + SMOOTHNESS * (l * (l + 1.0)).powi(2)
+        });
         Self {
             fibre,
             unknowns: n,
@@ -171,6 +184,7 @@ impl<S: Scalar> Tables<S> {
                 let (i, x) = source[a];
                 x * problem.forward[volume * n + i] / h[0]
             }),
+            start: Tiled::new(n, n, |i, o| start[o * n + i]),
             terms: Terms::new(problem.order, &source[..fibre], &moment_of),
             classes,
             source,
@@ -186,6 +200,27 @@ impl<S: Scalar> Tables<S> {
     pub fn constraints(&self) -> usize {
         self.images() * self.representatives + self.unknowns - self.fibre
     }
+}
+
+/// The inverse of a symmetric matrix of `n` rows with `added` on its diagonal, row by row.
+fn smooth_inverse(
+    n: usize,
+    entry: impl Fn(usize, usize) -> f64,
+    added: impl Fn(usize) -> f64,
+) -> Vec<f64> {
+    let is_diagonal = |e: usize| e / n == e % n;
+    let all = (0..n * n).map(|e| match is_diagonal(e) {
+        true => entry(e / n, e % n) + added(e / n),
+        false => entry(e / n, e % n),
+    });
+    let factor = cholesky::factor(all.collect(), n);
+    let mut inverse: Vec<f64> = (0..n * n)
+        .map(|e| f64::from(u8::from(is_diagonal(e))))
+        .collect();
+    for row in inverse.chunks_exact_mut(n) {
+        cholesky::solve(&factor, n, row);
+    }
+    inverse
 }
 
 /// The indices of a series by class: even and odd in x and y, in the order (+, +), (−, +), (−, −), (+, −).

@@ -12,7 +12,6 @@ use crate::state::{State, Task};
 
 /// Rewinds to the state after this many steps.
 pub(in crate::state) fn rewind(state: &mut State, step: u64) {
-    let left = state.surface_progress();
     let runtime = &mut state.runtime.segment;
     let Some(live) = runtime.live.clone() else {
         return;
@@ -32,8 +31,6 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     let after = settings_at_step(state, &live, step);
     let changes = crate::state::segment::changes::segment(&state.document, &before, &after);
     if !before.steers_as(&after) {
-        // Undoing this restores the surface that is left.
-        state.document.segment.resume = left;
         edit(state, "Go back", false, |d| d.segment = after);
     }
     let back = format!("Back at step {}", count(step));

@@ -1,5 +1,6 @@
-//! The surface is replaced by one on another image, volume or start. The history step that it belongs to keeps its
-//! progress, so undo and redo restore either surface.
+//! The surface and the history. A step that changes the motion of the surface, or its image, volume or start, keeps the
+//! progress of the surface that it leaves. Undo and redo restore that surface; steps that concern something else leave
+//! the surface as it is.
 
 use crate::solvers::level_set::RunHistory;
 use crate::state::core::notices::{Status, StatusSubject};
@@ -33,7 +34,7 @@ impl RunStart {
             image: image.id(),
             frame: frame_of(layer, image),
             surface: initial_surface(&document.segment.start),
-            restored: document.segment.resume.clone(),
+            due: document.segment.resume.clone(),
         })
     }
 
@@ -51,7 +52,7 @@ impl From<&RunRequest> for RunStart {
             image: request.image.id(),
             frame: request.frame,
             surface: request.origin.clone(),
-            restored: request.resume.clone(),
+            due: request.resume.clone(),
         }
     }
 }
@@ -87,24 +88,24 @@ impl State {
 impl SegmentRuntime {
     /// The progress of the current run that is still to be restored. A restoration that failed is not repeated.
     fn due(&self) -> Option<&Arc<RunCheckpoint>> {
-        let has_arrived = self.live.as_ref().is_some_and(|live| live.run == self.run);
-        let restored = self.start.as_ref()?.restored.as_ref();
-        restored.filter(|_| !has_arrived && self.failed.is_none())
+        let due = self.start.as_ref()?.due.as_ref();
+        due.filter(|_| self.failed.is_none())
     }
 }
 
 /// Called after every action in Segment: if the surface belongs to another image, volume or start than the document, or
 /// to another step of the history, a new run begins.
 pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    let moved = keep_in_history(state);
     let Some(start) = state.runtime.segment.start.clone() else {
         return;
     };
     let brings = brings_progress(&state.document, &start);
     if start.is_of(&state.document) && !brings {
-        carry_over(state);
+        carry_over(state, moved);
         return;
     }
-    replace(state, &start);
+    replace(state);
     let runtime = &mut state.runtime.segment;
     // Otherwise the next request takes its place.
     if runtime.running && state.document.segmented_image().is_none() {
@@ -113,52 +114,66 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Called after every action in another task: what a history step restores is due when Segment is shown again, also if
+/// Called after every action in another task: what a history step brings back is due when Segment is shown again, also if
 /// further steps follow. Another image is no reason to leave the surface before that: its layer may come back.
 pub(in crate::state) fn follow_elsewhere(state: &mut State) {
+    let moved = keep_in_history(state);
     let Some(start) = state.runtime.segment.start.clone() else {
         return;
     };
     if brings_progress(&state.document, &start) {
-        replace(state, &start);
+        replace(state);
     } else if start.is_of(&state.document) {
-        carry_over(state);
+        carry_over(state, moved);
     }
+}
+
+/// A step that changes the motion leaves a document which keeps the progress of its surface. Returns whether there was
+/// such a step.
+fn keep_in_history(state: &mut State) -> bool {
+    let runtime = &state.runtime.segment;
+    let progress = runtime.resume().or_else(|| runtime.due().cloned());
+    let (Some(left), Some(start)) = (state.history.take_left(), &runtime.start) else {
+        return false;
+    };
+    let document = &state.document;
+    if start.is_of(document) && left.segment.moves_as(&document.segment) {
+        return false;
+    }
+    if progress.is_some() && start.is_of(left) {
+        left.segment.resume = progress;
+    }
+    true
 }
 
 /// Whether undo or redo has brought back a document with the progress of its surface.
 fn brings_progress(document: &Document, start: &RunStart) -> bool {
-    let known = start.restored.as_ref();
     let resume = document.segment.resume.as_ref();
-    resume.is_some_and(|resume| known.is_none_or(|known| !Arc::ptr_eq(known, resume)))
-}
-
-/// A history step without progress of its own leaves the surface as it is, or as it is to be restored.
-fn carry_over(state: &mut State) {
-    state.document.segment.resume = match state.runtime.segment.due() {
-        Some(due) => Some(due.clone()),
-        // After a failure the document keeps it for another attempt.
-        None => {
-            let resume = state.document.segment.resume.take();
-            resume.filter(|_| state.runtime.segment.failed.is_some())
-        }
+    let is_due = |resume: &Arc<RunCheckpoint>| {
+        let due = start.due.as_ref();
+        due.is_some_and(|due| Arc::ptr_eq(due, resume))
     };
+    resume.is_some_and(|resume| !is_due(resume))
 }
 
-/// Begins another run; the history step that is left keeps the progress of its surface.
-fn replace(state: &mut State, start: &RunStart) {
-    let runtime = &mut state.runtime.segment;
-    let progress = runtime.resume().or_else(|| runtime.due().cloned());
-    let progress = progress.filter(|run| run.script.steps > 0);
-    if let Some(left) = state.history.left_mut()
-        && progress.is_some()
-        && start.is_of(left)
-    {
-        left.segment.resume = progress;
+/// The document brings back no surface. What is due stays due, unless the step `moved` to a motion without a surface.
+fn carry_over(state: &mut State, moved: bool) {
+    let has_none = state.document.segment.resume.is_none();
+    let due = state.runtime.segment.due().cloned();
+    if has_none && !moved {
+        state.document.segment.resume = due;
+    } else if has_none && let Some(start) = &mut state.runtime.segment.start {
+        start.due = None;
     }
+}
+
+/// Begins another run.
+fn replace(state: &mut State) {
+    let start = RunStart::of(&state.document);
+    let runtime = &mut state.runtime.segment;
     runtime.run += 1;
-    runtime.start = RunStart::of(&state.document);
-    runtime.requested = None;
+    runtime.start = start;
+    (runtime.requested, runtime.failed) = (None, None);
     (runtime.play, runtime.rewind) = (RunControl::Rest, None);
     (runtime.dragged, runtime.keep_at_rest, runtime.is_paused) = (false, false, false);
     runtime.plotted = PlottedRun::default();

@@ -23,7 +23,7 @@ pub struct PackedTables {
     pub elements: Vec<[u32; 2]>,
     /// Place, bits of H, and tissue or 3, of the elements without fibres.
     pub rest: Vec<[u32; 4]>,
-    /// Samples to sums, one row for each volume.
+    /// Samples to Cᵀy, then to the smooth linear fit: one row for each volume, both parts padded.
     pub projection: Vec<f32>,
 }
 
@@ -68,12 +68,18 @@ impl PackedTables {
         let (waves, coefficients) = moments.waves(&nodes);
         let (tiles, elements) = tiles::of_fibres(order, tables, padded);
         let volumes = problem.volumes.len();
-        let projection = (0..volumes * padded).map(|e| {
-            let (volume, unknown) = (e / padded, e % padded);
-            if unknown < n {
-                tables.project.at(volume, unknown)
-            } else {
-                0.0
+        let smooth = |volume: usize, unknown: usize| {
+            let product = |i| {
+                f64::from(tables.project.at(volume, i)) * f64::from(tables.start.at(i, unknown))
+            };
+            (0..n).map(product).sum::<f64>() as f32
+        };
+        let projection = (0..2 * volumes * padded).map(|e| {
+            let (volume, sum) = (e / (2 * padded), e % (2 * padded));
+            match (sum / padded, sum % padded) {
+                (_, unknown) if unknown >= n => 0.0,
+                (0, unknown) => tables.project.at(volume, unknown),
+                (_, unknown) => smooth(volume, unknown),
             }
         });
         Self {
