@@ -419,8 +419,7 @@ pub(in crate::state) fn add(
                 (id, document.layers.len(), display, None)
             }
         };
-        // The user opens an image to see it.
-        document.segment.image_alone &= content.volume().is_none();
+        let covers = content.volume().is_some();
         let name = document.free_layer_name(&name);
         let layer = Layer {
             notes,
@@ -434,8 +433,33 @@ pub(in crate::state) fn add(
                 Arc::make_mut(mask).display = display::mask_display();
             }
         }
+        // The contour of a surface must lie on the image in which it grows.
+        if covers && document.segment.image.is_some() {
+            document.show_segmented_image();
+        } else if covers {
+            document.segment.image_alone = false;
+        }
         then(document, id);
     });
+    report_hidden(state);
+}
+
+/// The user opens an image to see it: why Segment does not show it.
+fn report_hidden(state: &mut State) {
+    let opened = state.document.layers.last();
+    let opened = opened.filter(|layer| layer.content.volume().is_some() && layer.display.visible);
+    let (Some(image), Some(opened)) = (state.image_alone(), opened) else {
+        return;
+    };
+    if opened.id != image
+        && let Some(segmented) = state.document.layer(image)
+    {
+        let sentence = format!(
+            "Opened {}; Segment goes on showing {}, its image to segment",
+            opened.name, segmented.name
+        );
+        state.runtime.notices.status = sentence.into();
+    }
 }
 
 /// An export has started: the next one goes to the same folder, in the same format.

@@ -21,17 +21,19 @@ impl State {
     }
 }
 
-/// Shows the segmented image in Segment, also if its eye hides it or another image covers it.
-pub(in crate::state) fn show_image(document: &mut Document) {
-    document.segment.image_alone = is_unseen(document);
-}
+impl Document {
+    /// Shows the segmented image in Segment, even if its eye hides it or another image covers it.
+    pub(in crate::state) fn show_segmented_image(&mut self) {
+        self.segment.image_alone = self.hides_segmented_image();
+    }
 
-/// Whether the eye of the segmented image hides it, or another image covers it.
-pub(in crate::state) fn is_unseen(document: &Document) -> bool {
-    document.segmented_image().is_some_and(|(layer, _)| {
-        let id = layer.id;
-        !layer.display.visible || is_covered(document, id)
-    })
+    /// Whether the eye of the segmented image hides it, or another image covers it.
+    pub(in crate::state) fn hides_segmented_image(&self) -> bool {
+        self.segmented_image().is_some_and(|(layer, _)| {
+            let id = layer.id;
+            !layer.display.visible || is_covered(self, id)
+        })
+    }
 }
 
 /// Whether an opaque image lies above a layer; a label map leaves visible what is around its labels.

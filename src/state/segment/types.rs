@@ -278,7 +278,7 @@ pub struct EarlierRun {
     pub growth: Vec<(u64, u64)>,
 }
 
-/// What the plot of volume marks besides the growth of the surface.
+/// Marks in the plot of volume.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct PlottedRun {
     pub earlier_runs: Vec<EarlierRun>,
@@ -287,7 +287,7 @@ pub struct PlottedRun {
     pub changes: Vec<u64>,
 }
 
-/// What the current run grows on and from.
+/// The image and the surface with which the current run began.
 #[derive(Clone, Debug)]
 pub struct RunStart {
     pub image: DataId,

@@ -17,7 +17,6 @@ use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
     RunUpdate, SEGMENT, SpeedSources,
 };
-use crate::state::segment::shown::{is_unseen, show_image};
 pub use crate::state::segment::update::keep::{command_line, current_origin};
 use crate::state::segment::{
     PlottedRun, RunStart, SegmentRuntime, SegmentSettings, Start, frame_of, scalar,
@@ -45,8 +44,13 @@ pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
     }
     if state.document.segment.image == Some(id) && !state.document.awaits_surface_maps() {
         // Another image may have been opened above it.
-        if is_unseen(&state.document) != state.document.segment.image_alone {
-            edit(state, "Image to segment", false, show_image);
+        if state.document.hides_segmented_image() != state.document.segment.image_alone {
+            edit(
+                state,
+                "Image to segment",
+                false,
+                Document::show_segmented_image,
+            );
         }
         return;
     }
@@ -57,7 +61,7 @@ pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
             d.segment.resume = None;
         }
         d.segment.image = Some(id);
-        show_image(d);
+        d.show_segmented_image();
         d.segment.settings.target_chosen = false;
         d.segment.sample = None;
     });
@@ -89,7 +93,7 @@ pub fn entered(state: &mut State) {
     if chosen.is_some_and(stays) {
         return;
     }
-    show_image(&mut state.document);
+    state.document.show_segmented_image();
     guess(state);
 }
 
@@ -500,6 +504,7 @@ impl SegmentRuntime {
             placed: live.placed.clone(),
             speed_sources: live.speed_sources.clone(),
             leak: live.leak,
+            ended: Some(live.ended).filter(|e| matches!(e, Ended::Vanished | Ended::Filled)),
             awaited: Vec::new(),
         }))
     }

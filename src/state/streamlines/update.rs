@@ -10,7 +10,6 @@ pub(in crate::state) mod measure;
 pub(in crate::state) mod save;
 pub(in crate::state) mod select_manually;
 
-use crate::io::truth;
 use crate::state::State;
 use crate::state::core::live::Live;
 use crate::state::core::notices::Topic;
@@ -22,6 +21,9 @@ pub use crate::state::streamlines::update::edits::keep_marked;
 pub use crate::state::streamlines::update::follow::follow;
 pub(in crate::state) use crate::state::streamlines::update::follow::{applied_rules, regions};
 use std::path::PathBuf;
+
+/// The file in the folder of a truth that names the others, as in `io::truth`: the state imports no values of `io`.
+const TRUTH_FILE: &str = "truth.json";
 
 pub(in crate::state) fn set(
     state: &mut State,
@@ -36,7 +38,7 @@ pub(in crate::state) fn set(
 
 /// Chooses a truth: its folder, or the file there that names the others; their content may have changed.
 pub(in crate::state) fn set_truth(state: &mut State, path: PathBuf) {
-    let names_file = path.file_name().is_some_and(|name| name == truth::FILE);
+    let names_file = path.file_name().is_some_and(|name| name == TRUTH_FILE);
     let folder = match (names_file, path.parent()) {
         (true, Some(folder)) => folder.to_owned(),
         _ => path,

@@ -335,16 +335,19 @@ fn undone() {
     let more = live(&window).mask.clone().expect("at rest");
     assert!(more.count() > then.count());
     act(&mut window, SegmentAction::Step);
+    let later = live(&window).mask.clone().expect("at rest");
     window.act(Action::Undo);
     assert_eq!(live(&window).step, 10, "back before it");
     assert_eq!(
         live(&window).mask.as_ref().expect("at rest").inside,
         then.inside
     );
+    // Redo brings back the surface that undo has left.
     window.act(Action::Redo);
+    assert_eq!(live(&window).step, 20);
     assert_eq!(
         live(&window).mask.as_ref().expect("at rest").inside,
-        more.inside
+        later.inside
     );
 }
 

@@ -186,7 +186,6 @@ fn stopped() {
     for way in [
         Action::Segment(SegmentAction::Rewind(5)),
         Action::Segment(SegmentAction::TakeBack(spheres[1].0)),
-        Action::Undo,
     ] {
         let before = live(&window).clone();
         let left = window.state.runtime.segment.plotted.earlier_runs.len();

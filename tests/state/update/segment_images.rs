@@ -3,6 +3,7 @@
 use super::segment::{act, advance, image, live, ready, set};
 use super::{Window, file};
 use crate::support::test;
+use arcuate::data::Role;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::segment::jobs::RunRequest;
@@ -10,6 +11,7 @@ use arcuate::state::sessions::saved;
 use arcuate::state::{
     Action, BackendKind, DeviceAction, LayerAction, LayerId, Phase, Task, ViewAction,
 };
+use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -23,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
             undone_twice,
         ),
         test("update::segment::an_image_is_undone_elsewhere", elsewhere),
+        test("update::segment::each_step_keeps_its_surface", each_step),
         test(
             "update::segment::a_step_is_undone_after_a_change_of_backend",
             on_another_backend,
@@ -73,14 +76,15 @@ fn undone_twice() {
     advance(&mut window, 20);
     let left = surface(&window);
     assert_eq!(left.1, 50);
+    window.place(Role::Seed, DVec3::ZERO);
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     act(&mut window, SegmentAction::Rewind(30));
     window.holding = true;
     window.act(Action::Undo);
     assert_eq!(saved_steps(&window), Some(50));
+    // A step that does not concern the surface.
     window.act(Action::Undo);
     assert_eq!(saved_steps(&window), Some(50));
-    let settings = &window.state.document.segment.settings;
-    assert_eq!(settings.params.tolerance, 20.0);
     let last = window.jobs_of::<RunRequest>().next_back();
     let resume = last.and_then(|request| request.resume.clone());
     assert_eq!(resume.map(|run| run.script.steps), Some(50));
@@ -115,6 +119,21 @@ fn covered() {
     assert!(shown(&window, lower) && shown(&window, upper));
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     assert!(shown(&window, lower) && shown(&window, upper));
+    // An image that is opened above it covers it in other tasks only.
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    window.act(Action::Event(file(
+        "/data/t3.nii.gz",
+        Loaded::Image(image()),
+    )));
+    let opened = window.state.document.layer_named("t3").expect("opened").id;
+    assert!(shown(&window, lower) && !shown(&window, opened));
+    let status = window.state.runtime.notices.status.to_string();
+    assert_eq!(
+        status,
+        "Opened t3; Segment goes on showing t1, its image to segment"
+    );
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
+    assert!(shown(&window, opened));
 }
 
 /// Image, steps and voxels of the surface.
@@ -188,16 +207,55 @@ fn elsewhere() {
     window.act(Action::Undo);
     window.act(Action::Undo);
     assert_eq!(saved_steps(&window), Some(30));
-    // A further step, whose document holds no surface.
-    window.act(Action::Undo);
-    assert_eq!(saved_steps(&window), Some(30));
     window.act(select(Task::Segment));
     assert_eq!(surface(&window), on_first);
-    // The surface moves on, and an earlier step is no reason to take it back.
-    window.act(Action::Redo);
-    advance(&mut window, 10);
+}
+
+/// Each step that changes the motion keeps its surface, whatever the order of undo and redo; a step that does not concern
+/// the surface leaves it as it is.
+fn each_step() {
+    let (mut window, _) = grown();
+    let mut surfaces = vec![surface(&window)];
+    for tolerance in [15.0, 25.0] {
+        set(&mut window, Phase::Done, |s| s.params.tolerance = tolerance);
+        advance(&mut window, 20);
+        surfaces.push(surface(&window));
+    }
+    assert_eq!(surfaces[2].1, 70);
+    for at in [1, 0] {
+        window.act(Action::Undo);
+        assert_eq!(surface(&window), surfaces[at]);
+    }
+    for after in &surfaces[1..] {
+        window.act(Action::Redo);
+        assert_eq!(surface(&window), *after);
+    }
+    // Cleared, undone, redone, undone.
+    act(&mut window, SegmentAction::Clear);
+    for _ in 0..2 {
+        assert!(window.state.runtime.segment.live.is_none());
+        window.act(Action::Undo);
+        assert_eq!(surface(&window), surfaces[2]);
+        window.act(Action::Redo);
+    }
     window.act(Action::Undo);
-    assert_eq!(live(&window).step, 40);
+    // A region is no part of the motion.
+    window.place(Role::Seed, DVec3::ZERO);
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    advance(&mut window, 10);
+    let grown = surface(&window);
+    window.act(Action::Undo);
+    assert_eq!(surface(&window), grown);
+    // Down to a document without a surface, and back.
+    let mut steps = 0;
+    while window.state.runtime.segment.live.is_some() {
+        window.act(Action::Undo);
+        steps += 1;
+    }
+    for _ in 0..steps {
+        window.act(Action::Redo);
+    }
+    assert_eq!(surface(&window), grown);
 }
 
 /// The surface is restored on the new backend although the history step that follows holds none.
@@ -207,6 +265,7 @@ fn on_another_backend() {
     advance(&mut window, 20);
     let before = surface(&window);
     let select = |task| Action::View(ViewAction::SelectTask(task));
+    window.place(Role::Seed, DVec3::ZERO);
     window.act(select(Task::View));
     window.act(Action::Device(DeviceAction::Choose(BackendKind::Cpu)));
     window.act(Action::Undo);

@@ -13,9 +13,10 @@ use std::ops::Range;
 /// Rows of the Cholesky factor come in blocks of four.
 pub const BLOCK: usize = 4;
 
-/// What the linear fit at the start adds to the diagonal of H: so much for each unknown, and so much times the square of
-/// l (l + 1), the penalty on the Laplacian on the sphere (Descoteaux et al. 2007, Magn Reson Med 58:497).
+/// The linear fit at the start adds this to the diagonal of H, …
 const DAMPING: f64 = 1e-3;
+/// … and this times the square of l (l + 1): the penalty on the Laplacian on the sphere (Descoteaux et al. 2007, Magn
+/// Reson Med 58:497).
 const SMOOTHNESS: f64 = 1e-5;
 
 /// A matrix that lanes multiply from the left by vectors of lanes: outputs in tiles of 12, 8 or 4, each of which stays

@@ -52,6 +52,8 @@ pub struct RunCheckpoint {
     pub speed_sources: Vec<SpeedSources>,
     /// The leak at which it was paused.
     pub leak: Option<LeakNotice>,
+    /// How it ended, if no surface is left or nothing lies outside it: its steps lead to the state before.
+    pub ended: Option<Ended>,
     /// Images of a speed that the fit of the opened session has not added yet; their sources have no image until then.
     pub awaited: Vec<AwaitedSpeedImage>,
 }

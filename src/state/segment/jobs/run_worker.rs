@@ -318,7 +318,10 @@ impl RunMemory {
         Ok(Run {
             placed: placed.collect(),
             // Leaks before that point are ignored.
-            ended: resume.leak.map_or(ended, |l| Ended::Leaked(l.leak)),
+            ended: match resume.leak {
+                Some(notice) => Ended::Leaked(notice.leak),
+                None => resume.ended.unwrap_or(ended),
+            },
             leak: resume.leak,
             ..Run::new(evolution, start, speed_sources, self.request.rewind)
         })

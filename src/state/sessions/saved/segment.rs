@@ -270,6 +270,7 @@ fn resume(
     let placed = run.placed.iter();
     let placed = placed.filter_map(|(place, step)| Some((spheres.get(*place)?.0, *step)));
     Ok(RunCheckpoint {
+        ended: None,
         script: run.script.clone(),
         placed: placed.collect(),
         speed_sources,
