@@ -5,7 +5,7 @@ use crate::state::alignment::Nudge;
 use crate::state::alignment::jobs::ALIGN;
 use crate::state::update::fixed_name;
 use crate::state::{
-    Action, AlignmentAction, Content, Display, Layer, LayerAction, Phase, Severity, State,
+    Action, AlignmentAction, Content, Display, Layer, LayerAction, LayerId, Phase, Severity, State,
 };
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::theme::{self, space};
@@ -17,6 +17,18 @@ use egui::{Sense, Ui, vec2};
 use glam::{DAffine3, DVec3};
 
 const TITLE: &str = "Alignment";
+
+/// The selected layer if it can be aligned now, and the command that does it: `Align t1 to dwi`.
+pub fn alignable(state: &State) -> Option<(LayerId, String)> {
+    let layer = state.document.layer(state.runtime.selected_layer?)?;
+    let is_image = matches!(layer.content, Content::Image(_));
+    let is_running = state.runtime.jobs.is_running(&[ALIGN]);
+    if !is_image || is_running || !state.document.can_move(layer.id) {
+        return None;
+    }
+    let to = fixed_name(&state.document, layer.id)?;
+    Some((layer.id, format!("Align {} to {to}", layer.name)))
+}
 
 pub fn show(
     ui: &mut Ui,

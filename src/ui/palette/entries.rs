@@ -11,9 +11,9 @@ use crate::state::tensors::types::fods::{FodSettings, FodSource};
 use crate::state::track::types::odf::Model;
 use crate::state::update::panel_command;
 use crate::state::{
-    Action, FilesAction, Layout, Look, Method, PictureAction, RegionAction, SessionAction, Slab,
-    SnapshotAction, State, StreamlineAction, Task, TensorAction, Tool, TrackAction, UnsavedAction,
-    ViewAction,
+    Action, AlignmentAction, FilesAction, Layout, Look, Method, PictureAction, RegionAction,
+    SessionAction, Slab, SnapshotAction, State, StreamlineAction, Task, TensorAction, Tool,
+    TrackAction, UnsavedAction, ViewAction,
 };
 use crate::ui::{forms, keys, regions as region_list};
 use egui::{Key, Modifiers};
@@ -272,6 +272,10 @@ fn results(state: &State, list: &mut Entries) {
         let labels = act(RegionAction::CountLabels(map));
         list.add("Regions from a label map", "", labels)
             .about(Subject::LabelMap);
+    }
+    if let Some((layer, name)) = forms::alignment::alignable(state) {
+        let align = act(AlignmentAction::Align(layer));
+        list.add(&name, "", align);
     }
     list.add("Track the whole brain", "", act(TrackAction::WholeBrain))
         .about(Subject::WholeBrain);
