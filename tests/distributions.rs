@@ -69,6 +69,7 @@ pub fn round(grid: &Arc<Grid>, gradients: &Gradients) -> Fods {
             shells,
             counts: csd::Counts::default(),
             on_cpu: None,
+            kernel_s: None,
         },
         responses: vec![(Tissue::WhiteMatter, response)],
         measured: Vec::new(),

@@ -3,7 +3,7 @@
 use super::output;
 use super::runner::{Failure, Runner};
 use super::{
-    bench_commit, bench_eikonal, bench_fit, bench_geodesic, bench_io, bench_levelset,
+    bench_commit, bench_eikonal, bench_fit, bench_fod, bench_geodesic, bench_io, bench_levelset,
     bench_odf_tracking, bench_render, bench_select, bench_tracking,
 };
 use crate::compute::Backend;
@@ -38,8 +38,9 @@ impl Choice<'_> {
 /// Measures, and returns one object per case.
 type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
-const WORKLOADS: [(&str, Workload); 10] = [
+const WORKLOADS: [(&str, Workload); 11] = [
     ("fit", bench_fit::run),
+    ("fod", bench_fod::run),
     ("tracking", bench_tracking::run),
     ("odf-tracking", bench_odf_tracking::run),
     ("geodesic", bench_geodesic::run),

@@ -26,6 +26,7 @@ mod bench_commit;
 mod bench_drawn;
 mod bench_eikonal;
 mod bench_fit;
+mod bench_fod;
 mod bench_geodesic;
 mod bench_glyphs;
 mod bench_io;

@@ -62,6 +62,7 @@ pub struct Fitted {
     /// Amounts of the tissues without fibres.
     pub amounts: Arc<[f32]>,
     pub counts: Counts,
+    pub kernel_s: Option<f64>,
 }
 
 /// How the voxels of a piece are solved.
@@ -234,6 +235,7 @@ pub fn fit(
         coefficients,
         amounts: if tissues > 0 { amounts } else { Arc::new([]) },
         counts,
+        kernel_s: None,
     })
 }
 

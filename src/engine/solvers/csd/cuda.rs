@@ -170,7 +170,7 @@ pub fn fit(
         backend,
         control,
     };
-    let mut counts = Counts::default();
+    let (mut counts, mut kernel_s) = (Counts::default(), 0f64);
     let on_card = |i: usize, device: &Device| {
         // Each card has its own outputs, so that none waits.
         let mut output = outputs[i].lock().unwrap_or_else(PoisonError::into_inner);
@@ -178,7 +178,9 @@ pub fn fit(
         job.on_device(device, share.clone(), coefficients, amounts)
     };
     for counted in backend.on_each_device(on_card) {
-        counts = counts + counted?;
+        let (own, own_s) = counted?;
+        // Cards work side by side.
+        (counts, kernel_s) = (counts + own, kernel_s.max(own_s));
     }
     drop(outputs);
     Ok(Fitted {
@@ -189,6 +191,7 @@ pub fn fit(
             Vec::new().into()
         },
         counts,
+        kernel_s: Some(kernel_s),
     })
 }
 
@@ -227,10 +230,10 @@ impl Job<'_> {
         range: Range<usize>,
         coefficients: &mut [f32],
         amounts: &mut [f32],
-    ) -> Result<Counts, Error> {
-        let mut counts = Counts::default();
+    ) -> Result<(Counts, f64), Error> {
+        let (mut counts, mut kernel_s) = (Counts::default(), 0.0);
         if range.is_empty() {
-            return Ok(counts);
+            return Ok((counts, kernel_s));
         }
         let card = Card::new(device, self.shape, self.problem, self.single, self.limits)?;
         let (volumes, unknowns) = (self.problem.volumes.len(), self.problem.unknowns());
@@ -247,10 +250,11 @@ impl Job<'_> {
         let voxels = self.voxels[range].chunks(size);
         for (voxels, (coefficients, amounts)) in voxels.zip(outputs) {
             self.control.check()?;
-            counts = counts + self.slab(&card, voxels, coefficients, amounts)?;
+            let (own, own_s) = self.slab(&card, voxels, coefficients, amounts)?;
+            (counts, kernel_s) = (counts + own, kernel_s + own_s);
             self.control.advance(voxels.len() as u64);
         }
-        Ok(counts)
+        Ok((counts, kernel_s))
     }
 
     fn slab(
@@ -259,13 +263,13 @@ impl Job<'_> {
         voxels: &[usize],
         coefficients: &mut [f32],
         amounts: &mut [f32],
-    ) -> Result<Counts, Error> {
+    ) -> Result<(Counts, f64), Error> {
         let (problem, double, count) = (self.problem, self.double, voxels.len());
         let mut samples = vec![0f32; problem.volumes.len() * count];
         let mut counts = self
             .backend
             .install(|| gather(self.source, voxels, &mut samples));
-        let (values, gaps) = card.solve(&samples, problem, count)?;
+        let (values, gaps, kernel_s) = card.solve(&samples, problem, count)?;
         let limit = card.limits.gap as f32;
         let unfinished = |gap: f32| gap.is_nan() || gap > limit;
         let failed: Vec<usize> = (0..count).filter(|&i| unfinished(gaps[i])).collect();
@@ -294,7 +298,7 @@ impl Job<'_> {
         }
         counts.repeated = failed.len();
         counts.unfinished = repeated.failed.len();
-        Ok(counts)
+        Ok((counts, kernel_s))
     }
 }
 
@@ -327,13 +331,13 @@ impl<'a> Card<'a> {
         })
     }
 
-    /// Unknowns in the order of the tables, `[unknown][voxel]`, and the gap of each voxel.
+    /// Unknowns in the order of the tables, `[unknown][voxel]`, the gap of each voxel, and the seconds of the kernels.
     fn solve(
         &self,
         samples: &[f32],
         problem: &Problem,
         count: usize,
-    ) -> Result<(Vec<f32>, Vec<f32>), cuda::Error> {
+    ) -> Result<(Vec<f32>, Vec<f32>, f64), cuda::Error> {
         let (device, shape) = (self.device, self.shape);
         let (volumes, unknowns) = (problem.volumes.len() as u32, problem.unknowns());
         let samples = device.upload(samples)?;
@@ -351,7 +355,7 @@ impl<'a> Card<'a> {
         let width = width as u32;
         // SAFETY: one thread for each voxel and 48 sums; `samples` and `projection` have a row for each volume, and
         // `projected` one for each sum.
-        let launched = unsafe {
+        let mut project = || unsafe {
             device
                 .stream()
                 .launch_builder(&self.project)
@@ -363,7 +367,7 @@ impl<'a> Card<'a> {
                 .arg(&mut projected)
                 .launch(config)
         };
-        device.check(OPERATION, launched)?;
+        let (_, projection_ms) = device.elapsed(|| device.check(OPERATION, project()))?;
         let job = KernelJob {
             tables: device.address(&self.matrices),
             waves: device.address(&self.waves),
@@ -388,15 +392,16 @@ impl<'a> Card<'a> {
         };
         // SAFETY: the tables are those of this shape; `x` has a row for each unknown and `gap` a number for each voxel;
         // all buffers live until the downloads below, which wait for the kernel.
-        let launched = unsafe {
+        let fit = || unsafe {
             device
                 .stream()
                 .launch_builder(&self.fit)
                 .arg(&job)
                 .launch(config)
         };
-        device.check(OPERATION, launched)?;
+        let (_, fit_ms) = device.elapsed(|| device.check(OPERATION, fit()))?;
         let values = device.download(&x, 0..unknowns * count)?;
-        Ok((values, device.download(&gap, 0..count)?))
+        let gaps = device.download(&gap, 0..count)?;
+        Ok((values, gaps, f64::from(projection_ms + fit_ms) * 1e-3))
     }
 }

@@ -108,6 +108,8 @@ pub struct Output {
     pub counts: Counts,
     /// Why the CPU solved this although there is a graphics card, as part of a sentence.
     pub on_cpu: Option<&'static str>,
+    /// Seconds of kernels, of the slowest card; `None` on the CPU.
+    pub kernel_s: Option<f64>,
 }
 
 /// Estimates a distribution for each voxel of the mask. The first response is that of white matter.
@@ -127,13 +129,14 @@ pub fn fit(
         problem,
         solver,
     } = setup;
-    let (field, tissues, counts) = run(dwi, mask, &problem, &solver, backend, control)?;
+    let (field, tissues, fitted) = run(dwi, mask, &problem, &solver, backend, control)?;
     Ok(Output {
         field,
         tissues,
         order,
         shells,
-        counts,
+        counts: fitted.counts,
+        kernel_s: fitted.kernel_s,
         on_cpu: obstacle(&problem, &solver, backend),
     })
 }
@@ -217,7 +220,8 @@ pub fn fit_problem(
     control: &Control,
 ) -> Result<(OdfField, Vec<Volume>, Counts), Error> {
     let solver = Solver::constrained(problem, precision);
-    run(dwi, mask, problem, &solver, backend, control)
+    let (field, tissues, fitted) = run(dwi, mask, problem, &solver, backend, control)?;
+    Ok((field, tissues, fitted.counts))
 }
 
 /// Solves a problem with one tissue, whose response has the mean coefficient `r_0` = R_0, as the paper does.
@@ -234,8 +238,8 @@ pub fn fit_paper(
         ..problem.clone()
     };
     let solver = Solver::Paper(paper::Paper::new(&problem, r_0));
-    let (field, _, counts) = run(dwi, mask, &problem, &solver, backend, control)?;
-    Ok((field, counts))
+    let (field, _, fitted) = run(dwi, mask, &problem, &solver, backend, control)?;
+    Ok((field, fitted.counts))
 }
 
 /// Solves one voxel, whose samples are those of the problem's volumes, with its multipliers.
@@ -254,7 +258,7 @@ fn run(
     solver: &Solver,
     backend: &Backend,
     control: &Control,
-) -> Result<(OdfField, Vec<Volume>, Counts), Error> {
+) -> Result<(OdfField, Vec<Volume>, Fitted), Error> {
     let inside = mask.inside.iter().enumerate().filter(|(_, m)| **m != 0);
     let voxels: Vec<usize> = inside.map(|(voxel, _)| voxel).collect();
     let (n, grid) = (count(problem.order), dwi.grid.voxel_count());
@@ -279,7 +283,7 @@ fn run(
     };
     let tissues = (0..problem.tissues).map(tissue).collect();
     let field = OdfField::new(dwi.grid.clone(), problem.order, coefficients);
-    Ok((field, tissues, fitted.counts))
+    Ok((field, tissues, fitted))
 }
 
 /// Solves for the samples of some voxels, on graphics cards if they can.

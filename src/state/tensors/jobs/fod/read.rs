@@ -134,6 +134,7 @@ impl ReadFods {
                     ..csd::Counts::default()
                 },
                 on_cpu: None,
+                kernel_s: None,
             },
             responses: Vec::new(),
             measured: Vec::new(),
