@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub const PIECE: usize = 64;
 
 /// In single precision the matrix is no longer positive definite near this gap.
-const GAP: f64 = 3e-10;
+const GAP: f64 = 2e-10;
 const GAP_ABOVE_ORDER_8: f64 = 3e-9;
 const GAP_DOUBLE: f64 = 1e-15;
 /// Double precision needs 16 iterations, single 9.
