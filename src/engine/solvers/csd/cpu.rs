@@ -16,11 +16,12 @@ use std::sync::Arc;
 /// Voxels of a piece: some ms of work, and whole groups of lanes.
 pub const PIECE: usize = 64;
 
-/// In single precision the matrix is no longer positive definite near this gap.
-const GAP: f64 = 2e-10;
+/// In single precision, the matrix of one voxel in a thousand is no longer positive definite before this gap; these are
+/// repeated in double precision.
+const GAP: f64 = 1e-10;
 const GAP_ABOVE_ORDER_8: f64 = 3e-9;
 const GAP_DOUBLE: f64 = 1e-15;
-/// Double precision needs 16 iterations, single 9.
+/// Double precision needs 16 iterations, single 10.
 const ITERATIONS: usize = 30;
 const ITERATIONS_DOUBLE: usize = 60;
 

@@ -112,6 +112,11 @@ impl<V: Vector> Work<V> {
             }
             self.iterate(tables, active);
         }
+        // Rounding may leave amounts in x below 0, in s never.
+        let amounts = &self.s[tables.images() * tables.representatives..];
+        for (x, s) in self.x[tables.fibre..tables.unknowns].iter_mut().zip(amounts) {
+            *x = *s;
+        }
     }
 
     /// The factor by which all unknowns were divided.

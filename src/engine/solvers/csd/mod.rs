@@ -10,7 +10,7 @@
 //! ```
 //!
 //! where A evaluates f in 320 directions of a half sphere (512 above order 8). The matrix CᵀC has a condition number of
-//! some 10⁶, so that first-order methods need hundreds of passes; a primal-dual interior point method needs 13
+//! some 10⁶, so that first-order methods need hundreds of passes; a primal-dual interior point method needs 10
 //! iterations of about 55 thousand multiply-adds at order 8, without branches, one voxel in each vector lane
 //! (`interior_point`). Products of harmonics are harmonics, so that AᵀDA follows from moments of D; the directions
 //! are symmetric, which makes every sum over them four times shorter (`tables`).
