@@ -279,7 +279,7 @@ fn grid(path: &Path, grid: &Grid, kind: &str) -> (Value, String) {
     };
     let value = json!({
         "path": path, "kind": kind, "shape": grid.shape, "spacing_mm": spacing.to_array(),
-        "affine": rows, "affine_from": grid.source.name(), "orientation": grid.orientation(),
+        "affine": rows, "affine_from": grid.source.key(), "orientation": grid.orientation(),
         "oblique_deg": grid.obliquity_deg(), "handedness": handed, "sheared_deg": grid.shear_deg(),
         "left_and_right_known": grid.source != AffineSource::Pixdim,
     });
@@ -295,7 +295,7 @@ fn grid(path: &Path, grid: &Grid, kind: &str) -> (Value, String) {
     let _ = writeln!(
         text,
         "  affine      from {}, {}, {handed}, {:.1}° oblique{known}",
-        grid.source.name(),
+        grid.source.label(),
         grid.orientation(),
         grid.obliquity_deg()
     );
