@@ -7,7 +7,7 @@ use crate::data::TensorLayout;
 use crate::data::axis_change::AxisChange;
 use crate::io;
 use crate::io::text::counted;
-use crate::solvers::gradient_check::{self, Verdict};
+use crate::solvers::gradient_check;
 use crate::solvers::{odf_check, tensor_check};
 use crate::state::tensors::jobs::{CheckGradients, CompareDistributions, CompareTensors};
 use serde_json::{Value, json};
@@ -283,11 +283,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
         files = save(out, &turned, grid)?.to_vec();
         let _ = writeln!(text, "\n{}\n{}", files[0], files[1]);
     }
-    let verdict = match output.verdict() {
-        Verdict::AsTheyAre => "as they are",
-        Verdict::Better(..) => "better",
-        Verdict::Undecided => "undecided",
-    };
+    let verdict = output.verdict();
     let ranked: Vec<Value> = output
         .ranked
         .iter()
@@ -299,7 +295,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
         })
         .collect();
     let value = json!({
-        "command": "gradients check", "verdict": verdict, "best": best.to_string(),
+        "command": "gradients check", "verdict": verdict.key(), "best": best.to_string(),
         "sentence": output.sentence(), "fibres": output.started, "ranked": ranked, "files": files,
         "check_ms": wall_ms,
     });

@@ -8,7 +8,7 @@ use crate::compute::Control;
 use crate::data::text::counted;
 use crate::data::text::file_name;
 use crate::data::tractogram::LENGTH;
-use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind};
+use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind, keyed};
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
 use crate::io::{self, Reading};
@@ -165,7 +165,7 @@ fn describe(
                     };
                     Failure::new(format!("{error}: {}", path.display()))
                 })?;
-                value["kind"] = json!("distributions");
+                value["kind"] = json!(DataKind::Distributions.key());
                 value["distributions"] = json!({
                     "order": order, "basis": layout.basis.key(), "frame": layout.frame.key(),
                 });
@@ -179,7 +179,7 @@ fn describe(
         }
         Loaded::Image(volume) => image(file, volume, None, None),
         Loaded::Mask(mask) => {
-            let (mut value, mut text) = grid(&path, &mask.grid, "mask");
+            let (mut value, mut text) = grid(&path, &mask.grid, DataKind::Mask);
             value["inside_voxels"] = json!(mask.count());
             value["inside_ml"] = json!(mask.volume_ml());
             let _ = writeln!(
@@ -245,20 +245,61 @@ fn folder(folder: &Folder) -> (Value, String, Option<Loaded>) {
         .iter()
         .map(|f| {
             json!({
-                "kind": f.kind.name(), "path": f.path, "subject": f.subject, "session": f.session, "derived": f.derived,
+                "kind": f.kind.key(), "path": f.path, "subject": f.subject, "session": f.session, "derived": f.derived,
                 "gradients": f.gradients,
             })
         })
         .collect();
     let value = json!({
-        "path": folder.path, "kind": "BIDS folder", "subjects": folder.subjects, "visits": visits.iter().map(Visit::name).collect::<Vec<_>>(), "files": files,
+        "path": folder.path, "kind": DataKind::BidsFolder.key(), "subjects": folder.subjects, "visits": visits.iter().map(Visit::name).collect::<Vec<_>>(), "files": files,
         "unreadable": folder.unreadable,
         "complete": !folder.cut && folder.unreadable.is_empty(),
     });
     (value, text, None)
 }
 
-fn grid(path: &Path, grid: &Grid, kind: &str) -> (Value, String) {
+/// Kind of the content of a file or folder.
+#[derive(Clone, Copy)]
+enum DataKind {
+    DiffusionScan,
+    LabelMap,
+    ColourImage,
+    Tensors,
+    Image,
+    Mask,
+    Distributions,
+    Tractogram,
+    BidsFolder,
+}
+
+keyed!(DataKind, key {
+    DiffusionScan = "diffusion_scan",
+    LabelMap = "label_map",
+    ColourImage = "colour_image",
+    Tensors = "tensors",
+    Image = "image",
+    Mask = "mask",
+    Distributions = "distributions",
+    Tractogram = "tractogram",
+    BidsFolder = "bids_folder",
+});
+
+impl DataKind {
+    /// Name in text.
+    fn label(self) -> &'static str {
+        match self {
+            Self::DiffusionScan => "diffusion scan",
+            Self::LabelMap => "label map",
+            Self::ColourImage => "colour image",
+            Self::BidsFolder => "BIDS folder",
+            Self::Tensors | Self::Image | Self::Mask | Self::Distributions | Self::Tractogram => {
+                self.key()
+            }
+        }
+    }
+}
+
+fn grid(path: &Path, grid: &Grid, kind: DataKind) -> (Value, String) {
     let [x, y, z] = grid.shape;
     let spacing = grid.spacing();
     let m = grid.world_from_voxel;
@@ -278,14 +319,17 @@ fn grid(path: &Path, grid: &Grid, kind: &str) -> (Value, String) {
         "left-handed"
     };
     let value = json!({
-        "path": path, "kind": kind, "shape": grid.shape, "spacing_mm": spacing.to_array(),
-        "affine": rows, "affine_from": grid.source.name(), "orientation": grid.orientation(),
+        "path": path, "kind": kind.key(), "shape": grid.shape, "spacing_mm": spacing.to_array(),
+        "affine": rows, "affine_from": grid.source.key(), "orientation": grid.orientation(),
         "oblique_deg": grid.obliquity_deg(), "handedness": handed, "sheared_deg": grid.shear_deg(),
         "left_and_right_known": grid.source != AffineSource::Pixdim,
     });
     let mut text = format!(
-        "  kind        {kind}\n  grid        {x} × {y} × {z}, {:.3} × {:.3} × {:.3} mm\n",
-        spacing.x, spacing.y, spacing.z
+        "  kind        {}\n  grid        {x} × {y} × {z}, {:.3} × {:.3} × {:.3} mm\n",
+        kind.label(),
+        spacing.x,
+        spacing.y,
+        spacing.z
     );
     let known = if grid.source == AffineSource::Pixdim {
         "; left and right unknown"
@@ -295,7 +339,7 @@ fn grid(path: &Path, grid: &Grid, kind: &str) -> (Value, String) {
     let _ = writeln!(
         text,
         "  affine      from {}, {}, {handed}, {:.1}° oblique{known}",
-        grid.source.name(),
+        grid.source.label(),
         grid.orientation(),
         grid.obliquity_deg()
     );
@@ -343,11 +387,11 @@ fn image(
     gradients: Option<&Gradients>,
 ) -> (Value, String) {
     let kind = match (gradients, &volume.labels) {
-        (Some(_), _) => "diffusion scan",
-        (None, Some(_)) => "label map",
-        _ if volume.kind == VolumeKind::Rgb => "colour image",
-        _ if volume.tensors.is_some() => "tensors",
-        (None, None) => "image",
+        (Some(_), _) => DataKind::DiffusionScan,
+        (None, Some(_)) => DataKind::LabelMap,
+        _ if volume.kind == VolumeKind::Rgb => DataKind::ColourImage,
+        _ if volume.tensors.is_some() => DataKind::Tensors,
+        (None, None) => DataKind::Image,
     };
     let (mut value, mut text) = grid(Path::new(path), &volume.grid, kind);
     let (low, high) = volume.range(0);
@@ -450,7 +494,7 @@ fn streamlines(path: &Path, tractogram: &Tractogram) -> (Value, String) {
         .map(|(low, high)| [low.to_array(), high.to_array()]);
     let grid = tractogram.grid.as_ref();
     let value = json!({
-        "path": path, "kind": "tractogram", "streamlines": tractogram.len(),
+        "path": path, "kind": DataKind::Tractogram.key(), "streamlines": tractogram.len(),
         "points": points, "not_finite": not_finite, "median_length_mm": median, "length_mm": [range.0, range.1],
         "bounds_mm": bounds, "per_point": of_points, "per_streamline": of_lines, "groups": groups,
         "per_group": of_groups,

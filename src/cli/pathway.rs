@@ -16,7 +16,7 @@ use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates, Params, Width};
 use crate::state::core::text::duration_text;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::{ComparePathway, FindPathway, PathwayComparison, RANDOM_PAIRS};
-use crate::state::pathways::recipe::command;
+use crate::state::pathways::recipe::{command, option};
 use crate::state::pathways::{PathwayResult, RandomPairRank};
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::ShapeSpec;
@@ -124,16 +124,10 @@ impl Options {
 
 fn regions(options: &Options) -> Result<Vec<Region>, Failure> {
     let region = |(role, spec): (Role, &ShapeSpec)| {
-        // The option's name, for sentences about it.
-        let name = match role {
-            Role::Seed => "from",
-            Role::Target => "to",
-            Role::Exclude => "exclude",
-            _ => "within",
-        };
         Ok(Region {
             id: RegionId(0),
-            name: name.to_owned(),
+            // For sentences about the option.
+            name: option(role).unwrap_or_default().to_owned(),
             role,
             shape: Arc::new(shape(spec)?),
             colour: None,

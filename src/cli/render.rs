@@ -77,25 +77,23 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum ViewName {
-    Axial,
-    Coronal,
-    Sagittal,
-    #[value(name = "3d")]
-    Scene,
-    Window,
-}
+/// A view; `None` for the whole window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ViewName(Option<Pane>);
 
-impl ViewName {
-    fn pane(self) -> Option<Pane> {
-        match self {
-            Self::Axial => Some(Pane::Axial),
-            Self::Coronal => Some(Pane::Coronal),
-            Self::Sagittal => Some(Pane::Sagittal),
-            Self::Scene => Some(Pane::Scene),
-            Self::Window => None,
-        }
+impl clap::ValueEnum for ViewName {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self(Some(Pane::Axial)),
+            Self(Some(Pane::Coronal)),
+            Self(Some(Pane::Sagittal)),
+            Self(Some(Pane::Scene)),
+            Self(None),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(Pane::option(self.0)))
     }
 }
 
@@ -145,7 +143,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         if let Some(turn) = turn {
             seen.view.camera = turn.camera(&state.view.camera, i);
         }
-        pictures.save(&seen, options.view.pane(), look, file, runner)?;
+        pictures.save(&seen, options.view.0, look, file, runner)?;
     }
     if let Some(path) = &film {
         runner.run(SaveFilm {
@@ -218,7 +216,7 @@ impl Options {
                  out: {session}"
             )));
         }
-        let scene = self.view == ViewName::Scene;
+        let scene = self.view.0 == Some(Pane::Scene);
         if let (false, Some(option)) = (
             scene,
             (self.transparent.then_some("--transparent")).or(self.turn().map(|_| "--turntable")),
@@ -280,7 +278,7 @@ impl Options {
             window.act(ViewAction::SelectTask(Task::Track))?;
         }
         if let Some(mm) = self.mosaic {
-            let pane = self.view.pane().filter(|p| *p != Pane::Scene);
+            let pane = self.view.0.filter(|p| *p != Pane::Scene);
             let pane = pane.ok_or_else(|| {
                 Failure::usage("A mosaic shows slices: add --view axial, sagittal or coronal")
             })?;

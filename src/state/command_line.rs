@@ -248,13 +248,7 @@ fn selection_commands(
 
 /// The command of a picture of a session: of a view, or of the whole window, with this crosshair.
 pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> String {
-    let view = match pane {
-        None => "window",
-        Some(Pane::Axial) => "axial",
-        Some(Pane::Coronal) => "coronal",
-        Some(Pane::Sagittal) => "sagittal",
-        Some(Pane::Scene) => "3d",
-    };
+    let view = Pane::option(pane);
     let mut text = format!("arcuate render {} --view {view}", quoted_path(session));
     let _ = write!(text, " --at {},{},{}", at.x, at.y, at.z);
     match look.size_px {

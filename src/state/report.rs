@@ -94,7 +94,7 @@ fn filter(state: &State) -> Value {
             "streamlines": lines.len(),
             "with_weight": fitted.sorted.len(),
             "kept": fitted.count_above(document.filter.min_weight(layer.id)),
-            "shown": document.shown_by_weight(layer.id).name(),
+            "shown": document.shown_by_weight(layer.id).key(),
             "objective": figures.objective,
             "rmse": figures.rmse,
             "iterations": figures.iterations,

@@ -46,7 +46,7 @@ fn in_place_of_niftis() {
     for member in ["kind", "shape", "volumes", "shells", "orientation", "range"] {
         assert_eq!(own[member], other[member], "{member}");
     }
-    assert_eq!(own["kind"], "diffusion scan");
+    assert_eq!(own["kind"], "diffusion_scan");
     run(
         "fit head/dwi.nii.gz --mask head/brain_mask.nii.gz --maps fa,tensor,mask --out plain",
         here,

@@ -17,49 +17,53 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use crate::data::keyed;
 use glam::{DAffine3, DMat3, DVec3};
 
-/// Sources of an affine with their keys in sessions: one table for both directions, so that every key written can be
-/// read.
-macro_rules! sources {
-    ($($(#[$doc:meta])* $source:ident = $name:literal,)*) => {
-        /// The header field that gave the affine. Only `Pixdim` leaves left and right unknown.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum AffineSource {
-            $($(#[$doc])* $source,)*
-        }
-
-        impl AffineSource {
-            /// All sources in the order of the table.
-            pub const ALL: &[Self] = &[$(Self::$source),*];
-
-            /// Key in sessions.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$source => $name,)*
-                }
-            }
-
-            /// The source with this key.
-            pub fn named(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|s| s.name() == name)
-            }
-        }
-    };
-}
-
-sources! {
+/// The header field that gave the affine. Only `Pixdim` leaves left and right unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AffineSource {
     /// The sform of a NIfTI header, any affine.
-    Sform = "sform",
+    Sform,
     /// The qform of a NIfTI header: a rotation with voxel sizes.
-    Qform = "qform",
+    Qform,
     /// Neither sform nor qform: voxel sizes only, image centre at 0, x assumed to increase to the patient's right.
     /// Every view must state "left and right unknown".
-    Pixdim = "voxel sizes only",
+    Pixdim,
     /// The only affine of the format.
-    Header = "header",
+    Header,
     /// Computed by this program.
+    Computed,
+}
+
+keyed!(AffineSource {
+    Sform = "sform",
+    Qform = "qform",
+    Pixdim = "pixdim",
+    Header = "header",
     Computed = "computed",
+});
+
+impl AffineSource {
+    /// All sources.
+    pub const ALL: &[Self] = &[
+        Self::Sform,
+        Self::Qform,
+        Self::Pixdim,
+        Self::Header,
+        Self::Computed,
+    ];
+
+    /// Name in sentences.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Sform => "sform",
+            Self::Qform => "qform",
+            Self::Pixdim => "voxel sizes only",
+            Self::Header => "header",
+            Self::Computed => "computed",
+        }
+    }
 }
 
 /// Shape in voxels and the affine from voxel to world (RAS+ mm).

@@ -3,6 +3,7 @@
 
 use super::format::{Content, Format};
 use super::{Error, extension, fixels, names_in};
+use crate::data::keyed;
 use crate::data::text::file_name;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,14 @@ pub enum Kind {
     /// Tractogram.
     Streamlines,
 }
+
+keyed!(Kind {
+    Scan = "diffusion_scan",
+    T1 = "t1",
+    Mask = "mask",
+    Labels = "label_map",
+    Streamlines = "streamlines",
+});
 
 impl Kind {
     /// All kinds in the order of display.

@@ -41,7 +41,7 @@ use super::tensor_fit::eigen_symmetric;
 use super::tracking::{principal_direction, track};
 use crate::compute::{Backend, Control};
 use crate::data::axis_change::AxisChange;
-use crate::data::{Tensor, TensorField, Tractogram};
+use crate::data::{Tensor, TensorField, Tractogram, keyed};
 use crate::parameters::{self, Kind, Limits, Number, Param, ParamError, Parameters, Scale};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -147,6 +147,12 @@ pub enum Verdict {
     /// The best variants are too close, or there is too little to track.
     Undecided,
 }
+
+keyed!(Verdict, key {
+    AsTheyAre = "as_they_are",
+    Better(..) = "better",
+    Undecided = "undecided",
+});
 
 /// All variants with their scores.
 #[derive(Clone, Debug)]

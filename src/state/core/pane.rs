@@ -29,6 +29,15 @@ impl Pane {
         }
     }
 
+    /// Value of `arcuate render --view` for a view, or for the whole window.
+    pub fn option(view: Option<Self>) -> &'static str {
+        match view {
+            None => "window",
+            Some(Self::Scene) => "3d",
+            Some(slices) => slices.key(),
+        }
+    }
+
     /// The world axis along which a slice view looks; `None` for the 3-D view.
     pub fn normal_axis(self) -> Option<usize> {
         match self {

@@ -9,6 +9,17 @@ use crate::state::regions::recipe::RegionSpec;
 use crate::state::tensors::recipe::FitArguments;
 use std::path::Path;
 
+/// Option of `arcuate pathway` for regions with this role, without its dashes; `None` if they have no effect.
+pub fn option(role: Role) -> Option<&'static str> {
+    match role {
+        Role::Seed => Some("from"),
+        Role::Target => Some("to"),
+        Role::Mask => Some("within"),
+        Role::Exclude => Some("exclude"),
+        Role::Include | Role::Terminate | Role::Region => None,
+    }
+}
+
 /// `arcuate pathway` for these regions.
 pub fn command(
     fit: &FitArguments,
@@ -19,13 +30,8 @@ pub fn command(
 ) -> String {
     let mut text = format!("arcuate pathway {}", fit.text());
     for region in regions {
-        let name = match region.role {
-            Role::Seed => "from",
-            Role::Target => "to",
-            Role::Mask => "within",
-            Role::Exclude => "exclude",
-            // These roles have no effect.
-            Role::Include | Role::Terminate | Role::Region => continue,
+        let Some(name) = option(region.role) else {
+            continue;
         };
         text += &format!(" --{name} {}", quoted(&region.shape.to_string()));
     }

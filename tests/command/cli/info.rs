@@ -53,7 +53,9 @@ fn images() {
     colour_image(&here.join("rgb.nii"));
     let message = text(&arcuate(&["info", "rgb.nii"], here));
     assert!(message.contains("colour image"), "{message}");
-    assert_eq!(json(&["info", "rgb.nii"], here)["files"][0]["volumes"], 1);
+    let colour = json(&["info", "rgb.nii"], here);
+    assert_eq!(colour["files"][0]["volumes"], 1);
+    assert_eq!(colour["files"][0]["kind"], "colour_image");
     // 84.3° between the first two axes, and holes.
     let matrix = DMat3::from_cols(DVec3::X, DVec3::new(0.1, 1.0, 0.0), DVec3::Z);
     let affine = DAffine3::from_mat3(matrix);

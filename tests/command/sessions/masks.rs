@@ -86,7 +86,7 @@ fn recovered(path: &Path) -> Window {
 
 fn sources() {
     for source in AffineSource::ALL {
-        assert_eq!(AffineSource::named(source.name()), Some(*source));
+        assert_eq!(AffineSource::from_key(source.key()), Some(*source));
         let mask = mask(*source);
         let back = PackedMask::pack(&mask).unpack().expect("a mask");
         assert_eq!((&*back.grid, &back.inside), (&*mask.grid, &mask.inside));
@@ -165,7 +165,7 @@ fn unreadable() {
         // The session as a later version reads it.
         let masks_now = now["masks"].as_array_mut().expect("masks");
         for (mask, source) in masks_now.iter_mut().zip(AffineSource::ALL) {
-            mask["affine"] = Value::from(source.name());
+            mask["affine"] = Value::from(source.key());
         }
         let healed = folder.path().join(format!("healed {name}"));
         let files = |n: &str| folder.path().join(format!("{n}.files"));

@@ -129,7 +129,7 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
             path,
             format!(
                 "numbers in the header's {} that are not finite",
-                source.name()
+                source.label()
             ),
             ("an affine of finite numbers", "repair the header"),
         ));
@@ -139,7 +139,7 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
     let grid = Grid::new(header.shape, scaled, source).ok_or_else(|| {
         Error::malformed(
             path,
-            format!("a header whose {} flattens the image", source.name()),
+            format!("a header whose {} flattens the image", source.label()),
             ("three independent axes", "repair the header"),
         )
     })?;

@@ -21,7 +21,7 @@ pub struct PackedMask {
     pub shape: [usize; 3],
     /// Rows of the affine, mm.
     pub world_from_voxel: [[f64; 4]; 3],
-    /// The affine's key by [`AffineSource::name`].
+    /// The affine's key by [`AffineSource::key`].
     pub affine: String,
     /// Header code of the world space.
     pub space_code: i16,
@@ -76,7 +76,7 @@ impl PackedMask {
             frame,
             shape: mask.grid.shape,
             world_from_voxel: [0, 1, 2].map(row),
-            affine: grid.source.name().to_owned(),
+            affine: grid.source.key().to_owned(),
             space_code: grid.space_code,
             runs: STANDARD.encode(packed.finish().unwrap_or_default()),
         }
@@ -99,7 +99,7 @@ impl PackedMask {
             DMat3::from_cols_array_2d(&columns.map(Into::into)),
             offset,
         );
-        let source = AffineSource::named(&self.affine);
+        let source = AffineSource::from_key(&self.affine);
         let source = source.ok_or_else(|| E::AffineSource(self.affine.clone()))?;
         let whole = self.frame.as_ref().map_or(self.shape, |f| f.shape);
         let grid = Grid::new(whole, affine, source).ok_or(E::NoVolume)?;
@@ -195,8 +195,7 @@ impl fmt::Display for PackedMaskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AffineSource(source) => {
-                let known: Vec<&str> = AffineSource::ALL.iter().map(|s| s.name()).collect();
-                let known = known.join(", ");
+                let known = AffineSource::KEYS.join(", ");
                 return write!(
                     f,
                     "its affine comes from “{source}”, which is none of {known}"

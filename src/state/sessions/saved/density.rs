@@ -41,7 +41,7 @@ pub fn saved_grid(grid: &Grid) -> SavedGrid {
     SavedGrid {
         shape: grid.shape,
         affine: grid.world_from_voxel.to_cols_array(),
-        source: grid.source.name().to_owned(),
+        source: grid.source.key().to_owned(),
         space_code: grid.space_code,
     }
 }
@@ -50,7 +50,7 @@ pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, PartError> {
     let sides = saved.shape.iter();
     let voxels = sides.copied().try_fold(1usize, usize::checked_mul);
     let affine = DAffine3::from_cols_array(&saved.affine);
-    let source = AffineSource::named(&saved.source).unwrap_or(AffineSource::Computed);
+    let source = AffineSource::from_key(&saved.source).ok_or(PartError::MapGrid)?;
     let grid = Grid::new(saved.shape, affine, source);
     let grid = grid.filter(|_| voxels.is_some_and(|n| n <= MAXIMUM_VOXELS));
     grid.map(|grid| Arc::new(grid.with_space_code(saved.space_code)))

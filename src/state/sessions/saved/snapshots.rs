@@ -10,7 +10,7 @@ use crate::state::sessions::jobs::{LayerToRestore, RestoredLayers};
 use crate::state::sessions::saved::read::{self, Items, Missing};
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
-    Content, SavedDocument, SavedLayer, SavedOrigin, SavedSnapshot, Table,
+    Content, SavedDocument, SavedLayer, SavedOrigin, SavedSnapshot, Table, snapshot_result,
 };
 use crate::state::snapshots::Snapshot;
 use crate::state::{Document, State};
@@ -79,15 +79,6 @@ fn source(content: &Content, number: usize, requested: &SavedLayer) -> u64 {
     key(known.map_or(number, |(n, _)| n), requested.id)
 }
 
-/// `layer_7`, or `snapshot_2_layer_7`.
-pub fn result_name(number: usize, layer: u64) -> String {
-    let name = crate::state::sessions::saved::result_name(layer);
-    match number {
-        0 => name,
-        number => format!("snapshot_{number}_{name}"),
-    }
-}
-
 /// Files that must be read for the snapshots in addition to the document.
 pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     let (mut items, mut unreadable) = (Vec::new(), Vec::new());
@@ -96,7 +87,7 @@ pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, 
         let own = document.layers.iter();
         let own = own.filter(|l| source(content, number, l) == key(number, l.id));
         for layer in own {
-            let name = result_name(number, layer.id);
+            let name = snapshot_result(number, layer.id);
             match read::item(table, layer, &name, read) {
                 Ok(Some(LayerToRestore::Density {
                     layer: of,
@@ -245,7 +236,7 @@ pub(in crate::state) fn own_results(content: &Content) -> Vec<(usize, u64, Strin
             |l: &SavedLayer| matches!(table.base(l.origin), Some(SavedOrigin::Curves(_)));
         let kept = layers.filter(move |l| is_curves(l));
         let own = kept.filter(move |l| source(content, number, l) == key(number, l.id));
-        own.map(move |l| (number - 1, l.id, result_name(number, l.id)))
+        own.map(move |l| (number - 1, l.id, snapshot_result(number, l.id)))
     });
     own.collect()
 }

@@ -316,6 +316,15 @@ pub fn result_name(layer: u64) -> String {
     format!("layer_{layer}")
 }
 
+/// The key of a layer's checksum in a snapshot, or in the document for number 0: `layer_7`, `snapshot_2_layer_7`.
+pub fn snapshot_result(number: usize, layer: u64) -> String {
+    let name = result_name(layer);
+    match number {
+        0 => name,
+        number => format!("snapshot_{number}_{name}"),
+    }
+}
+
 /// Keys of other results.
 pub const TENSORS: &str = "tensors";
 pub const DISTRIBUTIONS: &str = "distributions";

@@ -6,7 +6,8 @@ use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::layer::LayerId;
 use crate::state::core::text::{counted, shortened_list};
 use crate::state::sessions::types::content::{
-    SavedLayer, SavedPathway, SavedRegion, SavedSegmentation, SavedShape, SavedWeights, result_name,
+    SavedLayer, SavedPathway, SavedRegion, SavedSegmentation, SavedShape, SavedWeights,
+    snapshot_result,
 };
 use crate::state::sessions::types::file::{FileComparison, ReadSession};
 use crate::state::sessions::types::origins::{SavedOrigin, Table};
@@ -117,10 +118,10 @@ impl MissingLayer {
 
     /// Whether its session has only the recipe of its streamlines: nothing else can be lost.
     pub(in crate::state) fn is_recipe_alone(&self) -> bool {
-        let name = result_name(self.layer.id);
+        let content = self.session.content.as_ref();
+        let snapshots = content.map_or(0, |(content, _)| content.snapshots.len());
         // A snapshot may have others with the same number.
-        let before = |of: &str| of.strip_suffix(&name).map(str::to_owned);
-        let of_it = |of: &str| before(of).is_some_and(|b| b.is_empty() || b.ends_with(' '));
+        let of_it = |of: &str| (0..=snapshots).any(|n| snapshot_result(n, self.layer.id) == of);
         let mut results = self.session.results.iter();
         self.can_be_recomputed() && !results.any(|r| r.file.is_some() && of_it(&r.result))
     }
