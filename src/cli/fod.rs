@@ -209,7 +209,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut written = vec![report_file.clone()];
     written.extend(images.iter().map(|(path, _)| path.clone()));
     written.extend(texts.iter().map(|(path, _)| path.clone()));
-    let command = recipe.command(&options.out) + &options.images.argument();
+    let command = recipe.command(&options.out).to_string() + &options.images.argument();
     let mut value = json(&files, &params, &recipe, &fods, Some(&gradients));
     value["repeat"] = Value::from(command.as_str());
     value["files"] = serde_json::json!(written);

@@ -1,7 +1,7 @@
 //! The command line that recomputes a result. Nothing stores one: it is assembled on request, from the origin of a layer
 //! or from the controls, with the files of the inputs in place of their origins.
 
-use crate::data::HeadKind;
+use crate::data::{HeadKind, ShellCommand};
 use crate::io::AffineReading;
 use crate::io::{Reading, quoted};
 use crate::parameters::arguments;
@@ -204,12 +204,13 @@ fn density_commands(
     voxel_mm: Option<f64>,
     params: &density::Params,
     out: &Path,
-) -> Vec<String> {
+) -> Vec<ShellCommand> {
     let arguments = density_arguments(params, template, voxel_mm);
     let StreamlineInput { first, tracks, .. } = streamlines.as_streamline_input();
     let out = quoted_path(out);
     let mut commands = first;
-    commands.push(format!("arcuate density {tracks}{arguments} --out {out}"));
+    let text = format!("arcuate density {tracks}{arguments} --out {out}");
+    commands.push(text.into());
     commands
 }
 
@@ -218,7 +219,7 @@ fn selection_commands(
     base: &CommandLine,
     steps: &[Option<SelectionOptions>],
     out: &Path,
-) -> Vec<String> {
+) -> Vec<ShellCommand> {
     let (mut input, mut reported, mut commands) =
         (PathBuf::from("all.trx"), String::new(), Vec::new());
     match base {
@@ -234,12 +235,13 @@ fn selection_commands(
             false => PathBuf::from(format!("step{}.trx", i + 1)),
         };
         commands.extend(step.needs.iter().cloned());
-        commands.push(format!(
+        let text = format!(
             "arcuate select {} {}{}{reported}",
             quoted(&input.to_string_lossy()),
             quoted(&output.to_string_lossy()),
             step.options
-        ));
+        );
+        commands.push(text.into());
         reported.clear();
         input = output;
     }
@@ -338,7 +340,15 @@ impl CommandLine {
 
     /// The command line that gives the same result without a window; a comment if there is none.
     pub fn text(&self) -> String {
-        let name = match self.base() {
+        match self.base() {
+            Self::Moved { base, .. } => self.text_to(Path::new(&moved_name(base))),
+            _ => self.text_to(Path::new(self.default_name())),
+        }
+    }
+
+    /// The default name of its file or folder.
+    fn default_name(&self) -> &'static str {
+        match self.base() {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
             Self::Pathway { .. } => "pathway",
@@ -346,10 +356,8 @@ impl CommandLine {
             Self::Commit(_) => "commit",
             Self::Fods(_) => "fod",
             Self::Table(table) => table.file(),
-            Self::Moved { base, .. } => return self.text_to(Path::new(&moved_name(base))),
             _ => "tracks.tck",
-        };
-        self.text_to(Path::new(name))
+        }
     }
 
     /// The command that recomputes the result and writes it to this file, after those whose results it needs.
@@ -358,7 +366,7 @@ impl CommandLine {
     }
 
     /// The commands of [`Self::text_to`], one after another.
-    fn commands_to(&self, out: &Path) -> Vec<String> {
+    fn commands_to(&self, out: &Path) -> Vec<ShellCommand> {
         match self {
             Self::OdfStreamlines(command) => command.commands(out),
             Self::Density {
@@ -370,7 +378,29 @@ impl CommandLine {
             Self::Edited { base, steps } if self.no_command().is_none() => {
                 selection_commands(base, steps, out)
             }
-            line => vec![line.own_text_to(out)],
+            line => vec![line.own_command_to(out)],
+        }
+    }
+
+    /// The command of a map, which needs no other, into the default folder.
+    pub fn command(&self) -> ShellCommand {
+        self.own_command_to(Path::new(self.default_name()))
+    }
+
+    /// A command that needs no other.
+    fn own_command_to(&self, out: &Path) -> ShellCommand {
+        let into_maps = || " --out maps".to_owned();
+        match self {
+            Self::Fods(command) => command.command(out),
+            Self::BrainMask(source) => {
+                let text = format!("arcuate fit {}", source.arguments());
+                ShellCommand::with_maps(text, &["mask"], into_maps())
+            }
+            Self::Fit { fit, map } => {
+                let text = format!("arcuate fit {}", fit.text());
+                ShellCommand::with_maps(text, &[map.key()], into_maps())
+            }
+            line => line.own_text_to(out).into(),
         }
     }
 
@@ -380,7 +410,9 @@ impl CommandLine {
         match self {
             Self::Segment(command) => command.text(out),
             Self::Commit(command) => command.text(out),
-            Self::Fods(command) => command.command(out),
+            Self::Fods(_) | Self::BrainMask(_) | Self::Fit { .. } => {
+                self.own_command_to(out).to_string()
+            }
             Self::Table(command) => command.text(out),
             Self::NoCommand(_) | Self::Edited { .. } => {
                 format!("# {}", self.no_command().unwrap_or_default())
@@ -411,13 +443,6 @@ impl CommandLine {
                 format!("arcuate info {}{reading}", quoted_path(file))
             }
             Self::Moved { base, transform } => moved_command(base, *transform, out),
-            Self::BrainMask(source) => {
-                format!("arcuate fit {} --maps mask --out maps", source.arguments())
-            }
-            Self::Fit { fit, map } => {
-                let (fit, map) = (fit.text(), map.key());
-                format!("arcuate fit {fit} --maps {map} --out maps")
-            }
             Self::Geodesic {
                 fit,
                 regions,

@@ -90,7 +90,7 @@ pub fn run(options: &Options, layout: OdfLayout, runner: &mut Runner) -> Result<
     let report_file = files.report();
     let mut written = vec![report_file.clone()];
     written.extend(images.iter().map(|(path, _)| path.clone()));
-    let command = recipe.command(&options.out) + &options.images.argument();
+    let command = recipe.command(&options.out).to_string() + &options.images.argument();
     let mut value = json(&files, &recipe.params, &recipe, &fods, None);
     value["repeat"] = Value::from(command.as_str());
     value["files"] = serde_json::json!(written);

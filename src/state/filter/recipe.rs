@@ -70,7 +70,7 @@ impl CommitCommand {
             let _ = write!(text, " --threshold {}", self.min_weight);
         }
         text += &format!(" --out {}", quoted_path(out));
-        commands.push(text);
+        commands.push(text.into());
         chain(commands)
     }
 

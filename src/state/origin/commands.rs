@@ -1,7 +1,7 @@
 //! The command line of each origin in a document: its inputs by files. This module is below sessions and updates, which
 //! both use it.
 
-use crate::data::DataId;
+use crate::data::{DataId, ShellCommand};
 use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
@@ -321,15 +321,18 @@ pub fn edited(document: &Document, base: CommandLine, steps: &[&Edit]) -> Comman
 
 /// The file of an image, with the command that computes it if it is a map of the fit. `None` if it is neither, or was
 /// moved.
-pub fn file_and_command(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<String>)> {
+pub fn file_and_command(
+    document: &Document,
+    layer: &Layer,
+) -> Option<(PathBuf, Option<ShellCommand>)> {
     let origin = document.origin(layer);
     if let Some(map) = origin.fit_map() {
         let file = PathBuf::from(format!("maps/{}.nii.gz", map.key()));
-        return Some((file, Some(document.command_line(layer).text())));
+        return Some((file, Some(document.command_line(layer).command())));
     }
     if let Some(map) = origin.fod_map() {
         let file = PathBuf::from(format!("fod/{}.nii.gz", map.key()));
-        return Some((file, Some(document.command_line(layer).text())));
+        return Some((file, Some(document.command_line(layer).command())));
     }
     let plain = origin.is_plain_file() && layer.display.frame == 0;
     let file = document.path(layer).filter(|_| plain)?;
@@ -366,7 +369,7 @@ fn arguments(
     document: &Document,
     rules: &SelectionRules,
     images: Vec<String>,
-    needs: Vec<String>,
+    needs: Vec<ShellCommand>,
 ) -> Option<SelectionOptions> {
     let choice = Choice {
         group: rules.group.clone(),

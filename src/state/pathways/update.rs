@@ -25,6 +25,7 @@ use crate::state::pathways::{
     HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayResult, PathwayRuntime,
     PathwaySettings, RandomPairRank, Standing, percent_joined,
 };
+use crate::state::regions::document::automatic_names;
 use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::runtime::TourStep;
 use crate::state::tensors::recipe::FitArguments;
@@ -313,6 +314,9 @@ pub(in crate::state) fn delete(state: &mut State, id: LayerId) {
     state.runtime.pathways.selected.take_if(|s| *s == id);
 }
 
+/// Numbers up to this one are looked for in automatic names of regions.
+const MAX_NUMBERED: usize = 1000;
+
 /// Exchanges seeds and targets.
 pub(in crate::state) fn swap(state: &mut State) {
     edit(state, "Swap ends", false, |document| {
@@ -323,11 +327,11 @@ pub(in crate::state) fn swap(state: &mut State) {
                 _ => continue,
             };
             let region = Arc::make_mut(region);
-            // A name that consists of the old role and a number becomes that of the new role.
-            let number = region.name.strip_prefix(region.role.name());
-            let alone = |n: &&str| n.is_empty() || n.trim_start().parse::<u32>().is_ok();
-            if let Some(number) = number.filter(alone) {
-                region.name = format!("{}{number}", role.name());
+            // The automatic name with this number, if the user has not named it.
+            let pairs = automatic_names(region.role).zip(automatic_names(role));
+            let mut pairs = pairs.take(MAX_NUMBERED);
+            if let Some((_, name)) = pairs.find(|(own, _)| *own == region.name) {
+                region.name = name;
             }
             region.role = role;
         }

@@ -52,10 +52,14 @@ impl Document {
     /// A name that no region has yet: `Seed`, `Seed 2`, …
     pub fn region_name(&self, role: Role) -> String {
         let taken = |name: &str| self.regions.iter().any(|r| r.name == name);
-        let numbered = (2..).map(|n| format!("{} {n}", role.name()));
-        std::iter::once(role.name().to_owned())
-            .chain(numbered)
+        automatic_names(role)
             .find(|name| !taken(name))
             .unwrap_or_default()
     }
+}
+
+/// The names of regions with this role that the user has not named: `Seed`, `Seed 2`, …
+pub(in crate::state) fn automatic_names(role: Role) -> impl Iterator<Item = String> {
+    let numbered = (2..).map(move |n| format!("{} {n}", role.name()));
+    std::iter::once(role.name().to_owned()).chain(numbered)
 }

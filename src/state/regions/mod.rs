@@ -5,7 +5,7 @@ use crate::data::Role;
 pub(in crate::state) mod actions;
 pub mod brush;
 pub(in crate::state) mod changes;
-mod document;
+pub(in crate::state) mod document;
 pub(in crate::state) mod draw;
 pub mod jobs;
 pub(in crate::state) mod make;

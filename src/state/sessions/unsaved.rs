@@ -90,7 +90,9 @@ impl UnsavedPart {
                     shortened_list(&names, NAMED)
                 )
             }
-            Self::Other => "Changes of names, display, order or settings, perhaps undone".to_owned(),
+            Self::Other => {
+                "Changes of names, display, order or settings, perhaps undone".to_owned()
+            }
         }
     }
 }

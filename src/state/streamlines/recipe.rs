@@ -2,6 +2,7 @@
 
 pub mod tables;
 
+use crate::data::ShellCommand;
 use crate::data::tractogram::LENGTH;
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
@@ -17,7 +18,7 @@ pub struct StreamlineInput {
     /// Their file as an argument, with the user's reading.
     pub tracks: String,
     /// The commands that write this file, one after another, if they come from none.
-    pub first: Vec<String>,
+    pub first: Vec<ShellCommand>,
     /// Why no command computes them, and what to do about it.
     pub no_command: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! The recipe of kept streamlines and rays, and the command of streamlines along distributions.
 
-use crate::data::Region;
+use crate::data::{Region, ShellCommand};
 use crate::parameters::arguments;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::odf_tracking;
@@ -49,9 +49,9 @@ impl OdfTrackingCommand {
     }
 
     /// The estimation of the distributions and the tracking.
-    pub fn commands(&self, out: &Path) -> Vec<String> {
+    pub fn commands(&self, out: &Path) -> Vec<ShellCommand> {
         if let Some(sentence) = self.no_command() {
-            return vec![format!("# {sentence}")];
+            return vec![format!("# {sentence}").into()];
         }
         let folder = Path::new(FODS);
         let image = folder.join("wm_fod.nii.gz");
@@ -67,6 +67,6 @@ impl OdfTrackingCommand {
         text += &region_arguments(&self.regions);
         text += &arguments(&self.params);
         text += &format!(" --out {}", quoted_path(out));
-        vec![self.fods.command(folder), text]
+        vec![self.fods.command(folder), text.into()]
     }
 }

@@ -109,7 +109,12 @@ fn used() {
     let action = Action::Tensors(TensorAction::SaveFods(path));
     let save: SaveFods = job(&update(state, action)).expect("an export");
     assert!(save.gradients.is_none());
-    assert!(save.recipe.command("/data/out".as_ref()).contains(FILE));
+    assert!(
+        save.recipe
+            .command("/data/out".as_ref())
+            .to_string()
+            .contains(FILE)
+    );
 }
 
 /// Without a reading, its use asks for one.

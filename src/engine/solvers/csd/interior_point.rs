@@ -114,7 +114,10 @@ impl<V: Vector> Work<V> {
         }
         // Rounding may leave amounts in x below 0, in s never.
         let amounts = &self.s[tables.images() * tables.representatives..];
-        for (x, s) in self.x[tables.fibre..tables.unknowns].iter_mut().zip(amounts) {
+        for (x, s) in self.x[tables.fibre..tables.unknowns]
+            .iter_mut()
+            .zip(amounts)
+        {
             *x = *s;
         }
     }

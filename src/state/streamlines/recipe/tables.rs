@@ -1,5 +1,6 @@
 //! Tables of streamlines, and the commands that compute them.
 
+use crate::data::ShellCommand;
 use crate::state::core::chain::chain;
 use crate::state::core::text::quoted_path;
 use crate::state::streamlines::BottomPanel;
@@ -13,7 +14,7 @@ pub struct TableCommand {
     pub streamlines: StreamlineInput,
     pub table: BottomPanel,
     /// Commands that compute its inputs.
-    pub needs: Vec<String>,
+    pub needs: Vec<ShellCommand>,
     /// The argument between the streamlines and the table.
     pub input: Option<String>,
     pub options: String,
@@ -65,10 +66,11 @@ impl TableCommand {
         let input = self.input.iter().map(|input| format!(" {input}"));
         let input: String = input.collect();
         let options = &self.options;
-        commands.push(format!(
+        let text = format!(
             "arcuate {verb} {tracks}{input} {option}{}{options}",
             quoted_path(out)
-        ));
+        );
+        commands.push(text.into());
         chain(commands)
     }
 }

@@ -1,5 +1,6 @@
 //! The commands of the panel below the views.
 
+use crate::data::ShellCommand;
 use crate::io::quoted;
 use crate::parameters::{arguments, arguments_of};
 use crate::state::core::layer::Layer;
@@ -17,7 +18,7 @@ use std::fmt::Write as _;
 struct CommandParts<'a> {
     state: &'a State,
     layer: &'a Layer,
-    needs: Vec<String>,
+    needs: Vec<ShellCommand>,
     options: String,
     /// The first input that is in no file.
     unfiled: Option<String>,

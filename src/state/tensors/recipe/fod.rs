@@ -4,9 +4,9 @@ mod responses;
 
 pub use responses::{ROWS_OF_MASKS, ResponseSource, TissueSource, used_rows};
 
-use crate::data::keyed;
 use crate::data::odf_field::Tissue;
 use crate::data::text::file_name;
+use crate::data::{ShellCommand, keyed};
 use crate::parameters::{Parameters, arguments};
 use crate::solvers::{csd, peaks, response};
 use crate::state::core::text::quoted_path;
@@ -163,7 +163,7 @@ pub struct FodArguments {
 
 impl FodArguments {
     /// The command that writes these distributions and maps into a folder.
-    pub fn command(&self, out: &Path) -> String {
+    pub fn command(&self, out: &Path) -> ShellCommand {
         let mut text = format!("arcuate fod {}", self.source.arguments());
         if let Some(mask) = &self.mask {
             let _ = write!(text, " --mask {}", quoted_path(mask));
@@ -174,8 +174,7 @@ impl FodArguments {
         }
         text += &arguments(&self.peak_params);
         let maps: Vec<&str> = self.maps.iter().map(FodMap::key).collect();
-        let _ = write!(text, " --maps {}", maps.join(","));
-        text + &format!(" --out {}", quoted_path(out))
+        ShellCommand::with_maps(text, &maps, format!(" --out {}", quoted_path(out)))
     }
 
     /// The parameters of the peaks as JSON.

@@ -3,7 +3,7 @@
 use super::{SelectionRules, select};
 use crate::compute::memory::claim;
 use crate::compute::{Backend, Control};
-use crate::data::Tractogram;
+use crate::data::{ShellCommand, Tractogram};
 use crate::solvers::Error;
 use crate::solvers::tractogram::error::InputError;
 use glam::DAffine3;
@@ -34,7 +34,7 @@ pub struct Runs {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SelectionOptions {
     /// Commands that create its inputs.
-    pub needs: Vec<String>,
+    pub needs: Vec<ShellCommand>,
     /// Options of `arcuate select`.
     pub options: String,
 }

@@ -150,7 +150,7 @@ impl WriteFile for SaveFods {
         written.extend(images.iter().map(|(path, _)| path.clone()));
         written.extend(texts.iter().map(|(path, _)| path.clone()));
         let command = match recipe.responses.region_without_file() {
-            None => Ok(recipe.command(folder)),
+            None => Ok(recipe.command(folder).to_string()),
             Some(region) => Err(NoCommand::MaskWithoutFile(region.to_owned()).to_string()),
         };
         let mut value = report::json(
