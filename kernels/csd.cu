@@ -291,9 +291,7 @@ template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) 
     }
     for (int k = thread_now(); k < (C::FIBRE + (int)job.tissues) * VOXELS; k += C::THREADS) {
         u32 voxel = first() + k % VOXELS;
-        // Rounding may leave x below 0, the amount never.
-        float x = k < C::FIBRE * VOXELS ? s.x[k] : s.amount[k - C::FIBRE * VOXELS];
-        if (voxel < job.voxels) job.x[(u64)(k / VOXELS) * job.voxels + voxel] = x * s.size[k % VOXELS];
+        if (voxel < job.voxels) job.x[(u64)(k / VOXELS) * job.voxels + voxel] = s.x[k] * s.size[k % VOXELS];
     }
     if (thread_now() < VOXELS && first() + thread_now() < job.voxels) job.gap[first() + thread_now()] = s.gap[thread_now()];
 }

@@ -43,7 +43,8 @@ pub fn scatter(
             let value = (f64::from(values[k * voxels + voxel]) * scale) as f32;
             match index < n {
                 true => coefficients[index] = value,
-                false => amounts[index - n] = value,
+                // Rounding on the card may leave an amount below 0.
+                false => amounts[index - n] = value.max(0.0),
             }
         }
     });
