@@ -20,8 +20,10 @@ pub struct History {
     redoable: Vec<Step>,
     /// Number of steps recorded so far, including those that can no longer be undone.
     recorded: u64,
-    /// The stack whose last step is the document that the latest step has left, until it is taken.
+    /// The stack whose last step is the document that the latest edit, undo or redo has left.
     left: Option<Stack>,
+    /// Whether that document has been returned as the one of a new step.
+    is_left_known: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +123,7 @@ impl History {
             return;
         }
         self.recorded += 1;
-        self.left = Some(Stack::Past);
+        self.leave(Stack::Past);
         push(&mut self.past, label, before);
         if self.past.len() > DEPTH {
             self.past.remove(0);
@@ -163,9 +165,19 @@ impl History {
         steps.map(|step| step.document.document_mut())
     }
 
+    fn leave(&mut self, stack: Stack) {
+        (self.left, self.is_left_known) = (Some(stack), false);
+    }
+
     /// The document that an edit, undo or redo has left since the last call.
-    pub fn take_left(&mut self) -> Option<&mut Document> {
-        let stack = match self.left.take()? {
+    pub fn newly_left(&mut self) -> Option<&mut Document> {
+        let is_known = std::mem::replace(&mut self.is_left_known, true);
+        self.left().filter(|_| !is_known)
+    }
+
+    /// The document that the latest edit, undo or redo has left; during a drag, that before the drag.
+    pub fn left(&mut self) -> Option<&mut Document> {
+        let stack = match self.left? {
             Stack::Past => &mut self.past,
             Stack::Future => &mut self.future,
         };
@@ -184,7 +196,7 @@ impl History {
         self.close();
         let (label, document) = pop(&mut self.past)?;
         push(&mut self.future, &label, now);
-        self.left = Some(Stack::Future);
+        self.leave(Stack::Future);
         Some((label, document))
     }
 
@@ -192,7 +204,7 @@ impl History {
         self.close();
         let (label, document) = pop(&mut self.future)?;
         push(&mut self.past, &label, now);
-        self.left = Some(Stack::Past);
+        self.leave(Stack::Past);
         Some((label, document))
     }
 

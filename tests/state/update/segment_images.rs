@@ -1,15 +1,16 @@
 //! Another image to segment: undo and redo bring back the surface of each image as it was, and so does a session.
 
-use super::segment::{act, advance, image, live, ready, set};
+use super::segment::{act, advance, image, live, ready, set, sphere};
 use super::{Window, file};
 use crate::support::test;
 use arcuate::data::Role;
+use arcuate::solvers::tensor_fit;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::segment::jobs::RunRequest;
 use arcuate::state::sessions::saved;
 use arcuate::state::{
-    Action, BackendKind, DeviceAction, LayerAction, LayerId, Phase, Task, ViewAction,
+    Action, BackendKind, DeviceAction, LayerAction, LayerId, Phase, Task, TensorAction, ViewAction,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -26,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("update::segment::an_image_is_undone_elsewhere", elsewhere),
         test("update::segment::each_step_keeps_its_surface", each_step),
+        test("update::segment::another_fit_is_undone", refitted),
         test(
             "update::segment::a_step_is_undone_after_a_change_of_backend",
             on_another_backend,
@@ -275,6 +277,34 @@ fn on_another_backend() {
     // While it is restored in Segment, too.
     window.act(Action::Redo);
     window.act(Action::Device(DeviceAction::Choose(BackendKind::Cpu)));
+    window.act(Action::Undo);
+    assert_eq!(surface(&window), before);
+}
+
+/// A surface on a map of the fit: another fit replaces the map, and undo brings back map and surface.
+fn refitted() {
+    let mut window = Window::fitted();
+    let select = |task| Action::View(ViewAction::SelectTask(task));
+    window.act(select(Task::Segment));
+    let fa = window.state.document.layer_named("FA").expect("FA").id;
+    act(&mut window, SegmentAction::Image(fa));
+    set(&mut window, Phase::Done, |s| {
+        (s.params.target, s.params.tolerance) = (0.8, 0.3);
+        s.target_chosen = true;
+    });
+    sphere(&mut window, true, DVec3::ZERO, 6.0);
+    advance(&mut window, 20);
+    let before = surface(&window);
+    assert_eq!(before.1, 20);
+    window.act(select(Task::Track));
+    let params = tensor_fit::Params {
+        method: tensor_fit::Method::Ols,
+        ..window.state.document.fit.clone()
+    };
+    assert_ne!(params, window.state.document.fit);
+    window.act(Action::Tensors(TensorAction::SetFit { params }));
+    window.act(select(Task::Segment));
+    assert_eq!(live(&window).step, 0, "another image");
     window.act(Action::Undo);
     assert_eq!(surface(&window), before);
 }

@@ -105,6 +105,9 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         carry_over(state, moved);
         return;
     }
+    if !brings && !moved {
+        keep_before_new_image(state, &start);
+    }
     replace(state);
     let runtime = &mut state.runtime.segment;
     // Otherwise the next request takes its place.
@@ -133,7 +136,7 @@ pub(in crate::state) fn follow_elsewhere(state: &mut State) {
 fn keep_in_history(state: &mut State) -> bool {
     let runtime = &state.runtime.segment;
     let progress = runtime.resume().or_else(|| runtime.due().cloned());
-    let (Some(left), Some(start)) = (state.history.take_left(), &runtime.start) else {
+    let (Some(left), Some(start)) = (state.history.newly_left(), &runtime.start) else {
         return false;
     };
     let document = &state.document;
@@ -144,6 +147,17 @@ fn keep_in_history(state: &mut State) -> bool {
         left.segment.resume = progress;
     }
     true
+}
+
+/// The image has changed after the latest step, for example because that step asked for another fit: undoing it restores the
+/// surface.
+fn keep_before_new_image(state: &mut State, start: &RunStart) {
+    let progress = state.runtime.segment.resume();
+    let left = state.history.left();
+    let left = left.filter(|left| start.is_of(left) && left.segment.resume.is_none());
+    if let Some(left) = left {
+        left.segment.resume = progress;
+    }
 }
 
 /// Whether undo or redo has brought back a document with the progress of its surface.
