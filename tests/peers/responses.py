@@ -39,14 +39,14 @@ run("%s fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 2 --maps respo
 run("dwi2response dhollander head/dwi.nii.gz wm.txt gm.txt csf.txt -mask head/brain_mask.nii.gz -voxels voxels.mif "
     "-fslgrad head/dwi.bvec head/dwi.bval -force -quiet")
 run("mrconvert voxels.mif voxels.nii.gz -strides head/dwi.nii.gz -force -quiet")
-ours = np.asarray(nib.load(at("fod/response_voxels.nii.gz")).dataobj) > 0.5
+ours = np.asarray(nib.load(at("fod/response_voxels.nii.gz")).dataobj)
 theirs = np.asarray(nib.load(at("voxels.nii.gz")).dataobj) > 0.5
 good = True
 print("| tissue | voxels, Arcuate | voxels, MRtrix | Dice | mean signals differ by |")
 print("| --- | --- | --- | --- | --- |")
 # MRtrix's volumes are those of CSF, grey matter and white matter.
 for own, other, tissue in ((0, 2, "wm"), (1, 1, "gm"), (2, 0, "csf")):
-    a, b = ours[..., own], theirs[..., other]
+    a, b = ours == own + 1, theirs[..., other]
     dice = 2.0 * np.count_nonzero(a & b) / (np.count_nonzero(a) + np.count_nonzero(b))
     means = [np.loadtxt(at(name), ndmin=2)[:, 0] for name in ("fod/%s_response.txt" % tissue, "%s.txt" % tissue)]
     difference = float(np.max(np.abs(means[0] / means[1] - 1.0)))

@@ -31,6 +31,14 @@ pub fn within_sentence(label: &str) -> String {
     }
 }
 
+/// With its first letter in upper case.
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
 /// `1 492`.
 pub fn count(n: u64) -> String {
     grouped(&n.to_string())

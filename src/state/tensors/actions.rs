@@ -36,6 +36,7 @@ pub fn act(state: &mut State, action: TensorAction, effects: &mut Vec<Effect>) {
             let responses = now.responses.with_tissue(tissue, choice);
             tensors::fods::set(state, FodSettings { responses, ..now });
         }
+        TensorAction::ShowResponseVoxels => tensors::fods::show_response_voxels(state),
         TensorAction::SaveFods(path) => tensors::fods::save(state, path, effects),
         TensorAction::SetMask(layer) => {
             edit(state, "Fit", false, |d| d.fit_mask = layer);

@@ -7,6 +7,7 @@ use crate::jobs::Unfinished;
 use crate::solvers::csd;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::Content;
+use crate::state::core::layer::OriginId;
 use crate::state::core::live::{Detail, Order, Pace};
 use crate::state::core::notices::{Severity, StatusSubject, Topic};
 use crate::state::core::text::duration_text;
@@ -30,7 +31,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Largest number of new layers with distributions.
-const LAYERS: u64 = 6;
+const LAYERS: u64 = 7;
 
 /// Upper ends of the display windows of maps of uncertainty: beyond, a peak is not known.
 const SHOWN_CONE_DEG: f32 = 45.0;
@@ -364,14 +365,16 @@ impl Estimated<'_> {
             document,
             next_id: ids,
         };
-        for map in FodMap::SHOWN {
-            let Some(volume) = map_image(map, fods) else {
-                continue;
-            };
-            let content = || Content::Image(volume.clone());
-            let shown = || map_display(map, &volume);
-            let recipe = FodMapRecipe { fods: origin, map };
-            layers.insert(true, map.layer_name(), content, shown, recipe);
+        let voxels = layers.document.has_response_voxels();
+        for map in voxels
+            .then_some(FodMap::ResponseVoxels)
+            .into_iter()
+            .chain(FodMap::SHOWN)
+        {
+            layers.insert_map(map, fods, origin);
+        }
+        if fods.measured.is_empty() {
+            remove(layers.document, |map| map == FodMap::ResponseVoxels);
         }
         if fods.output.tissues.is_empty() {
             remove_fractions(document);
@@ -383,6 +386,50 @@ impl Estimated<'_> {
             document.arrange_fod_maps(&saved);
         }
     }
+}
+
+impl LayerInserter<'_> {
+    /// Inserts a map of distributions, if they have it.
+    fn insert_map(&mut self, map: FodMap, fods: &Fods, origin: OriginId) {
+        if let Some(volume) = map_image(map, fods) {
+            let content = || Content::Image(volume.clone());
+            let shown = || map_display(map, &volume);
+            let recipe = FodMapRecipe { fods: origin, map };
+            self.insert(true, map.layer_name(), content, shown, recipe);
+        }
+    }
+}
+
+impl Document {
+    /// Whether the voxels of the response functions are a layer, or were one in the opened session.
+    fn has_response_voxels(&self) -> bool {
+        let is_of_it = |map: Option<FodMap>| map == Some(FodMap::ResponseVoxels);
+        let awaited = self.unrestored.awaited_fods.as_ref();
+        let is_awaited = awaited.is_some_and(|saved| {
+            let mut layers = saved.layers().iter();
+            layers.any(|layer| is_of_it(saved.fod_map_of(layer)))
+        });
+        let mut layers = self.layers.iter();
+        is_awaited || layers.any(|layer| is_of_it(self.origin(layer).fod_map()))
+    }
+}
+
+/// Shows the voxels in which the response functions were measured, above all other layers.
+pub fn show_response_voxels(state: &mut State) {
+    let Some(result) = state.document.distributions.result.clone() else {
+        return;
+    };
+    let next_id = state.document.next_id();
+    edit(state, "Voxels of the responses", false, |document| {
+        remove(document, |map| map == FodMap::ResponseVoxels);
+        document.reserve_ids(next_id + 1);
+        let mut layers = LayerInserter { document, next_id };
+        layers.insert_map(FodMap::ResponseVoxels, &result.fods, result.origin);
+        if let Some(layer) = document.layers.last().map(|layer| layer.id) {
+            document.edit_layer(layer, |layer| layer.display.visible = true);
+        }
+    });
+    state.runtime.selected_layer = state.document.layers.last().map(|layer| layer.id);
 }
 
 /// A single tissue has no fractions: those of earlier distributions are removed.
@@ -410,8 +457,13 @@ fn map_display(map: FodMap, volume: &Volume) -> Display {
         FodMap::PeakDispersion => (0.0, SHOWN_DISPERSION),
         _ => (0.0, 1.0),
     };
+    let opacity = match map {
+        FodMap::ResponseVoxels => display::LABEL_OPACITY,
+        _ => 1.0,
+    };
     Display {
         visible: false,
+        opacity,
         ..display::image_display(window)
     }
 }

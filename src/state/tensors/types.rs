@@ -79,6 +79,8 @@ pub enum TensorAction {
         tissue: Tissue,
         choice: TissueChoice,
     },
+    /// Shows the voxels in which the response functions were measured, as a layer.
+    ShowResponseVoxels,
     /// Writes the distributions, their response functions and maps into the folder of this report.
     SaveFods(PathBuf),
 }

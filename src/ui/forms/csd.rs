@@ -92,7 +92,7 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
                 one_shell_note(ui, p);
             }
             if open {
-                report::show(ui, state, result);
+                report::show(ui, state, result, actions);
                 export(ui, state, result, memory);
             }
         }

@@ -18,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::distributions_are_replayed", replayed),
         test("sessions::distributions_by_the_copied_command", copied),
+        test("sessions::voxels_of_response_functions", response_voxels),
     ]
 }
 
@@ -104,4 +105,25 @@ fn copied() {
     let mut pairs = again.points.iter().zip(lines.points.iter());
     let near = |(a, b): (&[f32; 3], &[f32; 3])| (0..3).all(|k| (a[k] - b[k]).abs() < 1e-3);
     assert!(pairs.all(near), "{command}");
+}
+
+/// A session brings back the voxels of the response functions if they were a layer.
+fn response_voxels() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = window(folder.path());
+    let voxels = |window: &Window| {
+        let layer = window
+            .state
+            .document
+            .layer_named("Voxels of the responses")?;
+        let volume = layer.content.volume().expect("an image");
+        Some((layer.id, layer.display.visible, volume.values.to_vec()))
+    };
+    assert_eq!(voxels(&window), None);
+    window.act(Action::Tensors(TensorAction::ShowResponseVoxels));
+    let before = voxels(&window).expect("a layer");
+    assert!(before.2.contains(&1.0));
+    let path = folder.path().join("voxels.arcuate");
+    window.save(&path);
+    assert_eq!(voxels(&Window::opened(&path)), Some(before));
 }

@@ -2,9 +2,11 @@
 
 use super::Window;
 use crate::support::{distributions, opened_event, opened_file, test};
+use arcuate::data::odf_field::Tissue;
 use arcuate::data::spherical_harmonics::Basis;
-use arcuate::data::{OdfField, OdfLayout, TensorFrame};
+use arcuate::data::{Mask, OdfField, OdfLayout, TensorFrame};
 use arcuate::jobs::Job;
+use arcuate::solvers::response::TissueResponse;
 use arcuate::state::core::glyph_look::GlyphContent;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::methods::methods;
@@ -26,6 +28,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::fod_images::no_longer_distributions", plain),
         test("update::fod_images::without_a_scan", alone),
         test("update::fod_images::a_deleted_image", deleted),
+        test(
+            "update::fod_images::voxels_of_the_response_functions",
+            response_voxels,
+        ),
     ]
 }
 
@@ -250,4 +256,61 @@ fn deleted() {
     window.act(Action::Undo);
     assert!(window.state.document.requested_fods().is_some());
     assert!(field(&window.state).is_some());
+}
+
+/// The voxels become a label map on request; another estimation gives it new voxels, and one with given functions has none.
+fn response_voxels() {
+    const NAME: &str = "Voxels of the responses";
+    let mut window = Window::fitted();
+    let estimate = |window: &mut Window, voxels: &[usize], order: usize| {
+        let change = |settings: &mut FodSettings| settings.params.order = Some(order);
+        let estimation = distributions::requested(&mut window.state, change);
+        let grid = estimation.dwi.grid.clone();
+        let mut fods = distributions::round(&grid, &estimation.gradients);
+        let mut inside = vec![0u8; grid.voxel_count()];
+        for voxel in voxels {
+            inside[*voxel] = 1;
+        }
+        let (tissue, response) = fods.responses[0].clone();
+        assert_eq!(tissue, Tissue::WhiteMatter);
+        if !voxels.is_empty() {
+            fods.measured = vec![TissueResponse {
+                tissue,
+                response,
+                voxels: Mask::new(grid, inside),
+                candidates: 9,
+            }];
+        }
+        update(
+            &mut window.state,
+            distributions::estimated(estimation, fods),
+        );
+    };
+    let shown = |window: &Window| {
+        let layer = window.state.document.layer_named(NAME)?;
+        let volume = layer.content.volume().expect("an image");
+        let voxels = volume.values.iter().enumerate();
+        let voxels: Vec<usize> = voxels.filter(|(_, v)| **v == 1.0).map(|(i, _)| i).collect();
+        Some((layer.id, layer.display.visible, voxels))
+    };
+    estimate(&mut window, &[5, 7], 4);
+    assert_eq!(shown(&window), None);
+    let show = Action::Tensors(TensorAction::ShowResponseVoxels);
+    window.act(show);
+    let (id, visible, voxels) = shown(&window).expect("a layer");
+    assert!(visible);
+    assert_eq!(voxels, [5, 7]);
+    let layer = window.state.document.layer(id).expect("a layer").clone();
+    let labels = layer.content.volume().and_then(|v| v.labels.clone());
+    let labels = labels.expect("a label map");
+    assert_eq!(labels.name(1), Some("White matter"));
+    let command = window.state.document.command_line(&layer).text();
+    assert!(command.contains(" --maps response_voxels "), "{command}");
+    window.act(Action::Undo);
+    assert_eq!(shown(&window), None);
+    window.act(Action::Redo);
+    estimate(&mut window, &[6], 2);
+    assert_eq!(shown(&window), Some((id, true, vec![6])));
+    estimate(&mut window, &[], 4);
+    assert_eq!(shown(&window), None);
 }

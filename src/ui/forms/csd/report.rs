@@ -1,13 +1,16 @@
 //! The report of distributions: where the response functions were measured, their values, and what was left out.
 
 use crate::data::odf_field::Tissue;
-use crate::state::State;
+use crate::data::text::capitalised;
 use crate::state::core::text::counted;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::fods::{FodResult, TissueChoice};
-use crate::ui::format;
-use crate::ui::widgets::rows;
-use egui::Ui;
+use crate::state::{Action, State, TensorAction};
+use crate::ui::theme::space;
+use crate::ui::widgets::button::Button;
+use crate::ui::widgets::{paint, rows};
+use crate::ui::{format, panels};
+use egui::{Sense, Ui, vec2};
 
 /// Whether something in it needs attention.
 pub fn warns(result: &FodResult) -> bool {
@@ -19,13 +22,24 @@ pub fn warns(result: &FodResult) -> bool {
     doubtful || not_finite || counts.unfinished > 0
 }
 
-pub fn show(ui: &mut Ui, state: &State, result: &FodResult) {
+pub fn show(ui: &mut Ui, state: &State, result: &FodResult, actions: &mut Vec<Action>) {
     let lines = match result.key.is_read() {
         true => read_lines(state, result),
         false => lines(state, result),
     };
     for line in lines {
         rows::hint(ui, &line);
+    }
+    if !result.fods.measured.is_empty() {
+        let button = Button::plain("Show their voxels")
+            .hint("Adds a label map of the voxels in which the response functions were measured");
+        let size = vec2(ui.available_width(), space::BUTTON + 8.0);
+        let (place, _) = ui.allocate_exact_size(size, Sense::hover());
+        let place = paint::inset(place, space::INSET, 4.0);
+        let (responses, _) = panels::button_row(ui, place, vec![button]);
+        if responses[0].clicked() {
+            actions.push(Action::Tensors(TensorAction::ShowResponseVoxels));
+        }
     }
     ui.add_space(4.0);
 }
@@ -87,7 +101,7 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
         let values: Vec<String> = values.collect();
         lines.push(format!(
             "{}: {place}. Mean signal {}",
-            capital(tissue.name()),
+            capitalised(tissue.name()),
             values.join(", ")
         ));
     }
@@ -156,11 +170,4 @@ fn region(state: &State, result: &FodResult, tissue: Tissue) -> Option<String> {
         TissueChoice::Layer(id) => Some(document.layer(*id)?.name.clone()),
         TissueChoice::Estimated | TissueChoice::File(_) | TissueChoice::Omitted => None,
     }
-}
-
-fn capital(name: &str) -> String {
-    let mut letters = name.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
 }

@@ -1,11 +1,15 @@
 //! Maps of distributions as images.
 
+use crate::data::labels::{Label, Labels};
+use crate::data::odf_field::Tissue;
 use crate::data::statistics::quantile;
+use crate::data::text::capitalised;
 use crate::data::{PeakField, Volume, VolumeKind};
 use crate::io;
 use crate::solvers::csd;
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::types::fods::Fods;
+use std::sync::Arc;
 
 /// A map as an image; `None` if it was not computed, or if these distributions have none.
 pub fn map_image(map: FodMap, fods: &Fods) -> Option<Volume> {
@@ -26,19 +30,33 @@ pub fn map_image(map: FodMap, fods: &Fods) -> Option<Volume> {
     }
 }
 
-/// One volume for each tissue whose response function was measured: 1 in its voxels. `None` for given functions.
+/// A label map of the tissues whose response functions were measured: white matter 1, grey matter 2, CSF 3. `None` for
+/// given functions.
 fn response_voxels(fods: &Fods) -> Option<Volume> {
     let grid = fods.output.field.grid.clone();
-    let voxels = fods
-        .measured
-        .iter()
-        .flat_map(|tissue| &tissue.voxels.inside[..]);
-    let values: Vec<f32> = voxels
-        .map(|inside| f32::from(u8::from(*inside != 0)))
-        .collect();
-    let frames = fods.measured.len();
-    (frames > 0).then(|| Volume::new(grid, frames, VolumeKind::Scalar, values))
+    let mut values = vec![0f32; grid.voxel_count()];
+    let mut labels = Labels::default();
+    for (number, (tissue, rgb)) in (1u8..).zip(Tissue::ALL.into_iter().zip(TISSUE_RGB)) {
+        let Some(measured) = fods.measured.iter().find(|m| m.tissue == tissue) else {
+            continue;
+        };
+        for (value, inside) in values.iter_mut().zip(&measured.voxels.inside[..]) {
+            if *inside != 0 {
+                *value = f32::from(number);
+            }
+        }
+        let label = Label {
+            name: capitalised(tissue.name()),
+            colour: Some(rgb),
+        };
+        labels.table.insert(u32::from(number), label);
+    }
+    let volume = Volume::scalar(grid, values).with_labels(Arc::new(labels));
+    (!fods.measured.is_empty()).then_some(volume)
 }
+
+/// White matter, grey matter and CSF on a grey image.
+const TISSUE_RGB: [[u8; 3]; 3] = [[240, 80, 60], [80, 200, 90], [70, 140, 255]];
 
 /// The images of fixels by their names: peaks with the density, the amplitude and the dispersion of their lobes.
 pub fn fixels(fods: &Fods) -> Vec<(String, Volume)> {
