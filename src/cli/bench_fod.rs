@@ -24,7 +24,7 @@ const TISSUES: [(f64, f64, f64); 3] = [
 ];
 /// Standard deviation of the noise: the SNR of white matter without weighting is 20.
 const SIGMA: f32 = 50.0;
-/// Voxels of white and grey matter of a head at 2 mm, and of one at 2.5 mm for the quick run.
+/// Voxels of a head at 2 mm; fewer for the quick run.
 const VOXELS: [usize; 2] = [172_758, 20_000];
 
 /// One line per case; all with the same voxels.

@@ -251,7 +251,11 @@ fn folder(folder: &Folder) -> (Value, String, Option<Loaded>) {
         })
         .collect();
     let value = json!({
-        "path": folder.path, "kind": DataKind::BidsFolder.key(), "subjects": folder.subjects, "visits": visits.iter().map(Visit::name).collect::<Vec<_>>(), "files": files,
+        "path": folder.path,
+        "kind": DataKind::BidsFolder.key(),
+        "subjects": folder.subjects,
+        "visits": visits.iter().map(Visit::name).collect::<Vec<_>>(),
+        "files": files,
         "unreadable": folder.unreadable,
         "complete": !folder.cut && folder.unreadable.is_empty(),
     });
@@ -292,9 +296,11 @@ impl DataKind {
             Self::LabelMap => "label map",
             Self::ColourImage => "colour image",
             Self::BidsFolder => "BIDS folder",
-            Self::Tensors | Self::Image | Self::Mask | Self::Distributions | Self::Tractogram => {
-                self.key()
-            }
+            Self::Tensors => "tensors",
+            Self::Image => "image",
+            Self::Mask => "mask",
+            Self::Distributions => "distributions",
+            Self::Tractogram => "tractogram",
         }
     }
 }

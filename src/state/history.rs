@@ -22,7 +22,7 @@ pub struct History {
     recorded: u64,
     /// The stack whose last step is the document that the latest edit, undo or redo has left.
     left: Option<Stack>,
-    /// Whether that document has been returned as the one of a new step.
+    /// Whether `newly_left` has returned that document.
     is_left_known: bool,
 }
 
@@ -175,13 +175,18 @@ impl History {
         self.left().filter(|_| !is_known)
     }
 
-    /// The document that the latest edit, undo or redo has left; during a drag, that before the drag.
-    pub fn left(&mut self) -> Option<&mut Document> {
+    fn left(&mut self) -> Option<&mut Document> {
         let stack = match self.left? {
             Stack::Past => &mut self.past,
             Stack::Future => &mut self.future,
         };
         Some(stack.last_mut()?.document.document_mut())
+    }
+
+    /// The documents that undo can restore, from the oldest on; their regions' masks may be packed.
+    pub fn past_mut(&mut self) -> impl Iterator<Item = &mut Document> {
+        let steps = self.past.iter_mut();
+        steps.map(|step| step.document.document_mut())
     }
 
     /// Bytes of masks; no other part of a step takes much memory.

@@ -120,7 +120,14 @@ fn mrtrix() {
         );
         assert!(most < worst, "{precision:?}: {most}");
         assert!(median < 1e-3, "{precision:?}: {median}");
-        assert_eq!(output.counts, Counts::default());
+        // Single precision ends before the gap in one of them.
+        let repeated = output.counts.repeated;
+        assert!(repeated <= 1, "{precision:?}: {repeated}");
+        let others = Counts {
+            repeated: 0,
+            ..output.counts
+        };
+        assert_eq!(others, Counts::default());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Systems of linear equations with a positive definite matrix.
 
-/// The lower triangular factor L of a positive definite matrix L Lᵀ of `size` rows, row by row.
+/// The lower triangular factor L of a positive definite matrix L Lᵀ of `size` rows, row by row; above
+/// the diagonal, entries of the matrix remain.
 pub fn factor(mut a: Vec<f64>, size: usize) -> Vec<f64> {
     for column in 0..size {
         for row in column..size {

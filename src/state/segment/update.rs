@@ -18,9 +18,7 @@ use crate::state::segment::jobs::{
     RunUpdate, SEGMENT, SpeedSources,
 };
 pub use crate::state::segment::update::keep::{command_line, current_origin};
-use crate::state::segment::{
-    PlottedRun, RunStart, SegmentRuntime, SegmentSettings, Start, frame_of, scalar,
-};
+use crate::state::segment::{RunStart, SegmentRuntime, SegmentSettings, Start, frame_of, scalar};
 use crate::state::{Document, Effect, Phase, State, SurfaceUpdate, Task};
 use std::sync::Arc;
 
@@ -93,6 +91,8 @@ pub fn entered(state: &mut State) {
     if chosen.is_some_and(stays) {
         return;
     }
+    // The progress of an opened session belongs to the image that is gone.
+    state.document.segment.resume.take_if(|_| chosen.is_some());
     state.document.show_segmented_image();
     guess(state);
 }
@@ -129,12 +129,8 @@ fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
         document.segment.spheres.clear();
         change(document);
     });
-    let runtime = &mut state.runtime.segment;
-    runtime.run += 1;
-    (runtime.play, runtime.rewind) = (RunControl::Rest, None);
-    (runtime.is_paused, runtime.begins) = (false, false);
-    runtime.plotted = PlottedRun::default();
-    runtime.start = RunStart::of(&state.document);
+    replaced::replace(state);
+    state.runtime.segment.begins = false;
 }
 
 pub(in crate::state) fn clear(state: &mut State) {
@@ -363,10 +359,8 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
             forget_earlier_steps(state, &before, &live);
         }
         // A session has its own camera.
-        let resumes = state.document.segment.resume.take().is_some();
-        if let Some(start) = &mut state.runtime.segment.start {
-            start.due = None;
-        }
+        let resumes = state.document.segment.resume.is_some();
+        replaced::arrived(state);
         if known != Some(live.run) && !resumes && is_elsewhere {
             camera::frame(state, &live);
         }
@@ -501,10 +495,11 @@ impl SegmentRuntime {
         let live = self.live.as_ref().filter(|live| live.run == self.run)?;
         Some(Arc::new(RunCheckpoint {
             script: live.script.clone(),
+            spheres: live.spheres.clone(),
             placed: live.placed.clone(),
             speed_sources: live.speed_sources.clone(),
             leak: live.leak,
-            ended: Some(live.ended).filter(|e| matches!(e, Ended::Vanished | Ended::Filled)),
+            ended: Some(live.ended),
             awaited: Vec::new(),
         }))
     }

@@ -91,7 +91,7 @@ impl UnsavedPart {
                 )
             }
             Self::Other => {
-                "Changes of names, display, order or settings, perhaps undone".to_owned()
+                "Changes of names, display, order or settings, including undone ones".to_owned()
             }
         }
     }

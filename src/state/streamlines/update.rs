@@ -22,7 +22,7 @@ pub use crate::state::streamlines::update::follow::follow;
 pub(in crate::state) use crate::state::streamlines::update::follow::{applied_rules, regions};
 use std::path::PathBuf;
 
-/// The file in the folder of a truth that names the others, as in `io::truth`: the state imports no values of `io`.
+/// The file in the folder of a truth that names the others, as in `io::truth`, which the state may not use.
 const TRUTH_FILE: &str = "truth.json";
 
 pub(in crate::state) fn set(

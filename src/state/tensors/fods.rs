@@ -414,14 +414,26 @@ impl Document {
     }
 }
 
-/// Shows the voxels in which the response functions were measured, above all other layers.
+/// Shows the voxels in which the response functions were measured: as a new layer above all others, if there is none.
 pub fn show_response_voxels(state: &mut State) {
     let Some(result) = state.document.distributions.result.clone() else {
         return;
     };
+    let mut layers = state.document.layers.iter();
+    let map = Some(FodMap::ResponseVoxels);
+    let known = layers.find(|layer| state.document.origin(layer).fod_map() == map);
+    if let Some(layer) = known.map(|layer| layer.id) {
+        edit(state, "Display", false, |document| {
+            document.edit_layer(layer, |layer| layer.display.visible = true);
+        });
+        state.runtime.selected_layer = Some(layer);
+        return;
+    }
+    if result.fods.measured.is_empty() {
+        return;
+    }
     let next_id = state.document.next_id();
     edit(state, "Voxels of the responses", false, |document| {
-        remove(document, |map| map == FodMap::ResponseVoxels);
         document.reserve_ids(next_id + 1);
         let mut layers = LayerInserter { document, next_id };
         layers.insert_map(FodMap::ResponseVoxels, &result.fods, result.origin);

@@ -25,7 +25,11 @@ pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>)
     }
     // A step from before the drag stays.
     if state.history.recorded() > before.recorded {
-        let step = state.history.abandon();
+        let step = state.history.abandon().map(|(label, mut document)| {
+            // A surface goes on from where it is: only the dragged value goes back.
+            document.segment.resume = None;
+            (label, document)
+        });
         apply_history_step(state, step, HistoryDirection::Cancelled, effects);
     }
 }

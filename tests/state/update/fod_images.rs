@@ -311,6 +311,6 @@ fn response_voxels() {
     window.act(Action::Redo);
     estimate(&mut window, &[6], 2);
     assert_eq!(shown(&window), Some((id, true, vec![6])));
-    estimate(&mut window, &[], 4);
+    estimate(&mut window, &[], 6);
     assert_eq!(shown(&window), None);
 }

@@ -12,7 +12,7 @@ use arcuate::state::sessions::saved;
 use arcuate::state::{
     Action, BackendKind, DeviceAction, LayerAction, LayerId, Phase, Task, TensorAction, ViewAction,
 };
-use glam::DVec3;
+use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -28,6 +28,14 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::an_image_is_undone_elsewhere", elsewhere),
         test("update::segment::each_step_keeps_its_surface", each_step),
         test("update::segment::another_fit_is_undone", refitted),
+        test(
+            "update::segment::steps_while_a_surface_is_restored",
+            meanwhile,
+        ),
+        test(
+            "update::segment::steps_before_the_worker_answers",
+            unanswered,
+        ),
         test(
             "update::segment::a_step_is_undone_after_a_change_of_backend",
             on_another_backend,
@@ -303,8 +311,47 @@ fn refitted() {
     };
     assert_ne!(params, window.state.document.fit);
     window.act(Action::Tensors(TensorAction::SetFit { params }));
+    // A step that has nothing to do with it.
+    window.place(Role::Seed, DVec3::ZERO);
     window.act(select(Task::Segment));
     assert_eq!(live(&window).step, 0, "another image");
     window.act(Action::Undo);
+    window.act(Action::Undo);
     assert_eq!(surface(&window), before);
+}
+
+/// A step that is recorded while a surface is due does not take it back later.
+fn meanwhile() {
+    let (mut window, _) = grown();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 15.0);
+    let select = |task| Action::View(ViewAction::SelectTask(task));
+    window.act(select(Task::Track));
+    window.act(Action::Undo);
+    window.place(Role::Seed, DVec3::ZERO);
+    window.act(select(Task::Segment));
+    assert_eq!(live(&window).step, 30);
+    advance(&mut window, 20);
+    let later = surface(&window);
+    assert_eq!(later.1, 50);
+    window.act(Action::Undo);
+    assert!(window.state.document.regions.is_empty());
+    assert_eq!(surface(&window), later);
+    window.act(Action::Redo);
+    assert_eq!(surface(&window), later);
+}
+
+/// Spheres that are placed before the worker has answered: undo of the last one gives the same surface as if it had.
+fn unanswered() {
+    let surfaces = [false, true].map(|holds| {
+        let (mut window, _) = grown();
+        window.holding = holds;
+        sphere(&mut window, true, dvec3(8.0, 0.0, 0.0), 4.0);
+        sphere(&mut window, true, dvec3(-8.0, 0.0, 0.0), 4.0);
+        window.act(Action::Undo);
+        window.holding = false;
+        window.deliver(|_| {});
+        assert_eq!(live(&window).spheres.len(), 2);
+        surface(&window)
+    });
+    assert_eq!(surfaces[0], surfaces[1]);
 }

@@ -25,9 +25,9 @@ impl CurvePart {
         self.lengths.len()
     }
 
-    /// At least the bytes that [`Self::append`] allocates for these parts: the first is moved into an empty one, and points
-    /// that find no room move with those before them. A vector that grows may reserve up to twice as much, which takes no
-    /// memory before it is written.
+    /// The bytes that [`Self::append`] fills for these parts: the first is moved into an empty one, and points that find no
+    /// room move with those before them. A vector that grows may reserve up to twice as much; the rest takes no memory
+    /// before it is written.
     fn needed<'a>(&self, mut parts: impl Iterator<Item = &'a Self>) -> u64 {
         let first = if self.count() == 0 {
             parts.next()

@@ -46,13 +46,16 @@ pub struct Rewind {
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunCheckpoint {
     pub script: RunHistory,
-    /// Spheres placed since the start, each with the step after which it was placed.
+    /// All spheres in the surface, initial ones first. The document may have others by the time it is restored.
+    pub spheres: Vec<PlacedSphere>,
+    /// The numbers of those placed since the start, each with the step after which it was placed.
     pub placed: Vec<(u64, u64)>,
     /// Inputs of the speed, by the numbers of the script; empty: the present ones.
     pub speed_sources: Vec<SpeedSources>,
     /// The leak at which it was paused.
     pub leak: Option<LeakNotice>,
-    /// How it ended, if no surface is left or nothing lies outside it: its steps lead to the state before.
+    /// How it ended: at rest, or its steps lead to the state before no surface was left or nothing lay outside it. `None`
+    /// if a replay is to find out.
     pub ended: Option<Ended>,
     /// Images of a speed that the fit of the opened session has not added yet; their sources have no image until then.
     pub awaited: Vec<AwaitedSpeedImage>,

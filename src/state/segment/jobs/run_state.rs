@@ -5,7 +5,7 @@ use crate::solvers::Error;
 use crate::solvers::level_set::{Ended, Evolution, Field, Inputs};
 use crate::state::segment::LeakNotice;
 use crate::state::segment::jobs::{
-    PlacedSphere, Rewind, RunRequest, SpeedSources, SurfaceStatistics,
+    PlacedSphere, Rewind, RunCheckpoint, RunRequest, SpeedSources, SurfaceStatistics,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +21,8 @@ pub(super) struct Run {
     /// Number of the last rewind done.
     pub last_rewind: u64,
     pub ended: Ended,
+    /// The steps at which it has come to rest.
+    pub rests: Vec<u64>,
     pub leak: Option<LeakNotice>,
     pub steps_per_s: f64,
     pub figures: Option<SurfaceStatistics>,
@@ -46,6 +48,7 @@ impl Run {
             speed_sources,
             last_rewind: back.map_or(0, |b| b.number),
             ended: Ended::Steps,
+            rests: Vec::new(),
             leak: None,
             steps_per_s: 0.0,
             figures: None,
@@ -53,6 +56,21 @@ impl Run {
             figured: None,
             looked: None,
         }
+    }
+
+    /// Whether the progress of another run begins like this one: from these spheres, with the same speeds as far as both
+    /// have used any.
+    pub fn begins_as(
+        &self,
+        resume: &RunCheckpoint,
+        start: &[PlacedSphere],
+        speed_sources: &[SpeedSources],
+    ) -> bool {
+        let script = self.evolution.script();
+        let mut sources = self.speed_sources.iter().zip(speed_sources);
+        self.start == start
+            && (&script.params, script.layout) == (&resume.script.params, resume.script.layout)
+            && sources.all(|(own, other)| own == other)
     }
 
     pub fn spheres(&self) -> Vec<PlacedSphere> {
@@ -109,6 +127,10 @@ impl Run {
         // The rate belonged to the abandoned branch.
         self.steps_per_s = 0.0;
         self.forget();
+        self.rests.retain(|rest| *rest <= step);
+        if self.rests.contains(&step) {
+            self.ended = Ended::Converged;
+        }
         Ok(())
     }
 

@@ -54,8 +54,8 @@ struct RunMemory {
     /// The initial surface, if it is not made of spheres.
     mask: Option<Mask>,
     run: Option<Run>,
-    /// A run that is to be restored, with its spheres: a request that is cancelled meanwhile leaves it due.
-    due: Option<(Arc<RunCheckpoint>, Vec<PlacedSphere>)>,
+    /// The run before, from which another one with the same start is reached in fewer steps.
+    former: Option<Run>,
     speed: Option<(Params, (i64, u64), Volume)>,
     proximity: ProximityCache,
     /// Whether the latest request equals the one before.
@@ -99,7 +99,14 @@ impl RunMemory {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, JobError> {
-        let known = old.filter(|old| old.request.same_image(requested));
+        let mut known = old.filter(|old| old.request.same_image(requested));
+        let former = known.as_mut().and_then(|old| {
+            let has_same_start = old.hardware == hardware && old.request.origin == requested.origin;
+            old.run
+                .take()
+                .or(old.former.take())
+                .filter(|_| has_same_start)
+        });
         let (image, frame) = (&requested.image, requested.frame);
         let (of_image, inputs) = match known {
             Some(old) if old.request.speed_sources == requested.speed_sources => {
@@ -131,7 +138,7 @@ impl RunMemory {
             inputs,
             mask,
             run: None,
-            due: None,
+            former,
             speed: None,
             proximity: ProximityCache::default(),
             is_repeated: true,
@@ -171,7 +178,7 @@ impl RunMemory {
             return Ok(Vec::new());
         }
         if self.run.is_none() {
-            self.restore(&spheres, backend, control)?;
+            self.restore(backend, control)?;
         }
         let started = |run: &Run| run.evolution.step() > 0;
         let stays = self.run.as_ref().is_some_and(|run| match started(run) {
@@ -181,7 +188,7 @@ impl RunMemory {
         let mut refused = Vec::new();
         if !stays {
             match self.begin(spheres.clone(), backend, control) {
-                Ok(run) => self.run = Some(run),
+                Ok(run) => (self.run, self.former) = (Some(run), None),
                 Err(Error::Input(why)) => {
                     // The newest one is at fault if those before it were accepted.
                     let last = spheres.last().filter(|(number, _)| {
@@ -228,26 +235,17 @@ impl RunMemory {
         Ok(refused)
     }
 
-    /// Restores the progress that the request holds, with the spheres that were requested with it first.
-    fn restore(
-        &mut self,
-        spheres: &[PlacedSphere],
-        backend: &Backend,
-        control: &Control,
-    ) -> Result<(), Error> {
+    /// Restores the progress that the request holds, with its own spheres.
+    fn restore(&mut self, backend: &Backend, control: &Control) -> Result<(), Error> {
         let Some(resume) = self.request.resume.clone() else {
             return Ok(());
         };
-        let known = self.due.take();
-        let known = known.filter(|(due, _)| Arc::ptr_eq(due, &resume));
-        let spheres = known.map_or(spheres.to_vec(), |(_, spheres)| spheres);
-        self.due = Some((resume.clone(), spheres.clone()));
-        let run = self.resumed(&resume, &spheres, backend, control)?;
+        let run = self.resumed(&resume, backend, control)?;
         // Shared if it has used them before.
         if let Some(inputs) = run.inputs_of(&self.request.speed_sources) {
             self.inputs = inputs;
         }
-        (self.run, self.due) = (Some(run), None);
+        (self.run, self.former) = (Some(run), None);
         Ok(())
     }
 
@@ -289,15 +287,15 @@ impl RunMemory {
 
     /// Restores the progress of a run.
     fn resumed(
-        &self,
+        &mut self,
         resume: &RunCheckpoint,
-        spheres: &[PlacedSphere],
         backend: &Backend,
         control: &Control,
     ) -> Result<Run, Error> {
         let later = |number: u64| resume.placed.iter().find(|(n, _)| *n == number);
+        let spheres = resume.spheres.iter().copied();
         let (placed, start): (Vec<PlacedSphere>, Vec<PlacedSphere>) =
-            spheres.iter().partition(|(n, _)| later(*n).is_some());
+            spheres.partition(|(n, _)| later(*n).is_some());
         let requested = &self.request.speed_sources;
         let (speed_sources, inputs) = match &*resume.speed_sources {
             [] => (vec![requested.clone()], vec![self.inputs.clone()]),
@@ -306,22 +304,28 @@ impl RunMemory {
                 backend.install(|| SpeedSources::all(all, &self.image)),
             ),
         };
-        let (evolution, ended) = Evolution::replay(
-            &inputs,
-            &self.start(&start),
-            &resume.script,
-            backend,
-            control,
-        )?;
+        let script = &resume.script;
+        let former = self.former.take();
+        let former = former.filter(|run| run.begins_as(resume, &start, &speed_sources));
+        let (evolution, ended) = match former {
+            Some(mut run) => {
+                let ended = run.evolution.switch_to(&inputs, script, backend, control)?;
+                (run.evolution, ended)
+            }
+            None => Evolution::replay(&inputs, &self.start(&start), script, backend, control)?,
+        };
         let placed = placed.into_iter();
         let placed = placed.filter_map(|sphere| Some((sphere, later(sphere.0)?.1)));
+        // Leaks before that point are ignored.
+        let ended = match resume.leak {
+            Some(notice) => Ended::Leaked(notice.leak),
+            None => resume.ended.unwrap_or(ended),
+        };
+        let rests = (ended == Ended::Converged).then_some(resume.script.steps);
         Ok(Run {
             placed: placed.collect(),
-            // Leaks before that point are ignored.
-            ended: match resume.leak {
-                Some(notice) => Ended::Leaked(notice.leak),
-                None => resume.ended.unwrap_or(ended),
-            },
+            ended,
+            rests: rests.into_iter().collect(),
             leak: resume.leak,
             ..Run::new(evolution, start, speed_sources, self.request.rewind)
         })
@@ -382,6 +386,9 @@ impl RunMemory {
             let started = Instant::now();
             // A piece is finished whatever is requested meanwhile, so that the surface moves during a drag.
             run.ended = run.evolution.run(steps, backend, &Control::new())?;
+            if run.ended == Ended::Converged {
+                run.rests.push(run.evolution.step());
+            }
             let took = started.elapsed().as_secs_f64().max(1e-9);
             let done = run.evolution.step().saturating_sub(step);
             if done > 0 {

@@ -5,7 +5,9 @@
 use crate::solvers::level_set::RunHistory;
 use crate::state::core::notices::{Status, StatusSubject};
 use crate::state::core::text::count;
-use crate::state::segment::jobs::{InitialSurface, RunCheckpoint, RunControl, RunRequest, SEGMENT};
+use crate::state::segment::jobs::{
+    InitialSurface, RunCheckpoint, RunControl, RunRequest, SEGMENT, SurfaceUpdate,
+};
 use crate::state::segment::{PlottedRun, RunStart, SegmentRuntime, Start, frame_of};
 use crate::state::{Document, Effect, State, Task};
 use std::sync::Arc;
@@ -106,7 +108,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     if !brings && !moved {
-        keep_before_new_image(state, &start);
+        keep_with_former_image(state, &start);
     }
     replace(state);
     let runtime = &mut state.runtime.segment;
@@ -128,15 +130,17 @@ pub(in crate::state) fn follow_elsewhere(state: &mut State) {
         replace(state);
     } else if start.is_of(&state.document) {
         carry_over(state, moved);
+    } else if !moved {
+        keep_with_former_image(state, &start);
     }
 }
 
-/// A step that changes the motion leaves a document which keeps the progress of its surface. Returns whether there was
-/// such a step.
+/// Stores the progress of the surface in the document that a step has left if the step changes the motion; returns whether
+/// it does.
 fn keep_in_history(state: &mut State) -> bool {
-    let runtime = &state.runtime.segment;
-    let progress = runtime.resume().or_else(|| runtime.due().cloned());
-    let (Some(left), Some(start)) = (state.history.newly_left(), &runtime.start) else {
+    let progress = progress(state);
+    let (Some(left), Some(start)) = (state.history.newly_left(), &state.runtime.segment.start)
+    else {
         return false;
     };
     let document = &state.document;
@@ -149,14 +153,50 @@ fn keep_in_history(state: &mut State) -> bool {
     true
 }
 
-/// The image has changed after the latest step, for example because that step asked for another fit: undoing it restores the
-/// surface.
-fn keep_before_new_image(state: &mut State, start: &RunStart) {
-    let progress = state.runtime.segment.resume();
-    let left = state.history.left();
-    let left = left.filter(|left| start.is_of(left) && left.segment.resume.is_none());
-    if let Some(left) = left {
-        left.segment.resume = progress;
+/// The progress of the surface, also if it is still due. `None` if the surface was going back before this action: it shows
+/// steps that the document had left.
+fn progress(state: &State) -> Option<Arc<RunCheckpoint>> {
+    let runtime = &state.runtime.segment;
+    let requested = runtime.requested.as_deref();
+    let back = requested.and_then(|requested| requested.rewind);
+    let goes_back = |live: &SurfaceUpdate| {
+        back.is_some_and(|back| back.number > live.last_rewind && back.step < live.step)
+    };
+    if runtime.live.as_deref().is_some_and(goes_back) {
+        return None;
+    }
+    // A copy of its own: that of the document is forgotten wherever it is once it has arrived.
+    let due = || runtime.due().map(|due| Arc::new((**due).clone()));
+    runtime.resume().or_else(due)
+}
+
+/// The restored surface has arrived. Steps that were recorded meanwhile hold its progress, too: what happens to the
+/// surface from now on is no part of them.
+pub(in crate::state) fn arrived(state: &mut State) {
+    let Some(start) = &mut state.runtime.segment.start else {
+        return;
+    };
+    start.due = None;
+    let Some(arrived) = state.document.segment.resume.take() else {
+        return;
+    };
+    let segment = &state.document.segment;
+    for document in state.history.documents_mut() {
+        let is_same = start.is_of(document) && document.segment.moves_as(segment);
+        let resume = &mut document.segment.resume;
+        resume.take_if(|resume| is_same && Arc::ptr_eq(resume, &arrived));
+    }
+}
+
+/// The image was replaced without a step, for example by another fit that a step asked for: the newest document with the
+/// former image keeps the surface.
+fn keep_with_former_image(state: &mut State, start: &RunStart) {
+    let progress = progress(state);
+    let documents = state.history.past_mut();
+    let newest = documents.filter(|document| start.is_of(document)).last();
+    let newest = newest.filter(|document| document.segment.resume.is_none());
+    if let Some(document) = newest {
+        document.segment.resume = progress;
     }
 }
 
@@ -170,7 +210,7 @@ fn brings_progress(document: &Document, start: &RunStart) -> bool {
     resume.is_some_and(|resume| !is_due(resume))
 }
 
-/// The document brings back no surface. What is due stays due, unless the step `moved` to a motion without a surface.
+/// Keeps due what is due, unless the step `moved` to a motion without a surface.
 fn carry_over(state: &mut State, moved: bool) {
     let has_none = state.document.segment.resume.is_none();
     let due = state.runtime.segment.due().cloned();
@@ -182,7 +222,7 @@ fn carry_over(state: &mut State, moved: bool) {
 }
 
 /// Begins another run.
-fn replace(state: &mut State) {
+pub(in crate::state) fn replace(state: &mut State) {
     let start = RunStart::of(&state.document);
     let runtime = &mut state.runtime.segment;
     runtime.run += 1;

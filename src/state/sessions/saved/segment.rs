@@ -272,6 +272,7 @@ fn resume(
     Ok(RunCheckpoint {
         ended: None,
         script: run.script.clone(),
+        spheres: spheres.to_vec(),
         placed: placed.collect(),
         speed_sources,
         leak: run.leak.filter(|l| l.leak.rewind_step <= run.script.steps),

@@ -185,6 +185,34 @@ impl Evolution {
         Ok(ended)
     }
 
+    /// Brings the run to the end of another script with the same start, equal to a replay to the last bit: back to where
+    /// the two part, then along the other one. Returns how it ended; if stopped, the run is somewhere on this way.
+    /// `inputs`: by the numbers that the other script gives them; those in use before the two part are the same.
+    pub fn switch_to(
+        &mut self,
+        inputs: &[Inputs],
+        script: &RunHistory,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Ended, Error> {
+        script.check(inputs.len())?;
+        let (own, other) = (&self.script.events, &script.events);
+        let same = own.iter().zip(other).take_while(|(a, b)| a == b).count();
+        let parting = own.get(same).into_iter().chain(other.get(same));
+        let parting = parting.map(|event| event.step).min();
+        let step = parting.map_or(script.steps, |step| step.min(script.steps));
+        let step = step.min(self.step());
+        self.rewind(step, backend, control)?;
+        let known = self.inputs.len().min(inputs.len());
+        self.inputs.extend_from_slice(&inputs[known..]);
+        let ahead = script.events.iter().filter(|event| event.step >= step);
+        let ahead: Vec<Event> = ahead.cloned().collect();
+        let watched = std::mem::replace(&mut self.watched, false);
+        let ended = self.follow_script(&ahead, script.steps, backend, control);
+        self.watched = watched;
+        ended
+    }
+
     /// Repeats a run from its script and returns how it ended; `inputs`: by the numbers that the script gives them.
     pub fn replay(
         inputs: &[Inputs],

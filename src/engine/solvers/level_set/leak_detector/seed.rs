@@ -25,8 +25,9 @@ impl SphereEdit {
     }
 }
 
-/// A seed. Next to structures at rest, a second one grows as fast as the first one did: its growth is judged separately until
-/// it has settled, because the volume of the others hides that it has begun slowly. Then all structures are one surface.
+/// A seed. Next to structures at rest, a second one grows as fast as the first one did: its growth is judged separately
+/// until it has settled, because the volume of the others hides that it has begun slowly. Then all structures are one
+/// surface.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed {
     /// The step after which it was added.
