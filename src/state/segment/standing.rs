@@ -198,7 +198,9 @@ impl State {
         if live.step == 0 || self.segment_standing() == Some(SurfaceStanding::Running) {
             return false;
         }
-        live.script.params_at(u64::MAX).0 != &self.document.surface_params()
+        // The surface of a step that is still to be restored is another one.
+        live.run != self.runtime.segment.run
+            || live.script.params_at(u64::MAX).0 != &self.document.surface_params()
     }
 
     /// Whether speeds are shown.
@@ -226,6 +228,6 @@ impl State {
     pub fn resting_surface(&self) -> Option<(&Arc<SurfaceUpdate>, &Mask)> {
         let runtime = &self.runtime.segment;
         let live = runtime.live.as_ref().filter(|_| !runtime.running)?;
-        Some((live, live.mask.as_ref()?))
+        (live.run == runtime.run).then_some((live, live.mask.as_ref()?))
     }
 }

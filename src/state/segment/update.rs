@@ -11,7 +11,7 @@ use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::LayerId;
-use crate::state::core::notices::StatusSubject;
+use crate::state::core::notices::{Status, StatusSubject};
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
@@ -453,6 +453,12 @@ pub fn failed(state: &mut State, why: &str) {
 pub fn stopped(state: &mut State) {
     let is_resuming = state.document.segment.resume.is_some();
     cancelled(state);
+    if is_resuming {
+        let sentence =
+            "Stopped before the surface of this step was restored; the next change restores it";
+        let subject = StatusSubject::ResultOf(Task::Segment);
+        state.runtime.notices.status = Status::about(subject, sentence.to_owned());
+    }
     let runtime = &state.runtime.segment;
     let live = runtime.live.clone().filter(|_| !is_resuming);
     if let Some(live) = live.filter(|live| live.run == runtime.run && live.step > 0) {

@@ -7,7 +7,7 @@ use arcuate::data::Role;
 use arcuate::solvers::tensor_fit;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
-use arcuate::state::segment::jobs::RunRequest;
+use arcuate::state::segment::jobs::{RunRequest, SEGMENT};
 use arcuate::state::sessions::saved;
 use arcuate::state::{
     Action, BackendKind, DeviceAction, LayerAction, LayerId, Phase, Task, TensorAction, ViewAction,
@@ -32,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::steps_while_a_surface_is_restored",
             meanwhile,
         ),
+        test("update::segment::a_restoration_is_stopped", stopped),
         test(
             "update::segment::steps_before_the_worker_answers",
             unanswered,
@@ -354,4 +355,26 @@ fn unanswered() {
         surface(&window)
     });
     assert_eq!(surfaces[0], surfaces[1]);
+}
+
+/// Esc while a surface is restored: the one that is still shown is dim and cannot be kept, and the next change restores
+/// the other.
+fn stopped() {
+    let (mut window, _) = grown();
+    let before = surface(&window);
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 15.0);
+    advance(&mut window, 20);
+    window.holding = true;
+    window.act(Action::Undo);
+    window.act(Action::CancelJob(SEGMENT));
+    window.holding = false;
+    window.pending.clear();
+    let status = window.state.runtime.notices.status.to_string();
+    assert!(status.starts_with("Stopped before"), "{status}");
+    assert_eq!(live(&window).step, 50);
+    assert!(window.state.surface_is_stale());
+    assert!(window.state.resting_surface().is_none());
+    assert_eq!(saved_steps(&window), Some(30));
+    set(&mut window, Phase::Done, |s| s.watched = false);
+    assert_eq!(surface(&window), before);
 }
