@@ -442,6 +442,8 @@ pub fn show_response_voxels(state: &mut State) {
         }
     });
     state.runtime.selected_layer = state.document.layers.last().map(|layer| layer.id);
+    let sentence = "Added a label map of the voxels of the responses above the other layers";
+    state.runtime.notices.status = sentence.into();
 }
 
 /// A single tissue has no fractions: those of earlier distributions are removed.

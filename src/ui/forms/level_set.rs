@@ -31,7 +31,7 @@ use crate::ui::widgets::slider::help_over;
 use crate::ui::widgets::{anchor, menu, paint, rows, section};
 use crate::ui::{Memory, format, icons, panels, part};
 use egui::{Color32, Rangef, Rect, Sense, Ui, pos2, vec2};
-pub use results::{STARTING, rate};
+pub use results::{STARTING, destination, rate};
 
 pub use results::show as results;
 

@@ -78,8 +78,7 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
 fn segment(state: &State) -> Option<(String, Standing)> {
     let live = state.runtime.segment.live.as_ref()?;
     if let Some(step) = state.rewind_target() {
-        let text = format!("Going back to step {}", count(step));
-        return Some((text, Standing::Updating));
+        return Some((level_set::destination(live, step), Standing::Updating));
     }
     Some(match state.segment_standing()? {
         Surface::Running => {

@@ -31,7 +31,7 @@ pub fn show(ui: &mut Ui, state: &State, result: &FodResult, actions: &mut Vec<Ac
         rows::hint(ui, &line);
     }
     if !result.fods.measured.is_empty() {
-        let button = Button::plain("Show their voxels")
+        let button = Button::plain("Show the voxels of the responses")
             .hint("Adds a label map of the voxels in which the response functions were measured");
         let size = vec2(ui.available_width(), space::BUTTON + 8.0);
         let (place, _) = ui.allocate_exact_size(size, Sense::hover());

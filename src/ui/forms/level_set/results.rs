@@ -29,12 +29,16 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let older = live.figures.as_ref().is_some_and(|f| f.step != live.step);
     let step = live.figures.as_ref().map_or(live.step, |f| f.step);
     let stale = state.surface_is_stale();
-    let goes = state.rewind_target().is_some();
-    let fact = match (older, stale, goes) {
+    let target = state.rewind_target();
+    let goes = target.is_some();
+    let fact = match (older, stale, target) {
         (true, ..) => format!("of step {}", count(step)),
-        (false, _, true) => format!("step {}, going back", count(step)),
-        (false, true, _) => format!("step {}, before the change", count(step)),
-        (false, false, _) => format!("step {}", count(step)),
+        (false, _, Some(target)) if target > live.step => {
+            format!("step {}, being replaced", count(step))
+        }
+        (false, _, Some(_)) => format!("step {}, going back", count(step)),
+        (false, true, None) => format!("step {}, before the change", count(step)),
+        (false, false, None) => format!("step {}", count(step)),
     };
     section::head_with(ui, "Results", &fact);
     let stale = stale || goes;
@@ -149,14 +153,25 @@ pub fn rate(live: &SurfaceUpdate) -> Option<String> {
     Some(with_unit(&rate, "steps/s"))
 }
 
+/// The step to which a surface goes: back, or to one that redo brings back.
+pub fn destination(live: &SurfaceUpdate, step: u64) -> String {
+    match step > live.step {
+        true => format!("Restoring step {}", count(step)),
+        false => format!("Going back to step {}", count(step)),
+    }
+}
+
 fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
     let rate = rate(live);
     let text = match (state.rewind_target(), state.segment_standing()) {
-        (Some(step), _) => format!("Going back to step {}", count(step)),
+        (Some(target), _) => destination(live, target),
         (None, Some(SurfaceStanding::Running)) => match &rate {
             Some(rate) => format!("Step {}, {rate}", count(live.step)),
             None => STARTING.to_owned(),
         },
+        _ if live.run != state.runtime.segment.run => {
+            "Not restored: Run restores the surface of this step".to_owned()
+        }
         _ if state.surface_is_stale() => "Changed: Run applies the new values".to_owned(),
         (_, Some(SurfaceStanding::Converged)) => "At rest".to_owned(),
         (_, Some(SurfaceStanding::Leaked)) => "Paused: a leak".to_owned(),
