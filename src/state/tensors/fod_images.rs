@@ -4,6 +4,7 @@
 use crate::data::{DataId, OdfLayout};
 use crate::solvers::odf_check;
 use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::notices::Topic;
 use crate::state::edit::edit;
 use crate::state::origin::Origin;
 use crate::state::tensors::jobs::CompareDistributions;
@@ -99,6 +100,9 @@ pub fn read(
         }
     });
     state.runtime.tensors.fods.retry();
+    if layout.is_some() {
+        state.runtime.forget(Topic::DistributionsOpened);
+    }
     tensors::update::fit(state, effects);
     state.runtime.notices.status = match layout {
         Some(layout) => format!(

@@ -224,10 +224,10 @@ const PREPARING: f32 = 0.6;
 fn distributions(volumes: usize, order: usize, known: Option<OdfLayout>) -> io::Remark {
     let then = match known {
         Some(layout) => format!(
-            "read in {}; “arcuate gradients distributions” compares others",
+            "read in {}; Compare bases in the task View ranks others",
             layout.description()
         ),
-        None => "state their basis and axes, which “arcuate gradients distributions” compares"
+        None => "choose their basis and axes at Harmonics in the task View, or click Compare bases there"
             .to_owned(),
     };
     let sentence = format!(
