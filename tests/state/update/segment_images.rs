@@ -33,6 +33,11 @@ pub fn tests() -> Vec<Trial> {
             meanwhile,
         ),
         test("update::segment::a_restoration_is_stopped", stopped),
+        test("update::segment::a_rewind_of_a_moving_surface", moving),
+        test(
+            "update::segment::a_sphere_is_taken_back_in_vain",
+            taken_back,
+        ),
         test(
             "update::segment::steps_before_the_worker_answers",
             unanswered,
@@ -377,4 +382,37 @@ fn stopped() {
     assert_eq!(saved_steps(&window), Some(30));
     set(&mut window, Phase::Done, |s| s.watched = false);
     assert_eq!(surface(&window), before);
+}
+
+/// A surface that is asked to go back while it moves: undo brings back the step that it had reached.
+fn moving() {
+    let (mut window, _) = grown();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 15.0);
+    advance(&mut window, 20);
+    let before = surface(&window);
+    window.holding = true;
+    act(&mut window, SegmentAction::Play);
+    act(&mut window, SegmentAction::Rewind(30));
+    window.act(Action::Undo);
+    window.holding = false;
+    window.deliver(|_| {});
+    assert_eq!(surface(&window), before);
+}
+
+/// A sphere is taken back, which is stopped before the surface goes back: undo leaves a surface without it.
+fn taken_back() {
+    let (mut window, _) = grown();
+    let alone = surface(&window);
+    sphere(&mut window, true, dvec3(8.0, 0.0, 0.0), 4.0);
+    advance(&mut window, 10);
+    let (number, _) = window.state.document.segment.spheres[1];
+    window.holding = true;
+    act(&mut window, SegmentAction::TakeBack(number));
+    window.act(Action::CancelJob(SEGMENT));
+    assert_eq!(window.state.document.segment.spheres.len(), 2);
+    window.holding = false;
+    window.pending.clear();
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.segment.spheres.len(), 1);
+    assert_eq!(surface(&window), alone);
 }
