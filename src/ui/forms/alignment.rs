@@ -18,16 +18,20 @@ use glam::{DAffine3, DVec3};
 
 const TITLE: &str = "Alignment";
 
-/// The selected layer if it can be aligned now, and the command that does it: `Align t1 to dwi`.
-pub fn alignable(state: &State) -> Option<(LayerId, String)> {
-    let layer = state.document.layer(state.runtime.selected_layer?)?;
-    let is_image = matches!(layer.content, Content::Image(_));
+/// The opened images that can be aligned now, from the topmost on, each with its command: `Align t1 to dwi`.
+pub fn alignable(state: &State) -> Vec<(LayerId, String)> {
+    let document = &state.document;
     let is_running = state.runtime.jobs.is_running(&[ALIGN]);
-    if !is_image || is_running || !state.document.can_move(layer.id) {
-        return None;
-    }
-    let to = fixed_name(&state.document, layer.id)?;
-    Some((layer.id, format!("Align {} to {to}", layer.name)))
+    let layers = document.layers.iter().rev().filter(|_| !is_running);
+    let images = layers.filter(|layer| {
+        let is_image = matches!(layer.content, Content::Image(_));
+        is_image && document.path(layer).is_some() && document.can_move(layer.id)
+    });
+    let named = images.filter_map(|layer| {
+        let to = fixed_name(document, layer.id)?;
+        Some((layer.id, format!("Align {} to {to}", layer.name)))
+    });
+    named.collect()
 }
 
 pub fn show(

@@ -273,7 +273,7 @@ fn results(state: &State, list: &mut Entries) {
         list.add("Regions from a label map", "", labels)
             .about(Subject::LabelMap);
     }
-    if let Some((layer, name)) = forms::alignment::alignable(state) {
+    for (layer, name) in forms::alignment::alignable(state) {
         let align = act(AlignmentAction::Align(layer));
         list.add(&name, "", align);
     }
