@@ -5,7 +5,7 @@
 
 use super::Failure;
 use super::typed::{named_command, unknown_command};
-use crate::data::text::THIN;
+use crate::data::text::{THIN, capitalised};
 use crate::io::text::{in_line, is_control};
 use crate::io::{Remark, without_os_error};
 use crate::state::Severity;
@@ -277,9 +277,7 @@ fn usage_sentence(
         [heading, list @ ..] if heading.ends_with(':') => format!("{heading} {}", list.join(", ")),
         lines => lines.join(" "),
     };
-    let mut letters = first.chars();
-    let capital = letters.next().map(|c| c.to_uppercase().to_string());
-    let mut sentence = capital.unwrap_or_default() + letters.as_str();
+    let mut sentence = capitalised(&first);
     let negative = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     match unexpected.and_then(|argument| argument.strip_prefix('-')) {
         Some(name) if negative(name) => {

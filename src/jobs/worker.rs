@@ -2,6 +2,7 @@
 
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, cuda};
 use crate::data::ImageExporter;
+use crate::data::text::capitalised;
 use crate::io;
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -82,7 +83,6 @@ impl Worker {
 /// A device's error for a window, which offers the CPU by a button: without the options of the command line.
 pub fn sentence(error: &cuda::Error) -> String {
     let problem = error.problem();
-    let (first, rest) = problem.split_at(problem.chars().next().map_or(0, char::len_utf8));
     let advice = match error {
         cuda::Error::OutOfMemory { lower, .. } => {
             &format!("; {lower}, or close other programs on the card")
@@ -94,7 +94,7 @@ pub fn sentence(error: &cuda::Error) -> String {
         }
         _ => "",
     };
-    format!("{}{rest}{advice}", first.to_uppercase())
+    capitalised(&problem) + advice
 }
 
 /// Bytes available to a result with many curves; some memory is left for the steps that follow: the file, the window.

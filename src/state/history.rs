@@ -20,10 +20,8 @@ pub struct History {
     redoable: Vec<Step>,
     /// Number of steps recorded so far, including those that can no longer be undone.
     recorded: u64,
-    /// The stack whose last step is the document that the latest edit, undo or redo has left.
+    /// The stack whose last step is the document that an edit, undo or redo has left, until `take_left`.
     left: Option<Stack>,
-    /// Whether `newly_left` has returned that document.
-    is_left_known: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +121,7 @@ impl History {
             return;
         }
         self.recorded += 1;
-        self.leave(Stack::Past);
+        self.left = Some(Stack::Past);
         push(&mut self.past, label, before);
         if self.past.len() > DEPTH {
             self.past.remove(0);
@@ -165,18 +163,14 @@ impl History {
         steps.map(|step| step.document.document_mut())
     }
 
-    fn leave(&mut self, stack: Stack) {
-        (self.left, self.is_left_known) = (Some(stack), false);
+    /// Whether a document was left since the last `take_left`.
+    pub fn has_left(&self) -> bool {
+        self.left.is_some()
     }
 
     /// The document that an edit, undo or redo has left since the last call.
-    pub fn newly_left(&mut self) -> Option<&mut Document> {
-        let is_known = std::mem::replace(&mut self.is_left_known, true);
-        self.left().filter(|_| !is_known)
-    }
-
-    fn left(&mut self) -> Option<&mut Document> {
-        let stack = match self.left? {
+    pub fn take_left(&mut self) -> Option<&mut Document> {
+        let stack = match self.left.take()? {
             Stack::Past => &mut self.past,
             Stack::Future => &mut self.future,
         };
@@ -201,7 +195,7 @@ impl History {
         self.close();
         let (label, document) = pop(&mut self.past)?;
         push(&mut self.future, &label, now);
-        self.leave(Stack::Future);
+        self.left = Some(Stack::Future);
         Some((label, document))
     }
 
@@ -209,7 +203,7 @@ impl History {
         self.close();
         let (label, document) = pop(&mut self.future)?;
         push(&mut self.past, &label, now);
-        self.leave(Stack::Past);
+        self.left = Some(Stack::Past);
         Some((label, document))
     }
 

@@ -3,6 +3,7 @@
 use super::theme::{self, radius, size};
 use super::widgets::{focus, menu, paint};
 use super::{format, icons};
+use crate::data::text::capitalised;
 use crate::state::{Action, BackendKind, DeviceAction, DeviceChoice, State};
 use egui::{Rect, Sense, Stroke, Ui, pos2};
 
@@ -110,8 +111,7 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
         Some(Err(error)) if runtime.device.backend.no_card.as_ref() == Some(error) => {}
         Some(Err(error)) => {
             let why = error.problem();
-            let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
-            menu::text(ui, &format!("{}{rest}", first.to_uppercase()));
+            menu::text(ui, &capitalised(&why));
         }
         Some(Ok(names)) => {
             for (i, name) in names.iter().enumerate() {

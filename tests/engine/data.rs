@@ -3,7 +3,7 @@
 use crate::support::{Random, test};
 use arcuate::compute::memory;
 use arcuate::data::text::{scientific, within_sentence};
-use arcuate::data::{AffineSource, Grid, Mask, Shape, Tractogram, Volume};
+use arcuate::data::{AffineSource, Grid, Mask, Shape, ShellCommand, Tractogram, Volume, cholesky};
 use arcuate::solvers::curves::StopReason;
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -22,7 +22,64 @@ pub fn tests() -> Vec<Trial> {
         test("data::the range of lengths is of the lengths", lengths),
         test("data::sizes have units", sizes),
         test("data::labels within sentences", labels_within_sentences),
+        test("data::positive definite systems", cholesky_factors),
+        test("data::commands that differ in their maps", joined_commands),
     ]
+}
+
+/// The factor gives the matrix back, and a solution its right-hand side.
+fn cholesky_factors() {
+    let mut random = Random::fresh("cholesky");
+    for size in [1, 2, 7, 48] {
+        // B Bᵀ + I.
+        let b: Vec<f64> = (0..size * size).map(|_| random.normal()).collect();
+        let product = |row: usize, column: usize| -> f64 {
+            let pairs = (0..size).map(|k| b[row * size + k] * b[column * size + k]);
+            pairs.sum::<f64>() + f64::from(u8::from(row == column))
+        };
+        let matrix: Vec<f64> = (0..size * size)
+            .map(|e| product(e / size, e % size))
+            .collect();
+        let factor = cholesky::factor(matrix.clone(), size);
+        for row in 0..size {
+            for column in 0..=row {
+                let terms =
+                    (0..=column).map(|k| factor[row * size + k] * factor[column * size + k]);
+                let off = terms.sum::<f64>() - matrix[row * size + column];
+                assert!(off.abs() < 1e-11 * size as f64, "{size}: {off}");
+            }
+        }
+        let right: Vec<f64> = (0..size).map(|_| random.normal()).collect();
+        let mut x = right.clone();
+        cholesky::solve(&factor, size, &mut x);
+        for (row, expected) in matrix.chunks_exact(size).zip(&right) {
+            let value: f64 = row.iter().zip(&x).map(|(a, x)| a * x).sum();
+            assert!(
+                (value - expected).abs() < 1e-10,
+                "{size}: {value} {expected}"
+            );
+        }
+    }
+}
+
+/// One command takes the maps of another one that differs in nothing else.
+fn joined_commands() {
+    let fit = |maps: &[&str], out: &str| {
+        ShellCommand::with_maps("arcuate fit dwi".to_owned(), maps, format!(" --out {out}"))
+    };
+    let mut first = fit(&["fa", "md"], "maps");
+    assert!(first.includes(&fit(&["md", "dec"], "maps")));
+    assert_eq!(
+        first.to_string(),
+        "arcuate fit dwi --maps fa,md,dec --out maps"
+    );
+    assert!(!first.includes(&fit(&["fa"], "elsewhere")));
+    let plain = ShellCommand::from("arcuate fit dwi --out maps".to_owned());
+    assert!(!first.includes(&plain));
+    assert!(plain.clone().includes(&plain));
+    let text = serde_json::to_string(&first).expect("text");
+    let read: ShellCommand = serde_json::from_str(&text).expect("the same");
+    assert_eq!(read, first);
 }
 
 /// Abbreviations keep their capitals.

@@ -402,6 +402,7 @@ pub(in crate::state) fn add(
         Content::Mask(_) => display::mask_display(),
         Content::Tractogram(_) => state.document.track.streamline_display.clone(),
     };
+    let mut opened = None;
     edit(state, "Open", false, |document| {
         let is_replaced = |l: &Arc<Layer>| replaces(document, (&content, &origin), l);
         let old = document.layers.iter().position(is_replaced);
@@ -440,13 +441,16 @@ pub(in crate::state) fn add(
             document.segment.image_alone = false;
         }
         then(document, id);
+        opened = Some(id);
     });
-    report_hidden(state);
+    if let Some(opened) = opened {
+        report_hidden(state, opened);
+    }
 }
 
 /// The user opens an image to see it: why Segment does not show it.
-fn report_hidden(state: &mut State) {
-    let opened = state.document.layers.last();
+fn report_hidden(state: &mut State, opened: LayerId) {
+    let opened = state.document.layer(opened);
     let opened = opened.filter(|layer| layer.content.volume().is_some() && layer.display.visible);
     let (Some(image), Some(opened)) = (state.image_alone(), opened) else {
         return;

@@ -1,6 +1,6 @@
 //! The methods text of streamlines and rays.
 
-use crate::data::text::counted;
+use crate::data::text::{capitalised, counted};
 use crate::data::{Region, Role};
 use crate::solvers::curves::{self, Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{
@@ -317,7 +317,7 @@ fn kept_curves(walk: &curves::Params, regions: &[Region], cut: Option<Cut>, kept
     let what = if cut.is_some() { "rays" } else { "streamlines" };
     let kept_if = conditions(walk, regions);
     if kept_if.is_empty() {
-        return format!(" {}.", begins(&format!("{kept}{what} were kept")));
+        return format!(" {}.", capitalised(&format!("{kept}{what} were kept")));
     }
     // The condition of the cut follows with an "and" of its own.
     let more = cut.is_some_and(|cut| cut != Cut::All);
@@ -329,7 +329,7 @@ fn kept_curves(walk: &curves::Params, regions: &[Region], cut: Option<Cut>, kept
     };
     let sentence = format!("{kept}{what} were kept, which {conditions}");
     let cut = cut.map_or_else(String::new, cut_condition);
-    format!(" {}{cut}.", begins(&sentence))
+    format!(" {}{cut}.", capitalised(&sentence))
 }
 
 /// The condition of a cut by the connectivity measure, after other conditions.
@@ -453,10 +453,4 @@ fn seeds(seeding: Seeding) -> String {
         Seeding::Grid { spacing_mm } => format!("points {spacing_mm} mm apart"),
         Seeding::PerVoxel { count: n } => format!("{} per voxel", counted(n, "point")),
     }
-}
-
-/// The text with an upper-case first letter, to begin a sentence.
-fn begins(text: &str) -> String {
-    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-    first.to_uppercase() + rest
 }

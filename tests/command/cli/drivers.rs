@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         opengl,
         test("cli::pictures without any driver", without_drivers),
+        test("cli::a_benchmark_of_the_deconvolution", benchmark),
         test("cli::a_failed_benchmark_is_a_failure", failed_benchmark),
     ]
 }
@@ -129,6 +130,30 @@ fn without_drivers() {
         text.lines().count() == 1 && text.contains("install a Vulkan driver"),
         "{text}"
     );
+}
+
+/// A deconvolution is measured without a card.
+fn benchmark() {
+    let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+        .args([
+            "bench",
+            "fod",
+            "--quick",
+            "--case",
+            "white",
+            "--backend",
+            "cpu",
+        ])
+        .output()
+        .expect("the binary starts");
+    assert_eq!(output.status.code(), Some(0));
+    let line: Value = serde_json::from_slice(&output.stdout).expect("one line");
+    assert_eq!(line["case"], "order 8, white matter and fluid");
+    assert!(
+        line["rate"].as_f64().is_some_and(|rate| rate > 0.0),
+        "{line}"
+    );
+    assert!(line["kernel_s"].is_null(), "{line}");
 }
 
 /// Without any graphics driver drawing cannot be measured.

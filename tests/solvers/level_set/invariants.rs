@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
             again,
         ),
         test("level_set::speed inputs change on the way", inputs_change),
+        test("level_set::a run switches to another", switched),
         test(
             "level_set::a stopped rewind changes nothing",
             stopped_way_back,
@@ -373,6 +374,62 @@ fn inputs_change() {
     assert_eq!(made.field().unwrap().values_by_voxel(), at_30);
     assert!(made.inputs().is(&plain) && made.all_inputs().len() == 1);
     assert_eq!(made.params(), &DEFAULTS);
+}
+
+/// Three runs with one start: whichever the run is, it becomes another one exactly as a replay would.
+fn switched() {
+    let mut random = Random::fresh("level set switched");
+    let grid = grid(DMat3::IDENTITY, 34.0);
+    let image = body(&mut random, &grid, 0.3);
+    let (backend, control) = (backend(2), Control::new());
+    let plain = backend.install(|| Inputs::new(&image, 0)).unwrap();
+    let other = with_added_inputs(&mut random, &plain);
+    let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
+    let new = Evolution::new(&plain, &begin, &DEFAULTS, Layout::BEST, &backend, &control);
+    let mut made = new.unwrap();
+    made.watched = false;
+    run(&mut made, 30);
+    let smoother = Params {
+        smoothness: 0.6,
+        ..DEFAULTS
+    };
+    made.set(&smoother, &backend).unwrap();
+    run(&mut made, 20);
+    let cut = Sphere {
+        add: false,
+        ..sphere(random.direction() * 6.0, 3.0)
+    };
+    made.apply_sphere(&cut, &backend).unwrap();
+    run(&mut made, 15);
+    let long = (with(&made), made.all_inputs().to_vec());
+    // It parts from the first one at a step of its events.
+    made.rewind(30, &backend, &control).unwrap();
+    made.set_inputs(&other, &everything(), &backend).unwrap();
+    run(&mut made, 25);
+    let branch = (with(&made), made.all_inputs().to_vec());
+    made.rewind(12, &backend, &control).unwrap();
+    let short = (with(&made), made.all_inputs().to_vec());
+    assert_eq!((short.0.2.steps, branch.1.len()), (12, 2));
+    for (end, inputs) in [&long, &branch, &long, &short, &branch, &branch, &short] {
+        let script = &end.2;
+        let replayed = Evolution::replay(inputs, &begin, script, &backend, &control);
+        assert!(with(&replayed.unwrap().0) == *end);
+        let ended = made.switch_to(inputs, script, &backend, &control).unwrap();
+        assert!(with(&made) == *end && ended == Ended::Steps);
+        assert_eq!(made.all_inputs().len(), inputs.len());
+    }
+    let fewer = made.switch_to(&branch.1[..1], &branch.0.2, &backend, &control);
+    assert!(fewer.is_err());
+    // It goes on like the replayed one.
+    made.switch_to(&branch.1, &branch.0.2, &backend, &control)
+        .unwrap();
+    let replayed = Evolution::replay(&branch.1, &begin, &branch.0.2, &backend, &control);
+    let mut replayed = replayed.unwrap().0;
+    replayed.watched = false;
+    for run_on in [&mut made, &mut replayed] {
+        run(run_on, 40);
+    }
+    assert!(with(&made) == with(&replayed));
 }
 
 /// A stopped rewind changes nothing, not even the later course.

@@ -14,7 +14,10 @@ use arcuate::state::origin::Origin;
 use arcuate::state::tensors::jobs::CompareDistributions;
 use arcuate::state::tensors::jobs::fod::{ReadFods, SaveFods};
 use arcuate::state::tensors::types::fods::{FodSettings, FodSource};
-use arcuate::state::{Action, Effect, LayerAction, LayerId, State, TensorAction, update};
+use arcuate::state::track::types::odf::Model;
+use arcuate::state::{
+    Action, Effect, LayerAction, LayerId, State, TensorAction, TrackAction, update,
+};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
 
@@ -244,6 +247,15 @@ fn alone() {
     assert!(field(&window.state).is_some());
     let glyphs = window.state.document.glyph_content(GlyphContent::Tensors);
     assert_eq!(glyphs, Some(GlyphContent::Distributions));
+    // They are the only model; later it is the user's choice, until they are read anew.
+    let model = |window: &Window| window.state.document.track.model;
+    assert_eq!(model(&window), Model::Distributions);
+    window.act(Action::Track(TrackAction::SetModel(Model::Tensors)));
+    assert_eq!(model(&window), Model::Tensors);
+    window.act(read(layer, None));
+    assert!(field(&window.state).is_none());
+    window.act(read(layer, Some(OdfLayout::MRTRIX)));
+    assert_eq!(model(&window), Model::Distributions);
 }
 
 fn deleted() {

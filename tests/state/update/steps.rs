@@ -6,7 +6,8 @@ use arcuate::data::{Role, Shape};
 use arcuate::state::action::BeforeDrag;
 use arcuate::state::track::jobs::LIVE;
 use arcuate::state::{
-    Action, Content, Convention, Layout, Pane, Phase, RegionAction, Task, Tool, ViewAction,
+    Action, Content, Convention, Layout, Pane, Phase, RegionAction, Task, Tool, TrackAction,
+    ViewAction,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -139,4 +140,20 @@ fn escape_in_order() {
         window.act(Action::Escape);
         assert_eq!(window.cancelled, [LIVE], "{uses_tool}");
     }
+    // A job that ran before the region was placed goes on, too.
+    window.holding = false;
+    window.deliver(|_| {});
+    window.holding = true;
+    window.act(Action::Track(TrackAction::WholeBrain));
+    window.act(Action::View(ViewAction::SetTool(tool)));
+    window.place(Role::Target, DVec3::new(3.0, 0.0, 0.0));
+    let jobs = &mut window.state.runtime.jobs.running;
+    jobs.retain(|job| job.slot != LIVE);
+    assert_eq!(jobs.len(), 1, "the whole brain");
+    let slot = jobs[0].slot;
+    window.cancelled.clear();
+    window.act(Action::Escape);
+    assert_eq!(window.cancelled, []);
+    window.act(Action::Escape);
+    assert_eq!(window.cancelled, [slot]);
 }

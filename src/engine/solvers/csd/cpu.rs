@@ -22,7 +22,7 @@ pub const PIECE: usize = 64;
 const GAP: f64 = 1e-10;
 const GAP_ABOVE_ORDER_8: f64 = 3e-9;
 const GAP_DOUBLE: f64 = 1e-15;
-/// Double precision needs 16 iterations, single 10.
+/// Double precision needs 13 iterations, single 10.
 const ITERATIONS: usize = 30;
 const ITERATIONS_DOUBLE: usize = 60;
 

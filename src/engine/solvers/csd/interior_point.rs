@@ -14,7 +14,7 @@
 //!
 //! The iterations start from a smooth linear fit, whose distribution is flattened towards its mean until it is positive
 //! everywhere, and with a small μ: a quarter fewer iterations than from an isotropic distribution. To a gap of 1e-9, real and
-//! synthetic voxels with one to three tissues need 8.0 to 9.4 iterations on average instead of 10.6 to 12.1.
+//! synthetic voxels with one to three tissues need 7.8 to 9.1 iterations on average instead of 10.6 to 12.1.
 //!
 //! All lanes take the same instructions. A lane at rest keeps its values by selection, so that its result depends
 //! neither on the other lanes nor on their number. A lane where single precision breaks down, because the matrix is

@@ -138,8 +138,12 @@ pub(in crate::state) fn follow_elsewhere(state: &mut State) {
 /// Stores the progress of the surface in the document that a step has left if the step changes the motion; returns whether
 /// it does.
 fn keep_in_history(state: &mut State) -> bool {
+    // Asked after every action: only a step is worth a copy of the progress.
+    if !state.history.has_left() {
+        return false;
+    }
     let progress = progress(state);
-    let (Some(left), Some(start)) = (state.history.newly_left(), &state.runtime.segment.start)
+    let (Some(left), Some(start)) = (state.history.take_left(), &state.runtime.segment.start)
     else {
         return false;
     };
