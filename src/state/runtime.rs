@@ -2,7 +2,7 @@
 
 use crate::data::Role;
 use crate::jobs::{AnyJob, DeviceFailure, Slot};
-use crate::state::alignment::PendingTransform;
+use crate::state::alignment::PendingTransforms;
 use crate::state::core::layer::LayerId;
 use crate::state::core::notices::{Message, Notices, Severity, Topic};
 use crate::state::device::runtime::DeviceRuntime;
@@ -73,8 +73,7 @@ pub struct Runtime {
     pub jobs: JobList,
     /// Pictures of a turntable.
     pub turning: Option<TurntableProgress>,
-    /// Transforms being applied to streamlines, one per layer, in the order of their start.
-    pub pending_transforms: Vec<PendingTransform>,
+    pub pending_transforms: PendingTransforms,
     pub settings: Preferences,
     pub selected_layer: Option<LayerId>,
     pub tour: Option<TourStep>,
@@ -109,7 +108,7 @@ impl Runtime {
             notices: Notices::default(),
             jobs: JobList::default(),
             turning: None,
-            pending_transforms: Vec::new(),
+            pending_transforms: PendingTransforms::default(),
             settings: Preferences::default(),
             selected_layer: None,
             tour: None,

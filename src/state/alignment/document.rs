@@ -99,6 +99,7 @@ impl State {
     pub fn pending_transform(&self, id: LayerId) -> Option<&PendingTransform> {
         self.runtime
             .pending_transforms
+            .requested
             .iter()
             .find(|s| s.layer == id)
     }

@@ -11,6 +11,7 @@ use crate::jobs::{
 use crate::solvers::Error;
 use crate::solvers::alignment::{self, Params};
 use crate::solvers::tractogram::selection;
+use crate::state::alignment::TransformKey;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use glam::DAffine3;
@@ -182,9 +183,8 @@ impl Receive<State> for ReadAffine {
 /// Applies a transform to a layer's streamlines, starting from their file.
 #[derive(Clone, Debug)]
 pub struct MoveStreamlines {
-    pub layer: u64,
+    pub key: TransformKey,
     pub tractogram: Tractogram,
-    pub transform: DAffine3,
 }
 
 impl Job for MoveStreamlines {
@@ -205,7 +205,7 @@ impl Job for MoveStreamlines {
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
         let moved =
-            selection::copy_transformed(&self.tractogram, self.transform, memory_for_curves())?;
+            selection::copy_transformed(&self.tractogram, self.key.transform, memory_for_curves())?;
         moved.bounds();
         Ok(moved)
     }
@@ -223,20 +223,16 @@ impl Receive<State> for MoveStreamlines {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, moved, _, _| {
-            super::update::shifted(
-                state,
-                self.layer,
-                self.tractogram.id(),
-                self.transform,
-                moved,
-            );
+            super::update::shifted(state, self.key, moved);
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        // Not if a newer one has replaced it.
+        // Not if a newer one has replaced it, which may have the same key.
         if !state.runtime.jobs.is_running(&[MOVE_STREAMLINES]) {
-            state.runtime.pending_transforms.retain(|s| !s.running);
+            let pending = &mut state.runtime.pending_transforms;
+            pending.live.stop();
+            pending.requested.retain(|s| s.layer != self.key.layer);
         }
         false
     }

@@ -1,9 +1,9 @@
 //! Layers moved in the world: manually, by a file, by alignment. Only their affine changes.
 
-use crate::data::Mask;
-use crate::data::keyed;
+use crate::data::{DataId, Mask, keyed};
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Unit};
 use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::live::{Live, LiveKey};
 use crate::state::core::phase::Phase;
 use crate::state::core::text::{fixed, with_unit};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
@@ -66,7 +66,7 @@ impl Content {
     }
 }
 
-/// A transform being applied to streamlines that are too many for one frame.
+/// A transform requested for streamlines that are too many for one frame.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PendingTransform {
     pub layer: LayerId,
@@ -74,9 +74,26 @@ pub struct PendingTransform {
     pub transform: DAffine3,
     pub aligned_by: AlignedBy,
     pub phase: Phase,
-    /// A job is running, for this transform or an earlier one. It is never cancelled for the next, which would show
-    /// nothing during a drag.
-    pub running: bool,
+}
+
+/// All that transformed streamlines depend on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TransformKey {
+    pub layer: LayerId,
+    /// The streamlines as they were opened.
+    pub tractogram: DataId,
+    pub transform: DAffine3,
+}
+
+impl LiveKey for TransformKey {}
+
+/// Transforms of many streamlines: those requested, in order, and the one being applied.
+#[derive(Clone, Debug, Default)]
+pub struct PendingTransforms {
+    /// The newest of each layer.
+    pub requested: Vec<PendingTransform>,
+    /// The layers hold its results, each a step of the history.
+    pub live: Live<TransformKey, ()>,
 }
 
 /// A rigid transform about a point, in the units of its controls.

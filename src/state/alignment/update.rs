@@ -1,12 +1,12 @@
 //! Moving layers manually, by a file or by alignment; each is a step that can be undone.
 
-use crate::data::{DataId, Tractogram, Volume};
+use crate::data::{Tractogram, Volume};
 use crate::solvers::alignment::Params;
 use crate::state::alignment::jobs::{
     ALIGN, AffineRead, AlignImages, Aligned, AlignmentTarget, MOVE_STREAMLINES, MoveStreamlines,
     ReadAffine,
 };
-use crate::state::alignment::{AlignedBy, PendingTransform};
+use crate::state::alignment::{AlignedBy, PendingTransform, TransformKey};
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
@@ -40,9 +40,8 @@ pub fn shift(
             transform,
             aligned_by,
             phase,
-            running: pending.is_some_and(|s| s.running),
         };
-        let all = &mut state.runtime.pending_transforms;
+        let all = &mut state.runtime.pending_transforms.requested;
         match all.iter_mut().find(|s| s.layer == layer) {
             Some(before) => *before = requested,
             None => all.push(requested),
@@ -76,59 +75,63 @@ fn many(document: &Document, layer: LayerId) -> Option<&Tractogram> {
 
 /// Starts the pending transforms of streamlines, one layer after the other.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
-    let (document, all) = (&state.document, &mut state.runtime.pending_transforms);
-    if all.iter().any(|s| s.running) {
-        return;
-    }
-    all.retain(|s| many(document, s.layer).is_some());
-    let first = all.first_mut();
-    let Some((lines, pending)) = first.and_then(|s| Some((many(document, s.layer)?, s))) else {
+    let (document, pending) = (&state.document, &mut state.runtime.pending_transforms);
+    pending
+        .requested
+        .retain(|s| many(document, s.layer).is_some());
+    let first = pending.requested.first();
+    let first = first.and_then(|s| Some((many(document, s.layer)?, s)));
+    let key = first.map(|(lines, s)| TransformKey {
+        layer: s.layer,
+        tractogram: lines.id(),
+        transform: s.transform,
+    });
+    // The running transform is finished: cancelling it for the next would show nothing during a drag.
+    let Some((key, (lines, _))) = pending.live.ask(key).zip(first) else {
         return;
     };
-    pending.running = true;
     effects.push(Effect::submit(MoveStreamlines {
-        layer: pending.layer.0,
+        key,
         tractogram: lines.clone(),
-        transform: pending.transform,
     }));
 }
 
 /// Drops the pending transform of a layer's streamlines; without a layer, all.
 pub fn cancel_pending(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
-    let left = |s: &PendingTransform| layer.is_none_or(|id| s.layer == id);
-    let all = &mut state.runtime.pending_transforms;
-    if all.iter().any(|s| s.running && left(s)) {
+    let dropped = |of: LayerId| layer.is_none_or(|id| of == id);
+    let pending = &mut state.runtime.pending_transforms;
+    if pending.live.running().is_some_and(|key| dropped(key.layer)) {
+        pending.live.stop();
         effects.push(Effect::Cancel(MOVE_STREAMLINES));
     }
-    all.retain(|s| !left(s));
+    pending.requested.retain(|s| !dropped(s.layer));
 }
 
 /// Receives transformed streamlines. During a drag they are shown as they arrive.
-pub fn shifted(
-    state: &mut State,
-    layer: u64,
-    tractogram: DataId,
-    transform: DAffine3,
-    moved: Tractogram,
-) {
-    let layer = LayerId(layer);
-    let all = &mut state.runtime.pending_transforms;
-    let Some(at) = all.iter().position(|s| s.layer == layer && s.running) else {
+pub fn shifted(state: &mut State, key: TransformKey, moved: Tractogram) {
+    let pending = &mut state.runtime.pending_transforms;
+    if pending.live.running() != Some(&key) {
         // The transform was undone or dropped before it arrived.
+        return;
+    }
+    pending.live.stop();
+    let TransformKey {
+        layer, transform, ..
+    } = key;
+    let all = &mut pending.requested;
+    let Some(at) = all.iter().position(|s| s.layer == layer) else {
         return;
     };
     let requested = all[at];
     let arrived = requested.transform == transform;
     if arrived {
+        // Else it keeps its place, so that no other layer's transform joins its step.
         all.remove(at);
-    } else {
-        // In the same place, so that no other layer's transform joins its step.
-        all[at].running = false;
     }
     // Edited since, or replaced by others.
     let document = &state.document;
     if !document.can_move(layer)
-        || many(document, layer).is_none_or(|lines| lines.id() != tractogram)
+        || many(document, layer).is_none_or(|lines| lines.id() != key.tractogram)
     {
         return;
     }

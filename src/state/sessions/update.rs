@@ -136,7 +136,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let runtime = &mut state.runtime;
     runtime.track.live = Default::default();
     runtime.track.at_crosshair = None;
-    runtime.pending_transforms.clear();
+    runtime.pending_transforms = Default::default();
     (runtime.track.ray_metric, runtime.tour) = (None, None);
     (runtime.selected_layer, runtime.regions.selected) = (None, None);
     (

@@ -392,7 +392,7 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
         let event = window.jobs.wait(&job, |_| {});
         query = update(&mut window.state, Action::Event(event));
     }
-    assert!(window.state.runtime.pending_transforms.is_empty());
+    assert!(window.state.runtime.pending_transforms.requested.is_empty());
     assert_eq!(window.state.document.moved_by(first), to(4.0));
     assert_eq!(window.state.document.moved_by(second), to(3.0));
     window.act(Action::Undo);
