@@ -54,6 +54,9 @@ pub struct Options {
     pub to: Vec<ShapeSpec>,
     #[command(flatten)]
     pub domain: DomainOptions,
+    /// Regions where paths cost more: they pass only where the detour costs more still
+    #[arg(long, value_name = "REGION")]
+    pub costly: Vec<ShapeSpec>,
     #[command(flatten)]
     pub params: GivenParameters<Params>,
     #[command(flatten)]
@@ -96,6 +99,7 @@ impl Options {
         let walls = self.domain.within.iter().map(|s| (Role::Mask, s));
         ends.chain(walls)
             .chain(self.domain.exclude.iter().map(|s| (Role::Exclude, s)))
+            .chain(self.costly.iter().map(|s| (Role::Costly, s)))
     }
 
     /// The command that repeats this work, from the command line's values.

@@ -39,6 +39,13 @@ pub fn live(state: &State) -> Option<&PathwayResult> {
     live.filter(|_| state.view.task == Task::Pathways)
 }
 
+/// The live pathway, if it is drawn: with its cost in its own task, as a path and an outline beside a surface that it
+/// follows.
+fn drawn(state: &State) -> Option<&PathwayResult> {
+    let live = state.runtime.pathways.live.value().map(Arc::as_ref);
+    live.filter(|_| state.view.task == Task::Pathways || state.pathway_follows_surface())
+}
+
 /// Fraction of the live pathway's opacity: it is dimmed while it is stale.
 fn strength(state: &State) -> f32 {
     match state.pathway_is_stale() {
@@ -108,11 +115,11 @@ pub fn contours(state: &State) -> Vec<Contour> {
             Some(outline(pathway, k.epsilon, k.colour, 1.0))
         })
         .collect();
-    let Some(pathway) = live(state) else {
+    let Some(pathway) = drawn(state) else {
         return all;
     };
     let settings = &state.document.pathways;
-    if let Some(every) = settings.contours {
+    if let Some(every) = settings.contours.filter(|_| live(state).is_some()) {
         let side = match settings.shown {
             ShownCost::Second => &pathway.sides[1],
             _ => &pathway.sides[0],
@@ -179,15 +186,17 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
         })
         .collect();
     let settings = &state.document.pathways;
-    if let Some(pathway) = live(state) {
-        let opacity = match settings.cloud {
+    if let Some(pathway) = drawn(state) {
+        // A cloud would hide the surface that the pathway follows.
+        let has_cloud = settings.cloud && live(state).is_some();
+        let opacity = match has_cloud {
             true => AROUND_OPACITY,
             false => LIVE_OPACITY,
         };
         let strength = strength(state);
         let opacity = opacity * strength;
         let around = surface(state, pathway, settings.epsilon, LIVE_RGB, opacity);
-        let cloud = settings.cloud.then(|| VolumeDraw {
+        let cloud = has_cloud.then(|| VolumeDraw {
             reference_mm: around.reference_mm / strength,
             window: (0.0, settings.range),
             transfer: settings.transfer.clone(),
@@ -267,7 +276,7 @@ pub fn lines(state: &State) -> Vec<Lines> {
             Some(tube(line, k.colour, PATH_RADIUS_MM, 1.0))
         })
         .collect();
-    if let Some(pathway) = live(state) {
+    if let Some(pathway) = drawn(state) {
         // Two tubes along one line would hide each other in turn: the path leaves out the stretch.
         let pointed = state.path_pointed();
         let weakest = state.reported_path().and_then(|(_, weakest)| weakest);

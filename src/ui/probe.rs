@@ -297,11 +297,12 @@ fn surface(state: &State) -> Vec<Reading> {
     let speed = speed.map(|v| reading_of(Quantity::Speed, SPEED, signed(f64::from(v), 2)));
     let live = crate::scene::segment::live(state);
     // Between updates the distance would be that of an earlier step: none is shown.
-    let phi = live.filter(|l| l.field_step == l.step).and_then(|l| {
-        let phi = f64::from(l.field.value(l.field.grid.nearest(at)?));
+    let phi = live.filter(|l| l.measured.step == l.step).and_then(|l| {
+        let field = &l.measured.field;
+        let phi = f64::from(field.value(field.grid.nearest(at)?));
         // At the band's end φ levels off before the clamp, and beyond it only the side is known: neither is a distance.
-        (phi.abs() < 0.8 * f64::from(l.field.clamp)).then(|| {
-            let mm = signed(phi * l.field.h_mm, 1);
+        (phi.abs() < 0.8 * f64::from(field.clamp)).then(|| {
+            let mm = signed(phi * field.h_mm, 1);
             reading_of(Quantity::SignedDistance, PHI, format::with_unit(&mm, "mm"))
         })
     });

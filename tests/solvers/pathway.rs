@@ -34,6 +34,7 @@ pub fn tests() -> Vec<Trial> {
         test("pathway::the weakest stretch", weakest),
         test("pathway::the excess as an image", excess),
         test("pathway::where paths may run", walls),
+        test("pathway::costly regions", costly),
     ];
     all.extend(phantom::tests());
     all.extend(random_pairs::tests());
@@ -479,4 +480,64 @@ fn walls() {
     let walled = [ends[0].clone(), two[1].clone()];
     let named = format!("Region “Seed” lies outside region “{}”", two[1].name);
     assert!(out(&walled).starts_with(&named), "{}", out(&walled));
+}
+
+/// Between two voxels on both sides of a costly slab: through it at its price, or around it where that is cheaper.
+fn costly() {
+    let grid = Grid::axis_aligned([31, 31, 3], DVec3::ONE, DVec3::ZERO).unwrap();
+    let grid = Arc::new(grid);
+    let metric = Metric::from_speed(&grid, |_| Some(DMat3::IDENTITY)).unwrap();
+    let fa = Volume::scalar(grid.clone(), vec![1.0; grid.voxel_count()]);
+    // Its voxels are x = 14 to 16 and y = 0 to 22.
+    let slab = Region {
+        id: RegionId(0),
+        name: "slab".to_owned(),
+        role: Role::Costly,
+        shape: Arc::new(Shape::Box {
+            centre: DVec3::new(15.0, 11.0, 1.0),
+            half_mm: DVec3::new(1.4, 11.4, 2.0),
+        }),
+        colour: None,
+        visible: true,
+        label_number: None,
+    };
+    let regions = [slab];
+    let domain = Domain {
+        fa: &fa,
+        min_fa: 0.0,
+        regions: &regions,
+    };
+    let mask = domain.mask().unwrap();
+    assert_eq!(mask.count(), grid.voxel_count(), "a costly region is open");
+    let ends: [&[[i64; 3]]; 2] = [&[[5, 15, 1]], &[[25, 15, 1]]];
+    let cost = |factor: f64| {
+        let priced = domain.priced(metric.clone(), factor);
+        let pathway = between(&priced, LocalSolver::Hybrid, ends[0], ends[1]).unwrap();
+        let path = pathway.minimal_path().unwrap();
+        let highest = path.points.iter().map(|p| p.y).fold(0.0, f64::max);
+        (pathway.min_cost, highest)
+    };
+    let (free, straight) = cost(1.0);
+    assert!(
+        (free - 20.0).abs() < 0.02 && straight < 15.1,
+        "{free}, {straight}"
+    );
+    // A step into the slab is charged at the price of the voxel that it reaches: 3 voxels of slab cost 3 more.
+    let (through, straight) = cost(2.0);
+    assert!(
+        (through - 23.0).abs() < 0.5 && straight < 15.6,
+        "{through}, {straight}"
+    );
+    // Around the end: 2 √(9² + 8²) + 2, less what the corners of voxels save.
+    let (around, highest) = cost(50.0);
+    let length = 2.0 * (9f64.powi(2) + 8f64.powi(2)).sqrt() + 2.0;
+    assert!(
+        (around - length).abs() < 1.0 && highest > 22.4,
+        "{around}, {length}, {highest}"
+    );
+    let dearer = cost(100.0).0;
+    assert!(
+        (dearer - around).abs() < 1e-4 * around,
+        "{dearer}, {around}: it stays outside"
+    );
 }

@@ -11,6 +11,7 @@ mod fods;
 mod masks;
 mod pathway_looks;
 mod pathway_steps;
+mod pathway_surface;
 mod pathways;
 mod pictures;
 mod rays;
@@ -78,6 +79,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
+    let own = own.chain(pathway_surface::tests());
     let own = own.chain(drags::tests()).chain(colours::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
     let own = own

@@ -40,21 +40,29 @@ pub enum Role {
     Terminate,
     /// Streamlines must stay inside.
     Mask,
+    /// Pathways pay a multiple of their cost inside; streamlines and rays ignore it.
+    Costly,
     /// No effect: it is displayed, measured and exported, as hundreds of regions from a label map may be.
     Region,
 }
 
 impl Role {
     /// All roles in the order of their declaration.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Seed,
         Self::Target,
         Self::Include,
         Self::Exclude,
         Self::Terminate,
         Self::Mask,
+        Self::Costly,
         Self::Region,
     ];
+
+    /// Whether streamlines and rays heed it.
+    pub const fn affects_curves(self) -> bool {
+        !matches!(self, Self::Costly | Self::Region)
+    }
 
     /// The label.
     pub fn name(self) -> &'static str {
@@ -65,6 +73,7 @@ impl Role {
             Self::Exclude => "Exclude",
             Self::Terminate => "Terminate",
             Self::Mask => "Mask",
+            Self::Costly => "Costly",
             Self::Region => "Region",
         }
     }
@@ -77,6 +86,7 @@ keyed!(Role, serde {
     Exclude = "exclude",
     Terminate = "terminate",
     Mask = "mask",
+    Costly = "costly",
     Region = "region",
 });
 // Reports and `arcuate demo` write capitals.
@@ -87,6 +97,7 @@ keyed!(Role, json_key, from_json_key {
     Exclude = "Exclude",
     Terminate = "Terminate",
     Mask = "Mask",
+    Costly = "Costly",
     Region = "Region",
 });
 

@@ -25,6 +25,7 @@ pub const fn role_rgb(role: Role) -> [u8; 3] {
         Role::Exclude => [0xB4, 0x8C, 0xFF],
         Role::Terminate => [0xE6, 0x9F, 0x00],
         Role::Mask => [0x9A, 0xA4, 0xB2],
+        Role::Costly => [0xD9, 0x8F, 0xC0],
         Role::Region => [0x6F, 0xB7, 0xE8],
     }
 }

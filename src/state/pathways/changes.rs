@@ -29,6 +29,7 @@ fn controls(settings: &PathwaySettings) -> Fields {
     fields.rows(&Width { epsilon }, &[]);
     fields.rows(&settings.params.metric, &[]);
     fields.rows(&settings.params, &[]);
+    fields.name("Surface", settings.surface_use.name());
     fields.name("Show cost", settings.shown.name());
     fields.percent("Colours up to", settings.range);
     fields.percent("Cost opacity", settings.opacity);

@@ -1,11 +1,13 @@
-//! Queries on the document about pathways.
+//! Questions about the inputs of pathways.
 
+use crate::data::region::RegionId;
 use crate::data::{Region, Role};
 use crate::solvers::pathway::Params;
-use crate::state::Document;
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::LayerId;
 use crate::state::pathways::PathwayKey;
+use crate::state::segment::SurfaceStanding;
+use crate::state::{Document, State, Task};
 
 impl Document {
     /// The regions that take part in pathways.
@@ -17,8 +19,8 @@ impl Document {
         these.map(|r| (**r).clone()).collect()
     }
 
-    /// The key of the document's pathway; `None` without tensors or one of the ends.
-    pub fn pathway_key(&self) -> Option<PathwayKey> {
+    /// The key of the pathway between the document's regions; `None` without tensors or one of the ends.
+    fn pathway_key(&self) -> Option<PathwayKey> {
         let has_role = |role| self.regions.iter().any(|r| r.role == role);
         let tensors = self.tensors.as_ref()?;
         (has_role(Role::Seed) && has_role(Role::Target)).then(|| PathwayKey {
@@ -50,5 +52,49 @@ impl Document {
             .min_by_key(used)
             .copied()
             .unwrap_or(CATEGORIES[0])
+    }
+}
+
+/// Name of the live surface among the regions of a pathway.
+const SURFACE: &str = "Surface";
+
+impl State {
+    /// The key of the pathway: that of the document's regions, and of the live surface where pathways heed it.
+    pub fn pathway_key(&self) -> Option<PathwayKey> {
+        let mut key = self.document.pathway_key()?;
+        key.regions.extend(self.pathway_surface());
+        Some(key)
+    }
+
+    /// The live surface as a region of pathways; `None` if they ignore it, or there is none.
+    fn pathway_surface(&self) -> Option<Region> {
+        let role = self.document.pathways.surface_use.role()?;
+        let runtime = &self.runtime.segment;
+        let live = runtime.live.as_ref().filter(|l| l.run == runtime.run)?;
+        Some(Region {
+            id: RegionId(0),
+            name: SURFACE.to_owned(),
+            role,
+            shape: live.measured.shape.clone()?,
+            colour: None,
+            visible: true,
+            label_number: None,
+        })
+    }
+
+    /// Whether the task Segment shows the pathway, which then follows its surface.
+    pub fn pathway_follows_surface(&self) -> bool {
+        self.view.task == Task::Segment && self.document.pathways.surface_use.role().is_some()
+    }
+
+    /// Whether pathways heed a surface that is not there yet: a session restores it when Segment is shown.
+    pub fn pathway_awaits_surface(&self) -> bool {
+        let is_heeded = self.document.pathways.surface_use.role().is_some();
+        is_heeded && self.document.segment.resume.is_some() && self.pathway_surface().is_none()
+    }
+
+    /// Whether the surface that pathways heed is moving.
+    pub(in crate::state) fn is_pathway_surface_moving(&self) -> bool {
+        self.pathway_follows_surface() && self.segment_standing() == Some(SurfaceStanding::Running)
     }
 }

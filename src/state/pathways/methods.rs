@@ -92,6 +92,10 @@ fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations)
             let _ = write!(text, ", {relation} {names}");
         }
     }
+    if let Some(names) = names_with_positions(&result.regions, Role::Costly) {
+        let factor = params.costly_factor;
+        let _ = write!(text, ", at {factor} times the cost inside {names}");
+    }
     let _ = write!(
         text,
         ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; \
@@ -117,6 +121,6 @@ fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations)
 }
 
 /// Keys of the rows that the sentences about pathways state.
-const STATED: &[&str] = &["min-fa", "local-solver"];
+const STATED: &[&str] = &["min-fa", "local-solver", "costly-factor"];
 /// Keys of the rows of the metric that the sentences about pathways state.
 const STATED_OF_METRIC: &[&str] = &["metric", "alpha"];

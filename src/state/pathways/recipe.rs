@@ -16,6 +16,7 @@ pub fn option(role: Role) -> Option<&'static str> {
         Role::Target => Some("to"),
         Role::Mask => Some("within"),
         Role::Exclude => Some("exclude"),
+        Role::Costly => Some("costly"),
         Role::Include | Role::Terminate | Role::Region => None,
     }
 }

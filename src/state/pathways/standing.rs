@@ -17,7 +17,7 @@ impl State {
     /// Why there is no live pathway: the failure that the results show, or what is missing.
     pub fn why_no_pathway(&self) -> &str {
         let live = &self.runtime.pathways.live;
-        match self.document.pathway_key() {
+        match self.pathway_key() {
             None => "There is no pathway yet: place a seed and a target first",
             Some(key) if live.has_failed_for(&key) => {
                 live.failure().unwrap_or("The pathway could not be solved")
@@ -33,7 +33,7 @@ impl State {
 
     /// How the live pathway relates to the document, its tensors and the running jobs; `None` if there is none.
     fn pathway_relation(&self) -> Option<Relation> {
-        let requested = self.document.pathway_key();
+        let requested = self.pathway_key();
         let known = self.runtime.pathways.live.relation(requested.as_ref())?;
         let is_fitting = self.runtime.tensors.is_fitting();
         Some(Relation {

@@ -46,6 +46,42 @@ impl ShownCost {
     }
 }
 
+/// How pathways treat the live surface of Segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SurfaceUse {
+    #[default]
+    Ignored,
+    Excluded,
+    Costly,
+}
+
+keyed!(SurfaceUse, serde {
+    Ignored = "ignored",
+    Excluded = "excluded",
+    Costly = "costly",
+});
+
+impl SurfaceUse {
+    pub const ALL: [Self; 3] = [Self::Ignored, Self::Excluded, Self::Costly];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ignored => "Ignored",
+            Self::Excluded => "Excluded",
+            Self::Costly => "Costly",
+        }
+    }
+
+    /// The role of the region that the surface then is.
+    pub fn role(self) -> Option<Role> {
+        match self {
+            Self::Ignored => None,
+            Self::Excluded => Some(Role::Exclude),
+            Self::Costly => Some(Role::Costly),
+        }
+    }
+}
+
 /// Controls of the task Pathways.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PathwaySettings {
@@ -77,6 +113,9 @@ pub struct PathwaySettings {
     /// Cut of the cloud and of all surfaces, including those of kept pathways.
     #[serde(default)]
     pub cut: VolumeCut,
+    /// How pathways treat the live surface of Segment.
+    #[serde(default)]
+    pub surface_use: SurfaceUse,
 }
 
 impl PathwaySettings {
@@ -94,6 +133,7 @@ impl PathwaySettings {
             cloud: true,
             transfer: Transfer::cost(),
             cut: VolumeCut::Nothing,
+            surface_use: SurfaceUse::Ignored,
         }
     }
 

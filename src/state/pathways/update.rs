@@ -46,6 +46,7 @@ pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
     }
     let label = match was {
         w if w.epsilon != settings.epsilon => "Pathway width",
+        w if w.surface_use != settings.surface_use => "Surface in pathways",
         w if w.params != settings.params => "Pathway metric",
         w if w.transfer != settings.transfer => "Transfer function",
         w if w.shown != settings.shown => "Shown cost",
@@ -108,7 +109,7 @@ pub fn done(state: &mut State, result: PathwayResult, wall_ms: f64) {
     }
     let (key, detail) = (PathwayKey::from_result(&result), result.detail());
     // Outside the task Pathways, a result of an earlier key is of no use.
-    let requested_key = state.document.pathway_key();
+    let requested_key = state.pathway_key();
     let requested_key = requested_key.filter(|r| *r == key || is_looked_at(state));
     let runtime = &mut state.runtime.pathways;
     runtime.prepared[usize::from(result.coarse)].clone_from(&result.prepared);
@@ -158,7 +159,7 @@ pub fn failed(state: &mut State, why: &str) {
 
 /// The user stopped the job.
 pub fn stopped(state: &mut State) {
-    let requested_key = state.document.pathway_key();
+    let requested_key = state.pathway_key();
     let live = &mut state.runtime.pathways.live;
     live.give_up(requested_key.as_ref(), Some("Stopped before it was solved"));
 }

@@ -19,6 +19,6 @@ pub fn region_radius_mm(role: Role) -> f64 {
     match role {
         Role::Seed => 5.0,
         Role::Target | Role::Include | Role::Mask | Role::Region => 8.0,
-        Role::Exclude | Role::Terminate => 6.0,
+        Role::Exclude | Role::Terminate | Role::Costly => 6.0,
     }
 }

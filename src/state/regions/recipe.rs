@@ -178,7 +178,7 @@ pub struct RegionSpec {
 
 /// The options of every command that accepts regions.
 pub fn region_arguments(regions: &[RegionSpec]) -> String {
-    let part = regions.iter().filter(|r| r.role != Role::Region);
+    let part = regions.iter().filter(|r| r.role.affects_curves());
     let option = |region: &RegionSpec| {
         let name = match region.role {
             Role::Mask => "within",

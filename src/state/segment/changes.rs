@@ -53,6 +53,7 @@ fn fields(document: &Document, segmentation: &Segmentation, with_values: bool) -
     fields.number_or("Steps per frame", pace, (0, ""), "auto");
     let fade = settings.fade_mm.map(shortest_f64);
     fields.or_off("Surface fades", fade, 2, "mm");
+    fields.number_or("Margin", Some(settings.margin_mm), (1, "mm"), "");
     fields.check("Pause at leaks", settings.watched);
     fields.check("Dim volumes outside the surface", settings.dims);
     fields.check("Sampling sets the opacity curve", settings.curve);

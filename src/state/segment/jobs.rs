@@ -6,10 +6,10 @@ mod run_state;
 mod run_worker;
 mod speed_sources;
 
-pub use proximity::{Distance, Proximity, ProximityTarget};
+pub use proximity::{Distance, Proximity, ProximityTarget, WithinMargin};
 pub use run::{
-    AwaitedSpeedImage, InitialSurface, PlacedSphere, Rewind, RunCheckpoint, RunControl, RunRequest,
-    RunUpdate, SurfaceStatistics, SurfaceUpdate,
+    AwaitedSpeedImage, InitialSurface, MeasuredField, PlacedSphere, Rewind, RunCheckpoint,
+    RunControl, RunRequest, RunUpdate, SurfaceStatistics, SurfaceUpdate,
 };
 pub use speed_sources::SpeedSources;
 

@@ -6,6 +6,8 @@ use crate::state::core::text::count;
 use crate::state::segment::jobs::ProximityTarget;
 use crate::state::{State, Task};
 
+const LIVE_PATHWAY: &str = "Live pathway";
+
 impl State {
     /// Objects whose distances are measured: the streamlines and pathways that are drawn.
     pub fn proximity_targets(&self) -> Vec<ProximityTarget> {
@@ -35,6 +37,16 @@ impl State {
                 layer.name.clone(),
                 drawn.clone(),
             ));
+        }
+        let live = self.runtime.pathways.live.value();
+        let live = live.filter(|_| self.pathway_follows_surface() && !self.pathway_is_stale());
+        if let Some(live) = live {
+            let name = match live.coarse {
+                true => format!("{LIVE_PATHWAY}, coarse"),
+                false => LIVE_PATHWAY.to_owned(),
+            };
+            let level = document.pathways.epsilon as f32;
+            targets.push(ProximityTarget::Voxels(name, live.excess.clone(), level));
         }
         for kept in document.kept_pathways.iter().filter(|k| k.visible) {
             if let Some(pathway) = &kept.result {
@@ -93,9 +105,10 @@ impl State {
                 all.push(filtered(name, gone, lines.len()));
             }
         }
-        let live = self.runtime.pathways.live.value().is_some() && self.view.task != Task::Pathways;
-        if live {
-            all.push("Live pathway (not drawn here)".to_owned());
+        let pathway = self.runtime.pathways.live.value();
+        if pathway.is_some() && self.view.task != Task::Pathways && !self.pathway_follows_surface()
+        {
+            all.push(format!("{LIVE_PATHWAY} (not drawn here)"));
         }
         all
     }

@@ -37,6 +37,8 @@ pub struct SegmentSettings {
     pub fade_mm: Option<f32>,
     /// Whether the surface is drawn.
     pub shown: bool,
+    /// Distance from the surface within which the voxels of pathways are counted, mm.
+    pub margin_mm: f64,
 }
 
 impl Default for SegmentSettings {
@@ -58,8 +60,12 @@ impl SegmentSettings {
             dims: false,
             fade_mm: None,
             shown: true,
+            margin_mm: 5.0,
         }
     }
+
+    /// Limits of the margin, mm.
+    pub const MARGIN_MM: std::ops::RangeInclusive<f64> = 0.0..=20.0;
 
     /// Replaces invalid numbers, whatever a file contains.
     pub fn sanitized(self) -> Self {
@@ -72,6 +78,10 @@ impl SegmentSettings {
             },
             steps_per_update: self.steps_per_update.map(|n| n.clamp(1, 1_000_000)),
             fade_mm: self.fade_mm.filter(|mm| mm.is_finite()),
+            margin_mm: match Self::MARGIN_MM.contains(&self.margin_mm) {
+                true => self.margin_mm,
+                false => default_value.margin_mm,
+            },
             speed_opacity: if opacity.is_finite() {
                 opacity.clamp(0.0, 1.0)
             } else {

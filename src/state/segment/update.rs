@@ -12,6 +12,7 @@ use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::LayerId;
 use crate::state::core::notices::{Status, StatusSubject};
+use crate::state::pathways::SurfaceUse;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
@@ -264,6 +265,8 @@ fn run_request(state: &State) -> Option<RunRequest> {
         reference: document.reference_mask().cloned(),
         speed: state.shows_speed(),
         proximity_targets: state.proximity_targets(),
+        margin_mm: segment.settings.margin_mm,
+        shape: state.document.pathways.surface_use != SurfaceUse::Ignored,
     })
 }
 

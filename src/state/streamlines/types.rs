@@ -86,7 +86,7 @@ impl RegionRule {
             Role::Target => Self::Any,
             Role::Exclude => Self::Exclude,
             Role::Mask => Self::Within,
-            Role::Seed | Role::Terminate | Role::Region => Self::Nothing,
+            Role::Seed | Role::Terminate | Role::Costly | Role::Region => Self::Nothing,
         }
     }
 

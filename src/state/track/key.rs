@@ -138,7 +138,7 @@ pub fn coarse_odf_params(params: &odf_tracking::Params) -> odf_tracking::Params 
 /// The participating regions: hundreds from a label map do not slow down tracking.
 pub fn regions(document: &Document) -> Vec<Region> {
     let regions = document.regions.iter();
-    let taking_part = regions.filter(|r| r.role != Role::Region);
+    let taking_part = regions.filter(|r| r.role.affects_curves());
     taking_part.map(|r| (**r).clone()).collect()
 }
 

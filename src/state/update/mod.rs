@@ -129,7 +129,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Redo => steps::redo(state, effects),
         Action::Settle => {
             state.view.moving = false;
-            let pathway_key = state.document.pathway_key();
+            let pathway_key = state.pathway_key();
             state.runtime.pathways.live.rest(pathway_key.as_ref());
             let curve_key = state.document.curve_key();
             state.runtime.track.live.rest(curve_key.as_ref());

@@ -5,6 +5,7 @@ pub mod look;
 mod profile;
 mod results;
 mod row_menu;
+pub mod surface;
 
 use super::parameters::{self, Rows, Shown};
 use super::{curve_parameters, tracking};
@@ -95,6 +96,9 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (Rows::Only(&[]), Rows::Only(SOLVER)),
         &mut set,
     );
+    if surface::is_shown(state) {
+        surface::row(ui, state, &mut set);
+    }
     // In the first steps of the tour the results get the space.
     if state
         .runtime

@@ -489,9 +489,10 @@ pub fn ask_for_path(state: &State, memory: &mut Memory, what: SegmentFile, place
 }
 
 /// Roles that a region of the surface can have.
-const ROLES: [(Role, &str); 6] = [
+const ROLES: [(Role, &str); 7] = [
     (Role::Mask, "Mask: paths stay inside"),
     (Role::Exclude, "Exclude: paths stay out"),
+    (Role::Costly, "Costly: pathways pay more inside"),
     (Role::Terminate, "Terminate: paths end there"),
     (Role::Include, "Include: paths pass through it"),
     (Role::Seed, "Seed: paths begin there"),

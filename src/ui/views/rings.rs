@@ -125,6 +125,15 @@ fn glyph(painter: &Painter, role: Role, centre: Pos2, half: egui::Vec2, colour: 
             let across = vec2(half.x, 0.0);
             painter.line_segment([centre - across, centre + across], Stroke::new(3.0, colour));
         }
+        Role::Costly => {
+            // Hatched: it can be passed, unlike an excluded region.
+            let along = vec2(half.x, -half.y) * std::f32::consts::FRAC_1_SQRT_2;
+            let offset = vec2(half.x, half.y) * 0.45;
+            for side in [-1.0, 1.0] {
+                let (middle, half) = (centre + offset * side, along * 0.8);
+                painter.line_segment([middle - half, middle + half], Stroke::new(1.0, colour));
+            }
+        }
         Role::Seed | Role::Target | Role::Mask | Role::Region => {}
     }
 }

@@ -312,7 +312,7 @@ pub fn under(scene: &Scene, at: Pos2) -> Option<DVec3> {
 
 /// Found in steps of half a voxel.
 fn on_surface(scene: &Scene, at: Pos2) -> Option<DVec3> {
-    let phi = &scene::segment::live(scene.state)?.field;
+    let phi = &scene::segment::live(scene.state)?.measured.field;
     let (low, high) = phi.grid.bounds();
     let (origin, direction) = scene.ray(at);
     let (a, b) = ((low - origin) / direction, (high - origin) / direction);

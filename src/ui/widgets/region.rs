@@ -37,6 +37,14 @@ pub fn glyph(painter: &Painter, centre: Pos2, role: Role, colour: Color32) {
         Role::Terminate => {
             painter.rect_filled(Rect::from_center_size(centre, vec2(4.0, 11.0)), 1.0, colour);
         }
+        Role::Costly => {
+            painter.circle_stroke(centre, 4.5, ring);
+            for off in [-1.8, 1.8] {
+                let middle = centre + vec2(off, off) * 0.6;
+                let line = [middle + vec2(-2.6, 2.6), middle + vec2(2.6, -2.6)];
+                painter.line_segment(line, Stroke::new(1.0, colour));
+            }
+        }
         Role::Mask => {
             painter.rect_filled(Rect::from_center_size(centre, vec2(9.0, 9.0)), 2.0, colour);
         }

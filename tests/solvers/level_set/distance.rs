@@ -5,7 +5,7 @@ use crate::support::{Random, lines, test};
 use arcuate::data::{Grid, Tractogram, Volume};
 use arcuate::solvers::level_set::Field;
 use arcuate::solvers::level_set::distance::{
-    Approach, Isosurface, overlap, through, to_streamlines, to_surface,
+    Approach, Isosurface, overlap, through, to_streamlines, to_surface, within,
 };
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -20,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         test("level_set::distance: what goes through", crossing),
         test("level_set::distance: a tube around a line", tube),
         test("level_set::distance: nothing and no numbers", nothing),
+        test("level_set::distance: voxels within a margin", margins),
     ]
 }
 
@@ -480,4 +481,54 @@ fn nothing() {
     ]]);
     let found = to_streamlines(&closed, &far, None).unwrap();
     assert!((found.mm - 2.5).abs() < EXACT_MM + 1e-5, "{found:?}");
+}
+
+/// Voxels within a margin of a plane and of a sphere: by their distances, but for those that lie on the margin itself.
+fn margins() {
+    let mut random = Random::fresh("margins");
+    for (name, axes) in axes(&mut random) {
+        let grid = grid(axes, 30.0);
+        let image = grid_of_voxels(&grid);
+        let centre = 2.0 * random.direction();
+        let normal = random.direction();
+        let plane = |at: DVec3| -(at - centre).dot(normal);
+        let ball = |at: DVec3| 8.0 - at.distance(centre);
+        // The drawn surface of a sphere lies inside it, between the voxels.
+        type Inside<'a> = &'a (dyn Fn(DVec3) -> f64 + Sync);
+        let cases: [(&str, Inside, f64); 2] = [("plane", &plane, 0.01), ("ball", &ball, 0.3)];
+        for (shape, inside_mm, off_mm) in cases {
+            let field = field(&grid, inside_mm);
+            let surface = Isosurface::of_field(&field);
+            for margin_mm in [0.0, 0.7, 3.0, 6.5] {
+                let found = within(&field, &surface, (&image, 0.5), margin_mm);
+                let nearer = |mm: f64| {
+                    let voxels = (0..grid.voxel_count()).filter(|v| image.frame(0)[*v] <= 0.5);
+                    let at = voxels
+                        .map(|v| grid.world(DVec3::from_array(grid.voxel(v).map(|c| c as f64))));
+                    at.filter(|at| -inside_mm(*at) < mm).count() as u64
+                };
+                let (least, most) = (nearer(margin_mm - off_mm), nearer(margin_mm + off_mm));
+                assert!(
+                    (least..=most).contains(&found),
+                    "{name}, {shape}, {margin_mm} mm: {found}, expected {least} to {most}"
+                );
+                assert!(
+                    most - least < most / 3,
+                    "{name}, {shape}: {least} to {most} says little"
+                );
+            }
+        }
+    }
+    let grid = grid(DMat3::IDENTITY, 8.0);
+    let outside = field(&grid, |_| -1.0);
+    let image = grid_of_voxels(&grid);
+    let surface = Isosurface::of_field(&outside);
+    assert_eq!(within(&outside, &surface, (&image, 0.5), 5.0), 0);
+}
+
+/// An image whose voxels alternate between 0 and 1.
+fn grid_of_voxels(grid: &Arc<Grid>) -> Volume {
+    let value = |v: usize| (grid.voxel(v).iter().sum::<usize>() % 2) as f32;
+    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
+    Volume::scalar(grid.clone(), values)
 }

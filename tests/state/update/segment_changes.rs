@@ -353,7 +353,7 @@ fn camera() {
         (s.params.target, s.params.tolerance, s.target_chosen) = (100.0, 30.0, true);
     });
     sphere(&mut window, true, at, 10.0);
-    let field = &live(&window).field;
+    let field = &live(&window).measured.field;
     let (low, high) = field.grid.block_bounds(field.extent().expect("a surface"));
     assert!(
         low.cmplt(at - 9.0).all() && high.cmpgt(at + 9.0).all(),

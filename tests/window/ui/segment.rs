@@ -213,7 +213,7 @@ fn near() {
         panic!("{:?}", figures.distances);
     };
     // The number is as exact as the search itself; rounding up would be too large.
-    let field = live.map(|l| l.field.clone()).expect("a surface");
+    let field = live.map(|l| l.measured.field.clone()).expect("a surface");
     let exact = to_streamlines(&Isosurface::of_field(&field), &lines(&beams), None);
     assert!((mm - exact.expect("both").mm).abs() <= 1e-3, "{mm}");
     let down = (mm * 10.0).floor() / 10.0;

@@ -177,7 +177,7 @@ fn figures() {
     for (step, of) in [(140, 100), (150, 150)] {
         let mut next = moving.clone();
         next.step = step;
-        next.field_step = of;
+        next.measured.step = of;
         next.figures.as_mut().expect("measured").step = of;
         partly(&mut window, next);
         let caption = measured(&window);

@@ -191,7 +191,7 @@ impl<'a> RegionTests<'a> {
         for region in regions {
             let solid = Solid::new(&region.shape);
             let effect = match region.role {
-                Role::Seed | Role::Region => continue,
+                Role::Seed | Role::Costly | Role::Region => continue,
                 Role::Mask => {
                     masks.push(solid);
                     continue;

@@ -231,7 +231,7 @@ fn check(metric: &RayMetric, regions: &[Region], params: &Params) -> Result<(), 
     }
     let gates = regions
         .iter()
-        .filter(|r| !matches!(r.role, Role::Seed | Role::Mask | Role::Region));
+        .filter(|r| r.role.affects_curves() && !matches!(r.role, Role::Seed | Role::Mask));
     if gates.clone().count() > MAX_REGIONS {
         return Err(InputError::TooManyRegions(gates.count()));
     }

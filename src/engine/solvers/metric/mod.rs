@@ -196,6 +196,26 @@ impl Metric {
         }
     }
 
+    /// The metric with the costs of some places multiplied by a factor. Must be called on the backend's threads.
+    pub fn costlier(self, is_costly: impl Fn(usize) -> bool + Sync, factor: f64) -> Self {
+        let scaled = |values: &[[f32; 6]], by: f64| -> Arc<[[f32; 6]]> {
+            let places = values.par_iter().enumerate();
+            let scale = |value: &f32| (f64::from(*value) * by) as f32;
+            let new = places.map(|(place, w)| match is_costly(place) {
+                true => w.each_ref().map(scale),
+                false => *w,
+            });
+            new.collect()
+        };
+        let square = factor * factor;
+        Self {
+            id: DataId::fresh(),
+            speed: scaled(&self.speed, square.recip()),
+            cost: scaled(&self.cost, square),
+            ..self
+        }
+    }
+
     /// Identity of the metric, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id

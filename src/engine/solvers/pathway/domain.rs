@@ -1,7 +1,8 @@
 //! The voxels that paths may use and the ends they join, from the regions and the FA.
 
-use super::error::InputError;
-use crate::data::{Grid, Mask, Region, Role, Shape, Volume};
+use super::{Params, error::InputError};
+use crate::compute::{Backend, Control};
+use crate::data::{Grid, Mask, Region, Role, Shape, TensorField, Volume};
 use crate::solvers::Error;
 use crate::solvers::eikonal::CostSource;
 use crate::solvers::metric::Metric;
@@ -55,6 +56,36 @@ impl Domain<'_> {
         let all = format!("{} regions", role.name());
         let name = if is_single { &first.name } else { &all };
         Ok(Arc::new(CostSource::places(metric, name, zero)))
+    }
+
+    /// The metric of tensors in a mask, as the costly regions change it. It starts the backend's threads itself.
+    pub fn metric(
+        &self,
+        field: &TensorField,
+        mask: &Mask,
+        params: &Params,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Metric, Error> {
+        let metric = Metric::new(field, &params.metric, Some(mask), backend, control)?;
+        Ok(backend.install(|| self.priced(metric, params.costly_factor)))
+    }
+
+    /// The metric with the costs inside costly regions multiplied by a factor.
+    pub fn priced(&self, metric: Metric, factor: f64) -> Metric {
+        let costly = self.regions.iter().filter(|r| r.role == Role::Costly);
+        let shapes: Vec<&Shape> = costly.map(|r| &*r.shape).collect();
+        if shapes.is_empty() || factor == 1.0 {
+            return metric;
+        }
+        let voxels = metric.voxels.par_iter();
+        let is_costly: Vec<bool> = voxels
+            .map(|&voxel| {
+                let at = centre(&metric.grid, voxel as usize);
+                shapes.iter().any(|shape| shape.contains(at))
+            })
+            .collect();
+        metric.costlier(|place| is_costly[place], factor)
     }
 
     fn walls(&self) -> Walls<'_> {

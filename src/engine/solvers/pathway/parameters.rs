@@ -19,6 +19,9 @@ pub struct Params {
     pub local: LocalSolver,
     /// Smallest FA of voxels that paths may use.
     pub min_fa: f64,
+    /// Factor of the cost in costly regions, at least 1.
+    #[serde(default = "Params::default_costly_factor")]
+    pub costly_factor: f64,
     /// Smallest relative decrease of a value that is propagated.
     pub tolerance: f32,
 }
@@ -30,8 +33,13 @@ impl Params {
             metric: metric::Params::defaults(),
             local: LocalSolver::Hybrid,
             min_fa: 0.15,
+            costly_factor: Self::default_costly_factor(),
             tolerance: 1e-6,
         }
+    }
+
+    const fn default_costly_factor() -> f64 {
+        5.0
     }
 
     /// Checks the values by their tables.
@@ -53,9 +61,13 @@ impl Params {
     }
 
     /// Whether a region of this role affects pathways: seeds and targets are their ends, masks confine them,
-    /// exclusions keep them out.
+    /// exclusions keep them out, costly regions
+    /// make them pay.
     pub fn affects_pathways(role: Role) -> bool {
-        matches!(role, Role::Seed | Role::Target | Role::Mask | Role::Exclude)
+        matches!(
+            role,
+            Role::Seed | Role::Target | Role::Mask | Role::Exclude | Role::Costly
+        )
     }
 }
 
@@ -72,6 +84,26 @@ impl Parameters for Params {
             kind: Kind::Number(Number {
                 soft: (0.0, 0.4),
                 ..Number::new(|p| Some(p.min_fa), |p, v| p.min_fa = v.unwrap_or(p.min_fa))
+            }),
+            unused: used,
+        },
+        Param {
+            key: "costly-factor",
+            value_name: "X",
+            label: "Cost in costly regions ×",
+            help: "Paths cost this many times as much inside costly regions",
+            reason: "a path then avoids a region unless the detour is five times as long",
+            hint: "",
+            default_text: DefaultText::Stated,
+            kind: Kind::Number(Number {
+                scale: Scale::Logarithmic,
+                decimals: 1,
+                soft: (1.0, 100.0),
+                hard: Limits::between(1.0, 1e4),
+                ..Number::new(
+                    |p| Some(p.costly_factor),
+                    |p, v| p.costly_factor = v.unwrap_or(p.costly_factor),
+                )
             }),
             unused: used,
         },

@@ -4,7 +4,6 @@ use crate::compute::{Backend, Control};
 use crate::data::{DataId, Region, Role};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::Prepared;
-use crate::solvers::metric::Metric;
 use crate::solvers::pathway::{Domain, Ends, NoRates, Params, RandomPairs, Rates};
 use crate::state::job_end::ended;
 use crate::state::pathways::jobs::find::{Wall, coarse, same_walls, shapes, walls};
@@ -125,7 +124,7 @@ impl ComparePathway {
             Some(known_pairs) => known_pairs,
             None => {
                 let (halved, mask) = coarse(&field, &domain, backend)?;
-                let metric = Metric::new(&halved, &params.metric, Some(&mask), backend, control)?;
+                let metric = domain.metric(&halved, &mask, &params, backend, control)?;
                 let prepared = Prepared::new(&metric, params.local, backend, control)?;
                 let pairs = RandomPairs::solve(
                     &prepared,

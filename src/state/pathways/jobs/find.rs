@@ -4,7 +4,7 @@ use crate::compute::{Backend, Control};
 use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
-use crate::solvers::metric::{Metric, halved};
+use crate::solvers::metric::halved;
 use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card, region_names};
 use crate::solvers::{Error, tractogram};
 use crate::state::core::notices::Severity;
@@ -37,7 +37,7 @@ pub struct FindPathway {
     pub mask_name: String,
 }
 
-/// A region that confines or excludes paths.
+/// A region that confines or excludes paths, or makes them cost more.
 pub(super) type Wall = (Role, Arc<Shape>);
 
 pub(super) fn walls(regions: &[Region]) -> Vec<Wall> {
@@ -261,7 +261,7 @@ impl FindPathway {
             Some(known) => known.prepared.clone(),
             None => {
                 let (field, mask) = &on;
-                let metric = Metric::new(field, &self.params.metric, Some(mask), backend, control)?;
+                let metric = domain.metric(field, mask, &self.params, backend, control)?;
                 Prepared::new(&metric, local, backend, control)?
             }
         };

@@ -8,7 +8,7 @@ use crate::state::pathways::jobs::{
 use crate::state::pathways::update::follow::is_looked_at;
 use crate::state::pathways::{PathwayKey, RandomPairRank};
 use crate::state::tensors::jobs::input::Tensors;
-use crate::state::{Effect, State};
+use crate::state::{Effect, State, Task};
 use std::sync::Arc;
 
 /// Requests what is missing, and cancels what is no longer needed.
@@ -48,7 +48,8 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 /// The key to compare: of the final pathway, while nothing is dragged.
 fn key(state: &State) -> Option<PathwayKey> {
     let strict = state.runtime.sessions.strict;
-    let rests = is_looked_at(state) && !strict && !state.history.is_open();
+    let is_shown = state.view.task == Task::Pathways && is_looked_at(state);
+    let rests = is_shown && !strict && !state.history.is_open();
     let live = state.final_pathway().filter(|_| rests);
     live.map(|live| PathwayKey::from_result(live))
 }

@@ -9,9 +9,10 @@ use crate::state::tensors::mask_text;
 use crate::state::{Effect, State, Task};
 use std::time::Duration;
 
-/// Whether the task shows pathways, and their tensors are not about to change.
+/// Whether the task shows the live pathway, and its tensors are not about to change.
 pub(in crate::state) fn is_looked_at(state: &State) -> bool {
-    state.view.task == Task::Pathways && !state.runtime.tensors.is_fitting()
+    let is_shown = state.view.task == Task::Pathways || state.pathway_follows_surface();
+    is_shown && !state.runtime.tensors.is_fitting()
 }
 
 /// Requests what is missing: after every change of the state.
@@ -26,9 +27,9 @@ fn follow_regions(state: &mut State, effects: &mut Vec<Effect>) {
     if !is_looked_at(state) {
         return state.runtime.pathways.live.pause();
     }
-    let requested_key = state.document.pathway_key();
+    let requested_key = state.pathway_key();
     let pace = pace(state, requested_key.as_ref());
-    let dragging = state.is_dragging();
+    let dragging = state.is_dragging() || state.is_pathway_surface_moving();
     let runtime = &mut state.runtime.pathways;
     let order = runtime.live.follow(requested_key.as_ref(), dragging, pace);
     if requested_key.is_none() {

@@ -3,7 +3,7 @@
 use crate::data::{DataId, Tractogram, Volume};
 use crate::solvers::level_set::Field;
 use crate::solvers::level_set::distance::{
-    Approach, Crossings, Isosurface, overlap, through, to_streamlines, to_surface,
+    Approach, Crossings, Isosurface, overlap, through, to_streamlines, to_surface, within,
 };
 use glam::DVec3;
 
@@ -48,6 +48,16 @@ pub struct Proximity {
     /// Whether the object is streamlines.
     pub is_streamlines: bool,
     pub met: Distance,
+    /// For the voxels of a pathway; `None` for streamlines.
+    pub margin: Option<WithinMargin>,
+}
+
+/// The voxels of a pathway that lie inside the surface, or nearer to it than the margin.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct WithinMargin {
+    pub margin_mm: f64,
+    pub count: u64,
+    pub of: u64,
 }
 
 impl ProximityTarget {
@@ -100,6 +110,7 @@ impl ProximityCache {
         &mut self,
         targets: &[ProximityTarget],
         field: &Field,
+        margin_mm: f64,
         rests: bool,
     ) -> Vec<Proximity> {
         self.0
@@ -114,6 +125,14 @@ impl ProximityCache {
             met: match target.is_large() && !rests {
                 true => Distance::Later,
                 false => self.proximity(target, field, &surface),
+            },
+            margin: match target {
+                ProximityTarget::Streamlines(..) => None,
+                ProximityTarget::Voxels(_, volume, level) => Some(WithinMargin {
+                    margin_mm,
+                    count: within(field, &surface, (volume, *level), margin_mm),
+                    of: self.known_target(target).count,
+                }),
             },
         });
         near.collect()

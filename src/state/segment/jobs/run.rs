@@ -5,7 +5,7 @@
 //! last one was taken.
 
 use crate::compute::Control;
-use crate::data::{BrickImage, Mask, Volume};
+use crate::data::{BrickImage, Mask, Shape, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
 };
@@ -128,6 +128,10 @@ pub struct RunRequest {
     pub speed: bool,
     /// Objects whose distances are measured.
     pub proximity_targets: Vec<ProximityTarget>,
+    /// Distance from the surface within which the voxels of pathways are counted, mm.
+    pub margin_mm: f64,
+    /// Whether the voxels inside a moving surface are requested, too.
+    pub shape: bool,
 }
 
 impl RunRequest {
@@ -152,6 +156,7 @@ impl PartialEq for RunRequest {
             && (self.steps_per_update, self.speed) == (other.steps_per_update, other.speed)
             && reference(self) == reference(other)
             && self.proximity_targets == other.proximity_targets
+            && (self.margin_mm, self.shape) == (other.margin_mm, other.shape)
     }
 }
 
@@ -169,6 +174,15 @@ pub struct RunUpdate {
     pub surface: Option<SurfaceUpdate>,
 }
 
+/// The field of a surface at one of its steps. It stays the same allocation as long as the surface does not move.
+#[derive(Clone, Debug)]
+pub struct MeasuredField {
+    pub field: Arc<Field>,
+    pub step: u64,
+    /// The voxels inside: at rest, and if they are requested.
+    pub shape: Option<Arc<Shape>>,
+}
+
 /// A surface with its statistics.
 #[derive(Clone, Debug)]
 pub struct SurfaceUpdate {
@@ -179,9 +193,7 @@ pub struct SurfaceUpdate {
     /// The surface to draw.
     pub bricks: BrickImage,
     /// The field when it was last measured; at rest, the present one.
-    pub field: Arc<Field>,
-    /// The step of that field.
-    pub field_step: u64,
+    pub measured: MeasuredField,
     /// φ around the surface, once it rests.
     pub phi: Option<Volume>,
     /// The voxels inside, once it rests.

@@ -1,11 +1,12 @@
 //! The live run, with data that its script alone lacks: which spheres and which speeds produced it.
 
 use crate::compute::{Backend, Control};
+use crate::data::Shape;
 use crate::solvers::Error;
-use crate::solvers::level_set::{Ended, Evolution, Field, Inputs};
+use crate::solvers::level_set::{Ended, Evolution, Inputs};
 use crate::state::segment::LeakNotice;
 use crate::state::segment::jobs::{
-    PlacedSphere, Rewind, RunCheckpoint, RunRequest, SpeedSources, SurfaceStatistics,
+    MeasuredField, PlacedSphere, Rewind, RunCheckpoint, RunRequest, SpeedSources, SurfaceStatistics,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,8 +31,8 @@ pub(super) struct Run {
     pub compared: bool,
     /// When those were computed, and how long that took.
     pub figured: Option<(Instant, Duration)>,
-    /// The last fetched field, with its step.
-    pub looked: Option<(Arc<Field>, u64)>,
+    /// The last fetched field.
+    pub looked: Option<MeasuredField>,
 }
 
 impl Run {
@@ -94,6 +95,33 @@ impl Run {
             .iter()
             .position(|own| own == speed_sources)?;
         self.evolution.all_inputs().get(number).cloned()
+    }
+
+    /// The field at the present step if it must be `fresh`, else the one that was fetched last; a surface that has not
+    /// moved keeps it. With the voxels inside if `wants_shape`.
+    pub fn measured(
+        &mut self,
+        fresh: bool,
+        wants_shape: bool,
+        backend: &Backend,
+    ) -> Result<MeasuredField, Error> {
+        let step = self.evolution.step();
+        // Between measurements only the bricks are fetched.
+        let usable = |looked: &MeasuredField| looked.step == step || !fresh;
+        let mut measured = match self.looked.take().filter(usable) {
+            Some(looked) => looked,
+            None => MeasuredField {
+                field: Arc::new(self.evolution.field()?),
+                step,
+                shape: None,
+            },
+        };
+        if measured.shape.is_none() && wants_shape {
+            let mask = backend.install(|| measured.field.mask());
+            measured.shape = Some(Arc::new(Shape::Mask(mask)));
+        }
+        self.looked = Some(measured.clone());
+        Ok(measured)
     }
 
     /// Whether its speeds need no change; `inputs`: the requested ones.

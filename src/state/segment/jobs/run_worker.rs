@@ -1,7 +1,7 @@
 //! The run of the level-set worker.
 
 use crate::compute::{Backend, Control, Hardware};
-use crate::data::{ImageExporter, Mask, Volume};
+use crate::data::{ImageExporter, Mask, Shape, Volume};
 use crate::jobs::JobError;
 use crate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Params, Sphere, Start, agreement, measures_of, recent_growth,
@@ -16,7 +16,7 @@ use crate::state::segment::jobs::{
     InitialSurface, PlacedSphere, RunCheckpoint, RunControl, RunRequest, RunUpdate, SpeedSources,
     SurfaceStatistics, SurfaceUpdate,
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Approximate duration of a piece of a run; between two pieces a newer request is received. Updates are no more
@@ -166,8 +166,15 @@ impl RunMemory {
         }
         let reference = |requested: &RunRequest| requested.reference.as_ref().map(Mask::id);
         if let Some(run) = &mut self.run
-            && (reference(&before), &before.proximity_targets)
-                != (reference(&self.request), &self.request.proximity_targets)
+            && (
+                reference(&before),
+                &before.proximity_targets,
+                before.margin_mm,
+            ) != (
+                reference(&self.request),
+                &self.request.proximity_targets,
+                self.request.margin_mm,
+            )
         {
             run.forget_comparisons();
         }
@@ -487,18 +494,14 @@ impl RunMemory {
     ) -> Result<SurfaceUpdate, JobError> {
         let rests = detail == UpdateDetail::All;
         let bricks = run.evolution.image(self.exporter.as_ref())?;
-        let evolution = &run.evolution;
-        let step = evolution.step();
+        let step = run.evolution.step();
         let due = run.figured.is_none_or(|(last, took)| {
             last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
         });
         let due = due && detail != UpdateDetail::Nothing;
-        // Between measurements only its bricks are fetched.
-        let (field, field_step) = match run.looked.take().filter(|_| !rests && !due) {
-            Some(looked) => looked,
-            None => (Arc::new(evolution.field()?), step),
-        };
-        run.looked = Some((field.clone(), field_step));
+        let fresh = rests || due;
+        let measured = run.measured(fresh, rests || self.request.shape, backend)?;
+        let (evolution, field) = (&run.evolution, measured.field.clone());
         let gone = || {
             Error::Input(
                 "The surface has vanished: go back, or start again"
@@ -509,7 +512,10 @@ impl RunMemory {
         let (mut phi, mut mask) = (None, None);
         if rests {
             phi = Some(backend.install(|| field.cropped()).ok_or_else(gone)?);
-            mask = Some(backend.install(|| field.mask()));
+            mask = match measured.shape.as_deref() {
+                Some(Shape::Mask(mask)) => Some(mask.clone()),
+                _ => None,
+            };
         }
         let known = run.figures.as_ref().filter(|f| f.step == step);
         if (known.is_none() || !run.compared) && (rests || due) {
@@ -525,8 +531,10 @@ impl RunMemory {
                 backend.install(|| agreement(&mask, reference))
             });
             let distances = backend.install(|| {
+                let request = &self.request;
+                let targets = &request.proximity_targets;
                 self.proximity
-                    .distances(&self.request.proximity_targets, &field, rests)
+                    .distances(targets, &field, request.margin_mm, rests)
             });
             run.figures = Some(SurfaceStatistics {
                 step,
@@ -576,8 +584,7 @@ impl RunMemory {
             size: evolution.size(),
             steps_per_s: run.steps_per_s,
             figures: run.figures.clone(),
-            field,
-            field_step,
+            measured,
         })
     }
 }

@@ -6,13 +6,13 @@ use crate::state::{Camera, State, SurfaceUpdate, Task};
 pub(in crate::state) fn frame(state: &mut State, live: &SurfaceUpdate) {
     /// Visible extent around a small surface, mm.
     const AROUND_MM: f64 = 65.0;
-    let Some(voxels) = live.field.extent() else {
+    let Some(voxels) = live.measured.field.extent() else {
         return;
     };
     if state.view.task != Task::Segment {
         return;
     }
-    let (low, high) = live.field.grid.block_bounds(voxels);
+    let (low, high) = live.measured.field.grid.block_bounds(voxels);
     let now = state.view.camera;
     let radius_mm = (0.5 * low.distance(high)).max(AROUND_MM);
     let near = Camera::around(0.5 * (low + high), radius_mm);

@@ -216,7 +216,7 @@ pub(in crate::state) fn save(
         }),
         SegmentFile::Surface => rests(state).map(|(live, _)| {
             Effect::submit(SaveField {
-                field: live.field.clone(),
+                field: live.measured.field.clone(),
                 path,
                 command: command(state),
             })

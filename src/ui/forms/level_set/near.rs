@@ -1,8 +1,13 @@
 //! Distances of the surface from streamlines and pathways.
 
-use crate::state::{Action, Distance, Proximity, State, SurfaceStatistics, ViewAction};
+use crate::state::pathways::{PathwayAction, PathwaySettings};
+use crate::state::segment::jobs::{ProximityTarget, WithinMargin};
+use crate::state::segment::{SegmentAction, SegmentSettings};
+use crate::state::{Action, Distance, Phase, Proximity, State, SurfaceStatistics, ViewAction};
 use crate::ui::format::{count, fixed, with_unit};
+use crate::ui::forms::eikonal::surface;
 use crate::ui::theme::{self, radius, size, space};
+use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{focus, paint, rows};
 use egui::{CursorIcon, Rect, Sense, Ui, pos2, vec2};
 
@@ -29,6 +34,47 @@ fn text(near: &Proximity) -> String {
                 (false, _) => format!("{through} of {of} voxels inside"),
             }
         }
+    }
+}
+
+/// The share of the voxels, rounded up, so that it is never too small.
+fn share(margin: WithinMargin) -> String {
+    let percent = 100.0 * margin.count as f64 / margin.of.max(1) as f64;
+    with_unit(&fixed(percent.ceil(), 0), "%")
+}
+
+fn margin_text(mm: f64) -> String {
+    with_unit(&fixed(mm, 1), "mm")
+}
+
+/// Controls of the distances from pathways.
+pub fn controls(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let document = &state.document;
+    let has_pathway = state.runtime.pathways.live.value().is_some();
+    if has_pathway {
+        let mut set = |settings: PathwaySettings, phase: Phase| {
+            actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
+        };
+        surface::row(ui, state, &mut set);
+    }
+    let settings = &document.segment.settings;
+    let voxels = |target: &ProximityTarget| matches!(target, ProximityTarget::Voxels(..));
+    if !state.proximity_targets().iter().any(voxels) {
+        return;
+    }
+    let limits = SegmentSettings::MARGIN_MM;
+    let row = SliderRow::new("Margin", settings.margin_mm, limits.clone())
+        .decimals(1)
+        .default(SegmentSettings::defaults().margin_mm)
+        .limits(limits)
+        .unit("mm")
+        .help("Distance from the surface within which the voxels of a pathway are counted");
+    if let Some((margin_mm, phase)) = row.value(ui) {
+        let settings = SegmentSettings {
+            margin_mm,
+            ..settings.clone()
+        };
+        actions.push(Action::Segment(SegmentAction::Set { settings, phase }));
     }
 }
 
@@ -64,6 +110,10 @@ pub fn show(
             && let Some(point) = place
         {
             actions.push(Action::View(ViewAction::MoveCrosshair(point)));
+        }
+        if let Some(margin) = near.margin {
+            let name = format!("{} within {}", near.name, margin_text(margin.margin_mm));
+            rows::reading(ui, &name, &share(margin));
         }
     }
     hidden(ui, state);

@@ -62,6 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     speed_line(ui, state, live);
     // Rows that come and go are below those that are clicked.
+    near::controls(ui, state, actions);
     as_region(ui, state, actions);
     reference(ui, state, actions);
     spheres(ui, state, memory, actions);

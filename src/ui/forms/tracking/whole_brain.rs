@@ -50,7 +50,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let others = Rows::AllBut(&["seeds"]);
     parameters::rows(ui, &whole_brain, &defaults, others, &mut set);
     button(ui, state, actions);
-    let selects = |r: &Role| !matches!(r, Role::Seed | Role::Region);
+    let selects = |r: &Role| r.affects_curves() && *r != Role::Seed;
     let mut regions = state.document.regions.iter();
     if whole_brain.by_regions && regions.any(|r| selects(&r.role)) {
         rows::hint(

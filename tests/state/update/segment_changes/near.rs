@@ -77,7 +77,7 @@ fn between() {
         "{point}"
     );
     // The distances are as exact as the search itself, for the drawn surface.
-    let field = &live(&window).field;
+    let field = &live(&window).measured.field;
     let beam = beams(&[RADIUS_MM + 2.33]);
     let own = to_streamlines(&Isosurface::of_field(field), &beam, None).expect("both");
     assert!((own.mm - mm).abs() <= 1e-3, "{own:?} {mm}");
@@ -172,7 +172,7 @@ fn moving() {
         act(&mut window, SegmentAction::Step);
         let figures = live(&window).figures.clone().expect("figures");
         assert_eq!(figures.step, live(&window).step);
-        let own = Isosurface::of_field(&live(&window).field);
+        let own = Isosurface::of_field(&live(&window).measured.field);
         let exact = to_streamlines(&own, &beams(&all), None).expect("both");
         let Distance::Away { mm, .. } = figures.distances[0].met else {
             assert!(matches!(

@@ -50,7 +50,7 @@ impl Regions {
         let mut masks = Vec::new();
         let mut effects = known.gates.iter();
         let parts = regions.iter();
-        for region in parts.filter(|r| !matches!(r.role, Role::Seed | Role::Region)) {
+        for region in parts.filter(|r| r.role.affects_curves() && r.role != Role::Seed) {
             let mut gate = kernel_gate(&region.shape, &mut bytes)?;
             if region.role == Role::Mask {
                 masks.push(gate);

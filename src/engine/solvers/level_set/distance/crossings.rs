@@ -1,6 +1,6 @@
 //! Streamlines and voxels that lie entirely or partly within a surface.
 
-use super::isosurface::{Isosurface, trilinear};
+use super::isosurface::{Bounds, Isosurface, trilinear};
 use super::{pieces_within, segments};
 use crate::data::{Tractogram, Volume};
 use crate::solvers::level_set::bricks::Field;
@@ -133,6 +133,13 @@ pub fn through(field: &Field, surface: &Isosurface, lines: &Tractogram) -> Cross
         .reduce(Crossings::default, Crossings::with)
 }
 
+/// φ at a point inside a surface with these bounds; `None` outside.
+pub(super) fn depth(field: &Field, bounds: &Bounds, at: DVec3) -> Option<f64> {
+    let may_be_inside = at.cmpge(bounds.low).all() && at.cmple(bounds.high).all();
+    let value = may_be_inside.then(|| phi(field, field.grid.voxel_at(at)))?;
+    (value > 0.0).then_some(value)
+}
+
 /// The voxels of an image with at most this value whose centres lie within φ > 0; if there are none, a point of the
 /// surface that lies among them still counts as one. Needs the backend's threads installed.
 pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32) -> Crossings {
@@ -145,12 +152,9 @@ pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32)
             return Crossings::default();
         }
         let at = grid.world(DVec3::from_array(grid.voxel(index).map(|v| v as f64)));
-        if !(at.cmpge(bounds.low).all() && at.cmple(bounds.high).all()) {
-            return Crossings::default();
-        }
-        match phi(field, field.grid.voxel_at(at)) {
-            value if value > 0.0 => Crossings::single(at, value),
-            _ => Crossings::default(),
+        match depth(field, &bounds, at) {
+            Some(value) => Crossings::single(at, value),
+            None => Crossings::default(),
         }
     };
     let each = (0..values.len()).into_par_iter();

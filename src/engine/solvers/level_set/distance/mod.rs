@@ -5,10 +5,12 @@
 mod crossings;
 mod hull;
 mod isosurface;
+mod margin;
 mod search;
 
 pub use crossings::{Crossings, overlap, through};
 pub use isosurface::Isosurface;
+pub use margin::within;
 
 use crate::data::Tractogram;
 use crate::data::bounding_chunks::Bounds as PieceBounds;

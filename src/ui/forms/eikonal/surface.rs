@@ -1,0 +1,54 @@
+//! How pathways treat the surface of Segment: a row of both tasks.
+
+use super::super::display::select_row;
+use super::OnChange;
+use crate::state::pathways::{PathwaySettings, SurfaceUse};
+use crate::state::{Phase, State};
+use crate::ui::widgets::{menu, rows};
+use egui::Ui;
+
+const HELP: &str = "Whether pathways stay out of the surface of Segment, pay more inside it, or ignore it. In Segment, the \
+                    pathway then follows the surface as it moves";
+
+/// Whether there is a surface, or the choice of one is to be seen.
+pub fn is_shown(state: &State) -> bool {
+    let segment = &state.document.segment;
+    let has_surface = state.runtime.segment.live.is_some() || segment.resume.is_some();
+    has_surface || state.document.pathways.surface_use != SurfaceUse::Ignored
+}
+
+pub fn row(ui: &mut Ui, state: &State, set: &mut OnChange) {
+    let settings = &state.document.pathways;
+    let now = settings.surface_use;
+    let chosen = select_row(ui, "Surface", HELP, now.name(), |ui| {
+        let mut chosen = None;
+        for surface_use in SurfaceUse::ALL {
+            let item = menu::Item::new(label(surface_use)).chosen(surface_use == now);
+            if item.show(ui) {
+                chosen = Some(surface_use);
+            }
+        }
+        chosen
+    });
+    if let Some(surface_use) = chosen {
+        let settings = PathwaySettings {
+            surface_use,
+            ..settings.clone()
+        };
+        set(settings, Phase::Done);
+    }
+    if state.pathway_awaits_surface() {
+        rows::hint(
+            ui,
+            "The surface of the session is not restored yet, and pathways ignore it until then: show Segment",
+        );
+    }
+}
+
+fn label(surface_use: SurfaceUse) -> &'static str {
+    match surface_use {
+        SurfaceUse::Ignored => "Ignored: paths pass through it",
+        SurfaceUse::Excluded => "Excluded: paths stay out",
+        SurfaceUse::Costly => "Costly: paths pay more inside",
+    }
+}
