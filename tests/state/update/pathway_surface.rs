@@ -8,7 +8,7 @@ use arcuate::data::{Mask, Shape};
 use arcuate::state::pathways::jobs::FindPathway;
 use arcuate::state::pathways::{Standing, SurfaceUse};
 use arcuate::state::segment::SegmentAction;
-use arcuate::state::segment::jobs::ProximityTarget;
+use arcuate::state::segment::jobs::{ProximityTarget, WithinMargin};
 use arcuate::state::update::pathway_command;
 use arcuate::state::{Action, CommandLine, Phase, SurfaceUpdate, Task, ViewAction};
 use glam::{DVec3, dvec3};
@@ -110,34 +110,36 @@ fn costly() {
     );
 }
 
-fn targets(window: &Window) -> Vec<String> {
-    let targets = window.state.proximity_targets();
-    targets.iter().map(|t| t.name().to_owned()).collect()
+/// The live pathway among the objects whose distances are measured.
+fn target(window: &Window) -> Option<ProximityTarget> {
+    let mut targets = window.state.proximity_targets().into_iter();
+    targets.find(|target| target.name() == "Live pathway")
+}
+
+fn margin(window: &Window) -> WithinMargin {
+    let figures = surface(window).figures.as_ref().expect("measured");
+    let mut distances = figures.distances.iter();
+    let near = distances.find(|near| near.name == "Live pathway");
+    near.expect("measured").margin.expect("voxels of a pathway")
 }
 
 /// In Segment the pathway follows each surface, and its distance is that from the same surface.
 fn followed() {
     let mut window = with_sphere();
-    assert!(targets(&window).is_empty(), "it is not drawn");
+    assert_eq!(target(&window), None, "it is not drawn");
     change(&mut window, Phase::Done, |s| {
         s.surface_use = SurfaceUse::Excluded
     });
     assert_eq!(points_inside(&window), 0);
-    let name = |window: &Window| targets(window).first().cloned().unwrap_or_default();
-    assert_eq!(name(&window), "Live pathway");
-    let figures = |window: &Window| surface(window).figures.clone().expect("measured");
-    let near = figures(&window).distances[0].clone();
-    let margin = near.margin.expect("voxels of a pathway");
-    assert!(margin.of > 0 && margin.count <= margin.of, "{margin:?}");
-    assert_eq!(margin.margin_mm, 5.0);
+    let near = margin(&window);
+    assert!(near.of > 0 && near.count <= near.of, "{near:?}");
+    assert_eq!(near.margin_mm, 5.0);
     // At rest nothing is solved again and again.
     let before = requests(&window);
     segment::set(&mut window, Phase::Done, |s| s.margin_mm = 20.0);
-    let wider = figures(&window).distances[0]
-        .margin
-        .expect("measured again");
-    assert_eq!((wider.of, wider.margin_mm), (margin.of, 20.0));
-    assert!(wider.count > margin.count, "{wider:?}, {margin:?}");
+    let wider = margin(&window);
+    assert_eq!((wider.of, wider.margin_mm), (near.of, 20.0));
+    assert!(wider.count > near.count, "{wider:?}, {near:?}");
     assert_eq!(requests(&window), before);
     // Each surface has its own pathway.
     let cost = live(&window).pathway.min_cost;
@@ -156,14 +158,15 @@ fn followed() {
     act(&mut window, SegmentAction::Step);
     assert_eq!(points_inside(&window), 0);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
-    let measured = &window.state.proximity_targets()[0];
-    match measured {
-        ProximityTarget::Voxels(_, excess, _) => assert_eq!(excess.id(), live(&window).excess.id()),
-        ProximityTarget::Streamlines(..) => panic!("{measured:?}"),
+    match target(&window) {
+        Some(ProximityTarget::Voxels(_, excess, _)) => {
+            assert_eq!(excess.id(), live(&window).excess.id());
+        }
+        other => panic!("{other:?}"),
     }
     // Ignored again, it is neither drawn nor measured there.
     change(&mut window, Phase::Done, |s| {
         s.surface_use = SurfaceUse::Ignored
     });
-    assert!(targets(&window).is_empty());
+    assert_eq!(target(&window), None);
 }

@@ -90,7 +90,7 @@ impl Parameters for Params {
         Param {
             key: "costly-factor",
             value_name: "X",
-            label: "Cost in costly regions ×",
+            label: "Costly regions ×",
             help: "Paths cost this many times as much inside costly regions",
             reason: "a path then avoids a region unless the detour is five times as long",
             hint: "",
