@@ -488,7 +488,8 @@ fn margins() {
     let mut random = Random::fresh("margins");
     for (name, axes) in axes(&mut random) {
         let grid = grid(axes, 30.0);
-        let image = grid_of_voxels(&grid);
+        // No nearest point lies beyond the grid of the surface.
+        let image = grid_of_voxels(&super::grid(axes, 16.0));
         let centre = 2.0 * random.direction();
         let normal = random.direction();
         let plane = |at: DVec3| -(at - centre).dot(normal);
@@ -502,6 +503,7 @@ fn margins() {
             for margin_mm in [0.0, 0.7, 3.0, 6.5] {
                 let found = within(&field, &surface, (&image, 0.5), margin_mm);
                 let nearer = |mm: f64| {
+                    let grid = &image.grid;
                     let voxels = (0..grid.voxel_count()).filter(|v| image.frame(0)[*v] <= 0.5);
                     let at = voxels
                         .map(|v| grid.world(DVec3::from_array(grid.voxel(v).map(|c| c as f64))));
