@@ -2,9 +2,9 @@
 
 use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
-    GivenParameters, ImageEnding, OdfLayoutOptions, ReadingOptions, ScanOptions, ValueError,
-    about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, open_distributions,
-    positive,
+    GivenParameters, ImageEnding, OdfAffineOptions, OdfLayoutOptions, ReadingOptions, ScanOptions,
+    ValueError, about_mask, basis_keys, make_folder, not_negative, noted, noted_volume,
+    open_distributions, positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
@@ -236,7 +236,8 @@ impl Options {
             return Ok(None);
         };
         let control = Control::new();
-        let opened = open_distributions(path, &self.layout, &control)?;
+        let opened =
+            open_distributions(path, &self.layout, &OdfAffineOptions::default(), &control)?;
         for warning in opened.warnings {
             warning!("{warning}: {}", path.display());
         }

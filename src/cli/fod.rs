@@ -5,8 +5,8 @@ mod report;
 mod responses;
 
 use super::options::{
-    GivenParameters, ImageEnding, OdfLayoutOptions, ScanOptions, about_mask, basis_keys,
-    make_folder, noted,
+    GivenParameters, ImageEnding, OdfAffineOptions, OdfLayoutOptions, ScanOptions, about_mask,
+    basis_keys, make_folder, noted,
 };
 use super::output::remark;
 use super::runner::{Failure, Runner};
@@ -58,12 +58,15 @@ Amplitudes have the unit of the response of white matter: noise reaches 0.05 to 
         "The image holds distributions in this basis: {}; nothing is deconvolved",
         basis_keys()
     ))),
+    mut_arg("odf_affine", |arg| arg.requires("odf_basis")),
 )]
 pub struct Options {
     #[command(flatten)]
     pub scan: ScanOptions,
     #[command(flatten)]
     pub distributions: OdfLayoutOptions,
+    #[command(flatten)]
+    pub affine: OdfAffineOptions,
     /// Brain mask on the scan's grid (default: computed from the scan)
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,

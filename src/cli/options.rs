@@ -10,7 +10,9 @@ mod value_error;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
 pub use images::ImageEnding;
-pub use orientations::{OdfLayoutOptions, OrientationOptions, basis_keys, open_distributions};
+pub use orientations::{
+    OdfAffineOptions, OdfLayoutOptions, OrientationOptions, basis_keys, open_distributions,
+};
 pub use parameters::{AllRows, GivenParameters, RowSelection, shared_option};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 pub use value_error::ValueError;

@@ -283,13 +283,26 @@ impl From<ScanSource> for CommandLine {
                     ..Reading::default()
                 },
             },
-            ScanSource::Distributions { file, layout } => Self::File {
+            ScanSource::Distributions {
                 file,
-                reading: Reading {
-                    distributions: Some(layout),
-                    ..Reading::default()
-                },
-            },
+                layout,
+                transform,
+            } => {
+                let base = Self::File {
+                    file,
+                    reading: Reading {
+                        distributions: Some(layout),
+                        ..Reading::default()
+                    },
+                };
+                match transform {
+                    None => base,
+                    Some(transform) => Self::Moved {
+                        base: Box::new(base),
+                        transform: *transform,
+                    },
+                }
+            }
             source => Self::Scan(source),
         }
     }

@@ -8,6 +8,7 @@ pub mod commands;
 mod fods;
 mod masks;
 pub mod scripts;
+mod sources;
 
 pub use fods::{FodMapRecipe, FodRecipe};
 pub use masks::MaskOrigins;
@@ -328,6 +329,15 @@ impl Origins {
         })
     }
 
+    /// How the file of an opened image or of streamlines was read, also if it was moved since.
+    pub fn reading(&self, id: OriginId) -> Option<&Reading> {
+        match self.get(id) {
+            Origin::File { reading, .. } => Some(reading),
+            Origin::Moved { input, .. } => self.reading(*input),
+            _ => None,
+        }
+    }
+
     /// Its transform, whether or not it was edited since.
     pub fn moved(&self, id: OriginId) -> Option<Move> {
         match self.get(self.unedited(id)) {
@@ -397,76 +407,6 @@ impl Origins {
     pub fn is_imported(&self, fit: OriginId) -> bool {
         let source = self.fit(fit).map(|fit| self.source(fit.scan));
         matches!(source, Some(ScanSource::Tensors { .. }))
-    }
-
-    /// The origin of a scan.
-    pub fn scan(&self, source: &ScanSource) -> OriginId {
-        match source {
-            ScanSource::Phantom { head } => self.add(Origin::Phantom {
-                head: *head,
-                part: PhantomPart::Dwi,
-            }),
-            ScanSource::File { dwi, gradients } => {
-                self.add(Origin::file(dwi).with_gradients(gradients.clone()))
-            }
-            ScanSource::Tensors { file, layout } => {
-                let reading = Reading {
-                    tensors: Some(*layout),
-                    ..Reading::default()
-                };
-                self.add(Origin::opened(file.clone(), reading))
-            }
-            ScanSource::Distributions { file, layout } => {
-                let reading = Reading {
-                    distributions: Some(*layout),
-                    ..Reading::default()
-                };
-                self.add(Origin::opened(file.clone(), reading))
-            }
-            ScanSource::Turned { base, turn } => self.reoriented(self.scan(base), Some(*turn)),
-        }
-    }
-
-    /// The source of a scan, for the recipes of results.
-    pub fn source(&self, id: OriginId) -> ScanSource {
-        match self.get(id) {
-            Origin::Phantom { head, .. } => ScanSource::Phantom { head: *head },
-            Origin::Reoriented { input, turn } => self.source(*input).with_turn(Some(*turn)),
-            Origin::File {
-                file,
-                reading:
-                    Reading {
-                        tensors: Some(layout),
-                        ..
-                    },
-                ..
-            } => ScanSource::Tensors {
-                file: file.clone(),
-                layout: *layout,
-            },
-            Origin::File {
-                file,
-                reading:
-                    Reading {
-                        distributions: Some(layout),
-                        ..
-                    },
-                ..
-            } => ScanSource::Distributions {
-                file: file.clone(),
-                layout: *layout,
-            },
-            Origin::File {
-                file, gradients, ..
-            } => ScanSource::File {
-                dwi: file.clone(),
-                gradients: gradients.clone(),
-            },
-            _ => ScanSource::File {
-                dwi: self.path(id).map(Path::to_owned).unwrap_or_default(),
-                gradients: Vec::new(),
-            },
-        }
     }
 }
 

@@ -61,7 +61,7 @@ pub fn run(options: &Options, layout: OdfLayout, runner: &mut Runner) -> Result<
     let (opened, _) = runner.run(OpenOrientations {
         path: path.clone(),
         reading: OrientationReading::Distributions(layout),
-        affine: None,
+        affine: options.affine.odf_affine.clone(),
     })?;
     for note in &opened.remarks {
         remark(note, &options.scan.scan);
@@ -73,12 +73,17 @@ pub fn run(options: &Options, layout: OdfLayout, runner: &mut Runner) -> Result<
         volume: opened.volume,
         // It was converted on opening.
         layout: OdfLayout::MRTRIX,
+        moved: None,
         peak_params: peak_params.clone(),
         wants_peaks: any_map(FodMap::is_of_peaks),
         wants_lobes: any_map(FodMap::is_of_lobes),
     })?;
     let recipe = FodArguments {
-        source: ScanSource::Distributions { file: path, layout },
+        source: ScanSource::Distributions {
+            file: path,
+            layout,
+            transform: opened.affine.map(Box::new),
+        },
         mask: None,
         responses: ResponseSource::NotUsed,
         response_params: response::Params::defaults(),

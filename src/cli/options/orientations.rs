@@ -1,10 +1,11 @@
 //! Options that describe the contents of a file of fibre orientations: its header does not.
 
-use super::{ValueError, tensor_frame};
+use super::{ValueError, affine, tensor_frame};
 use crate::cli::runner::Failure;
 use crate::compute::Control;
 use crate::data::spherical_harmonics::Basis;
 use crate::data::{OdfLayout, TensorFrame};
+use crate::io::AffineReading;
 use crate::io::orientations::{self, OpenedOdf};
 use crate::state::files::jobs::OrientationReading;
 use std::path::Path;
@@ -22,6 +23,15 @@ pub struct OdfLayoutOptions {
     pub odf_frame: Option<TensorFrame>,
 }
 
+/// A transform of distributions.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct OdfAffineOptions {
+    /// Affine that moves and turns the distributions: one of ITK or ANTs, or matrix: and 12 numbers, row by row, in world
+    /// mm; nothing is resampled
+    #[arg(long, value_name = "FILE|matrix:…", allow_hyphen_values = true, value_parser = affine)]
+    pub odf_affine: Option<AffineReading>,
+}
+
 impl OdfLayoutOptions {
     pub fn layout(&self) -> Option<OdfLayout> {
         let (basis, frame) = (self.odf_basis?, self.odf_frame?);
@@ -34,11 +44,16 @@ impl OdfLayoutOptions {
 pub fn open_distributions(
     path: &Path,
     layout: &OdfLayoutOptions,
+    affine: &OdfAffineOptions,
     control: &Control,
 ) -> Result<OpenedOdf, Failure> {
     let stated = layout.layout();
     let known = stated.or_else(|| orientations::implied_layout(path));
-    let opened = orientations::open_odf(path, known.unwrap_or(OdfLayout::MRTRIX), None, control)?;
+    let (layout, affine) = (
+        known.unwrap_or(OdfLayout::MRTRIX),
+        affine.odf_affine.as_ref(),
+    );
+    let opened = orientations::open_odf(path, layout, affine, control)?;
     if opened.field.order() == 0 {
         return Err(Failure::new(format!(
             "Found a single volume, expected at least 6 with coefficients of distributions; name the image of white \

@@ -5,7 +5,8 @@ use super::files;
 use super::report::CountedCurves;
 use super::tissues::TissueOptions;
 use crate::cli::options::{
-    GivenParameters, OdfLayoutOptions, RegionOptions, basis_keys, open_distributions,
+    GivenParameters, OdfAffineOptions, OdfLayoutOptions, RegionOptions, basis_keys,
+    open_distributions,
 };
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
@@ -16,6 +17,7 @@ use crate::parameters::arguments;
 use crate::solvers::odf_tracking::{Fibres, Method, Params};
 use crate::state::core::text::count;
 use crate::state::regions::recipe::region_arguments;
+use crate::state::tensors::recipe::odf_affine;
 use crate::state::track::jobs::orientations::TrackOrientations;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -28,6 +30,7 @@ use std::path::{Path, PathBuf};
         basis_keys(),
         OdfLayout::MRTRIX.basis.key()
     ))),
+    mut_arg("odf_affine", |arg| arg.requires("fod")),
 )]
 pub struct Options {
     /// Track through these fibre orientation distributions instead of tensors: an image as arcuate fod, MRtrix, DIPY
@@ -36,12 +39,14 @@ pub struct Options {
     pub fod: Option<PathBuf>,
     /// Track through these peaks instead of tensors: three volumes per peak in world axes, FSL's dyads1 with the other
     /// files beside it, a model of DSI Studio (.fib.gz), or MRtrix's fixels (a folder, or a list of values in it)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["odf_basis", "odf_frame"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["odf_basis", "odf_frame", "odf_affine"])]
     pub peaks: Option<PathBuf>,
     #[command(flatten)]
     pub bootstrap: BootstrapOptions,
     #[command(flatten)]
     pub layout: OdfLayoutOptions,
+    #[command(flatten)]
+    pub affine: OdfAffineOptions,
     #[command(flatten)]
     pub tissues: TissueOptions,
     #[command(flatten)]
@@ -81,6 +86,9 @@ impl Options {
         if let Some(layout) = self.layout.layout() {
             let _ = write!(text, "{layout}");
         }
+        if let Some(affine) = &self.affine.odf_affine {
+            text += &odf_affine(affine);
+        }
         text += &responses;
         text += &self.tissues.arguments();
         text += &region_arguments(&self.regions.specs());
@@ -98,7 +106,7 @@ impl Options {
                 (path, fibres, opened.warnings, opened.notes)
             }
             (None, Some(path)) => {
-                let opened = open_distributions(path, &self.layout, &control)?;
+                let opened = open_distributions(path, &self.layout, &self.affine, &control)?;
                 // Tracking refuses what the warnings are about.
                 let fibres = Fibres::Distributions(opened.field);
                 (path, fibres, Vec::new(), opened.notes)

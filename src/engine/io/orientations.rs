@@ -14,7 +14,7 @@ use crate::data::peak_field::dyads_prefix;
 use crate::data::spherical_harmonics::count;
 use crate::data::text::file_name;
 use crate::data::{Grid, PeakField, Volume, VolumeKind};
-use glam::DMat3;
+use glam::{DAffine3, DMat3};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub struct OpenedOdf {
     pub layout: OdfLayout,
     /// The tissue in the file's name; an image of one volume has fibres of no direction.
     pub tissue: Option<Tissue>,
+    /// The transform that has moved and turned them.
+    pub affine: Option<DAffine3>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
     /// Facts that are not irregular, one sentence each.
@@ -72,9 +74,10 @@ pub fn open_odf(
             100.0 * share
         ));
     }
+    let affine = affine.map(|by| in_world(by, Some(&field.grid), control));
+    let affine = affine.transpose()?;
     let field = match affine {
         Some(by) => {
-            let by = in_world(by, Some(&field.grid), control)?;
             warnings.extend(super::affine::mirror_warning(by));
             notes.push("The orientations were turned with the image".to_owned());
             let grid = Arc::new(moved_grid(path, &field.grid, by)?);
@@ -86,6 +89,7 @@ pub fn open_odf(
         tissue: tissue_of(path, volume.frames),
         field,
         layout,
+        affine,
         warnings,
         notes,
     })

@@ -7,15 +7,16 @@ use crate::state::{Document, State};
 use glam::DAffine3;
 
 impl Document {
-    /// Whether a layer can be moved: one that was opened and is not a scan. Computed layers keep the position of their
-    /// scan.
+    /// Whether a layer can be moved: one that was opened and is not a scan, unless it holds distributions. Computed layers
+    /// keep the position of their scan.
     pub fn can_move(&self, id: LayerId) -> bool {
         self.layer(id).is_some_and(|layer| {
             let opened = matches!(
                 self.origin(layer),
                 Origin::File { .. } | Origin::Phantom { .. } | Origin::Moved { .. }
             );
-            opened && !matches!(layer.content, Content::Scan { .. })
+            let is_scan = matches!(layer.content, Content::Scan { .. });
+            opened && (!is_scan || self.fod_image(id).is_some())
         })
     }
 

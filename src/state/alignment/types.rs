@@ -47,9 +47,22 @@ impl std::error::Error for ShiftError {}
 
 impl Content {
     /// The transformed content; `None` if it loses its volume, and for a scan, whose gradients would have to rotate.
+    /// Distributions are turned where they are read.
     pub(in crate::state) fn moved(&self, by: DAffine3) -> Option<Self> {
         Some(match self {
-            Self::Scan { .. } => return None,
+            Self::Scan {
+                gradients: Some(_), ..
+            } => return None,
+            Self::Scan {
+                dwi,
+                gradients: None,
+            } => {
+                let grid = Arc::new(dwi.grid.moved(by)?);
+                Self::Scan {
+                    dwi: dwi.on_grid(grid),
+                    gradients: None,
+                }
+            }
             Self::Image(volume) => {
                 let grid = Arc::new(volume.grid.moved(by)?);
                 Self::Image(volume.on_grid(grid))

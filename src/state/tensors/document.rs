@@ -5,7 +5,6 @@ use crate::data::{Mask, OdfLayout, Shape, TensorLayout, Volume};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::glyph_look::GlyphContent;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::origin::Origin;
 use crate::state::tensors::types::fods::{
     FodBootstrapInput, FodKey, FodSettings, FodSource, TissueChoice,
 };
@@ -109,10 +108,7 @@ impl Document {
     /// An opened image that the user reads as distributions, with its values and the basis and axes.
     pub fn fod_image(&self, layer: LayerId) -> Option<(&Arc<Layer>, &Volume, OdfLayout)> {
         let layer = self.layer(layer)?;
-        let layout = match self.origin(layer) {
-            Origin::File { reading, .. } => reading.distributions?,
-            _ => return None,
-        };
+        let layout = self.origins.reading(layer.origin)?.distributions?;
         let volume = self.can_hold_fods(layer)?;
         layout.order(volume.frames)?;
         Some((layer, volume, layout))
@@ -129,7 +125,7 @@ impl Document {
         };
         let mut layouts = OdfLayout::of_volumes(dwi.frames);
         let has_directions = layouts.any(|layout| layout.order(dwi.frames) > Some(0));
-        let is_file = matches!(self.origin(layer), Origin::File { .. });
+        let is_file = self.origins.reading(layer.origin).is_some();
         (is_file && has_directions).then_some(dwi)
     }
 

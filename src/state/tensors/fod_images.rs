@@ -1,7 +1,7 @@
 //! Images of fibre orientation distributions: possible readings, the present one, and their use as the document's
 //! distributions.
 
-use crate::data::{DataId, OdfLayout};
+use crate::data::{DataId, OdfLayout, Volume};
 use crate::solvers::odf_check;
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::notices::Topic;
@@ -68,7 +68,8 @@ pub fn read(
         return;
     }
     let path = state.document.path(&image).map(ToOwned::to_owned);
-    let (Origin::File { reading, .. }, Some(path)) = (state.document.origin(&image), path) else {
+    let reading = state.document.origins.reading(image.origin);
+    let (Some(reading), Some(path)) = (reading, path) else {
         return;
     };
     let is_same = reading.distributions == layout;
@@ -79,14 +80,24 @@ pub fn read(
     };
     edit(state, "Distributions of an image", false, |document| {
         if !is_same {
-            let origin = document.origins.add(Origin::opened(path, reading));
+            let mut origin = document.origins.add(Origin::opened(path, reading));
+            if let Some(moved) = document.moved(layer) {
+                origin = document.origins.add(Origin::Moved {
+                    input: origin,
+                    transform: moved.transform,
+                    aligned_by: moved.aligned_by,
+                });
+            }
+            // Read in another way, it counts as another image.
+            let reread = |volume: &Volume| Content::Scan {
+                dwi: volume.clone().with_tensors(None),
+                gradients: None,
+            };
             document.edit_layer(layer, |l| {
                 l.origin = origin;
-                // Read in another way, it counts as another image.
-                l.content = Content::Scan {
-                    dwi: volume.with_tensors(None),
-                    gradients: None,
-                };
+                l.content = reread(&volume);
+                let unmoved = l.unmoved.as_ref().and_then(Content::volume).map(reread);
+                l.unmoved = unmoved;
             });
         }
         let used = FodSource::Image(layer);

@@ -17,6 +17,7 @@ use crate::state::files::types::RecentExports;
 use crate::state::origin::commands::fit_mask;
 use crate::state::origin::{FodMapRecipe, FodRecipe};
 use crate::state::regions::recipe::ShapeSpec;
+use crate::state::tensors::inputs::{as_opened, moved_image};
 use crate::state::tensors::jobs::fod::{
     EstimateFods, FOD, ReadFods, ResponseInput, Responses, SaveFods, map_image,
 };
@@ -99,8 +100,9 @@ fn request(document: &Document, key: FodKey) -> Option<Effect> {
         return Some(Effect::submit(ReadFods {
             key: Some(key),
             path: document.path(layer)?.to_owned(),
-            volume: volume.clone(),
+            volume: as_opened(document, layer, volume).clone(),
             layout,
+            moved: moved_image(document, layer, volume),
             peak_params: settings.peak_params,
             wants_peaks: true,
             wants_lobes: true,

@@ -5,7 +5,9 @@ use crate::solvers::csd;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
 use crate::state::regions::recipe::ShapeSpec;
-use crate::state::tensors::jobs::fod::{EstimateFods, ReadFods, ResponseInput, Responses};
+use crate::state::tensors::jobs::fod::{
+    EstimateFods, MovedImage, ReadFods, ResponseInput, Responses,
+};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
 use crate::state::tensors::recipe::fod::{ResponseSource, TissueSource};
 use crate::state::tensors::recipe::{FitMask, ScanSource};
@@ -117,6 +119,21 @@ fn mask(document: &Document, mask: &FitMask) -> Result<Option<Mask>, FitInput> {
     }
 }
 
+/// The image of distributions before it was moved.
+pub fn as_opened<'a>(document: &'a Document, layer: &Layer, volume: &'a Volume) -> &'a Volume {
+    let opened = document.unmoved(layer.id).and_then(Content::volume);
+    opened.unwrap_or(volume)
+}
+
+/// How an image of distributions was moved; `volume` is the one in its present position.
+pub fn moved_image(document: &Document, layer: &Layer, volume: &Volume) -> Option<MovedImage> {
+    let moved = document.moved(layer.id)?;
+    Some(MovedImage {
+        grid: volume.grid.clone(),
+        linear: moved.transform.matrix3,
+    })
+}
+
 /// Distributions: those of the document, or to be estimated again. An error is about the result called `name`.
 pub fn distributions(
     document: &Document,
@@ -142,14 +159,15 @@ pub fn distributions(
         let mut layers = document.layers.iter();
         let layer = layers.find(|layer| document.source(layer) == source);
         let image = layer.and_then(|layer| document.fod_image(layer.id));
-        let Some((_, volume, layout)) = image else {
+        let Some((layer, volume, layout)) = image else {
             return Err(missing(missing_scan(document, &source)));
         };
         return Ok(Distributions::Read(ReadFods {
             key: None,
             path: file.clone(),
-            volume: volume.clone(),
+            volume: as_opened(document, layer, volume).clone(),
             layout,
+            moved: moved_image(document, layer, volume),
             peak_params: recipe.peak_params.clone(),
             wants_peaks: false,
             wants_lobes: false,

@@ -4,10 +4,12 @@ pub mod fod;
 
 use crate::data::axis_change::AxisChange;
 use crate::data::{BuiltInHead, OdfLayout, TensorLayout};
+use crate::io::AffineReading;
 use crate::parameters::{arguments, arguments_of};
 use crate::solvers::tensor_fit;
 use crate::state::core::text::quoted_path;
 use crate::state::files::types::PhantomName;
+use glam::DAffine3;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -23,8 +25,12 @@ pub enum ScanSource {
     Phantom { head: BuiltInHead },
     /// An image of tensors.
     Tensors { file: PathBuf, layout: TensorLayout },
-    /// An image of fibre orientation distributions.
-    Distributions { file: PathBuf, layout: OdfLayout },
+    /// An image of fibre orientation distributions, and the transform that moves and turns it, if any.
+    Distributions {
+        file: PathBuf,
+        layout: OdfLayout,
+        transform: Option<Box<DAffine3>>,
+    },
     /// A source whose gradient axes were permuted or flipped.
     Turned {
         base: Box<ScanSource>,
@@ -39,6 +45,11 @@ pub struct FitArguments {
     /// `None`: the mask is computed from the scan itself.
     pub mask: Option<PathBuf>,
     pub params: tensor_fit::Params,
+}
+
+/// ` --odf-affine matrix:…`
+pub fn odf_affine(affine: &AffineReading) -> String {
+    affine.to_string().replacen(" --affine", " --odf-affine", 1)
 }
 
 impl ScanSource {
@@ -69,7 +80,19 @@ impl ScanSource {
             }
             .to_string(),
             Self::Tensors { file, layout } => format!("{}{layout}", quoted_path(file)),
-            Self::Distributions { file, layout } => format!("{}{layout}", quoted_path(file)),
+            Self::Distributions {
+                file,
+                layout,
+                transform,
+            } => {
+                let affine = transform.as_deref();
+                let affine = affine.map(|by| odf_affine(&AffineReading::matrix(*by)));
+                format!(
+                    "{}{layout}{}",
+                    quoted_path(file),
+                    affine.unwrap_or_default()
+                )
+            }
             Self::Turned { base, turn } => format!("{} --turn={turn}", base.arguments()),
             Self::File { dwi, gradients } => match gradients.as_slice() {
                 [b] => format!("{} --gradients {}", quoted_path(dwi), quoted_path(b)),

@@ -97,7 +97,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         &mut set,
     );
     if surface::is_shown(state) {
-        surface::row(ui, state, &mut set);
+        surface::row(ui, state, "Surface", &mut set);
     }
     // In the first steps of the tour the results get the space.
     if state

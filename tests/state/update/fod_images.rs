@@ -16,8 +16,10 @@ use arcuate::state::tensors::jobs::fod::{ReadFods, SaveFods};
 use arcuate::state::tensors::types::fods::{FodSettings, FodSource};
 use arcuate::state::track::types::odf::Model;
 use arcuate::state::{
-    Action, Effect, LayerAction, LayerId, State, TensorAction, TrackAction, update,
+    Action, AlignmentAction, Effect, LayerAction, LayerId, Phase, State, TensorAction, TrackAction,
+    update,
 };
+use glam::{DAffine3, DQuat, DVec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
 
@@ -31,6 +33,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::fod_images::no_longer_distributions", plain),
         test("update::fod_images::without_a_scan", alone),
         test("update::fod_images::a_deleted_image", deleted),
+        test("update::fod_images::they_turn_with_their_image", moved),
         test(
             "update::fod_images::voxels_of_the_response_functions",
             response_voxels,
@@ -325,4 +328,76 @@ fn response_voxels() {
     assert_eq!(shown(&window), Some((id, true, vec![6])));
     estimate(&mut window, &[], 6);
     assert_eq!(shown(&window), None);
+}
+
+fn first_peak(window: &Window) -> DVec3 {
+    let result = window.state.document.distributions.result.as_ref();
+    let peaks = result.and_then(|r| r.fods.peaks.as_ref()).expect("peaks");
+    let first = peaks.peaks(peaks.grid.index([12, 12, 12])).next();
+    first.expect("a peak").normalize()
+}
+
+/// An image that is moved turns its distributions, whatever the axes of its coefficients, and undo turns them back.
+fn moved() {
+    let mut window = Window::fitted();
+    let layer = open(&mut window);
+    let shift = |by: DAffine3| {
+        Action::Alignment(AlignmentAction::Shift {
+            layer,
+            transform: by,
+            phase: Phase::Done,
+        })
+    };
+    let turn = DQuat::from_axis_angle(DVec3::new(1.0, 2.0, -2.0).normalize(), 0.7);
+    let by = DAffine3::from_rotation_translation(turn, DVec3::new(3.0, -1.0, 2.0));
+    let plain = window
+        .state
+        .document
+        .layer(layer)
+        .expect("the image")
+        .clone();
+    window.act(shift(by));
+    let document = &window.state.document;
+    assert!(
+        document.moved(layer).is_none(),
+        "images of several volumes may be scans"
+    );
+    assert!(std::sync::Arc::ptr_eq(
+        &plain,
+        document.layer(layer).expect("the image")
+    ));
+    for frame in [TensorFrame::World, TensorFrame::Voxel] {
+        let basis = OdfLayout::MRTRIX.basis;
+        window.act(read(layer, Some(OdfLayout { basis, frame })));
+        let (before, image) = (
+            first_peak(&window),
+            field(&window.state).expect("read").clone(),
+        );
+        window.act(shift(by));
+        let document = &window.state.document;
+        assert_eq!(document.moved_by(layer), by);
+        let now = field(&window.state).expect("read");
+        let at = |f: &OdfField| f.grid.world(DVec3::new(12.0, 12.0, 12.0));
+        assert!(at(now).distance(by.transform_point3(at(&image))) < 1e-9);
+        let along = first_peak(&window).dot(turn * before).abs();
+        assert!(along > 0.9999, "{frame:?}: {along}");
+        assert!(before.dot(turn * before).abs() < 0.95, "the turn is seen");
+        let map = document.layer_named("AFD").expect("a map");
+        let command = document.command_line(map).text();
+        assert!(command.contains(" --odf-affine matrix:"), "{command}");
+        assert!(document.fod_image(layer).is_some());
+        // Another reading keeps the position.
+        if frame == TensorFrame::World {
+            let basis = Basis::Dipy;
+            window.act(read(layer, Some(OdfLayout { basis, frame })));
+            assert_eq!(window.state.document.moved_by(layer), by);
+            window.act(Action::Undo);
+        }
+        window.act(Action::Undo);
+        assert!(first_peak(&window).dot(before).abs() > 0.9999);
+        window.act(Action::Redo);
+        window.act(shift(DAffine3::IDENTITY));
+        assert!(window.state.document.moved(layer).is_none());
+        assert!(first_peak(&window).dot(before).abs() > 0.9999);
+    }
 }

@@ -11,7 +11,7 @@ use arcuate::state::segment::SegmentAction;
 use arcuate::state::segment::jobs::{ProximityTarget, WithinMargin};
 use arcuate::state::update::pathway_command;
 use arcuate::state::{Action, CommandLine, Phase, SurfaceUpdate, Task, ViewAction};
-use glam::{DVec3, dvec3};
+use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -143,7 +143,7 @@ fn followed() {
     assert_eq!(requests(&window), before);
     // Each surface has its own pathway.
     let cost = live(&window).pathway.min_cost;
-    sphere(&mut window, true, dvec3(3.0, 0.0, 0.0), 4.0);
+    sphere(&mut window, true, DVec3::ZERO, 7.0);
     assert_eq!(points_inside(&window), 0);
     let larger = live(&window).pathway.min_cost;
     assert!(larger > cost, "{larger}, {cost}");

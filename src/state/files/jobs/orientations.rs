@@ -8,6 +8,7 @@ use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker}
 use crate::state::files::jobs::LOAD;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State};
+use glam::DAffine3;
 use std::path::{Path, PathBuf};
 
 /// How a user says that a file holds fibre orientations.
@@ -32,6 +33,8 @@ pub struct OrientationImage {
     /// Such as `distributions of order 8`.
     pub content: String,
     pub remarks: Vec<Remark>,
+    /// The transform that has moved and turned distributions.
+    pub affine: Option<DAffine3>,
 }
 
 impl Job for OpenOrientations {
@@ -63,6 +66,7 @@ impl Job for OpenOrientations {
                     volume: opened.field.volume(),
                     content: format!("distributions of order {}", opened.field.order()),
                     remarks: Remark::all(&opened.warnings, &opened.notes),
+                    affine: opened.affine,
                 })
             }
             OrientationReading::Peaks => {
@@ -72,6 +76,7 @@ impl Job for OpenOrientations {
                     volume: opened.field.volume(),
                     content: format!("{peaks} per voxel"),
                     remarks: Remark::all(&opened.warnings, &opened.notes),
+                    affine: None,
                 })
             }
         }

@@ -21,7 +21,7 @@ mod responses;
 
 pub use files::{ENDING, FodFiles, SaveFods};
 pub use images::map_image;
-pub use read::ReadFods;
+pub use read::{MovedImage, ReadFods};
 pub use responses::{ResponseInput, Responses};
 
 pub const FOD: Slot = Slot::latest_wins("fod");

@@ -17,13 +17,14 @@ pub fn is_shown(state: &State) -> bool {
     has_surface || state.document.pathways.surface_use != SurfaceUse::Ignored
 }
 
-pub fn row(ui: &mut Ui, state: &State, set: &mut OnChange) {
+/// `label`: its name beside the other rows of the task.
+pub fn row(ui: &mut Ui, state: &State, label: &str, set: &mut OnChange) {
     let settings = &state.document.pathways;
     let now = settings.surface_use;
-    let chosen = select_row(ui, "Surface", HELP, now.name(), |ui| {
+    let chosen = select_row(ui, label, HELP, now.name(), |ui| {
         let mut chosen = None;
         for surface_use in SurfaceUse::ALL {
-            let item = menu::Item::new(label(surface_use)).chosen(surface_use == now);
+            let item = menu::Item::new(described(surface_use)).chosen(surface_use == now);
             if item.show(ui) {
                 chosen = Some(surface_use);
             }
@@ -45,7 +46,7 @@ pub fn row(ui: &mut Ui, state: &State, set: &mut OnChange) {
     }
 }
 
-fn label(surface_use: SurfaceUse) -> &'static str {
+fn described(surface_use: SurfaceUse) -> &'static str {
     match surface_use {
         SurfaceUse::Ignored => "Ignored: paths pass through it",
         SurfaceUse::Excluded => "Excluded: paths stay out",

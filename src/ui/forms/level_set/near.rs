@@ -55,7 +55,7 @@ pub fn controls(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let mut set = |settings: PathwaySettings, phase: Phase| {
             actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
         };
-        surface::row(ui, state, &mut set);
+        surface::row(ui, state, "For pathways", &mut set);
     }
     let settings = &document.segment.settings;
     let voxels = |target: &ProximityTarget| matches!(target, ProximityTarget::Voxels(..));

@@ -2,12 +2,21 @@
 
 use super::{FOD, images};
 use crate::compute::{Backend, Control};
-use crate::data::{Mask, OdfField, OdfLayout, Shells, Volume};
+use crate::data::{Grid, Mask, OdfField, OdfLayout, Shells, Volume};
 use crate::io::orientations::{self, MAX_IMPLAUSIBLE};
 use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::{csd, peaks};
 use crate::state::tensors::types::fods::{FodKey, Fods};
+use glam::DMat3;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The new grid of an image that was moved, and the linear part of the transform, which turns its orientations.
+#[derive(Clone, Debug)]
+pub struct MovedImage {
+    pub grid: Arc<Grid>,
+    pub linear: DMat3,
+}
 
 /// Takes the distributions of an image, and computes what is requested of peaks and lobes.
 #[derive(Clone, Debug)]
@@ -16,8 +25,10 @@ pub struct ReadFods {
     pub key: Option<FodKey>,
     /// The file of the image, for sentences.
     pub path: PathBuf,
+    /// The image as it was opened.
     pub volume: Volume,
     pub layout: OdfLayout,
+    pub moved: Option<MovedImage>,
     pub peak_params: peaks::Params,
     pub wants_peaks: bool,
     pub wants_lobes: bool,
@@ -98,7 +109,11 @@ impl ReadFods {
                 .into(),
             ));
         }
-        let (field, not_finite) = finite(field);
+        let (mut field, not_finite) = finite(field);
+        if let Some(MovedImage { grid, linear }) = self.moved {
+            let turned = orientations::turn_odf(&self.path, &field, grid, linear, true, control);
+            field = turned.map_err(|e| JobError::Sentence(e.to_string().into()))?;
+        }
         let params = &self.peak_params;
         let peak_field = match self.wants_peaks {
             true => Some(peaks::find(&field, params, backend, control)?),
