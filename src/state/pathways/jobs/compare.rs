@@ -5,7 +5,7 @@ use crate::data::{DataId, Region, Role};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::Prepared;
 use crate::solvers::metric::Metric;
-use crate::solvers::pathway::{Domain, Ends, NoRates, Params, RandomPairs, Rates};
+use crate::solvers::pathway::{Domain, Ends, Measure, NoRates, Params, RandomPairs, Rates};
 use crate::state::job_end::ended;
 use crate::state::pathways::jobs::find::{Wall, coarse, same_walls, shapes, walls};
 use crate::state::tensors::jobs::input::Tensors;
@@ -105,6 +105,7 @@ impl ComparePathway {
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
         let (regions, params) = (self.regions, self.params);
         let domain = Domain {
+            measure: Measure::Fa,
             fa: &fa,
             min_fa: params.min_fa,
             regions: &regions,
