@@ -14,7 +14,7 @@ use arcuate::phantom::fields::{Field, Geodesics, PulledBack};
 use arcuate::solvers::Error;
 use arcuate::solvers::eikonal::{LocalSolver, Prepared, solve};
 use arcuate::solvers::metric::Metric;
-use arcuate::solvers::pathway::{Domain, Path, Pathway};
+use arcuate::solvers::pathway::{Domain, Measure, Path, Pathway};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -410,6 +410,7 @@ fn walls() {
     };
     fn domain<'a>(fa: &'a Volume, min_fa: f64, regions: &'a [Region]) -> Domain<'a> {
         Domain {
+            measure: Measure::Fa,
             fa,
             min_fa,
             regions,
@@ -503,6 +504,7 @@ fn costly() {
     };
     let regions = [slab];
     let domain = Domain {
+        measure: Measure::Fa,
         fa: &fa,
         min_fa: 0.0,
         regions: &regions,

@@ -42,6 +42,7 @@ pub mod eikonal;
 pub mod geodesic;
 pub mod gradient_check;
 pub mod level_set;
+pub mod lifted;
 pub mod metric;
 pub mod odf_check;
 pub mod odf_tracking;

@@ -60,7 +60,7 @@ mod weights;
 
 pub use cuda::DeviceField;
 pub use simplex::{Simplex, simplex};
-pub use source::{CostSource, Seed};
+pub use source::{CostSource, Seed, region_places};
 pub use weights::Offset;
 
 use super::Error;
@@ -263,19 +263,8 @@ impl CostField {
 
     /// The field as an image: NaN outside the mask and where no path leads.
     pub fn image(&self) -> Volume {
-        image(&self.prepared.metric, &self.values)
+        self.prepared.metric.image(&self.values)
     }
-}
-
-/// Values by place as an image: NaN elsewhere and where they are not finite.
-pub fn image(metric: &Metric, values: &[f32]) -> Volume {
-    let mut out = vec![f32::NAN; metric.grid.voxel_count()];
-    for (&voxel, &value) in metric.voxels.iter().zip(values) {
-        if value.is_finite() {
-            out[voxel as usize] = value;
-        }
-    }
-    Volume::scalar(metric.grid.clone(), out)
 }
 
 /// Solves for all sources together.

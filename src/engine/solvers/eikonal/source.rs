@@ -4,6 +4,7 @@ use super::error::InputError;
 use super::{BALL_VOXELS, Metric};
 use crate::data::{Region, Shape};
 use crate::solvers::Error;
+use crate::solvers::metric::Places;
 use glam::DVec3;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -31,46 +32,13 @@ pub struct CostSource {
 }
 
 impl CostSource {
-    /// The voxels of the mask whose centres lie in a region; if a small region contains none, the voxel that contains
-    /// its middle, or the voxels that contain those of its own finer grid.
+    /// The places of a region, and the ball around them.
     pub fn region(metric: &Metric, region: &Region) -> Result<Self, Error> {
-        let grid = &metric.grid;
-        let mask = match &*region.shape {
-            Shape::Mask(mask) if !mask.grid.matches(grid) => None,
-            shape => Some(shape.mask_on(grid)),
-        };
-        let mut zero: Vec<u32> = match mask {
-            Some(mask) => {
-                let places = mask.voxels_inside().map(|v| v.map(|i| i as i64));
-                places
-                    .filter_map(|v| metric.place_of(v))
-                    .map(|p| p as u32)
-                    .collect()
-            }
-            None => (0..metric.len() as u32)
-                .into_par_iter()
-                .filter(|&p| {
-                    let voxel = metric.voxel(p as usize).map(|v| v as f64);
-                    region.shape.contains(grid.world(DVec3::from_array(voxel)))
-                })
-                .collect(),
-        };
-        if zero.is_empty() {
-            let holds = |world: DVec3| metric.place_of(grid.nearest(world)?.map(|i| i as i64));
-            let place = |world: DVec3| holds(world).map(|p| p as u32);
-            match &*region.shape {
-                // Thinner than the voxels of this grid.
-                Shape::Mask(mask) => zero.extend(mask.voxels_inside().filter_map(|v| {
-                    place(mask.grid.world(DVec3::from_array(v.map(|c| c as f64))))
-                })),
-                shape => zero.extend(place(shape.centre())),
-            }
-        }
-        if zero.is_empty() {
-            return Err(InputError::OutsideMask(region.name.clone()).into());
-        }
-        zero.sort_unstable();
-        Ok(Self::places(metric, &region.name, zero))
+        Ok(Self::places(
+            metric,
+            &region.name,
+            region_places(metric, region)?,
+        ))
     }
 
     /// A source of voxels by place; at least one.
@@ -133,6 +101,49 @@ impl CostSource {
             .binary_search_by_key(&(place as u32), |s| s.place);
         position.ok().map(|i| &self.seeds[i])
     }
+}
+
+/// The voxels of the mask whose centres lie in a region; if a small region contains none, the voxel that contains
+/// its middle, or the voxels that contain those of its own finer grid.
+pub fn region_places(places: &Places, region: &Region) -> Result<Vec<u32>, Error> {
+    let grid = &places.grid;
+    let mask = match &*region.shape {
+        Shape::Mask(mask) if !mask.grid.matches(grid) => None,
+        shape => Some(shape.mask_on(grid)),
+    };
+    let mut zero: Vec<u32> = match mask {
+        Some(mask) => {
+            let inside = mask.voxels_inside().map(|v| v.map(|i| i as i64));
+            inside
+                .filter_map(|v| places.place_of(v))
+                .map(|p| p as u32)
+                .collect()
+        }
+        None => (0..places.len() as u32)
+            .into_par_iter()
+            .filter(|&p| {
+                let voxel = places.voxel(p as usize).map(|v| v as f64);
+                region.shape.contains(grid.world(DVec3::from_array(voxel)))
+            })
+            .collect(),
+    };
+    if zero.is_empty() {
+        let holds = |world: DVec3| places.place_of(grid.nearest(world)?.map(|i| i as i64));
+        let place = |world: DVec3| holds(world).map(|p| p as u32);
+        match &*region.shape {
+            // Thinner than the voxels of this grid.
+            Shape::Mask(mask) => zero
+                .extend(mask.voxels_inside().filter_map(|v| {
+                    place(mask.grid.world(DVec3::from_array(v.map(|c| c as f64))))
+                })),
+            shape => zero.extend(place(shape.centre())),
+        }
+    }
+    if zero.is_empty() {
+        return Err(InputError::OutsideMask(region.name.clone()).into());
+    }
+    zero.sort_unstable();
+    Ok(zero)
 }
 
 /// √(dᵀ ½(G(a) + G(b)) d).

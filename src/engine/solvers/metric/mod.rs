@@ -37,9 +37,11 @@
 mod error;
 mod halve;
 mod parameters;
+mod places;
 
 pub use halve::halved;
 pub use parameters::{Cost, Params};
+pub use places::{OUTSIDE, Places};
 
 use super::Error;
 use crate::compute::{Backend, Control, DataId, memory};
@@ -48,6 +50,7 @@ use crate::solvers::tensor_fit::eigen_symmetric;
 use error::InputError;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
+use std::ops::Deref;
 use std::sync::Arc;
 
 impl Params {
@@ -69,22 +72,14 @@ impl Params {
 pub const MAX_ANISOTROPY: f64 = 100.0;
 /// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
 const MIN_SHARE: f64 = 0.01;
-/// In [`Metric::place`]: outside the mask.
-pub const OUTSIDE: u32 = u32::MAX;
 const CHUNK: usize = 4096;
 
-/// W and G of the voxels of a mask; cheap to clone.
+/// W and G of the voxels of a mask, which it dereferences to; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Metric {
     id: DataId,
-    /// Grid of the mask.
-    pub grid: Arc<Grid>,
-    /// On the same grid.
-    pub mask: Mask,
-    /// Grid index of each voxel of the mask, ascending.
-    pub voxels: Arc<[u32]>,
-    /// Index in `voxels` of each voxel of the grid, or [`OUTSIDE`].
-    pub place: Arc<[u32]>,
+    /// Voxels of the mask.
+    pub places: Places,
     /// W as xx xy xz yy yz zz in voxel axes (voxel² per unit of cost²), by place.
     pub speed: Arc<[[f32; 6]]>,
     /// G = W⁻¹ likewise.
@@ -93,6 +88,14 @@ pub struct Metric {
     pub repaired: u64,
     /// Voxels whose cost exceeded the anisotropy [`MAX_ANISOTROPY`] and was limited to it.
     pub limited: u64,
+}
+
+impl Deref for Metric {
+    type Target = Places;
+
+    fn deref(&self) -> &Places {
+        &self.places
+    }
 }
 
 impl Metric {
@@ -175,20 +178,11 @@ impl Metric {
     }
 
     fn of_voxels(grid: &Arc<Grid>, voxels: Vec<u32>, speed: Vec<[f32; 6]>) -> Self {
-        let mut place = vec![OUTSIDE; grid.voxel_count()];
-        let mut inside = vec![0u8; grid.voxel_count()];
-        for (i, &v) in voxels.iter().enumerate() {
-            place[v as usize] = i as u32;
-            inside[v as usize] = 1;
-        }
         // From the rounded speeds, so that the matrices are inverses of each other.
         let cost: Vec<[f32; 6]> = speed.iter().map(|w| inverse(*w)).collect();
         Self {
             id: DataId::fresh(),
-            grid: grid.clone(),
-            mask: Mask::new(grid.clone(), inside),
-            voxels: voxels.into(),
-            place: place.into(),
+            places: Places::new(grid, voxels),
             speed: speed.into(),
             cost: cost.into(),
             repaired: 0,
@@ -221,79 +215,9 @@ impl Metric {
         self.id
     }
 
-    /// Voxels of the mask.
-    pub fn len(&self) -> usize {
-        self.voxels.len()
-    }
-
-    /// A metric has at least one voxel.
-    pub fn is_empty(&self) -> bool {
-        self.voxels.is_empty()
-    }
-
-    /// The place of a voxel; `None` outside the grid or the mask.
-    pub fn place_of(&self, voxel: [i64; 3]) -> Option<usize> {
-        let shape = self.grid.shape;
-        let within = (0..3).all(|a| (0..shape[a] as i64).contains(&voxel[a]));
-        let place = within.then(|| self.place[self.grid.index(voxel.map(|v| v as usize))])?;
-        (place != OUTSIDE).then_some(place as usize)
-    }
-
-    /// Voxel coordinates of a place.
-    pub fn voxel(&self, place: usize) -> [i64; 3] {
-        let voxel = self.grid.voxel(self.voxels[place] as usize);
-        voxel.map(|v| v as i64)
-    }
-
-    /// Places of the voxels that share a face with one.
-    pub fn face_neighbours(&self, place: usize) -> impl Iterator<Item = usize> {
-        let voxel = self.voxel(place);
-        (0..6).filter_map(move |k| {
-            let mut next = voxel;
-            next[k / 2] += if k % 2 == 0 { -1 } else { 1 };
-            self.place_of(next)
-        })
-    }
-
     /// The cost of a displacement in voxels in the metric of a place.
     pub fn step_cost(&self, place: usize, d: DVec3) -> f64 {
         norm(&self.cost[place], d)
-    }
-
-    /// Whether a step may be taken in the mask: only if it passes through voxels that share faces, so that no path
-    /// slips between voxels that share only an edge or a corner.
-    pub fn is_step_open(&self, from: [i64; 3], step: [i64; 3]) -> bool {
-        let axes = (0..3).filter(|&a| step[a] != 0);
-        self.step_is_inside(from, step, axes.fold(0, |all, a| all | 1 << a))
-    }
-
-    /// Whether the part of a step along these axes (one bit each) stays in the mask.
-    fn step_is_inside(&self, from: [i64; 3], step: [i64; 3], axes: u8) -> bool {
-        let along = |a: usize| i64::from(axes >> a & 1) * step[a];
-        let to = [0, 1, 2].map(|a| from[a] + along(a));
-        let mut one_less = (0..3)
-            .map(|a| axes & !(1 << a))
-            .filter(|less| *less != axes);
-        self.place_of(to).is_some()
-            && (axes.count_ones() < 2 || one_less.any(|less| self.step_is_inside(from, step, less)))
-    }
-
-    /// Whether all voxels on the straight line belong to the mask and share faces.
-    pub fn line_is_inside(&self, from: [i64; 3], offset: [i64; 3]) -> bool {
-        let steps = offset.iter().map(|o| o.abs()).max().unwrap_or(0);
-        let point = |i: i64| {
-            [0, 1, 2].map(|a| {
-                let exact = offset[a] as f64 * i as f64 / steps as f64;
-                from[a] + exact.round() as i64
-            })
-        };
-        let mut here = from;
-        (1..=steps).all(|i| {
-            let next = point(i);
-            let open = self.is_step_open(here, [0, 1, 2].map(|a| next[a] - here[a]));
-            here = next;
-            open
-        })
     }
 }
 

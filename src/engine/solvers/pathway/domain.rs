@@ -4,19 +4,30 @@ use super::{Params, error::InputError};
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Mask, Region, Role, Shape, TensorField, Volume};
 use crate::solvers::Error;
-use crate::solvers::eikonal::CostSource;
-use crate::solvers::metric::Metric;
+use crate::solvers::eikonal::{CostSource, region_places};
+use crate::solvers::metric::{Metric, Places};
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// The voxels that paths may use: those with an FA of at least `min_fa`, inside one of the masks if there are any,
-/// and in no excluded region. Its functions must be called on the backend's threads.
+/// What a voxel must have enough of for a path to use it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// Fractional anisotropy of the tensor.
+    Fa,
+    /// The largest amplitude of the fibre orientation distribution.
+    Amplitude,
+}
+
+/// The voxels that paths may use: those where a measure, usually the FA, is at least `min_fa`, inside one of the masks
+/// if there are any, and in no excluded region. Its functions must be called on the backend's threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain<'a> {
-    /// Fractional anisotropy.
+    /// What `fa` holds.
+    pub measure: Measure,
+    /// Values of the measure.
     pub fa: &'a Volume,
-    /// Least FA of a voxel that paths may use.
+    /// Least value of a voxel that paths may use.
     pub min_fa: f64,
     /// Ends, masks and excluded regions, by their roles.
     pub regions: &'a [Region],
@@ -40,22 +51,26 @@ impl Domain<'_> {
 
     /// All regions of one role as one source, on the metric of this domain.
     pub fn source(&self, metric: &Metric, role: Role) -> Result<Arc<CostSource>, Error> {
+        let (name, zero) = self.places(metric, role)?;
+        Ok(Arc::new(CostSource::places(metric, &name, zero)))
+    }
+
+    /// The name of all regions of one role, and their places among those of this domain, ascending.
+    pub fn places(&self, places: &Places, role: Role) -> Result<(String, Vec<u32>), Error> {
         let these: Vec<&Region> = self.regions.iter().filter(|r| r.role == role).collect();
         let (Some(first), is_single) = (these.first(), these.len() == 1) else {
             return Err(InputError::NoRegion(role).into());
         };
         let mut zero = Vec::new();
         for region in &these {
-            let places = CostSource::region(metric, region);
-            zero.extend(
-                places
-                    .map_err(|error| self.low_fa_error(region, error))?
-                    .zero,
-            );
+            let found = region_places(places, region);
+            zero.extend(found.map_err(|error| self.low_fa_error(region, error))?);
         }
+        zero.sort_unstable();
+        zero.dedup();
         let all = format!("{} regions", role.name());
-        let name = if is_single { &first.name } else { &all };
-        Ok(Arc::new(CostSource::places(metric, name, zero)))
+        let name = if is_single { first.name.clone() } else { all };
+        Ok((name, zero))
     }
 
     /// The metric of tensors in a mask, as the costly regions change it. It starts the backend's threads itself.
@@ -119,6 +134,7 @@ impl Domain<'_> {
     fn empty(&self) -> InputError {
         match self.highest(|_| true) {
             Some(highest) => InputError::LowFa {
+                measure: self.measure,
                 highest,
                 min_fa: self.min_fa,
             },
@@ -127,9 +143,9 @@ impl Domain<'_> {
                 .iter()
                 .any(|r| matches!(r.role, Role::Mask | Role::Exclude)) =>
             {
-                InputError::NothingLeft
+                InputError::NothingLeft(self.measure)
             }
-            None => InputError::EmptyMask,
+            None => InputError::EmptyMask(self.measure),
         }
     }
 
@@ -164,6 +180,7 @@ impl Domain<'_> {
         };
         match highest.or_else(middle) {
             Some(highest) if f64::from(highest) < self.min_fa => InputError::LowFaOfRegion {
+                measure: self.measure,
                 region: region.name.clone(),
                 highest,
                 min_fa: self.min_fa,

@@ -1,5 +1,6 @@
 //! Errors of the inputs of a pathway.
 
+use super::domain::Measure;
 use super::random_pairs::MAX_PAIRS;
 use crate::data::Role;
 use crate::data::sentence::{Sentence, option};
@@ -12,21 +13,23 @@ use std::fmt;
 pub enum InputError {
     /// There is no region with this role.
     NoRegion(Role),
-    /// The FA is too low in the whole mask.
+    /// The measure is too low in the whole mask.
     LowFa {
+        measure: Measure,
         highest: f32,
         min_fa: f64,
     },
     /// Mask and exclude regions leave no voxel.
-    NothingLeft,
-    EmptyMask,
+    NothingLeft(Measure),
+    EmptyMask(Measure),
     /// Mask or exclude regions leave no voxel of the region; `place` states where it lies.
     Blocked {
         region: String,
         place: String,
     },
-    /// The FA is too low in the region.
+    /// The measure is too low in the region.
     LowFaOfRegion {
+        measure: Measure,
         region: String,
         highest: f32,
         min_fa: f64,
@@ -46,6 +49,38 @@ pub enum InputError {
     RandomPairs(usize),
 }
 
+impl Measure {
+    fn subject(self) -> &'static str {
+        match self {
+            Self::Fa => "The FA",
+            Self::Amplitude => "The largest amplitude",
+        }
+    }
+
+    /// Label of the parameter that limits it.
+    fn limit(self) -> &'static str {
+        match self {
+            Self::Fa => "Domain FA",
+            Self::Amplitude => "Domain amplitude",
+        }
+    }
+
+    fn option(self) -> &'static str {
+        match self {
+            Self::Fa => "min-fa",
+            Self::Amplitude => "min-amplitude",
+        }
+    }
+
+    /// What a voxel has if the measure has a value there.
+    fn model(self) -> &'static str {
+        match self {
+            Self::Fa => "tensor",
+            Self::Amplitude => "distribution",
+        }
+    }
+}
+
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -54,32 +89,45 @@ impl fmt::Display for InputError {
                 "Found no {0}, expected at least one; place a {0} region",
                 role.name().to_lowercase()
             ),
-            Self::LowFa { highest, min_fa } => write!(
+            Self::LowFa {
+                measure,
+                highest,
+                min_fa,
+            } => write!(
                 f,
-                "The FA in the mask is at most {highest:.3}, expected at least {min_fa} in one voxel; lower Domain FA{}",
-                option(f, "min-fa")
+                "{} in the mask is at most {highest:.3}, expected at least {min_fa} in one voxel; lower {}{}",
+                measure.subject(),
+                measure.limit(),
+                option(f, measure.option())
             ),
-            Self::NothingLeft => f.write_str(
-                "Mask and exclude regions leave no voxel with a tensor, expected at least one; move, enlarge or \
+            Self::NothingLeft(measure) => write!(
+                f,
+                "Mask and exclude regions leave no voxel with a {}, expected at least one; move, enlarge or \
                  remove one",
+                measure.model()
             ),
-            Self::EmptyMask => f.write_str(
-                "The mask holds no voxel with a tensor, expected at least one; choose another mask or \
+            Self::EmptyMask(measure) => write!(
+                f,
+                "The mask holds no voxel with a {}, expected at least one; choose another mask or \
                  fit again",
+                measure.model()
             ),
             Self::Blocked { region, place } => write!(
                 f,
                 "Region “{region}” lies {place}, expected at least one voxel that paths may use; move one of them"
             ),
             Self::LowFaOfRegion {
+                measure,
                 region,
                 highest,
                 min_fa,
             } => write!(
                 f,
-                "The FA in region “{region}” is at most {highest:.3}, expected at least {min_fa} in one voxel; move it \
-                 or lower Domain FA{}",
-                option(f, "min-fa")
+                "{} in region “{region}” is at most {highest:.3}, expected at least {min_fa} in one voxel; move it \
+                 or lower {}{}",
+                measure.subject(),
+                measure.limit(),
+                option(f, measure.option())
             ),
             Self::OtherMetric([a, b]) => write!(
                 f,

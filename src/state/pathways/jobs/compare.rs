@@ -4,7 +4,7 @@ use crate::compute::{Backend, Control};
 use crate::data::{DataId, Region, Role};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::Prepared;
-use crate::solvers::pathway::{Domain, Ends, NoRates, Params, RandomPairs, Rates};
+use crate::solvers::pathway::{Domain, Ends, Measure, NoRates, Params, RandomPairs, Rates};
 use crate::state::job_end::ended;
 use crate::state::pathways::jobs::find::{Wall, coarse, same_walls, shapes, walls};
 use crate::state::tensors::jobs::input::Tensors;
@@ -104,6 +104,7 @@ impl ComparePathway {
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
         let (regions, params) = (self.regions, self.params);
         let domain = Domain {
+            measure: Measure::Fa,
             fa: &fa,
             min_fa: params.min_fa,
             regions: &regions,

@@ -1,0 +1,290 @@
+//! C(x, n), the cost per mm of a path through x in the direction n, from fibre orientation distributions.
+
+use super::error::InputError;
+use super::parameters::Params;
+use super::{DirectionSet, Error};
+use crate::compute::vector::{Kernel, Scalar, Vector};
+use crate::compute::{Backend, Cancelled, Control, memory};
+use crate::data::spherical_harmonics::{count, degrees, evaluate};
+use crate::data::{AffineSource, Grid, Mask, OdfField, Volume};
+use crate::solvers::metric::Places;
+use glam::{DAffine3, DVec3};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Voxels whose largest amplitude is at least this share of the largest one (but for outliers) count as white matter
+/// for the reference amplitude: spurious lobes of other tissue stay below.
+const FIBRES_FROM: f32 = 0.33;
+/// Share of the voxels that may be outliers.
+const OUTLIERS: f64 = 0.005;
+/// Above this share of implausible voxels an image holds something else.
+const MAX_IMPLAUSIBLE: f64 = 0.25;
+/// Above this order lobes are narrower than the directions are apart, and fall between them.
+const NARROW_ORDER: usize = 8;
+/// Width by which such lobes are blurred, radians.
+const BLUR_RAD: f64 = 6.0 * std::f64::consts::PI / 180.0;
+/// Places that one task samples at a time.
+const CHUNK: usize = 512;
+
+/// Amplitudes as costs need them.
+#[derive(Clone, Debug)]
+pub struct Amplitudes {
+    field: OdfField,
+    /// f_ref: the median of the largest amplitudes in white matter.
+    pub reference: f64,
+    /// δ.
+    background_speed: f64,
+}
+
+impl Amplitudes {
+    /// C for an amplitude.
+    pub fn cost(&self, amplitude: f64) -> f64 {
+        cost(amplitude, self.reference, self.background_speed)
+    }
+
+    /// C in a voxel of the grid along a unit vector.
+    pub fn cost_at(&self, voxel: usize, direction: DVec3) -> f64 {
+        let functions = functions(self.field.order(), direction);
+        let coefficients = self.field.coefficients_at(voxel);
+        let terms = functions.iter().zip(&coefficients);
+        self.cost(terms.map(|(y, c)| y * c).sum())
+    }
+}
+
+fn cost(amplitude: f64, reference: f64, background_speed: f64) -> f64 {
+    1.0 / (background_speed + (amplitude / reference).clamp(0.0, 1.0))
+}
+
+/// Functions of the series in a direction, blurred where lobes are narrow.
+fn functions(order: usize, direction: DVec3) -> Vec<f64> {
+    let mut values = evaluate(order, direction);
+    if order > NARROW_ORDER {
+        for (value, (l, _)) in values.iter_mut().zip(degrees(order)) {
+            let l = l as f64;
+            *value *= (-0.5 * l * (l + 1.0) * BLUR_RAD * BLUR_RAD).exp();
+        }
+    }
+    values
+}
+
+/// One of each pair of opposite directions.
+fn half(directions: &[DVec3]) -> impl Iterator<Item = DVec3> {
+    directions.iter().step_by(2).copied()
+}
+
+/// The largest amplitude of each voxel of the grid over a set of directions, as an image: NaN without a distribution.
+pub fn largest_amplitudes(
+    field: &OdfField,
+    directions: DirectionSet,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Volume, Error> {
+    if field.order() == 0 {
+        return Err(InputError::NoDirections.into());
+    }
+    let share = field.implausible_share();
+    if share > MAX_IMPLAUSIBLE {
+        return Err(InputError::NoDistributions(share).into());
+    }
+    let n = field.grid.voxel_count();
+    let used = |v: &u32| {
+        let c = field.coefficients[*v as usize];
+        c.is_finite() && c > 0.0
+    };
+    let voxels: Vec<u32> = (0..n as u32).filter(used).collect();
+    let directions = directions.directions(&field.grid);
+    memory::claim_for::<f32>("The largest amplitudes", n, 1)?;
+    let mut out = vec![f32::NAN; n];
+    control.begin("Sampling distributions", voxels.len() as u64);
+    let tables = Tables::new(field, &directions);
+    let parts: Vec<Vec<f32>> = backend.install(|| {
+        let chunks = voxels.par_chunks(CHUNK).map(|voxels| {
+            control.check()?;
+            let mut largest = vec![f32::NEG_INFINITY; voxels.len()];
+            tables.sample(voxels, |_, values| {
+                for (largest, value) in largest.iter_mut().zip(values) {
+                    *largest = largest.max(*value);
+                }
+            });
+            control.advance(voxels.len() as u64);
+            Ok(largest)
+        });
+        chunks.collect::<Result<_, Cancelled>>()
+    })?;
+    for (voxel, value) in voxels.iter().zip(parts.iter().flatten()) {
+        out[*voxel as usize] = *value;
+    }
+    Ok(Volume::scalar(field.grid.clone(), out))
+}
+
+/// C by pair of directions and place. Needs the backend's threads installed.
+pub fn sampled(
+    field: &OdfField,
+    places: &Places,
+    directions: &[DVec3],
+    params: &Params,
+    control: &Control,
+) -> Result<(Amplitudes, Vec<f32>), Error> {
+    if field.order() == 0 {
+        return Err(InputError::NoDirections.into());
+    }
+    let (n, pairs) = (places.len(), directions.len() / 2);
+    let mut values = vec![0f32; n * pairs];
+    control.begin("Computing costs", n as u64);
+    let tables = Tables::new(field, directions);
+    let chunks: Vec<(Vec<f32>, Vec<f32>)> = places
+        .voxels
+        .par_chunks(CHUNK)
+        .map(|voxels| {
+            control.check()?;
+            let mut largest = vec![f32::NEG_INFINITY; voxels.len()];
+            let mut all = Vec::with_capacity(pairs * voxels.len());
+            tables.sample(voxels, |_, values| {
+                for (largest, value) in largest.iter_mut().zip(values) {
+                    *largest = largest.max(*value);
+                }
+                all.extend_from_slice(values);
+            });
+            control.advance(voxels.len() as u64);
+            Ok((largest, all))
+        })
+        .collect::<Result<_, Cancelled>>()?;
+    let reference = reference(chunks.iter().flat_map(|c| &c.0).copied());
+    let amplitudes = Amplitudes {
+        field: field.clone(),
+        reference: f64::from(reference),
+        background_speed: params.background_speed,
+    };
+    let (by, delta) = (1.0 / reference, params.background_speed as f32);
+    values
+        .par_chunks_mut(n)
+        .enumerate()
+        .for_each(|(pair, out)| {
+            for (out, (_, all)) in out.chunks_mut(CHUNK).zip(&chunks) {
+                let count = out.len();
+                for (out, f) in out.iter_mut().zip(&all[pair * count..]) {
+                    *out = 1.0 / (delta + (f * by).clamp(0.0, 1.0));
+                }
+            }
+        });
+    Ok((amplitudes, values))
+}
+
+/// The median of the largest amplitudes in white matter.
+fn reference(largest: impl Iterator<Item = f32>) -> f32 {
+    let mut all: Vec<f32> = largest.filter(|f| f.is_finite()).collect();
+    all.sort_unstable_by(f32::total_cmp);
+    let outliers = (OUTLIERS * all.len() as f64) as usize;
+    let Some(largest) = all.len().checked_sub(1 + outliers).map(|i| all[i]) else {
+        return 1.0;
+    };
+    let white = &all[all.partition_point(|f| *f < FIBRES_FROM * largest)..];
+    white
+        .get(white.len() / 2)
+        .copied()
+        .unwrap_or(1.0)
+        .max(f32::MIN_POSITIVE)
+}
+
+/// Harmonics at directions, and the distributions that they are summed over.
+struct Tables<'a> {
+    field: &'a OdfField,
+    /// By pair of directions and function.
+    functions: Vec<f32>,
+}
+
+impl<'a> Tables<'a> {
+    fn new(field: &'a OdfField, directions: &[DVec3]) -> Self {
+        let of = |direction| functions(field.order(), direction);
+        let all = half(directions).flat_map(of);
+        Self {
+            field,
+            functions: all.map(|y| y as f32).collect(),
+        }
+    }
+
+    /// Amplitudes of these voxels, one pair of directions after the other; 0 in voxels without a finite series.
+    fn sample(&self, voxels: &[u32], mut take: impl FnMut(usize, &[f32])) {
+        let n = self.field.grid.voxel_count();
+        let size = count(self.field.order());
+        let width = voxels.len().next_multiple_of(16);
+        let mut series = vec![0f32; size * width];
+        for (i, row) in series.chunks_exact_mut(width).enumerate() {
+            let plane = &self.field.coefficients[i * n..(i + 1) * n];
+            for (value, voxel) in row.iter_mut().zip(voxels) {
+                let c = plane[*voxel as usize];
+                *value = if c.is_finite() { c } else { 0.0 };
+            }
+        }
+        let mut values = vec![0f32; width];
+        for (pair, functions) in self.functions.chunks_exact(size).enumerate() {
+            f32::dispatch(Sum {
+                functions,
+                series: &series,
+                out: &mut values,
+            });
+            take(pair, &values[..voxels.len()]);
+        }
+    }
+}
+
+/// The sum of series, one for each lane, in one direction.
+struct Sum<'a> {
+    functions: &'a [f32],
+    series: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl Kernel<f32> for Sum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector<Scalar = f32>>(self) {
+        let width = self.out.len();
+        for start in (0..width).step_by(V::LANES) {
+            let mut sum = V::zero();
+            for (i, y) in self.functions.iter().enumerate() {
+                let c = V::load(&self.series[i * width + start..]);
+                sum = c.mul_add(V::splat(*y), sum);
+            }
+            sum.store(&mut self.out[start..]);
+        }
+    }
+}
+
+/// The means of up to eight distributions inside the mask (on the field's grid), on voxels of twice the size, and the
+/// voxels that have one; `None` if there are too few voxels for a grid. Must be called on the backend's threads.
+pub fn halved_distributions(field: &OdfField, mask: &Mask) -> Option<(OdfField, Mask)> {
+    let fine = &field.grid;
+    let shape = fine.shape.map(|n| n.div_ceil(2));
+    let twice =
+        DAffine3::from_translation(DVec3::splat(0.5)) * DAffine3::from_scale(DVec3::splat(2.0));
+    let affine = fine.world_from_voxel * twice;
+    let grid = Arc::new(Grid::new(shape, affine, AffineSource::Computed)?);
+    let corners: Vec<Vec<u32>> = (0..grid.voxel_count())
+        .into_par_iter()
+        .map(|v| {
+            let [x, y, z] = grid.voxel(v).map(|c| 2 * c);
+            let around = (0..8).map(|c| [x + (c & 1), y + (c >> 1 & 1), z + (c >> 2)]);
+            let inside = around.filter(|at| (0..3).all(|a| at[a] < fine.shape[a]));
+            let voxels = inside.map(|at| fine.index(at));
+            voxels
+                .filter(|i| mask.inside[*i] != 0)
+                .map(|i| i as u32)
+                .collect()
+        })
+        .collect();
+    let inside: Vec<u8> = corners.iter().map(|c| u8::from(!c.is_empty())).collect();
+    let n = fine.voxel_count();
+    let mean = |plane: &[f32], corners: &[u32]| {
+        let sum: f32 = corners.iter().map(|v| plane[*v as usize]).sum();
+        sum / corners.len().max(1) as f32
+    };
+    let coefficients: Vec<f32> = field
+        .coefficients
+        .par_chunks_exact(n)
+        .flat_map_iter(|plane| corners.iter().map(move |c| mean(plane, c)))
+        .collect();
+    let halved = OdfField::new(grid.clone(), field.order(), coefficients);
+    Some((halved, Mask::new(grid, inside)))
+}

@@ -1,0 +1,144 @@
+//! Parameters of a lifted pathway besides distributions and regions, and their defaults.
+
+use super::directions::DirectionSet;
+use crate::parameters::{
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Unit,
+    used,
+};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of a lifted pathway.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Params {
+    /// β, mm per radian: turning by one radian costs as much as this length along a fibre.
+    #[serde(rename = "curvature_price")]
+    pub curvature_price_mm: f64,
+    /// Directions of the lifted grid.
+    pub directions: DirectionSet,
+    /// δ: speed where there is no fibre, as a share of that along one.
+    pub background_speed: f64,
+    /// Smallest largest amplitude of voxels that paths may use.
+    pub min_amplitude: f64,
+    /// Smallest relative decrease of a value that is propagated.
+    pub tolerance: f32,
+}
+
+impl Params {
+    /// The values with which a path keeps to its bundle through crossings at 60 and 90 degrees.
+    pub const fn defaults() -> Self {
+        Self {
+            curvature_price_mm: 12.0,
+            directions: DirectionSet::Icosphere162,
+            background_speed: 0.03,
+            min_amplitude: 0.1,
+            tolerance: 1e-5,
+        }
+    }
+
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
+    }
+}
+
+impl Parameters for Params {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            key: "curvature-price",
+            value_name: "MM",
+            label: "Price of a turn",
+            help: "Cost of a turn by one radian, as the length along a fibre that costs as much, mm: higher values keep \
+                   paths straight through crossings",
+            reason: "with it paths keep to their bundle through crossings at 60 and 90 degrees; with nearly no price \
+                     they turn into the other bundle where that is shorter",
+            hint: "",
+            default_text: DefaultText::Stated,
+            kind: Kind::Number(Number {
+                unit: Unit::Mm,
+                scale: Scale::Logarithmic,
+                soft: (1.0, 50.0),
+                hard: Limits::between(0.01, 1000.0),
+                ..Number::new(
+                    |p| Some(p.curvature_price_mm),
+                    |p, v| p.curvature_price_mm = v.unwrap_or(p.curvature_price_mm),
+                )
+            }),
+            unused: used,
+        },
+        Param {
+            key: "directions",
+            value_name: "DIRECTIONS",
+            label: "Directions",
+            help: "Directions in which a path may run",
+            reason: "it kept to the bundle in every tested crossing at 60 and 90 degrees",
+            hint: "",
+            default_text: DefaultText::Stated,
+            kind: Kind::OneOf(&[
+                Choice {
+                    key: DirectionSet::Icosphere42.key(),
+                    label: "42",
+                    help: "32° apart: a preview",
+                    is: |p| p.directions == DirectionSet::Icosphere42,
+                    choose: |p| p.directions = DirectionSet::Icosphere42,
+                },
+                Choice {
+                    key: DirectionSet::Lattice98.key(),
+                    label: "98",
+                    help: "those of steps of at most two voxels: straight paths have their exact cost",
+                    is: |p| p.directions == DirectionSet::Lattice98,
+                    choose: |p| p.directions = DirectionSet::Lattice98,
+                },
+                Choice {
+                    key: DirectionSet::Icosphere162.key(),
+                    label: "162",
+                    help: "16° apart",
+                    is: |p| p.directions == DirectionSet::Icosphere162,
+                    choose: |p| p.directions = DirectionSet::Icosphere162,
+                },
+            ]),
+            unused: used,
+        },
+        Param {
+            key: "background-speed",
+            value_name: "X",
+            label: "Speed off fibres",
+            help: "Speed where no fibre runs in the direction of the path, as a fraction of the speed along fibres",
+            reason: "leaving a fibre costs about 30 times as much per mm as following it",
+            hint: "",
+            default_text: DefaultText::Stated,
+            kind: Kind::Number(Number {
+                scale: Scale::Logarithmic,
+                decimals: 3,
+                soft: (0.003, 0.3),
+                hard: Limits::between(1e-4, 1.0),
+                ..Number::new(
+                    |p| Some(p.background_speed),
+                    |p, v| p.background_speed = v.unwrap_or(p.background_speed),
+                )
+            }),
+            unused: used,
+        },
+        Param {
+            key: "min-amplitude",
+            value_name: "AMPLITUDE",
+            label: "Domain amplitude ≥",
+            help: "Smallest amplitude of the largest lobe at which paths may run; they also stay inside masks, if any",
+            reason: "lower values let paths through grey matter and CSF",
+            hint: "",
+            default_text: DefaultText::Noted("{}, without --within"),
+            kind: Kind::Number(Number {
+                decimals: 3,
+                soft: (0.0, 0.5),
+                ..Number::new(
+                    |p| Some(p.min_amplitude),
+                    |p, v| p.min_amplitude = v.unwrap_or(p.min_amplitude),
+                )
+            }),
+            unused: used,
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self::defaults()
+    }
+}

@@ -1,0 +1,257 @@
+//! The scheme for one direction: neighbours in space, neighbours on the sphere, and vertices.
+
+use super::directions::{as_vector, primitive_steps};
+use crate::data::Grid;
+use glam::{DMat3, DVec3, I64Vec3};
+
+/// ε: speed across a direction as a share of that along it.
+pub const SIDEWAYS: f64 = 0.1;
+/// Neighbours of a direction on the sphere at most.
+pub const MAX_TURNS: usize = 6;
+/// Terms of Selling's decomposition.
+pub const MAX_STEPS: usize = 6;
+/// Vertices reach at most this many voxels along each axis.
+const REACH: i32 = 3;
+/// A neighbour on the sphere is at most this many times as far as the nearest one.
+const RING: f64 = 1.45;
+/// Least cosine between a vertex's step and the direction.
+const ALONG: f64 = 0.9;
+/// Weights below this share of the largest are rounding errors.
+const NEGLIGIBLE: f64 = 1e-9;
+
+/// A neighbour in space: the value at x − `step` for the same direction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Step {
+    /// In voxels, turned towards the direction.
+    pub step: [i32; 3],
+    /// ρ, per voxel².
+    pub weight: f64,
+}
+
+/// A neighbour on the sphere: the value at x for another direction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Turn {
+    /// Number of the other direction.
+    pub from: usize,
+    /// Per (unit of cost)²: divided by the square of the curvature price.
+    pub weight: f64,
+}
+
+/// A path of known shape: from x − `step` in another direction, a turn on the spot or a step in the same direction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Vertex {
+    /// Number of the direction in which it starts.
+    pub from: usize,
+    /// In voxels.
+    pub step: [i32; 3],
+    /// Cost in mm where C is 1.
+    pub cost: f64,
+}
+
+/// Everything that the update of a state in one direction reads.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stencil {
+    /// Selling's decomposition of n nᵀ + ε² (I − n nᵀ), in voxel axes.
+    pub steps: Vec<Step>,
+    /// Weights that sum to twice the identity on the tangent plane.
+    pub turns: Vec<Turn>,
+    /// Hopf-Lax vertices.
+    pub vertices: Vec<Vertex>,
+}
+
+/// The stencil of each direction. `curvature_price` is in mm per radian.
+pub fn stencils(directions: &[DVec3], grid: &Grid, curvature_price: f64) -> Vec<Stencil> {
+    let of = |i: usize| {
+        let turns = turns(directions, i, curvature_price);
+        Stencil {
+            steps: steps(directions[i], grid),
+            vertices: vertices(directions, i, &turns, grid, curvature_price),
+            turns,
+        }
+    };
+    (0..directions.len()).map(of).collect()
+}
+
+fn outer(v: DVec3) -> DMat3 {
+    DMat3::from_cols(v * v.x, v * v.y, v * v.z)
+}
+
+fn steps(n: DVec3, grid: &Grid) -> Vec<Step> {
+    let along = outer(n);
+    let d = along + (DMat3::IDENTITY - along) * (SIDEWAYS * SIDEWAYS);
+    let inverse = grid.voxel_from_world.matrix3;
+    let terms = selling(inverse * d * inverse.transpose());
+    let largest = terms.iter().fold(0.0, |m: f64, t| m.max(t.0));
+    let used = terms.into_iter().filter(|t| t.0 > NEGLIGIBLE * largest);
+    used.map(|(weight, step)| {
+        let towards = (grid.world_from_voxel.matrix3 * as_vector(step)).dot(n) >= 0.0;
+        Step {
+            step: if towards { step } else { step.map(|c| -c) },
+            weight,
+        }
+    })
+    .collect()
+}
+
+/// Weights ρ and steps e with D = Σ ρ e eᵀ, from an obtuse superbase (Selling 1874).
+fn selling(d: DMat3) -> Vec<(f64, [i32; 3])> {
+    let mut base = [I64Vec3::X, I64Vec3::Y, I64Vec3::Z, I64Vec3::new(-1, -1, -1)];
+    let product = |a: I64Vec3, b: I64Vec3| a.as_dvec3().dot(d * b.as_dvec3());
+    let tolerance = 1e-12 * (d.x_axis.x + d.y_axis.y + d.z_axis.z);
+    const PAIRS: [[usize; 4]; 6] = [
+        [1, 0, 2, 3],
+        [2, 0, 1, 3],
+        [2, 1, 0, 3],
+        [3, 0, 1, 2],
+        [3, 1, 0, 2],
+        [3, 2, 0, 1],
+    ];
+    // Each exchange makes the sum of the squared lengths smaller; few are needed.
+    for _ in 0..1000 {
+        let acute = PAIRS
+            .iter()
+            .find(|[i, j, ..]| product(base[*i], base[*j]) > tolerance);
+        let Some(&[i, _, k, l]) = acute else {
+            break;
+        };
+        base[k] += base[i];
+        base[l] += base[i];
+        base[i] = -base[i];
+    }
+    let term = |[i, j, k, l]: [usize; 4]| {
+        let step = base[k].cross(base[l]).to_array().map(|c| c as i32);
+        (-product(base[i], base[j]), step)
+    };
+    PAIRS.into_iter().map(term).collect()
+}
+
+/// Neighbours on the sphere with weights w ≥ 0 so that Σ w δ δᵀ is nearly 2 I on the tangent plane, δ towards each with
+/// its angle as length: only those on the side of lower values count.
+fn turns(directions: &[DVec3], i: usize, curvature_price: f64) -> Vec<Turn> {
+    let n = directions[i];
+    let mut near: Vec<(f64, usize)> = (0..directions.len())
+        .filter(|j| *j != i)
+        .map(|j| (angle(n, directions[j]), j))
+        .collect();
+    near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    near.truncate(MAX_TURNS);
+    let nearest = near.first().map_or(0.0, |a| a.0);
+    near.retain(|(angle, _)| *angle < RING * nearest);
+    let (u, v) = n.any_orthonormal_pair();
+    let rows: Vec<DVec3> = near
+        .iter()
+        .map(|&(angle, j)| {
+            let m = directions[j];
+            let delta = (m - n * m.dot(n)).normalize_or_zero() * angle;
+            let [a, b] = [delta.dot(u), delta.dot(v)];
+            DVec3::new(a * a, b * b, a * b)
+        })
+        .collect();
+    let count = rows.len() as f64;
+    let mean = near.iter().map(|a| a.0).sum::<f64>() / count.max(1.0);
+    // A slight pull to equal weights decides what the three equations leave open.
+    let (pull, equal) = (1e-3 * mean * mean, 4.0 / (count * mean * mean));
+    let weights = non_negative(&rows, DVec3::new(2.0, 2.0, 0.0), pull, equal);
+    let turns = near.iter().zip(weights).filter(|(_, w)| *w > 0.0);
+    turns
+        .map(|(&(_, from), weight)| Turn {
+            from,
+            weight: weight / (curvature_price * curvature_price),
+        })
+        .collect()
+}
+
+/// The x ≥ 0 that minimises |Σ x row − target|² + pull² |x − equal|²: the best of the minima with some x = 0, of which
+/// there are few.
+fn non_negative(rows: &[DVec3], target: DVec3, pull: f64, equal: f64) -> Vec<f64> {
+    let mut best = (f64::INFINITY, vec![0.0; rows.len()]);
+    for subset in 0..1u32 << rows.len() {
+        let is_free = |i: usize| subset >> i & 1 != 0;
+        let free = || rows.iter().enumerate().filter(|(i, _)| is_free(*i));
+        // With y = x − equal for the free ones, y = rows (Σ row rowᵀ + pull² I)⁻¹ rest.
+        let mut matrix = DMat3::IDENTITY * (pull * pull);
+        let mut rest = target;
+        for (_, row) in free() {
+            matrix += outer(*row);
+            rest -= *row * equal;
+        }
+        let solved = matrix.inverse() * rest;
+        let value = |(i, row): (usize, &DVec3)| {
+            if is_free(i) {
+                equal + row.dot(solved)
+            } else {
+                0.0
+            }
+        };
+        let x: Vec<f64> = rows.iter().enumerate().map(value).collect();
+        if x.iter().any(|x| *x < 0.0) {
+            continue;
+        }
+        let mut missing = target;
+        for (x, row) in x.iter().zip(rows) {
+            missing -= *row * *x;
+        }
+        let apart: f64 = x.iter().map(|x| (x - equal) * (x - equal)).sum();
+        let sum = missing.length_squared() + pull * pull * apart;
+        if sum < best.0 {
+            best = (sum, x);
+        }
+    }
+    best.1
+}
+
+/// Two steps along the direction, one along the mean of it and each neighbour, and turns on the spot.
+fn vertices(
+    directions: &[DVec3],
+    i: usize,
+    turns: &[Turn],
+    grid: &Grid,
+    curvature_price: f64,
+) -> Vec<Vertex> {
+    let n = directions[i];
+    let world = |step: [i32; 3]| grid.world_from_voxel.matrix3 * as_vector(step);
+    // The steps by their cost per mm along a direction, least first.
+    let best = |along: DVec3| {
+        let mut all: Vec<(f64, f64, [i32; 3])> = primitive_steps(REACH)
+            .filter_map(|step| {
+                let d = world(step);
+                let (length, part) = (d.length(), d.dot(along));
+                let across = (length * length - part * part).max(0.0);
+                let cost = (part * part + across / (SIDEWAYS * SIDEWAYS)).sqrt();
+                (part > ALONG * length).then_some((cost / length, cost, step))
+            })
+            .collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
+        all
+    };
+    let straight = best(n).into_iter().take(2);
+    let mut vertices: Vec<Vertex> = straight
+        .map(|(_, cost, step)| Vertex {
+            from: i,
+            step,
+            cost,
+        })
+        .collect();
+    for turn in turns {
+        let other = directions[turn.from];
+        let price = curvature_price * angle(n, other);
+        if let Some((_, cost, step)) = best((n + other).normalize()).first() {
+            vertices.push(Vertex {
+                from: turn.from,
+                step: *step,
+                cost: cost.hypot(price),
+            });
+        }
+        vertices.push(Vertex {
+            from: turn.from,
+            step: [0; 3],
+            cost: price,
+        });
+    }
+    vertices
+}
+
+/// The angle between unit vectors.
+pub fn angle(a: DVec3, b: DVec3) -> f64 {
+    a.cross(b).length().atan2(a.dot(b))
+}
