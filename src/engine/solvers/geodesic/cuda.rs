@@ -116,8 +116,8 @@ pub fn trace(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    let gates = RegionTests::new(regions, params.longest_step_mm(metric), &params.curves);
-    let rules = HalfRayRules::new(metric, params);
+    let gates = RegionTests::new(regions, params.longest_step_mm(&metric.field.grid), &params.curves);
+    let rules = HalfRayRules::new(&metric.field.grid, params, params.curves.min_fa);
     let (rays, no_start, seeds) =
         backend.install(|| cpu::rays(metric, regions, &gates, params, control))?;
     let directions = params.directions.count() as u64;
@@ -404,7 +404,7 @@ impl Job<'_> {
         let rules = self.rules;
         KernelRules {
             step_mm: rules.step_mm,
-            min_fa: rules.min_fa,
+            min_fa: rules.min_level,
             min_cos: rules.min_cos,
             max_steps: rules.max_steps,
             at_max: rules.at_max as u32,

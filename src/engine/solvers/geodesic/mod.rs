@@ -83,6 +83,11 @@ mod field;
 mod follow;
 mod half_ray;
 mod join;
+mod odf_error;
+mod odf_field;
+mod odf_metric;
+mod odf_parameters;
+mod odf_start;
 mod paper;
 mod parameters;
 mod rank;
@@ -90,6 +95,9 @@ mod ray_metric;
 mod start;
 
 pub use composite::{DirectionKind, DirectionParts, SharpeningParts};
+pub use odf_error::OdfError;
+pub use odf_metric::OdfMetric;
+pub use odf_parameters::OdfSpeed;
 pub use paper::{PAIRS, christoffel};
 pub use parameters::{
     DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, Params, RayMetricParams, Rays,
@@ -101,7 +109,7 @@ use super::Error;
 use super::curves::{self, Interpolation};
 use crate::compute::{Accelerator, Backend, Control};
 use crate::data::keyed;
-use crate::data::{Region, Role};
+use crate::data::{Grid, Region, Role};
 use error::InputError;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -163,12 +171,12 @@ pub enum Directions {
 
 impl Params {
     /// The longest possible step: rays with steps of equal parameter end before steps become longer.
-    fn longest_step_mm(&self, metric: &RayMetric) -> f64 {
+    fn longest_step_mm(&self, grid: &Grid) -> f64 {
         let chosen_mm = self.curves.step_mm;
         match self.form {
             Form::Hamiltonian => chosen_mm,
             Form::Christoffel => {
-                let voxel_mm = metric.field.grid.spacing().min_element();
+                let voxel_mm = grid.spacing().min_element();
                 voxel_mm.max(MAX_STEP_RATIO * chosen_mm)
             }
         }
@@ -222,24 +230,51 @@ pub fn trace_within(
     }
 }
 
+/// Traces rays along the lobes of distributions, like [`trace_within`]: every ray stays on its lobe where lobes cross.
+/// The FA limit has no effect; [`OdfSpeed::min_amplitude`] has its place.
+pub fn trace_lobes(
+    metric: &OdfMetric,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    check_rays(metric.grid(), regions, params)?;
+    if params.form == Form::Christoffel {
+        return Err(OdfError::PapersForm.into());
+    }
+    if params.curves.interpolation != Interpolation::Trilinear {
+        return Err(OdfError::Splines.into());
+    }
+    control.check()?;
+    backend.install(|| cpu::trace_lobes(metric, regions, params, memory, control))
+}
+
 /// Returns an error about the first invalid input.
 fn check(metric: &RayMetric, regions: &[Region], params: &Params) -> Result<(), InputError> {
-    curves::check(&metric.field, regions, &params.curves)?;
-    params.check()?;
+    check_rays(&metric.field.grid, regions, params)?;
     if params.form == Form::Christoffel && metric.interpolation != Interpolation::Trilinear {
         return Err(InputError::SplinesInPapersForm);
-    }
-    let gates = regions
-        .iter()
-        .filter(|r| !matches!(r.role, Role::Seed | Role::Mask | Role::Region));
-    if gates.clone().count() > MAX_REGIONS {
-        return Err(InputError::TooManyRegions(gates.count()));
     }
     if metric.interpolation != params.curves.interpolation {
         return Err(InputError::Interpolation {
             prepared: metric.interpolation,
             requested: params.curves.interpolation,
         });
+    }
+    Ok(())
+}
+
+/// Returns an error about the first invalid input of rays in a grid.
+fn check_rays(grid: &Grid, regions: &[Region], params: &Params) -> Result<(), InputError> {
+    curves::check(grid, regions, &params.curves)?;
+    params.check()?;
+    let gates = regions
+        .iter()
+        .filter(|r| !matches!(r.role, Role::Seed | Role::Mask | Role::Region));
+    if gates.clone().count() > MAX_REGIONS {
+        return Err(InputError::TooManyRegions(gates.count()));
     }
     Ok(())
 }
